@@ -1,0 +1,48 @@
+# The front door: each target is a line or two over CMake and scripts/. `make help` lists them.
+DEVICE ?= $(shell scripts/pick_device.sh)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
+
+ifneq ($(if $(DEVICE),$(filter-out gpu emulator,$(DEVICE)),none),)
+$(error DEVICE=$(DEVICE): accepted are gpu and emulator)
+endif
+ifdef CUDA_HOME
+export CUDA_HOME
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help deps test nightly headers format clean $(CHAPTERS)
+
+help:
+	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
+	@$(foreach chapter,$(CHAPTERS),echo "make $(chapter)                build ./$(chapter)/run_all";)
+	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
+	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
+	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"
+	@echo "make format                  clang-format every source file"
+	@echo "make clean                   remove what the build made"
+	@echo "DEVICE=gpu|emulator          what kernels run on; here, left out: $(DEVICE)"
+	@echo "CUDA_HOME=/path JOBS=N       which toolkit; how many compilers at once ($(JOBS))"
+
+deps:
+	@scripts/deps.sh $(DEVICE)
+
+$(CHAPTERS):
+	@echo "DEVICE=$(DEVICE)"
+	@scripts/configure.sh $(DEVICE) && cmake --build build/$(DEVICE) --parallel $(JOBS) --target $@
+
+test:
+	@scripts/test.sh $(DEVICE) --label-exclude nightly
+
+nightly:
+	@scripts/test.sh $(DEVICE) && scripts/tidy.sh && scripts/format.sh --check
+
+headers:
+	@python3 scripts/amalgamate.py --output build/headers
+
+format:
+	@scripts/format.sh
+
+clean:
+	rm -rf build $(CHAPTERS)

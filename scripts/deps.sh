@@ -1,0 +1,98 @@
+#!/bin/sh
+# Installs by package name what the build needs and is missing, and says what it installed: `make deps`.
+#   scripts/deps.sh emulator   clang, LLVM's headers and the libraries
+#   scripts/deps.sh gpu        a C++ compiler, the libraries and, where no CUDA Toolkit is found, nvcc's wheels into .venv
+set -eu
+cd "$(dirname "$0")/.."
+device=${1:-emulator}
+
+# The newest clang that the emulator was tried with comes first; any newer one that is installed already does as well.
+clang_major() {
+  for major in 19 20 21 22; do
+    command -v "clang++-$major" >/dev/null && echo "$major" && return
+  done
+  for major in 19 20 21 22; do
+    apt-cache show "clang-$major" >/dev/null 2>&1 && echo "$major" && return
+  done
+  echo 19
+}
+
+# Of the packages named, those that are not installed.
+missing_packages() {
+  dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+    awk -v wanted="$*" '
+      $2 == "installed" { installed[$1] = 1 }
+      END { n = split(wanted, names, " "); for (i = 1; i <= n; i++) if (!(names[i] in installed)) print names[i] }'
+}
+
+common="g++ make cmake ninja-build git python3 libfmt-dev libcli11-dev nlohmann-json3-dev catch2 libbenchmark-dev"
+needed() {
+  if [ "$device" = emulator ]; then
+    major=$(clang_major)
+    echo "$common clang-$major llvm-$major-dev libboost-context-dev"
+  elif scripts/find_nvcc.sh >/dev/null; then
+    echo "$common"
+  else
+    echo "$common python3-venv"
+  fi
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "make deps installs Debian's and Ubuntu's packages. On this system, please install what they are called here:"
+  echo "  g++ make cmake (3.25 or newer) ninja git python3 fmt CLI11 nlohmann-json Catch2 google-benchmark"
+  if [ "$device" = emulator ]; then
+    echo "  clang (19 or newer) with LLVM's development headers, boost-context"
+  else
+    echo "  the CUDA Toolkit (12.0 or newer)"
+  fi
+  exit 1
+fi
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "error: packages are missing and this is neither root nor is sudo there; as root: $*" >&2
+    exit 1
+  fi
+}
+
+installed_any=false
+# shellcheck disable=SC2046  # The lists are words without spaces.
+missing=$(missing_packages $(needed))
+if [ -n "$missing" ]; then
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update
+  missing=$(missing_packages $(needed))  # Which clang there is, the new package lists tell.
+  # shellcheck disable=SC2086
+  {
+    echo "make deps: installing" $missing
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $missing >/dev/null
+    echo "make deps: installed" $missing
+  }
+  installed_any=true
+fi
+
+if [ "$device" = gpu ] && ! scripts/find_nvcc.sh >/dev/null; then
+  # The wheels of the toolkit's 13.0 releases bring nvcc itself; those before 13 do not. 13.0 runs on every driver that
+  # any 13 runs on.
+  version=13.0
+  [ -d .venv ] || python3 -m venv .venv
+  set -- "nvidia-cuda-nvcc==$version.*" "nvidia-cuda-runtime==$version.*" "nvidia-cuda-crt==$version.*" \
+    "nvidia-nvvm==$version.*" "nvidia-cuda-cccl==$version.*"
+  if .venv/bin/pip --quiet --disable-pip-version-check install "$@" && nvcc=$(scripts/find_nvcc.sh); then
+    toolkit=$(dirname "$(dirname "$nvcc")")
+    [ -e "$toolkit/lib64" ] || ln -s lib "$toolkit/lib64"  # The wheels' nvcc looks in lib64 for what they put in lib.
+    echo "make deps: installed into .venv:" "$@"
+    installed_any=true
+  else
+    echo "error: no CUDA Toolkit was found and its wheels could not be installed;" \
+      "point to one: make DEVICE=gpu CUDA_HOME=/path/to/toolkit" >&2
+    exit 1
+  fi
+fi
+
+if [ "$installed_any" = false ]; then
+  echo "make deps: nothing is missing (DEVICE=$device)"
+fi

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Builds and runs the test suite of build/$1: `make test`. On the emulator, where there is a CUDA compiler, the GPU build
+# is compiled and linked first, since the suite cannot run it. Further arguments go to ctest.
+set -eu
+cd "$(dirname "$0")/.."
+device=$1
+shift
+jobs=$(nproc 2>/dev/null || echo 2)
+
+build() {
+  echo "building for DEVICE=$1"
+  scripts/configure.sh "$1"
+  cmake --build "build/$1" --parallel "$jobs"
+}
+
+build "$device"
+if [ "$device" = emulator ]; then
+  if scripts/find_nvcc.sh >/dev/null; then
+    build gpu
+  else
+    echo "no CUDA compiler here: the GPU build was not tried"
+  fi
+fi
+ctest --test-dir "build/$device" --output-on-failure "$@"
