@@ -1,0 +1,190 @@
+#include "common/emulator/counters.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr unsigned kLanes = 32;
+constexpr unsigned kSectorShift = 5;
+constexpr unsigned kLineShift = 7;
+constexpr unsigned kBanks = 32;
+constexpr std::size_t kMostWords = 64;  // of a bank in a request: two of each lane, if it is not aligned
+
+struct Metric {
+  std::size_t counter;
+  const char* name;
+  const char* alias;
+};
+
+constexpr auto kLd = Operation::load;
+constexpr auto kSt = Operation::store;
+constexpr auto kRed = Operation::reduction;
+constexpr auto kAtom = Operation::atomic;
+
+// Names beginning with "warpbook__" are our own: the profiler has no such metric.
+constexpr std::array kMetrics = {
+    Metric{index(Counter::global_requests, kLd), "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+           "smsp__inst_executed_op_global_ld.sum"},
+    Metric{index(Counter::global_requests, kSt), "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+           "smsp__inst_executed_op_global_st.sum"},
+    Metric{index(Counter::global_requests, kRed), "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", nullptr},
+    Metric{index(Counter::global_requests, kAtom), "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", nullptr},
+    Metric{index(Counter::global_sectors, kLd), "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", nullptr},
+    Metric{index(Counter::global_sectors, kSt), "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", nullptr},
+    Metric{index(Counter::global_sectors, kRed), "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum", nullptr},
+    Metric{index(Counter::global_sectors, kAtom), "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum", nullptr},
+    Metric{index(Counter::shared_requests, kLd), "smsp__inst_executed_op_shared_ld.sum", nullptr},
+    Metric{index(Counter::shared_requests, kSt), "smsp__inst_executed_op_shared_st.sum", nullptr},
+    Metric{index(Counter::shared_wavefronts, kLd), "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", nullptr},
+    Metric{index(Counter::shared_wavefronts, kSt), "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", nullptr},
+    Metric{index(Counter::shared_wavefronts, kAtom), "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", nullptr},
+    Metric{index(Counter::shared_conflicts, kLd), "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", nullptr},
+    Metric{index(Counter::shared_conflicts, kSt), "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", nullptr},
+    Metric{index(Counter::l2_read_sectors), "lts__t_sectors_op_read.sum", nullptr},
+    Metric{index(Counter::l2_write_sectors), "lts__t_sectors_op_write.sum", nullptr},
+    Metric{index(Counter::l2_reduction_sectors), "lts__t_sectors_op_red.sum", nullptr},
+    Metric{index(Counter::dram_read_bytes), "dram__bytes_read.sum", nullptr},
+    Metric{index(Counter::dram_write_bytes), "dram__bytes_write.sum", nullptr},
+    Metric{index(Counter::atomic_collisions), "warpbook__atomic_collisions.sum", nullptr},
+    Metric{index(Counter::divisions_32), "warpbook__integer_divisions_32bit.sum", nullptr},
+    Metric{index(Counter::divisions_64), "warpbook__integer_divisions_64bit.sum", nullptr},
+    Metric{index(Counter::instructions), "warpbook__thread_instructions_estimate.sum", nullptr},
+};
+
+/// True for the request that a full warp makes on consecutive elements.
+bool is_contiguous(const Request& request, unsigned bytes) {
+  if (request.mask != 0xffffffffU) return false;
+  const std::uint64_t first = request.address[0];
+  std::uint64_t difference = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    difference |= request.address[lane] - first - std::uint64_t{lane} * bytes;
+  return difference == 0;
+}
+
+void add_sector(LineList& list, std::uint64_t sector, std::uint64_t& lowest, std::uint64_t& highest) {
+  const std::uint64_t line = sector >> (kLineShift - kSectorShift);
+  const std::uint32_t bit = 1U << (sector & 3U);
+  const auto append = [&] {
+    list.lines[list.count++] = {line, bit};
+    ++list.sectors;
+  };
+  if (list.count == 0) {
+    lowest = highest = line;
+    append();
+    return;
+  }
+  // Most requests run up or down: a line beyond both ends is new without a search.
+  if (line > highest) {
+    highest = line;
+    append();
+    return;
+  }
+  if (line < lowest) {
+    lowest = line;
+    append();
+    return;
+  }
+  for (unsigned i = list.count; i-- > 0;) {
+    if (list.lines[i].line != line) continue;
+    list.sectors += (list.lines[i].sectors & bit) == 0 ? 1 : 0;
+    list.lines[i].sectors |= bit;
+    return;
+  }
+  append();
+}
+
+/// Adds the words that the lanes [first, last) touch to the banks; returns the passes of the busiest bank.
+/// Without `merge`, lanes at one word do not share a pass.
+unsigned phase_wavefronts(const Request& request, unsigned bytes, unsigned first, unsigned last, bool merge) {
+  std::array<std::uint8_t, kBanks> depth{};
+  std::array<std::array<std::uint64_t, kMostWords>, kBanks> words;  // no initial value: `depth` says what is set
+  unsigned worst = 0;
+  for (unsigned lane = first; lane < last; ++lane) {
+    if ((request.mask >> lane & 1U) == 0) continue;
+    const std::uint64_t begin = request.address[lane] >> 2;
+    const std::uint64_t end = (request.address[lane] + bytes - 1) >> 2;
+    for (std::uint64_t word = begin; word <= end; ++word) {
+      const auto bank = static_cast<unsigned>(word % kBanks);
+      auto& used = words[bank];
+      const unsigned n = depth[bank];
+      if (merge && std::find(used.begin(), used.begin() + n, word) != used.begin() + n) continue;
+      used[n] = word;
+      depth[bank] = static_cast<std::uint8_t>(n + 1);
+      worst = std::max(worst, n + 1);
+    }
+  }
+  return worst;
+}
+
+SharedCost cost(const Request& request, unsigned bytes, bool merge) {
+  const unsigned phases = bytes <= 4 ? 1 : bytes == 8 ? 2 : 4;
+  if (merge && is_contiguous(request, bytes) && request.address[0] % bytes == 0) return {phases, phases};
+  const unsigned lanes = kLanes / phases;
+  SharedCost result{0, 0};
+  for (unsigned phase = 0; phase < phases; ++phase) {
+    const unsigned passes = phase_wavefronts(request, bytes, phase * lanes, (phase + 1) * lanes, merge);
+    result.wavefronts += passes;
+    result.fewest += passes != 0 ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+const char* metric_name(std::size_t counter, std::size_t alias) {
+  for (const Metric& metric : kMetrics)
+    if (metric.counter == counter) return alias == 0 ? metric.name : alias == 1 ? metric.alias : nullptr;
+  return nullptr;
+}
+
+void collect_lines(const Request& request, unsigned bytes, LineList& result) {
+  result.count = 0;
+  result.sectors = 0;
+  if (is_contiguous(request, bytes)) {
+    const std::uint64_t begin = request.address[0] >> kSectorShift;
+    const std::uint64_t end = (request.address[0] + std::uint64_t{kLanes} * bytes - 1) >> kSectorShift;
+    for (std::uint64_t sector = begin; sector <= end;) {
+      const std::uint64_t line_end = std::min(end + 1, (sector | 3U) + 1);
+      const auto count = static_cast<unsigned>(line_end - sector);
+      result.lines[result.count++] = {sector >> 2, ((1U << count) - 1U) << (sector & 3U)};
+      result.sectors += count;
+      sector = line_end;
+    }
+    return;
+  }
+  std::uint64_t lowest = 0;
+  std::uint64_t highest = 0;
+  std::uint64_t previous = ~std::uint64_t{0};
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+    const std::uint64_t address = request.address[std::countr_zero(left)];
+    const std::uint64_t sector = address >> kSectorShift;
+    if (sector != previous) add_sector(result, sector, lowest, highest);
+    previous = sector;
+    const std::uint64_t last = (address + bytes - 1) >> kSectorShift;
+    if (last != sector) {
+      add_sector(result, last, lowest, highest);
+      previous = last;
+    }
+  }
+}
+
+SharedCost shared_cost(const Request& request, unsigned bytes) { return cost(request, bytes, true); }
+
+SharedCost shared_atomic_cost(const Request& request, unsigned bytes) { return cost(request, bytes, false); }
+
+unsigned collisions(const Request& request) {
+  unsigned met = 0;
+  for (unsigned lane = 1; lane < kLanes; ++lane) {
+    if ((request.mask >> lane & 1U) == 0) continue;
+    for (unsigned other = 0; other < lane; ++other) {
+      if ((request.mask >> other & 1U) == 0 || request.address[other] != request.address[lane]) continue;
+      ++met;
+      break;
+    }
+  }
+  return met;
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,95 @@
+/// \file
+/// What the memory system of a GPU makes of one warp's access, counted under Nsight Compute's metric names.
+/// Pure functions: they know nothing of how accesses are observed, and nothing of time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace warpbook::emulator {
+
+/// What a memory access does. A reduction is an atomic whose result nobody uses.
+enum class Operation : std::uint8_t { load, store, reduction, atomic };
+
+/// Everything that is counted. The first rows come in groups of one shape, indexed by `Operation`.
+enum class Counter : std::uint8_t {
+  global_requests = 0,     ///< + Operation
+  global_sectors = 4,      ///< + Operation: distinct aligned 32 bytes, per request
+  global_lines = 8,        ///< + Operation: distinct aligned 128 bytes, per request
+  shared_requests = 12,    ///< + Operation
+  shared_wavefronts = 16,  ///< + Operation: passes through the banks
+  shared_conflicts = 20,   ///< + Operation: passes beyond the fewest that the width needs
+  l2_read_sectors = 24,
+  l2_write_sectors,
+  l2_reduction_sectors,
+  l2_packets,  ///< pieces of up to 64 bytes of a line, in which sectors travel between L1 and L2
+  dram_read_bytes,
+  dram_write_bytes,   ///< written while the kernel runs
+  dram_dirty_bytes,   ///< written in all: with what stays in the L2, to be written by whoever comes next
+  atomic_collisions,  ///< lanes that meet another lane of their request at an address
+  atomic_operations,  ///< lanes
+  divisions_32,       ///< integer divisions and remainders at run time, of all threads
+  divisions_64,
+  instructions,  ///< of all threads, in the compiler's representation
+  warps,
+  barriers,
+  global_rounds,  ///< dependent round trips to global memory, summed over warps
+  shared_rounds,  ///< the same to shared memory
+  count
+};
+
+inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::count);
+
+constexpr std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
+constexpr std::size_t index(Counter group, Operation operation) {
+  return static_cast<std::size_t>(group) + static_cast<std::size_t>(operation);
+}
+
+/// Counts of a block.
+using Counts = std::array<std::uint64_t, kCounters>;
+/// Counts of a launch, perhaps extrapolated.
+using Totals = std::array<double, kCounters>;
+
+/// The metric that a counter is shown under (some have two names), or nullptr. `alias` 0 or 1.
+const char* metric_name(std::size_t counter, std::size_t alias);
+
+/// The addresses of one warp-wide access. Only the lanes in `mask` take part.
+struct Request {
+  std::uint64_t address[32];
+  std::uint32_t mask;
+};
+
+/// Four sectors of one 128-byte line.
+struct LineSectors {
+  std::uint64_t line;     ///< address / 128
+  std::uint32_t sectors;  ///< bit i: sector i
+};
+
+/// The lines that a request touches, in the order of first touch.
+struct LineList {
+  std::array<LineSectors, 64> lines;
+  unsigned count = 0;
+  unsigned sectors = 0;
+};
+
+/// Collects a request's lines and sectors; `bytes` is each lane's width.
+void collect_lines(const Request& request, unsigned bytes, LineList& result);
+
+/// What a request to shared memory costs.
+struct SharedCost {
+  unsigned wavefronts;
+  unsigned fewest;  ///< what an access of this width needs without conflicts
+};
+
+/// Bank conflicts of a request: 32 banks of 4 bytes; 8-byte accesses go by half-warp, 16-byte ones by quarter-warp;
+/// lanes that read the same word are served together.
+SharedCost shared_cost(const Request& request, unsigned bytes);
+
+/// The same for an atomic: lanes at one address are served one after another.
+SharedCost shared_atomic_cost(const Request& request, unsigned bytes);
+
+/// Lanes that meet an earlier lane at their address.
+unsigned collisions(const Request& request);
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,63 @@
+/// \file
+/// The cards that the emulator can play: what CUDA reports of them, and the constants of the model of time.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace warpbook::emulator {
+
+/// One card. Each constant of the model says in device_table.cpp where it comes from.
+struct DeviceTable {
+  std::string_view key;  ///< as `WARPBOOK_GPU` names it: "h200"
+  const char* name;      ///< as CUDA names it: "NVIDIA H200"
+
+  // What CUDA reports.
+  int compute_major;
+  int compute_minor;
+  int multiprocessors;
+  int clock_khz;  ///< of the multiprocessors
+  int memory_clock_khz;
+  int memory_bus_bits;
+  std::size_t memory_bytes;
+  std::size_t l2_bytes;
+  std::size_t shared_bytes_per_multiprocessor;
+  std::size_t shared_bytes_per_block;        ///< without asking for more
+  std::size_t shared_bytes_per_block_optin;  ///< with cudaFuncAttributeMaxDynamicSharedMemorySize
+  std::size_t shared_bytes_reserved;         ///< by CUDA, per block
+  int registers_per_multiprocessor;
+  int threads_per_multiprocessor;
+  int blocks_per_multiprocessor;
+  int copy_engines;
+
+  // What the model of time uses.
+  double launch_seconds;         ///< from one event to the next around a launch that does nothing
+  double graph_launch_seconds;   ///< of a kernel inside a graph
+  double dram_bytes_per_second;  ///< reading and writing in equal parts, without the launch
+  double l2_bytes_per_second;
+  double l1_bytes_per_clock;  ///< of one multiprocessor, shared memory included
+  int schedulers;             ///< of one multiprocessor: warp instructions it can issue in a clock
+  double l1_latency_clocks;
+  double l2_latency_clocks;
+  double dram_latency_seconds;  ///< loaded
+  double block_start_seconds;   ///< from the end of one block to the first load of the block that takes its place
+  double barrier_clocks;
+  double division32_slots;  ///< warp instructions of an integer division at run time
+  double division64_slots;
+  double slots_per_instruction;   ///< machine instructions for one instruction of the compiler's representation
+  double atomic_address_seconds;  ///< one atomic after another on the same address
+  double atomics_per_second;      ///< on different addresses, of the whole card
+  std::size_t l1_bytes;           ///< L1 and shared memory together, of one multiprocessor
+};
+
+/// The card being emulated, by `WARPBOOK_GPU` (h200 when unset). An unknown name ends the program with one line,
+/// status 2.
+const DeviceTable& device_table();
+
+/// The card of this key, or nullptr.
+const DeviceTable* find_device(std::string_view key);
+
+/// Clocks per second of the multiprocessors.
+inline double clock_hz(const DeviceTable& device) { return device.clock_khz * 1e3; }
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,36 @@
+/// \file
+/// Memory for the stacks of one worker's fibers.
+#pragma once
+
+#include <cstddef>
+
+#include "engine.hpp"
+
+namespace warpbook::emulator {
+
+/// Reserves stacks for `kMaxStacks` fibers, backed by memory as they are used. Below each lies a guard page, so that a
+/// CUDA thread that needs more local memory than a stack holds faults instead of writing over its neighbour.
+class FiberStacks {
+public:
+  static constexpr unsigned kMaxStacks = 1024;
+  static constexpr std::size_t kStackBytes = std::size_t{640} << 10;
+
+  FiberStacks();
+  ~FiberStacks();
+  FiberStacks(const FiberStacks&) = delete;
+  FiberStacks& operator=(const FiberStacks&) = delete;
+
+  /// The highest address of a stack, and the bytes below it.
+  struct Stack {
+    std::byte* top;
+    std::size_t bytes;
+  };
+  Stack stack(unsigned index) const;
+
+  AddressRange range() const;
+
+private:
+  std::byte* memory_ = nullptr;
+};
+
+}  // namespace warpbook::emulator

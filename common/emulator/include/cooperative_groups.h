@@ -1,0 +1,172 @@
+/// \file
+/// Cooperative groups within a block: the block, tiles of up to a warp, and the threads that go the same way. Groups
+/// that span blocks are not emulated.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "cuda_runtime.h"
+
+namespace cooperative_groups {
+
+#define WARPBOOK_GROUP __attribute__((always_inline, nodebug))
+
+namespace details {
+
+/// The value that the lane `source` of the warp brings; in pieces of 8 bytes.
+template <class T> WARPBOOK_GROUP inline T shuffle(unsigned mask, const T& value, unsigned source) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 32, "groups exchange plain values of up to 32 bytes");
+  constexpr std::size_t kPieces = (sizeof(T) + 7) / 8;
+  std::uint64_t pieces[kPieces] = {};
+  __builtin_memcpy(pieces, &value, sizeof(T));
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    pieces[i] = warpbook::emulator::warp_shuffle(mask, pieces[i], source);
+  }
+  T result;
+  __builtin_memcpy(&result, pieces, sizeof(T));
+  return result;
+}
+
+/// What groups of lanes of one warp have in common. `Group` has `mask()`, the lanes as bits.
+template <class Group> class LaneGroup {
+public:
+  WARPBOOK_GROUP void sync() const { __syncwarp(mask()); }
+  WARPBOOK_GROUP unsigned long long num_threads() const { return static_cast<unsigned>(__popc(mask())); }
+  WARPBOOK_GROUP unsigned long long size() const { return num_threads(); }
+  WARPBOOK_GROUP unsigned long long thread_rank() const {
+    return static_cast<unsigned>(__popc(mask() & ((1U << warpbook::emulator::lane_index()) - 1)));
+  }
+  WARPBOOK_GROUP int any(int predicate) const { return __any_sync(mask(), predicate); }
+  WARPBOOK_GROUP int all(int predicate) const { return __all_sync(mask(), predicate); }
+  WARPBOOK_GROUP unsigned ballot(int predicate) const { return packed(__ballot_sync(mask(), predicate)); }
+  template <class T> WARPBOOK_GROUP unsigned match_any(T value) const {
+    return packed(__match_any_sync(mask(), value));
+  }
+  template <class T> WARPBOOK_GROUP unsigned match_all(T value, int& same) const {
+    return packed(__match_all_sync(mask(), value, &same));
+  }
+  /// The value of the thread of this rank.
+  template <class T> WARPBOOK_GROUP T shfl(T value, int rank) const {
+    return shuffle(mask(), value, lane_of(static_cast<unsigned>(rank) % static_cast<unsigned>(num_threads())));
+  }
+  /// The value of the thread `delta` ranks below or above; the own one where there is none.
+  template <class T> WARPBOOK_GROUP T shfl_up(T value, unsigned delta) const {
+    const auto rank = static_cast<unsigned>(thread_rank());
+    return shuffle(mask(), value, lane_of(delta > rank ? rank : rank - delta));
+  }
+  template <class T> WARPBOOK_GROUP T shfl_down(T value, unsigned delta) const {
+    const auto rank = static_cast<unsigned>(thread_rank());
+    const auto count = static_cast<unsigned>(num_threads());
+    return shuffle(mask(), value, lane_of(delta >= count - rank ? rank : rank + delta));
+  }
+
+protected:
+  WARPBOOK_GROUP unsigned mask() const { return static_cast<const Group*>(this)->lanes(); }
+  /// The lane of a rank.
+  WARPBOOK_GROUP unsigned lane_of(unsigned rank) const { return __fns(mask(), 0, static_cast<int>(rank) + 1); }
+  /// Lanes of the warp as ranks of the group.
+  WARPBOOK_GROUP unsigned packed(unsigned lanes) const {
+    unsigned ranks = 0;
+    unsigned rank = 0;
+    for (unsigned rest = mask(); rest != 0; rest &= rest - 1, ++rank) {
+      ranks |= (lanes >> std::countr_zero(rest) & 1U) << rank;
+    }
+    return ranks;
+  }
+};
+
+}  // namespace details
+
+/// All threads of the block.
+class thread_block {
+public:
+  WARPBOOK_GROUP static void sync() { __syncthreads(); }
+  WARPBOOK_GROUP static unsigned thread_rank() {
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  }
+  WARPBOOK_GROUP static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+  WARPBOOK_GROUP static unsigned size() { return num_threads(); }
+  WARPBOOK_GROUP static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  WARPBOOK_GROUP static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  WARPBOOK_GROUP static dim3 group_dim() { return blockDim; }
+  WARPBOOK_GROUP static dim3 dim_threads() { return blockDim; }
+
+private:
+  thread_block() = default;
+  friend thread_block this_thread_block();
+};
+
+WARPBOOK_GROUP inline thread_block this_thread_block() { return {}; }
+
+/// `kSize` neighbours of a warp, a power of two.
+template <unsigned kSize, class Parent = void>
+class thread_block_tile : public details::LaneGroup<thread_block_tile<kSize, Parent>> {
+  static_assert(kSize >= 1 && kSize <= 32 && std::has_single_bit(kSize), "tiles have 1, 2, 4, 8, 16 or 32 threads");
+
+public:
+  WARPBOOK_GROUP static constexpr unsigned num_threads() { return kSize; }
+  WARPBOOK_GROUP static constexpr unsigned size() { return kSize; }
+  WARPBOOK_GROUP static unsigned thread_rank() { return warpbook::emulator::lane_index() % kSize; }
+  WARPBOOK_GROUP unsigned meta_group_rank() const { return rank_; }
+  WARPBOOK_GROUP unsigned meta_group_size() const { return count_; }
+  template <class T> WARPBOOK_GROUP T shfl(T value, int rank) const {
+    return details::shuffle(lanes(), value, first() + static_cast<unsigned>(rank) % kSize);
+  }
+  template <class T> WARPBOOK_GROUP T shfl_up(T value, unsigned delta) const {
+    return details::shuffle(lanes(), value, first() + (delta > thread_rank() ? thread_rank() : thread_rank() - delta));
+  }
+  template <class T> WARPBOOK_GROUP T shfl_down(T value, unsigned delta) const {
+    const bool inside = delta < kSize - thread_rank();
+    return details::shuffle(lanes(), value, first() + (inside ? thread_rank() + delta : thread_rank()));
+  }
+  template <class T> WARPBOOK_GROUP T shfl_xor(T value, unsigned lane_mask) const {
+    const unsigned partner = thread_rank() ^ lane_mask;
+    return details::shuffle(lanes(), value, first() + (partner < kSize ? partner : thread_rank()));
+  }
+  WARPBOOK_GROUP static unsigned lanes() { return (kSize == 32 ? ~0U : (1U << kSize % 32) - 1) << first(); }
+
+private:
+  WARPBOOK_GROUP static unsigned first() { return warpbook::emulator::lane_index() / kSize * kSize; }
+  WARPBOOK_GROUP thread_block_tile(unsigned rank, unsigned count) : rank_(rank), count_(count) {}
+  template <unsigned kTile> friend thread_block_tile<kTile, thread_block> tiled_partition(const thread_block&);
+  template <unsigned kTile, unsigned kOuter, class Outer>
+  friend thread_block_tile<kTile, thread_block_tile<kOuter, Outer>>
+  tiled_partition(const thread_block_tile<kOuter, Outer>&);
+
+  unsigned rank_;
+  unsigned count_;
+};
+
+template <unsigned kTile>
+WARPBOOK_GROUP inline thread_block_tile<kTile, thread_block> tiled_partition(const thread_block& block) {
+  return {block.thread_rank() / kTile, (block.num_threads() + kTile - 1) / kTile};
+}
+
+template <unsigned kTile, unsigned kOuter, class Outer>
+WARPBOOK_GROUP inline thread_block_tile<kTile, thread_block_tile<kOuter, Outer>>
+tiled_partition(const thread_block_tile<kOuter, Outer>& tile) {
+  static_assert(kTile <= kOuter, "a tile is made of a group at least as large");
+  return {tile.thread_rank() / kTile, kOuter / kTile};
+}
+
+/// The lanes of the warp that came here together.
+class coalesced_group : public details::LaneGroup<coalesced_group> {
+public:
+  WARPBOOK_GROUP unsigned lanes() const { return lanes_; }
+
+private:
+  WARPBOOK_GROUP explicit coalesced_group(unsigned lanes) : lanes_(lanes) {}
+  friend coalesced_group coalesced_threads();
+  unsigned lanes_;
+};
+
+WARPBOOK_GROUP inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+template <class Group> WARPBOOK_GROUP inline void sync(const Group& group) { group.sync(); }
+
+#undef WARPBOOK_GROUP
+
+}  // namespace cooperative_groups

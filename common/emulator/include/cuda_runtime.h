@@ -1,0 +1,147 @@
+/// \file
+/// CUDA for machines without a GPU: what CUDA's header of this name declares, as far as the emulator has it. What is
+/// not here does not compile.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "cuda_runtime_api.h"
+#include "device_launch_parameters.h"
+#include "driver_types.h"
+#include "host_defines.h"
+#include "vector_functions.h"
+#include "vector_types.h"
+#include "warpbook_launch.h"
+
+#include "atomic_functions.h"
+#include "integer_functions.h"
+#include "math_functions.h"
+#include "memory_functions.h"
+#include "warp_functions.h"
+
+// ---- Launches
+
+/// Launches a kernel. The arguments convert to its parameters' types, as in a call.
+template <class... Parameters, class... Given>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Given&&... given) {
+  static_assert(sizeof...(Parameters) == sizeof...(Given), "a kernel takes as many arguments as it has parameters");
+  const warpbook::emulator::Arguments<Parameters...> arguments{
+      {static_cast<Parameters>(std::forward<Given>(given))}...};
+  return warpbook::emulator::launch_kernel(*config, warpbook::emulator::erased_call(kernel, arguments));
+}
+
+/// Launches a kernel whose arguments are given by their addresses.
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = dynamic_shared;
+  config.stream = stream;
+  const auto launch = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    const warpbook::emulator::Arguments<Parameters...> pack{{*static_cast<Parameters*>(arguments[kIndex])}...};
+    return warpbook::emulator::launch_kernel(config, warpbook::emulator::erased_call(kernel, pack));
+  };
+  return launch(std::index_sequence_for<Parameters...>{});
+}
+
+template <class... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
+  return warpbook::emulator::kernel_attributes(attributes, reinterpret_cast<const void*>(kernel));
+}
+
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
+  return warpbook::emulator::set_kernel_attribute(reinterpret_cast<const void*>(kernel), attribute, value);
+}
+
+template <class... Parameters>
+cudaError_t cudaFuncSetCacheConfig(void (*kernel)(Parameters...), cudaFuncCache /*a hint*/) {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, kernel);
+}
+
+/// Blocks of a kernel that a multiprocessor can hold, with a guess for its registers.
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameters...), int block_size,
+                                                          std::size_t dynamic_shared) {
+  return warpbook::emulator::active_blocks(blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
+}
+
+template <class... Parameters>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_size, void (*kernel)(Parameters...),
+                                               std::size_t dynamic_shared = 0, int limit = 0) {
+  return warpbook::emulator::best_block_size(min_grid_size, block_size, reinterpret_cast<const void*>(kernel),
+                                             dynamic_shared, limit);
+}
+
+// ---- Memory
+
+template <class T> cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
+  return warpbook::emulator::allocate_device(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T> cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream) {
+  return warpbook::emulator::allocate_device_async(reinterpret_cast<void**>(pointer), bytes, stream);
+}
+template <class T>
+cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes, unsigned /*flags*/ = cudaMemAttachGlobal) {
+  return warpbook::emulator::allocate_managed(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T> cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned /*flags*/ = 0) {
+  return warpbook::emulator::allocate_pinned(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T> cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned /*flags*/) {
+  return warpbook::emulator::allocate_pinned(reinterpret_cast<void**>(pointer), bytes);
+}
+template <class T> cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  return warpbook::emulator::allocate_pitched(reinterpret_cast<void**>(pointer), pitch, width, height);
+}
+
+/// The address of a `__device__` or `__constant__` variable.
+template <class T> cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+  *address = const_cast<void*>(static_cast<const void*>(&symbol));
+  return warpbook::emulator::register_symbol(&symbol, sizeof(T));
+}
+template <class T> cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
+  *bytes = sizeof(T);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, std::size_t bytes, std::size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  void* address = nullptr;
+  const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
+  return error != cudaSuccess ? error : cudaMemcpy(static_cast<char*>(address) + offset, source, bytes, kind);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* destination, const T& symbol, std::size_t bytes, std::size_t offset = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  void* address = nullptr;
+  const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
+  return error != cudaSuccess ? error
+                              : cudaMemcpy(destination, static_cast<const char*>(address) + offset, bytes, kind);
+}
+
+// ---- Events and graphs
+
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {
+  return cudaEventCreateWithFlags(event, flags);
+}
+
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0) {
+  return cudaGraphInstantiateWithFlags(executable, graph, flags);
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, cudaGraphNode_t*, char*,
+                                        std::size_t) {
+  return cudaGraphInstantiateWithFlags(executable, graph, 0);
+}

@@ -1,0 +1,109 @@
+/// \file
+/// The functions of CUDA's runtime that the emulator has. They mean what CUDA's manual says, with one device, whose
+/// work is done when a call returns; time, as events tell it, is modelled time. What is not here does not compile.
+#pragma once
+
+#include <cstddef>
+
+#include "driver_types.h"
+#include "warpbook_export.h"
+
+#define CUDART_VERSION 13000
+
+extern "C" {
+
+// ---- Errors
+WARPBOOK_EXPORT cudaError_t cudaGetLastError();
+WARPBOOK_EXPORT cudaError_t cudaPeekAtLastError();
+WARPBOOK_EXPORT const char* cudaGetErrorName(cudaError_t error);
+WARPBOOK_EXPORT const char* cudaGetErrorString(cudaError_t error);
+
+// ---- Device
+WARPBOOK_EXPORT cudaError_t cudaGetDeviceCount(int* count);
+WARPBOOK_EXPORT cudaError_t cudaGetDevice(int* device);
+WARPBOOK_EXPORT cudaError_t cudaSetDevice(int device);
+WARPBOOK_EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags);
+WARPBOOK_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+WARPBOOK_EXPORT cudaError_t cudaDeviceSynchronize();
+/// Frees all memory and forgets a sticky error.
+WARPBOOK_EXPORT cudaError_t cudaDeviceReset();
+WARPBOOK_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+WARPBOOK_EXPORT cudaError_t cudaDriverGetVersion(int* version);
+WARPBOOK_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
+
+// ---- Memory
+WARPBOOK_EXPORT cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
+WARPBOOK_EXPORT cudaError_t cudaFree(void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaFreeHost(void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes,
+                                            cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2D(void* destination, std::size_t destination_pitch, const void* source,
+                                         std::size_t source_pitch, std::size_t width, std::size_t height,
+                                         cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
+                                              std::size_t source_pitch, std::size_t width, std::size_t height,
+                                              cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width,
+                                         std::size_t height);
+WARPBOOK_EXPORT cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width,
+                                              std::size_t height, cudaStream_t stream = nullptr);
+
+// ---- Streams
+WARPBOOK_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* stream);
+WARPBOOK_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
+WARPBOOK_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority);
+WARPBOOK_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data);
+
+// ---- Events
+WARPBOOK_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
+WARPBOOK_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event);
+WARPBOOK_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event);
+WARPBOOK_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event);
+/// Modelled time between two events, in milliseconds.
+WARPBOOK_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
+
+// ---- Graphs, by capture
+WARPBOOK_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+WARPBOOK_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+WARPBOOK_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+WARPBOOK_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+WARPBOOK_EXPORT cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
+WARPBOOK_EXPORT cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type);
+WARPBOOK_EXPORT cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                                          unsigned long long flags);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
+WARPBOOK_EXPORT cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+
+}  // extern "C"
+
+// What the typed functions of cuda_runtime.h are made of.
+namespace warpbook::emulator {
+
+WARPBOOK_EXPORT cudaError_t allocate_device(void** pointer, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t allocate_managed(void** pointer, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t allocate_pinned(void** pointer, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
+/// Makes a `__device__` or `__constant__` variable known as device memory.
+WARPBOOK_EXPORT cudaError_t register_symbol(const void* symbol, std::size_t bytes);
+
+WARPBOOK_EXPORT cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
+WARPBOOK_EXPORT cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
+WARPBOOK_EXPORT cudaError_t active_blocks(int* blocks, const void* kernel, int block_size, std::size_t dynamic_shared);
+WARPBOOK_EXPORT cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* kernel,
+                                            std::size_t dynamic_shared, int limit);
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,18 @@
+/// \file
+/// CUDA's qualifiers, as they mean something to a C++ compiler.
+#pragma once
+
+#define __host__
+#define __device__
+#define __global__
+#define __forceinline__ inline __attribute__((always_inline))
+// libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
+#define __noinline__
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+/// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
+#define __shared__ static thread_local
+#define __constant__
+#define __managed__
+#define __builtin_align__(bytes) __align__(bytes)

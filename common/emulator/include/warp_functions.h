@@ -1,0 +1,163 @@
+/// \file
+/// Barriers, shuffles, votes and fences.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "warpbook_builtins.h"
+
+// ---- Barriers
+
+WARPBOOK_DEVICE_FUNCTION void __syncthreads() { warpbook::emulator::block_barrier(false); }
+WARPBOOK_DEVICE_FUNCTION int __syncthreads_count(int predicate) {
+  return static_cast<int>(warpbook::emulator::block_barrier(predicate != 0).predicates);
+}
+WARPBOOK_DEVICE_FUNCTION int __syncthreads_and(int predicate) {
+  const warpbook::emulator::BarrierResult result = warpbook::emulator::block_barrier(predicate != 0);
+  return result.predicates == result.threads ? 1 : 0;
+}
+WARPBOOK_DEVICE_FUNCTION int __syncthreads_or(int predicate) {
+  return warpbook::emulator::block_barrier(predicate != 0).predicates != 0 ? 1 : 0;
+}
+WARPBOOK_DEVICE_FUNCTION void __syncwarp(unsigned mask = 0xffffffffU) { warpbook::emulator::warp_barrier(mask); }
+
+// ---- Fences: blocks run on several operating system threads
+
+WARPBOOK_DEVICE_FUNCTION void __threadfence() { warpbook::emulator::memory_fence(); }
+WARPBOOK_DEVICE_FUNCTION void __threadfence_block() { warpbook::emulator::memory_fence(); }
+WARPBOOK_DEVICE_FUNCTION void __threadfence_system() { warpbook::emulator::memory_fence(); }
+
+// ---- Votes
+
+WARPBOOK_DEVICE_FUNCTION unsigned __activemask() { return warpbook::emulator::warp_active_mask(); }
+WARPBOOK_DEVICE_FUNCTION unsigned __ballot_sync(unsigned mask, int predicate) {
+  return static_cast<unsigned>(warpbook::emulator::warp_ballot(mask, predicate != 0));
+}
+WARPBOOK_DEVICE_FUNCTION int __any_sync(unsigned mask, int predicate) {
+  return static_cast<unsigned>(warpbook::emulator::warp_ballot(mask, predicate != 0)) != 0 ? 1 : 0;
+}
+WARPBOOK_DEVICE_FUNCTION int __all_sync(unsigned mask, int predicate) {
+  const std::uint64_t votes = warpbook::emulator::warp_ballot(mask, predicate != 0);
+  return static_cast<unsigned>(votes) == static_cast<unsigned>(votes >> 32) ? 1 : 0;
+}
+
+namespace warpbook::emulator {
+
+/// Types that a shuffle may carry: those of CUDA, and half-precision types, which say so themselves.
+template <class T> inline constexpr bool kShuffles = false;
+template <> inline constexpr bool kShuffles<int> = true;
+template <> inline constexpr bool kShuffles<unsigned> = true;
+template <> inline constexpr bool kShuffles<long> = true;
+template <> inline constexpr bool kShuffles<unsigned long> = true;
+template <> inline constexpr bool kShuffles<long long> = true;
+template <> inline constexpr bool kShuffles<unsigned long long> = true;
+template <> inline constexpr bool kShuffles<float> = true;
+template <> inline constexpr bool kShuffles<double> = true;
+
+template <class T> __attribute__((always_inline, nodebug)) inline std::uint64_t shuffle_bits(T value) {
+  if constexpr (sizeof(T) == 8) {
+    return __builtin_bit_cast(std::uint64_t, value);
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bit_cast(std::uint32_t, value);
+  } else {
+    return __builtin_bit_cast(std::uint16_t, value);
+  }
+}
+
+template <class T> __attribute__((always_inline, nodebug)) inline T from_shuffle_bits(std::uint64_t bits) {
+  if constexpr (sizeof(T) == 8) {
+    return __builtin_bit_cast(T, bits);
+  } else if constexpr (sizeof(T) == 4) {
+    return __builtin_bit_cast(T, static_cast<std::uint32_t>(bits));
+  } else {
+    return __builtin_bit_cast(T, static_cast<std::uint16_t>(bits));
+  }
+}
+
+template <class T>
+concept Shuffled = kShuffles<T>;
+
+template <class T>
+concept Promoted = std::integral<T> && sizeof(T) < sizeof(int);
+
+}  // namespace warpbook::emulator
+
+// ---- Shuffles. `width` is a power of two: lanes exchange values within segments of so many lanes.
+
+template <warpbook::emulator::Shuffled T>
+WARPBOOK_DEVICE_FUNCTION T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+  const unsigned segment = warpbook::emulator::lane_index() & ~(static_cast<unsigned>(width) - 1);
+  const unsigned lane = segment | (static_cast<unsigned>(source) & (static_cast<unsigned>(width) - 1));
+  return warpbook::emulator::from_shuffle_bits<T>(
+      warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
+}
+
+template <warpbook::emulator::Shuffled T>
+WARPBOOK_DEVICE_FUNCTION T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  const unsigned self = warpbook::emulator::lane_index();
+  const unsigned in_segment = self & (static_cast<unsigned>(width) - 1);
+  const unsigned lane = delta > in_segment ? self : self - delta;
+  return warpbook::emulator::from_shuffle_bits<T>(
+      warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
+}
+
+template <warpbook::emulator::Shuffled T>
+WARPBOOK_DEVICE_FUNCTION T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  const unsigned self = warpbook::emulator::lane_index();
+  const unsigned in_segment = self & (static_cast<unsigned>(width) - 1);
+  const unsigned lane = delta >= static_cast<unsigned>(width) - in_segment ? self : self + delta;
+  return warpbook::emulator::from_shuffle_bits<T>(
+      warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
+}
+
+template <warpbook::emulator::Shuffled T>
+WARPBOOK_DEVICE_FUNCTION T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+  const unsigned self = warpbook::emulator::lane_index();
+  const unsigned partner = self ^ static_cast<unsigned>(lane_mask);
+  // A partner in a later segment is out of reach; one in an earlier segment is not.
+  const unsigned segment_end = (self & ~(static_cast<unsigned>(width) - 1)) + static_cast<unsigned>(width);
+  const unsigned lane = partner < segment_end ? partner : self;
+  return warpbook::emulator::from_shuffle_bits<T>(
+      warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
+}
+
+// Narrower integers travel as int, as in CUDA.
+
+template <warpbook::emulator::Promoted T>
+WARPBOOK_DEVICE_FUNCTION int __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+  return __shfl_sync(mask, static_cast<int>(value), source, width);
+}
+template <warpbook::emulator::Promoted T>
+WARPBOOK_DEVICE_FUNCTION int __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return __shfl_up_sync(mask, static_cast<int>(value), delta, width);
+}
+template <warpbook::emulator::Promoted T>
+WARPBOOK_DEVICE_FUNCTION int __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return __shfl_down_sync(mask, static_cast<int>(value), delta, width);
+}
+template <warpbook::emulator::Promoted T>
+WARPBOOK_DEVICE_FUNCTION int __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+  return __shfl_xor_sync(mask, static_cast<int>(value), lane_mask, width);
+}
+
+// ---- Matches and reductions across lanes
+
+template <warpbook::emulator::Shuffled T> WARPBOOK_DEVICE_FUNCTION unsigned __match_any_sync(unsigned mask, T value) {
+  return warpbook::emulator::warp_match_any(mask, warpbook::emulator::shuffle_bits(value));
+}
+
+template <warpbook::emulator::Shuffled T>
+WARPBOOK_DEVICE_FUNCTION unsigned __match_all_sync(unsigned mask, T value, int* same) {
+  const unsigned matching = warpbook::emulator::warp_match_any(mask, warpbook::emulator::shuffle_bits(value));
+  const std::uint64_t votes = warpbook::emulator::warp_ballot(mask, true);
+  *same = matching == static_cast<unsigned>(votes >> 32) ? 1 : 0;
+  return *same != 0 ? matching : 0;
+}
+
+// ---- Time and the hardware
+
+/// Clock ticks of the host's processor: differences mean something only beside one another.
+WARPBOOK_DEVICE_FUNCTION long long clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
+WARPBOOK_DEVICE_FUNCTION void __nanosleep(unsigned) { warpbook::emulator::yield_thread(); }
+WARPBOOK_DEVICE_FUNCTION void __trap() { warpbook::emulator::trap_thread(); }

@@ -1,0 +1,67 @@
+/// \file
+/// The functions of the emulator's library that the device functions in these headers are made of. Not for kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "vector_types.h"
+#include "warpbook_export.h"
+
+/// A device function that leaves no trace: what it touches counts for the line that calls it.
+#define WARPBOOK_DEVICE_FUNCTION static inline __attribute__((always_inline, nodebug, unused))
+
+namespace warpbook::emulator {
+
+// Constant for a CUDA thread, which is what the attribute promises the compiler.
+WARPBOOK_EXPORT unsigned thread_index_x() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned thread_index_y() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned thread_index_z() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned block_index_x() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned block_index_y() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned block_index_z() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned block_extent_x() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned block_extent_y() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned block_extent_z() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned grid_extent_x() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned grid_extent_y() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned grid_extent_z() noexcept __attribute__((const));
+
+/// The lane of the running thread.
+WARPBOOK_EXPORT unsigned lane_index() noexcept __attribute__((const));
+
+/// The block's dynamic shared memory, aligned to 1024 bytes.
+WARPBOOK_EXPORT void* dynamic_shared() noexcept __attribute__((const));
+/// Its size, as launched.
+WARPBOOK_EXPORT std::size_t dynamic_shared_bytes() noexcept __attribute__((const));
+
+/// Waits for all live threads of the block; how many came with a true predicate, and how many came.
+struct BarrierResult {
+  unsigned predicates;
+  unsigned threads;
+};
+WARPBOOK_EXPORT BarrierResult block_barrier(bool predicate) __attribute__((convergent));
+
+/// The warp-level operations: each waits for the live lanes of the mask.
+WARPBOOK_EXPORT void warp_barrier(unsigned mask) __attribute__((convergent));
+WARPBOOK_EXPORT std::uint64_t warp_shuffle(unsigned mask, std::uint64_t value, unsigned source_lane)
+    __attribute__((convergent));
+/// The live lanes that came with a true predicate in the lower half, all live lanes of the mask in the upper.
+WARPBOOK_EXPORT std::uint64_t warp_ballot(unsigned mask, bool predicate) __attribute__((convergent));
+WARPBOOK_EXPORT unsigned warp_match_any(unsigned mask, std::uint64_t value) __attribute__((convergent));
+WARPBOOK_EXPORT unsigned warp_active_mask() __attribute__((convergent));
+
+/// Orders the caller's memory accesses before it and after it, for all who look.
+WARPBOOK_EXPORT void memory_fence();
+
+/// Lets the other threads of the block run.
+WARPBOOK_EXPORT void yield_thread() __attribute__((convergent));
+
+/// Ends the kernel with an error.
+[[noreturn]] WARPBOOK_EXPORT void trap_thread();
+
+/// Tells the observer of an access that no instrumentation sees.
+WARPBOOK_EXPORT void observe_read(const void* address, unsigned bytes);
+WARPBOOK_EXPORT void observe_write(const void* address, unsigned bytes);
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,48 @@
+/// \file
+/// What the emulator saw: counters, modelled times, mistakes. For tests and tools; kernels and launchers need none of
+/// it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vector_types.h"
+#include "warpbook_export.h"
+
+namespace warpbook::emulator {
+
+/// What was seen of one launch.
+struct LaunchReport {
+  std::string kernel;  ///< its name, without parameters
+  dim3 grid;
+  dim3 block;
+  double modelled_seconds = 0;  ///< launch overhead included
+  const char* limited_by = "";  ///< the resource that the modelled time is made of: "DRAM", "latency", ...
+  bool extrapolated = false;    ///< the counters come from a sample of the blocks
+  std::vector<std::pair<const char*, double>> counters;  ///< under Nsight Compute's metric names
+
+  /// A counter by its metric's name; -1 for one that is not counted.
+  WARPBOOK_EXPORT double counter(const std::string& metric) const;
+};
+
+/// The launch that ended last. Waits for nothing: synchronise first.
+WARPBOOK_EXPORT LaunchReport last_launch();
+
+/// Which blocks counters come from. Begins with what `WARPBOOK_TRACE` says (all, sample, off), else a sample.
+enum class TraceMode {
+  off,     ///< none: no counters; the modelled time is that of the launch alone
+  sample,  ///< all of a small launch; of a large one a few runs of blocks, the first and the last among them
+  all
+};
+
+/// For the launches to come.
+WARPBOOK_EXPORT void set_trace(TraceMode mode);
+
+/// The mistakes found since the last call, each as text of whole lines, in compute-sanitizer's words where it has them.
+WARPBOOK_EXPORT std::vector<std::string> reports();
+
+/// The name of the emulated card, as CUDA gives it.
+WARPBOOK_EXPORT const char* device_name();
+
+}  // namespace warpbook::emulator

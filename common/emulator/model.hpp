@@ -1,0 +1,50 @@
+/// \file
+/// The model of time: how long a launch or a copy would take on the emulated card.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "common/emulator/counters.hpp"
+#include "common/emulator/device_table.hpp"
+
+namespace warpbook::emulator {
+
+/// The shape of a launch, as far as time depends on it.
+struct LaunchShape {
+  double blocks = 0;
+  unsigned threads = 0;          ///< a block
+  std::size_t shared_bytes = 0;  ///< a block, static and dynamic
+  double hottest_address = 0;    ///< atomic operations on the address that has the most of them
+  bool from_graph = false;
+};
+
+/// What a launch can be limited by.
+enum class Resource : unsigned { dram, l2, l1, issue, atomics, latency, count };
+
+/// The resource's name, for people: "DRAM", "issue slots".
+const char* resource_name(Resource resource);
+
+/// The modelled time of a launch, and what it comes from.
+struct ModelledTime {
+  double seconds = 0;  ///< launch overhead included
+  Resource limit = Resource::dram;
+  std::array<double, static_cast<std::size_t>(Resource::count)> resource_seconds{};
+};
+
+/// Blocks that one multiprocessor holds at a time, by threads, shared memory and an assumed register use.
+unsigned resident_blocks(const DeviceTable& device, unsigned threads, std::size_t shared_bytes);
+
+/// The time of a launch: its overhead and a rounded maximum over its resources.
+ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, const Totals& totals);
+
+/// The time of a copy or fill inside the card's memory, launch included: overhead + bytes / bandwidth.
+double modelled_copy_seconds(const DeviceTable& device, std::size_t bytes_read, std::size_t bytes_written);
+
+/// The same on the emulated card.
+double modelled_copy_seconds(std::size_t bytes_read, std::size_t bytes_written);
+
+/// The time of a copy between host and card, over the bus.
+double modelled_bus_seconds(std::size_t bytes);
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,259 @@
+// Puts tracing, checks, counters and the model together into the engine's observer, and shows what they found.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/emulator/checks.hpp"
+#include "common/emulator/engine.hpp"
+#include "common/emulator/include/warpbook_emulator.h"
+#include "common/emulator/memory_system.hpp"
+#include "common/emulator/model.hpp"
+#include "common/emulator/sample.hpp"
+#include "common/emulator/source_location.hpp"
+#include "common/emulator/tally.hpp"
+#include "common/emulator/trace.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+TraceMode trace_mode_from_environment() {
+  const char* text = std::getenv("WARPBOOK_TRACE");
+  if (text == nullptr || *text == '\0' || std::strcmp(text, "sample") == 0) return TraceMode::sample;
+  if (std::strcmp(text, "all") == 0) return TraceMode::all;
+  if (std::strcmp(text, "off") == 0) return TraceMode::off;
+  std::fprintf(stderr, "WARPBOOK_TRACE: \"%s\" is none of all, sample, off\n", text);
+  std::exit(2);
+}
+
+std::uint64_t volume(const dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
+
+nlohmann::ordered_json as_json(const LaunchReport& launch) {
+  const auto extent = [](const dim3& d) { return nlohmann::ordered_json::array({d.x, d.y, d.z}); };
+  nlohmann::ordered_json counters = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : launch.counters) counters[name] = value;
+  return {{"kernel", launch.kernel},
+          {"grid", extent(launch.grid)},
+          {"block", extent(launch.block)},
+          {"counters", std::move(counters)},
+          {"extrapolated", launch.extrapolated},
+          {"limited_by", launch.limited_by},
+          {"modelled_seconds", launch.modelled_seconds}};
+}
+
+/// The one observer. Lives until the program's last instruction: programs launch and ask while they end.
+class Observation final : public Observer {
+public:
+  Observation() : device_(device_table()), memory_(device_.l2_bytes), trace_mode_(trace_mode_from_environment()) {
+    const char* path = std::getenv("WARPBOOK_COUNTERS");
+    if (path == nullptr || *path == '\0') return;
+    counters_path_ = path;
+    std::atexit([] { instance().write_counters(); });
+  }
+
+  static Observation& instance() {
+    static auto* const only = new Observation;  // NOLINT(cppcoreguidelines-owning-memory)
+    return *only;
+  }
+
+  void launch_begin(const LaunchInfo& launch) override {
+    const std::uint64_t blocks = volume(launch.grid);
+    threads_ = static_cast<unsigned>(volume(launch.block));
+    mode_ = trace_mode();
+    sample_ = mode_ == TraceMode::all ? BlockSample::all(blocks) : BlockSample::of(blocks, threads_);
+    shared_bytes_ = launch.static_shared_bytes + launch.dynamic_shared_bytes;
+    const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
+    const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
+    l1_share_ = (device_.l1_bytes - shared) / resident;
+    memory_.begin_launch();
+  }
+
+  void block_begin(BlockContext& block) override {
+    const std::uint64_t launch = block.launch->id;
+    BlockWatch& watch = watch_of(block.worker);
+    if (watch.launch() != launch) watch.begin_launch(launch);
+    block.observer_data = &watch;
+    block.traced = mode_ != TraceMode::off && sample_.ordinal(block.linear_block) >= 0;
+    watch.begin_block(block, l1_share_);
+  }
+
+  void thread_end(BlockContext& block) override { watch(block).end_thread(block); }
+
+  void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) override {
+    watch(block).sync(block, scope, warp, mask);
+  }
+
+  void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override {
+    Operation operation = kind == AccessKind::read ? Operation::load : Operation::store;
+    if (kind == AccessKind::atomic)
+      operation = std::exchange(__warpbook_tally[3], 0) != 0 ? Operation::reduction : Operation::atomic;
+    if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
+      const auto width = static_cast<std::uint8_t>(bytes);
+      watch(block).access(block, address, width, width, operation, pc);
+    } else {
+      watch(block).range(block, address, bytes, operation, pc);
+    }
+  }
+
+  void block_end(BlockContext& block) override {
+    BlockWatch& seen = watch(block);
+    seen.end_block(block);
+    if (!block.traced) return;
+    const auto ordinal = static_cast<std::uint64_t>(sample_.ordinal(block.linear_block));
+    memory_.add_block(ordinal, sample_.is_settled(ordinal), seen.traffic);
+  }
+
+  double launch_end(const LaunchInfo& launch) override {
+    publish_findings();
+    const std::uint64_t blocks = volume(launch.grid);
+    Totals totals{};
+    bool approximate = false;
+    std::vector<std::uint64_t> buckets;
+    for (const auto& watch : watches_) {
+      if (watch == nullptr || watch->launch() != launch.id) continue;
+      for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
+      approximate |= watch->approximate;
+      buckets.resize(std::max(buckets.size(), watch->atomic_buckets.size()));
+      for (std::size_t i = 0; i < watch->atomic_buckets.size(); ++i) buckets[i] += watch->atomic_buckets[i];
+    }
+    const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
+    for (double& total : totals) total *= scale;
+    memory_.finish(static_cast<double>(blocks) / static_cast<double>(sample_.settled()), totals);
+    for (const auto& watch : watches_) {  // these are of all blocks
+      if (watch == nullptr || watch->launch() != launch.id) continue;
+      totals[index(Counter::instructions)] += static_cast<double>(watch->tally[0]);
+      totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
+      totals[index(Counter::divisions_64)] += static_cast<double>(watch->tally[2]);
+    }
+
+    LaunchShape shape;
+    shape.blocks = static_cast<double>(blocks);
+    shape.threads = threads_;
+    shape.shared_bytes = shared_bytes_;
+    shape.from_graph = launch.from_graph;
+    if (!buckets.empty())
+      shape.hottest_address = scale * static_cast<double>(*std::max_element(buckets.begin(), buckets.end()));
+    const ModelledTime time = model_launch(device_, shape, mode_ == TraceMode::off ? Totals{} : totals);
+    keep(launch, totals, time, approximate || !sample_.complete());
+    return time.seconds;
+  }
+
+  double copy_seconds(CopyKind kind, std::size_t bytes_read, std::size_t bytes_written) override {
+    switch (kind) {
+    case CopyKind::host_to_device:
+    case CopyKind::device_to_host:
+      return modelled_bus_seconds(std::max(bytes_read, bytes_written));
+    case CopyKind::device_to_device:
+    case CopyKind::fill:
+      return modelled_copy_seconds(bytes_read, bytes_written);
+    case CopyKind::host_to_host:
+      break;
+    }
+    return 0;
+  }
+
+  std::string locate(const void* pc) override { return source_location(pc); }
+
+  void report(const std::string& text) override { add_report(text); }
+
+  LaunchReport last_launch() {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+  void set_trace(TraceMode mode) {
+    const std::lock_guard lock(mutex_);
+    trace_mode_ = mode;
+  }
+
+private:
+  static BlockWatch& watch(const BlockContext& block) { return *static_cast<BlockWatch*>(block.observer_data); }
+
+  TraceMode trace_mode() {
+    const std::lock_guard lock(mutex_);
+    return trace_mode_;
+  }
+
+  BlockWatch& watch_of(unsigned worker) {
+    const std::lock_guard lock(mutex_);
+    if (worker >= watches_.size()) watches_.resize(worker + 1);
+    if (watches_[worker] == nullptr) watches_[worker] = std::make_unique<BlockWatch>();
+    return *watches_[worker];
+  }
+
+  void keep(const LaunchInfo& launch, const Totals& totals, const ModelledTime& time, bool extrapolated) {
+    LaunchReport report;
+    report.kernel = launch.name;
+    report.grid = launch.grid;
+    report.block = launch.block;
+    report.modelled_seconds = time.seconds;
+    report.limited_by = resource_name(time.limit);
+    if (mode_ != TraceMode::off) {
+      report.extrapolated = extrapolated;
+      for (std::size_t i = 0; i < kCounters; ++i) {
+        for (std::size_t alias = 0; alias < 2; ++alias)
+          if (const char* name = metric_name(i, alias)) report.counters.emplace_back(name, totals[i]);
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    last_ = std::move(report);
+    if (!counters_path_.empty()) launches_.push_back(as_json(last_));
+  }
+
+  void write_counters() {
+    const std::lock_guard lock(mutex_);
+    std::ofstream file(counters_path_);
+    file << launches_.dump(1) << '\n';
+    if (!file.flush()) std::fprintf(stderr, "WARPBOOK_COUNTERS: cannot write \"%s\"\n", counters_path_.c_str());
+  }
+
+  const DeviceTable& device_;
+  MemorySystem memory_;
+
+  // Of the running launch; set before its first block begins.
+  TraceMode mode_ = TraceMode::sample;
+  BlockSample sample_;
+  unsigned threads_ = 0;
+  std::size_t shared_bytes_ = 0;
+  std::size_t l1_share_ = 0;
+
+  std::mutex mutex_;
+  TraceMode trace_mode_;                              // guarded, as all below
+  std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker
+  LaunchReport last_;
+  std::string counters_path_;
+  nlohmann::ordered_json launches_ = nlohmann::ordered_json::array();
+};
+
+/// Installs the observer when the library is loaded.
+[[maybe_unused]] const bool installed = [] {
+  set_observer(&Observation::instance());
+  return true;
+}();
+
+}  // namespace
+
+double LaunchReport::counter(const std::string& metric) const {
+  for (const auto& [name, value] : counters)
+    if (metric == name) return value;
+  return -1;
+}
+
+LaunchReport last_launch() { return Observation::instance().last_launch(); }
+
+void set_trace(TraceMode mode) { Observation::instance().set_trace(mode); }
+
+std::vector<std::string> reports() { return take_reports(); }
+
+const char* device_name() { return device_table().name; }
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,330 @@
+// An LLVM pass for kernel files on the emulator, loaded by clang's -fpass-plugin.
+//
+// Clang's thread-sanitizer instrumentation shows every load and store of the optimised code, but the optimiser is free
+// to cut a struct copy into its fields, which a GPU compiler does not do: `float4 v = p[i]` is one 16-byte load there.
+// So, in two places of the pipeline, this pass
+//
+//  - at its start, adds guard bytes behind each `__shared__` array, so that an index past its end is seen as such, and
+//  turns
+//    each fixed-size memcpy (which is how clang copies a struct) into accesses as wide as the
+//    alignment allows, at most 16 bytes each. They are vector accesses, which no later pass cuts;
+//  - at its end, before the instrumentation, adds what each basic block executes (instructions, integer divisions whose
+//    divisor is not a constant, by width) to a thread-local tally of the emulator; announces each of the compiler's
+//    atomics with its address, its width and whether its result is used; and marks calls of CUDA's atomics, which are
+//    functions of the emulator's library, whose result nobody uses.
+//
+// A quotient and a remainder of the same operands count as one division, since a compiler computes one from the other.
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/emulator/shared_guard.hpp"
+
+namespace {
+
+using namespace llvm;
+
+constexpr std::uint64_t kWidestAccess = 16;  // bytes: the widest load or store of a GPU thread
+constexpr std::uint64_t kLargestCopy = 256;  // bytes: longer copies stay calls, seen as ranges
+
+/// True when the pointer leads to a local variable, whose accesses are no memory traffic once it lives in registers.
+bool is_local(const Value* pointer) { return isa<AllocaInst>(getUnderlyingObject(pointer)); }
+
+/// Replaces one fixed-size memcpy by loads and stores of the width that its alignment allows.
+class StructCopyPass : public PassInfoMixin<StructCopyPass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    bool changed = false;
+    for (Function& function : module) {
+      if (function.isDeclaration()) continue;
+      keep_apart(function);
+      std::vector<MemCpyInst*> copies;
+      for (Instruction& instruction : instructions(function))
+        if (auto* copy = dyn_cast<MemCpyInst>(&instruction)) copies.push_back(copy);
+      for (MemCpyInst* copy : copies) changed |= widen(*copy);
+    }
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+
+private:
+  /// Tells the optimiser that there are no library functions into which it could merge a loop's or a row of separate
+  /// loads and stores: on a GPU each stays an instruction.
+  static void keep_apart(Function& function) {
+    for (const char* name : {"no-builtin-memcpy", "no-builtin-memset", "no-builtin-memmove"}) function.addFnAttr(name);
+  }
+
+  static bool widen(MemCpyInst& copy) {
+    const auto* length = dyn_cast<ConstantInt>(copy.getLength());
+    if (length == nullptr || copy.isVolatile()) return false;
+    const std::uint64_t bytes = length->getZExtValue();
+    if (bytes == 0 || bytes > kLargestCopy) return false;
+    const bool from_local = is_local(copy.getSource());
+    const bool to_local = is_local(copy.getDest());
+    if (from_local && to_local) return false;
+
+    // The side that is memory decides the width; a local variable's alignment is the compiler's to choose.
+    std::uint64_t alignment = kWidestAccess;
+    if (!from_local) alignment = std::min(alignment, copy.getSourceAlign().valueOrOne().value());
+    if (!to_local) alignment = std::min(alignment, copy.getDestAlign().valueOrOne().value());
+    if (bytes / alignment > 32) return false;
+
+    IRBuilder<> builder(&copy);
+    std::vector<std::pair<Value*, std::uint64_t>> values;
+    // All loads first: source and destination may be the same object, and a GPU compiler batches them as well.
+    for (std::uint64_t offset = 0; offset < bytes;) {
+      std::uint64_t width = alignment;
+      while (width > bytes - offset) width /= 2;
+      Value* address = at(builder, copy.getSource(), offset);
+      values.emplace_back(builder.CreateAlignedLoad(type_of_width(builder, width), address,
+                                                    commonAlignment(copy.getSourceAlign().valueOrOne(), offset)),
+                          offset);
+      offset += width;
+    }
+    for (const auto& [value, offset] : values)
+      builder.CreateAlignedStore(value, at(builder, copy.getDest(), offset),
+                                 commonAlignment(copy.getDestAlign().valueOrOne(), offset));
+    copy.eraseFromParent();
+    return true;
+  }
+
+  static Value* at(IRBuilder<>& builder, Value* base, std::uint64_t offset) {
+    return offset == 0 ? base : builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, offset);
+  }
+
+  /// A vector of this many bytes: scalar replacement of aggregates cuts wide integers, never vectors.
+  static Type* type_of_width(IRBuilder<>& builder, std::uint64_t bytes) {
+    switch (bytes) {
+    case 16:
+      return FixedVectorType::get(builder.getInt32Ty(), 4);
+    case 8:
+      return FixedVectorType::get(builder.getInt32Ty(), 2);
+    case 4:
+      return FixedVectorType::get(builder.getInt16Ty(), 2);
+    case 2:
+      return FixedVectorType::get(builder.getInt8Ty(), 2);
+    default:
+      return builder.getInt8Ty();
+    }
+  }
+};
+
+/// Puts guard bytes behind each `__shared__` array, which is a thread-local variable inside of a function.
+class SharedGuardPass : public PassInfoMixin<SharedGuardPass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    std::vector<GlobalVariable*> arrays;
+    for (GlobalVariable& variable : module.globals())
+      if (variable.isThreadLocal() && variable.hasInitializer() && variable.getName().starts_with("_ZZ"))
+        arrays.push_back(&variable);
+    for (GlobalVariable* array : arrays) guard(module, *array);
+    return arrays.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
+
+private:
+  static void guard(Module& module, GlobalVariable& array) {
+    Type* bytes = ArrayType::get(Type::getInt8Ty(module.getContext()), warpbook::emulator::kSharedGuardBytes);
+    auto* type = StructType::get(module.getContext(), {array.getValueType(), bytes});
+    auto* value = ConstantStruct::get(type, {array.getInitializer(), Constant::getNullValue(bytes)});
+    auto* guarded = new GlobalVariable(module, type, array.isConstant(), array.getLinkage(), value, "", &array,
+                                       array.getThreadLocalMode(), array.getAddressSpace());
+    const Align alignment = module.getDataLayout().getPreferredAlign(&array);
+    guarded->copyAttributesFrom(&array);
+    guarded->setAlignment(array.getAlign().value_or(alignment));
+    guarded->setComdat(array.getComdat());
+    guarded->takeName(&array);
+    array.replaceAllUsesWith(guarded);
+    array.eraseFromParent();
+  }
+};
+
+/// Counts what runs, block by block, and announces atomics.
+class TallyPass : public PassInfoMixin<TallyPass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    bool changed = false;
+    for (Function& function : module) {
+      if (function.isDeclaration() || !function.hasFnAttribute(Attribute::SanitizeThread)) continue;
+      changed |= announce_atomics(function);
+      changed |= mark_reductions(function);
+      changed |= tally(function);
+    }
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+
+private:
+  enum Counter : unsigned { kInstructions, kDivisions32, kDivisions64, kCounters };
+  static constexpr unsigned kReduction = kCounters;  // the tally's last entry: the next atomic is a reduction
+  using Counts = std::array<std::uint64_t, kCounters>;
+
+  /// `extern thread_local std::uint64_t __warpbook_tally[4]`, which the emulator's library defines.
+  static GlobalVariable* tally_variable(Module& module) {
+    auto* type = ArrayType::get(Type::getInt64Ty(module.getContext()), kCounters + 1);
+    auto* variable = cast<GlobalVariable>(module.getOrInsertGlobal("__warpbook_tally", type));
+    variable->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
+    return variable;
+  }
+
+  static Value* tally_slot(IRBuilder<>& builder, Module& module, unsigned entry) {
+    GlobalVariable* variable = tally_variable(module);
+    return builder.CreateConstInBoundsGEP2_64(variable->getValueType(), builder.CreateThreadLocalAddress(variable), 0,
+                                              entry);
+  }
+
+  static bool is_division(const Instruction& instruction) {
+    switch (instruction.getOpcode()) {
+    case Instruction::SDiv:
+    case Instruction::UDiv:
+    case Instruction::SRem:
+    case Instruction::URem:
+      return !isa<Constant>(instruction.getOperand(1));
+    default:
+      return false;
+    }
+  }
+
+  static bool is_signed(const Instruction& instruction) {
+    return instruction.getOpcode() == Instruction::SDiv || instruction.getOpcode() == Instruction::SRem;
+  }
+
+  /// True when both have the same operands and signedness, so that one machine computation serves both.
+  static bool same_operands(const Instruction& a, const Instruction& b) {
+    return is_signed(a) == is_signed(b) && a.getOperand(0) == b.getOperand(0) && a.getOperand(1) == b.getOperand(1);
+  }
+
+  /// An estimate of issue slots: what has no counterpart in machine code is free.
+  static bool costs_a_slot(const Instruction& instruction) {
+    if (isa<PHINode>(instruction) || isa<AllocaInst>(instruction) || isa<BitCastInst>(instruction) ||
+        isa<GetElementPtrInst>(instruction) || isa<DbgInfoIntrinsic>(instruction) || isa<ZExtInst>(instruction) ||
+        isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<ExtractElementInst>(instruction) ||
+        isa<InsertElementInst>(instruction) || isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
+      return false;
+    if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) return !intrinsic->isAssumeLikeIntrinsic();
+    return !is_division(instruction);
+  }
+
+  static bool tally(Function& function) {
+    const DominatorTree dominators(function);
+    std::vector<Instruction*> divisions;  // those that count
+    std::vector<Instruction*> candidates;
+    for (Instruction& instruction : instructions(function))
+      if (is_division(instruction)) candidates.push_back(&instruction);
+    for (Instruction* candidate : candidates) {
+      const bool computed = std::any_of(candidates.begin(), candidates.end(), [&](Instruction* other) {
+        return other != candidate && same_operands(*other, *candidate) && dominators.dominates(other, candidate);
+      });
+      if (!computed) divisions.push_back(candidate);
+    }
+
+    bool changed = false;
+    for (BasicBlock& block : function) {
+      Counts counts{};
+      for (const Instruction& instruction : block)
+        if (costs_a_slot(instruction)) ++counts[kInstructions];
+      for (const Instruction* division : divisions)
+        if (division->getParent() == &block)
+          ++counts[division->getType()->getScalarSizeInBits() > 32 ? kDivisions64 : kDivisions32];
+      changed |= add(block, counts);
+    }
+    return changed;
+  }
+
+  static bool add(BasicBlock& block, const Counts& counts) {
+    if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; })) return false;
+    const auto position = block.getFirstInsertionPt();
+    if (position == block.end()) return false;
+    IRBuilder<> builder(&block, position);
+    for (unsigned counter = 0; counter < kCounters; ++counter) {
+      if (counts[counter] == 0) continue;
+      Value* slot = tally_slot(builder, *block.getModule(), counter);
+      LoadInst* old = builder.CreateLoad(builder.getInt64Ty(), slot);
+      StoreInst* store = builder.CreateStore(builder.CreateAdd(old, builder.getInt64(counts[counter])), slot);
+      hide(*old);
+      hide(*store);
+    }
+    return true;
+  }
+
+  /// Keeps the thread sanitizer from instrumenting this instruction.
+  static void hide(Instruction& instruction) {
+    instruction.setMetadata(LLVMContext::MD_nosanitize, MDNode::get(instruction.getContext(), {}));
+  }
+
+  /// Calls `__warpbook_atomic(address, bytes, result used)` before each atomic, which stays as it is.
+  static bool announce_atomics(Function& function) {
+    std::vector<Instruction*> atomics;
+    for (Instruction& instruction : instructions(function))
+      if (isa<AtomicRMWInst>(instruction) || isa<AtomicCmpXchgInst>(instruction)) atomics.push_back(&instruction);
+    Module& module = *function.getParent();
+    LLVMContext& context = module.getContext();
+    for (Instruction* atomic : atomics) {
+      const auto* update = dyn_cast<AtomicRMWInst>(atomic);
+      Value* address = atomic->getOperand(0);
+      Type* type = update != nullptr ? update->getValOperand()->getType()
+                                     : cast<AtomicCmpXchgInst>(atomic)->getNewValOperand()->getType();
+      const std::uint64_t bytes = module.getDataLayout().getTypeStoreSize(type).getFixedValue();
+      const FunctionCallee announce =
+          module.getOrInsertFunction("__warpbook_atomic", Type::getVoidTy(context), PointerType::getUnqual(context),
+                                     Type::getInt32Ty(context), Type::getInt32Ty(context));
+      IRBuilder<> builder(atomic);
+      builder.CreateCall(announce, {address, builder.getInt32(static_cast<std::uint32_t>(bytes)),
+                                    builder.getInt32(update == nullptr || !atomic->use_empty() ? 1 : 0)});
+      hide(*atomic);
+    }
+    return !atomics.empty();
+  }
+
+  /// True for the functions of the emulator's library that CUDA's atomics are: warpbook::emulator::atomic_*.
+  static bool is_library_atomic(const CallInst& call) {
+    const Function* callee = call.getCalledFunction();
+    if (callee == nullptr) return false;
+    StringRef name = callee->getName();
+    if (!name.consume_front("_ZN8warpbook8emulator")) return false;
+    return name.drop_while([](char c) { return c >= '0' && c <= '9'; }).starts_with("atomic_");
+  }
+
+  /// Sets the tally's last entry before each of CUDA's atomics whose result nobody uses.
+  static bool mark_reductions(Function& function) {
+    std::vector<CallInst*> calls;
+    for (Instruction& instruction : instructions(function))
+      if (auto* call = dyn_cast<CallInst>(&instruction);
+          call != nullptr && call->use_empty() && is_library_atomic(*call))
+        calls.push_back(call);
+    for (CallInst* call : calls) {
+      IRBuilder<> builder(call);
+      hide(*builder.CreateStore(builder.getInt64(1), tally_slot(builder, *function.getParent(), kReduction)));
+    }
+    return !calls.empty();
+  }
+};
+
+}  // namespace
+
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "WarpbookKernels", "1", [](PassBuilder& builder) {
+            // What follows the manager differs from one LLVM to the next.
+            builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(SharedGuardPass());
+              manager.addPass(StructCopyPass());
+            });
+            builder.registerOptimizerLastEPCallback(
+                [](ModulePassManager& manager, auto&&...) { manager.addPass(TallyPass()); });
+          }};
+}

@@ -1,0 +1,88 @@
+/// \file
+/// Who wrote and who read each byte of a block's shared memory since its last barrier: finds races, and reads of what
+/// nobody wrote.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/emulator/counters.hpp"
+
+namespace warpbook::emulator {
+
+/// Two accesses that race.
+struct SharedRace {
+  std::size_t offset;     ///< of the byte
+  unsigned thread;        ///< linear index, of the access that was looked at
+  unsigned other_thread;  ///< the one that it races with
+  std::uint32_t other_log;
+  Operation other_operation;
+};
+
+/// A read of what nobody had written.
+struct UnwrittenRead {
+  std::size_t offset;
+  unsigned thread;
+  std::uint32_t log;
+};
+
+/// The shared memory of one block at a time. Offsets are the caller's; each byte has one.
+class SharedShadow {
+public:
+  /// Makes room; everything counts as unwritten.
+  void begin_block(std::size_t bytes);
+
+  /// All that came before is ordered before all that follows. Returns the reads of bytes that are still unwritten (what
+  /// was written since is a race); valid until the next call.
+  const std::vector<UnwrittenRead>& barrier();
+
+  /// What the lanes of one warp did together.
+  struct Access {
+    const std::size_t* offsets;  ///< by lane
+    std::uint32_t mask;
+    unsigned bytes;
+    Operation operation;
+    std::uint32_t log;  ///< the caller's name for the instruction
+    unsigned warp;
+    std::uint8_t epoch;  ///< counts the warp's own meetings since the block's barrier; equal: not ordered
+    bool epoch_known;    ///< false where only some lanes met: then nothing is said of races inside the warp
+  };
+
+  /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.
+  std::optional<SharedRace> add(const Access& access);
+
+private:
+  static constexpr std::uint8_t kAtomicWriter = 1;   // the writer was an atomic
+  static constexpr std::uint8_t kReadersInWarp = 2;  // the reader's warp has another reader
+  static constexpr std::uint8_t kReadersBeyond = 4;  // another warp has a reader
+
+  struct Byte {
+    std::uint32_t interval;  // in which the fields below are true
+    std::uint32_t written;   // the block that wrote it last
+    std::uint16_t writer;    // thread + 1; 0: none
+    std::uint16_t reader;
+    std::uint16_t write_log;
+    std::uint16_t read_log;
+    std::uint8_t write_epoch;
+    std::uint8_t read_epoch;
+    std::uint8_t flags;
+  };
+
+  bool ordered(unsigned other, std::uint8_t other_epoch, const Access& access) const {
+    return (other - 1U) / 32 == access.warp && (!access.epoch_known || other_epoch != access.epoch);
+  }
+  bool write(Byte& byte, unsigned me, const Access& access, SharedRace& race) const;
+  bool read(Byte& byte, unsigned me, const Access& access, SharedRace& race) const;
+  bool nobody_wrote(std::size_t offset, unsigned bytes) const;
+  void note_unwritten(std::size_t offset, unsigned thread, std::uint32_t log);
+
+  std::vector<Byte> bytes_;
+  std::vector<UnwrittenRead> unwritten_;  ///< since the barrier, one of each log
+  std::vector<UnwrittenRead> still_unwritten_;
+  std::uint32_t interval_ = 0;
+  std::uint32_t block_ = 0;
+};
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,324 @@
+#include "common/emulator/trace.hpp"
+
+#include <algorithm>
+
+#include "common/emulator/checks.hpp"
+#include "common/emulator/tally.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+// Of a long loop, the first accesses are kept in full; then one in 64, then one in 4096, so that memory stays bounded.
+constexpr std::uint32_t kDense = 4096;
+constexpr std::uint32_t kThin = 64;
+constexpr std::uint32_t kNoPlace = ~0U;
+
+/// Where the n-th access of a lane at a site is kept.
+std::uint32_t place_of(std::uint32_t occurrence) {
+  if (occurrence < kDense) return occurrence;
+  if (occurrence < kDense * kThin) return occurrence % kThin == 0 ? kDense + occurrence / kThin : kNoPlace;
+  if (occurrence % (kThin * kThin) != 0) return kNoPlace;
+  return 2 * kDense + occurrence / (kThin * kThin);
+}
+
+/// How many accesses the one kept at this place stands for.
+std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place < 2 * kDense ? kThin : kThin * kThin; }
+
+constexpr std::size_t kAtomicBuckets = 1 << 16;
+constexpr std::uint8_t kMostEpochs = 255;
+
+}  // namespace
+
+Request* RequestPool::allocate(std::size_t count) {
+  while (chunk_ < chunks_.size()) {
+    if (chunks_[chunk_].size - used_ >= count) {
+      Request* result = chunks_[chunk_].requests.get() + used_;
+      used_ += count;
+      return result;
+    }
+    ++chunk_;
+    used_ = 0;
+  }
+  const std::size_t size = std::max(count, kChunk);
+  chunks_.push_back({std::make_unique_for_overwrite<Request[]>(size), size});
+  used_ = count;
+  return chunks_.back().requests.get();
+}
+
+void RequestPool::reset() {
+  chunk_ = 0;
+  used_ = 0;
+}
+
+BlockWatch::BlockWatch() { lines_.count = 0; }
+
+void BlockWatch::begin_launch(std::uint64_t launch) {
+  launch_ = launch;
+  for (const unsigned place : used_sites_) sites_[place] = Site{};
+  used_sites_.clear();
+  kinds_.clear();
+  reported_.clear();
+  static_shared_ = shared_range();
+  for (WarpLog& warp : warps_) warp.logs.clear();
+  counts.fill(0);
+  tally.fill(0);
+  approximate = false;
+  atomic_buckets.clear();
+}
+
+void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes) {
+  std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
+  __warpbook_tally[3] = 0;
+  if (!block.traced) return;
+  counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
+  l1_.begin_block(l1_bytes);
+  traffic.clear();
+  const unsigned tail = block.threads % kWarpSize;
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
+    warps_[warp].ended = 0;
+    warps_[warp].epoch = 0;
+    warps_[warp].epoch_known = true;
+  }
+  shadow_.begin_block(static_cast<std::size_t>(static_shared_.end - static_shared_.begin) +
+                      block.launch->dynamic_shared_bytes);
+  if (tail != 0) warps_[block.threads / kWarpSize].ended = ~0U << tail;  // lanes that do not exist
+}
+
+void BlockWatch::end_block(BlockContext& block) {
+  for (std::size_t i = 0; i < tally.size(); ++i) tally[i] += __warpbook_tally[i] - tally_begin_[i];
+  if (!block.traced) return;
+  flush_all(block);
+  end_interval(block);
+}
+
+void BlockWatch::end_thread(BlockContext& block) {
+  if (!block.traced) return;
+  const unsigned warp = block.thread / kWarpSize;
+  warps_[warp].ended |= 1U << block.thread % kWarpSize;
+  if (warps_[warp].ended == ~0U) flush(block, warp);
+}
+
+void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) {
+  if (!block.traced) return;
+  if (scope == SyncScope::block) {
+    ++counts[index(Counter::barriers)];
+    flush_all(block);
+    end_interval(block);
+    for (unsigned i = 0; i * kWarpSize < block.threads; ++i) {
+      warps_[i].epoch = 0;
+      warps_[i].epoch_known = true;
+    }
+    return;
+  }
+  WarpLog& met = warps_[warp];
+  const bool together = (mask | met.ended) == ~0U;
+  if (together) flush(block, warp);
+  met.epoch_known = together && met.epoch < kMostEpochs;
+  if (met.epoch < kMostEpochs) ++met.epoch;
+}
+
+void BlockWatch::range(BlockContext& block, const void* address, std::size_t bytes, Operation operation,
+                       const void* pc) {
+  const auto* at = static_cast<const std::byte*>(address);
+  const auto* end = at + bytes;
+  // Each width is a site of its own, told apart by addresses inside of the call instruction.
+  for (const auto* site = static_cast<const std::byte*>(pc); at < end;) {
+    std::uint8_t width = 16;
+    while (reinterpret_cast<std::uintptr_t>(at) % width != 0 || width > end - at) width /= 2;
+    const int inside = std::countr_zero(width) * 2 + (operation == Operation::load ? 1 : 0);
+    access(block, at, width, 1, operation, site - inside);
+    at += width;
+  }
+}
+
+std::uint32_t BlockWatch::new_log(const void* pc, Space space, Operation operation, std::uint8_t bytes) {
+  kinds_.push_back({pc, space, operation, bytes});
+  return static_cast<std::uint32_t>(kinds_.size());
+}
+
+Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, std::uint8_t bytes,
+                          std::uint8_t alignment, Operation operation, const void* pc) {
+  for (unsigned probes = 0; site->pc != pc; ++probes) {
+    if (site->pc == nullptr || probes == 8) {
+      if (site->pc == nullptr) used_sites_.push_back(static_cast<unsigned>(site - sites_.data()));
+      *site = Site{};
+      site->pc = pc;
+      break;
+    }
+    if (++site == sites_.data() + kSites) site = sites_.data();
+  }
+  site->bytes = bytes;
+  site->operation = operation;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at - site->begin > site->limit) {
+    const Home home = find_home(block, address, bytes);
+    if (home.bad) bad_access(block, home, address, bytes, operation, pc, BadAccess::out_of_bounds);
+    site->begin = reinterpret_cast<std::uintptr_t>(home.range.begin);
+    site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
+    site->space = home.space;
+    if (home.space >= Space::local) return site;
+    std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
+    if (log == 0) log = new_log(pc, home.space, operation, bytes);
+    site->log = log - 1;
+  }
+  if ((at & (alignment - 1U)) != 0 && site->space < Space::local)
+    bad_access(block, find_home(block, address, bytes), address, bytes, operation, pc, BadAccess::misaligned);
+  return site;
+}
+
+void BlockWatch::log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane,
+                         std::uint32_t occurrence) {
+  const std::uint32_t place = place_of(occurrence);
+  if (place == kNoPlace) return;
+  SiteLog& entry = warp.logs[log];
+  if (place >= entry.capacity) {
+    const std::uint32_t capacity = std::max(place + 1, entry.capacity == 0 ? 1 : entry.capacity * 2);
+    Request* requests = pool_.allocate(capacity);
+    std::copy_n(entry.requests, entry.used, requests);
+    entry.requests = requests;
+    entry.capacity = capacity;
+  }
+  if (entry.used == 0) {
+    if (warp.touched.empty()) ++pending_;
+    warp.touched.push_back(log);
+  }
+  for (; entry.used <= place; ++entry.used) entry.requests[entry.used].mask = 0;
+  entry.direct = std::min(entry.used, kDense);
+  entry.requests[place].address[lane] = address;
+  entry.requests[place].mask |= 1U << lane;
+}
+
+void BlockWatch::flush_all(const BlockContext& block) {
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) flush(block, warp);
+}
+
+void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
+  WarpLog& warp = warps_[index_of_warp];
+  if (warp.touched.empty()) return;
+  check_shared(block, index_of_warp);
+  std::uint64_t global_rounds = 0;
+  std::uint64_t shared_rounds = 0;
+  for (const std::uint32_t log : warp.touched) {
+    SiteLog& entry = warp.logs[log];
+    const LogKind kind = kinds_[log];
+    std::uint64_t rounds = 0;
+    for (std::uint32_t place = 0; place < entry.used; ++place) {
+      const Request& request = entry.requests[place];
+      if (request.mask == 0) continue;
+      const std::uint64_t weight = weight_of(place);
+      rounds += weight;
+      if (kind.space == Space::global)
+        count_global(request, kind, weight);
+      else
+        count_shared(request, kind, weight);
+    }
+    if (entry.used > kDense) approximate = true;
+    if (kind.operation == Operation::load || kind.operation == Operation::atomic) {
+      std::uint64_t& most = kind.space == Space::global ? global_rounds : shared_rounds;
+      most = std::max(most, rounds);
+    }
+    entry = SiteLog{};
+  }
+  warp.touched.clear();
+  counts[index(Counter::global_rounds)] += global_rounds;
+  counts[index(Counter::shared_rounds)] += shared_rounds;
+  if (--pending_ == 0) pool_.reset();
+}
+
+void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {
+  const WarpLog& warp = warps_[index_of_warp];
+  const auto static_begin = reinterpret_cast<std::uintptr_t>(static_shared_.begin);
+  const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
+  const auto dynamic_begin = reinterpret_cast<std::uintptr_t>(block.dynamic_shared);
+  std::array<std::size_t, kWarpSize> offsets{};
+  for (const bool loads : {false, true}) {
+    for (const std::uint32_t log : warp.touched) {
+      const LogKind& kind = kinds_[log];
+      if (kind.space != Space::shared || (kind.operation == Operation::load) != loads) continue;
+      const SiteLog& entry = warp.logs[log];
+      for (std::uint32_t place = 0; place < entry.used; ++place) {
+        const Request& request = entry.requests[place];
+        for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+          const int lane = std::countr_zero(left);
+          const std::uintptr_t address = request.address[lane];
+          offsets[static_cast<unsigned>(lane)] =
+              address - static_begin < static_bytes ? address - static_begin : address - dynamic_begin + static_bytes;
+        }
+        const auto race = shadow_.add({offsets.data(), request.mask, kind.bytes, kind.operation, log, index_of_warp,
+                                       warp.epoch, warp.epoch_known});
+        if (race) [[unlikely]]
+          report(block, *race, log);
+      }
+    }
+  }
+}
+
+void BlockWatch::end_interval(const BlockContext& block) {
+  for (const UnwrittenRead& read : shadow_.barrier()) {
+    if (!is_new(read.log, read.log)) continue;
+    const LogKind& kind = kinds_[read.log];
+    report_uninitialised(block, {kind.pc, read.thread, kind.operation}, kind.bytes, shared_address(block, read.offset));
+  }
+}
+
+bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log) {
+  const std::pair<std::uint32_t, std::uint32_t> sites{log, other_log};
+  if (std::find(reported_.begin(), reported_.end(), sites) != reported_.end()) return false;
+  reported_.push_back(sites);
+  return true;
+}
+
+const std::byte* BlockWatch::shared_address(const BlockContext& block, std::size_t offset) const {
+  const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
+  return offset < static_bytes ? static_shared_.begin + offset : block.dynamic_shared + (offset - static_bytes);
+}
+
+void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::uint32_t log) {
+  if (!is_new(log, race.other_log)) return;
+  report_race(block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation},
+              {kinds_[log].pc, race.thread, kinds_[log].operation}, shared_address(block, race.offset));
+}
+
+void BlockWatch::count_global(const Request& request, const LogKind& kind, std::uint64_t weight) {
+  collect_lines(request, kind.bytes, lines_);
+  const Operation operation = kind.operation;
+  counts[index(Counter::global_requests, operation)] += weight;
+  counts[index(Counter::global_sectors, operation)] += lines_.sectors * weight;
+  counts[index(Counter::global_lines, operation)] += lines_.count * weight;
+  // Addresses from the arena's begin: where it lies differs from run to run.
+  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
+  for (unsigned i = 0; i < lines_.count; ++i) {
+    LineSectors line = lines_.lines[i];
+    line.line -= base;
+    if (operation == Operation::load) {
+      line.sectors = l1_.load(line);
+      if (line.sectors == 0) continue;
+    }
+    const auto in_line = static_cast<std::uint64_t>(std::popcount(line.sectors));
+    const std::uint64_t sectors = in_line * weight;
+    counts[index(operation == Operation::load    ? Counter::l2_read_sectors
+                 : operation == Operation::store ? Counter::l2_write_sectors
+                                                 : Counter::l2_reduction_sectors)] += sectors;
+    counts[index(Counter::l2_packets)] += (in_line + 1) / 2 * weight;
+    traffic.push_back(LineAccess::make(line, operation));
+  }
+  if (operation == Operation::load || operation == Operation::store) return;
+  counts[index(Counter::atomic_operations)] += static_cast<std::uint64_t>(std::popcount(request.mask)) * weight;
+  counts[index(Counter::atomic_collisions)] += collisions(request) * weight;
+  if (atomic_buckets.empty()) atomic_buckets.resize(kAtomicBuckets);
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+    const std::uint64_t word = (request.address[std::countr_zero(left)] - base * 128) / kind.bytes;
+    atomic_buckets[word * 0x9e3779b97f4a7c15ULL >> 48] += static_cast<std::uint32_t>(weight);
+  }
+}
+
+void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::uint64_t weight) {
+  const bool updates = kind.operation == Operation::reduction || kind.operation == Operation::atomic;
+  const Operation operation = updates ? Operation::atomic : kind.operation;
+  const SharedCost cost = updates ? shared_atomic_cost(request, kind.bytes) : shared_cost(request, kind.bytes);
+  counts[index(Counter::shared_requests, operation)] += weight;
+  counts[index(Counter::shared_wavefronts, operation)] += cost.wavefronts * weight;
+  counts[index(Counter::shared_conflicts, operation)] += (cost.wavefronts - cost.fewest) * weight;
+}
+
+}  // namespace warpbook::emulator

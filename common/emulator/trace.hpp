@@ -1,0 +1,169 @@
+/// \file
+/// One worker's view of the block it runs: every access, checked; in traced blocks also grouped by warp and counted.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/emulator/counters.hpp"
+#include "common/emulator/engine.hpp"
+#include "common/emulator/l2.hpp"
+#include "common/emulator/races.hpp"
+
+namespace warpbook::emulator {
+
+/// The kind of memory an address belongs to: the card's, or the thread's own and the program's constants and variables,
+/// whose traffic is not followed.
+enum class Space : std::uint8_t { global, shared, local, elsewhere };
+
+/// One instruction of a kernel, and the memory that it touched last: as long as it stays there, its accesses need no
+/// look-up.
+struct Site {
+  const void* pc = nullptr;
+  std::uintptr_t begin = ~std::uintptr_t{0};  ///< of the array, or of whatever holds it
+  std::uintptr_t limit = 0;                   ///< highest offset of a first byte
+  Space space = Space::elsewhere;
+  std::uint8_t bytes = 0;
+  Operation operation = Operation::load;
+  std::uint32_t log = 0;                ///< its log for this space
+  std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
+};
+
+/// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
+/// once.
+class RequestPool {
+public:
+  Request* allocate(std::size_t count);
+  void reset();
+
+private:
+  static constexpr std::size_t kChunk = 1024;  // requests
+
+  struct Chunk {
+    std::unique_ptr<Request[]> requests;
+    std::size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0;
+  std::size_t used_ = 0;
+};
+
+/// Follows the blocks of one worker. Only the worker's own thread uses it while a kernel runs.
+class BlockWatch {
+public:
+  BlockWatch();
+
+  /// Forgets what it knew of memory: allocations may have come and gone since the last launch.
+  void begin_launch(std::uint64_t launch);
+  std::uint64_t launch() const { return launch_; }
+
+  /// A new block; `l1_bytes` is its share of the L1.
+  void begin_block(BlockContext& block, std::size_t l1_bytes);
+  void end_block(BlockContext& block);
+  void end_thread(BlockContext& block);
+  void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask);
+
+  /// Checks an access and, in a traced block, logs it. The hot path: keep it plain.
+  [[gnu::always_inline]] void access(BlockContext& block, const void* address, std::uint8_t bytes,
+                                     std::uint8_t alignment, Operation operation, const void* pc) {
+    Site* site = &sites_[hash(pc)];
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    if (site->pc != pc || at - site->begin > site->limit || (at & (alignment - 1U)) != 0) [[unlikely]] {
+      site = look_up(block, site, address, bytes, alignment, operation, pc);
+    }
+    if (site->space >= Space::local) return;
+    if (block.traced) log(*site, at, block.thread);
+  }
+
+  /// Checks and logs `bytes` bytes that one thread touches one after another.
+  void range(BlockContext& block, const void* address, std::size_t bytes, Operation operation, const void* pc);
+
+  // What the traced blocks of this launch added up to.
+  Counts counts{};
+  std::array<std::uint64_t, 3> tally{};  ///< of all blocks: instructions, 32-bit divisions, 64-bit divisions
+  bool approximate = false;              ///< long loops were sampled
+  std::vector<LineAccess> traffic;       ///< of the block, beyond its L1, in order
+  std::vector<std::uint32_t>
+      atomic_buckets;  ///< operations by hashed address, of this launch; empty if there were none
+
+private:
+  static constexpr unsigned kSites = 4096;
+  static constexpr unsigned kMaxWarps = 32;
+
+  /// What the lanes of one warp did at one site since the warp was last in step.
+  struct SiteLog {
+    Request* requests = nullptr;
+    std::uint32_t direct = 0;  ///< requests whose place is their occurrence; those after them are a sample
+    std::uint32_t used = 0;    ///< all requests
+    std::uint32_t capacity = 0;
+    std::array<std::uint32_t, kWarpSize> count{};  ///< accesses of each lane
+  };
+  struct WarpLog {
+    std::vector<SiteLog> logs;           ///< by Site::log
+    std::vector<std::uint32_t> touched;  ///< in the order of first access
+    std::uint32_t ended = 0;             ///< lanes that left the kernel
+    std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
+    bool epoch_known = true;             ///< false once only some lanes met
+  };
+  struct LogKind {
+    const void* pc;
+    Space space;
+    Operation operation;
+    std::uint8_t bytes;
+  };
+
+  static unsigned hash(const void* pc) {
+    return static_cast<unsigned>((reinterpret_cast<std::uintptr_t>(pc) * 0x9e3779b97f4a7c15ULL) >> 52);
+  }
+
+  [[gnu::always_inline]] void log(const Site& site, std::uintptr_t address, unsigned thread) {
+    WarpLog& warp = warps_[thread / kWarpSize];
+    const unsigned lane = thread % kWarpSize;
+    if (site.log >= warp.logs.size()) [[unlikely]]
+      warp.logs.resize(site.log + 8);
+    SiteLog& entry = warp.logs[site.log];
+    const std::uint32_t occurrence = entry.count[lane]++;
+    if (occurrence >= entry.direct) [[unlikely]] {
+      log_new(warp, site.log, address, lane, occurrence);
+      return;
+    }
+    Request& request = entry.requests[occurrence];
+    request.address[lane] = address;
+    request.mask |= 1U << lane;
+  }
+
+  Site* look_up(BlockContext& block, Site* site, const void* address, std::uint8_t bytes, std::uint8_t alignment,
+                Operation operation, const void* pc);
+  void log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane, std::uint32_t occurrence);
+  void flush(const BlockContext& block, unsigned warp);
+  void flush_all(const BlockContext& block);
+  void count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
+  void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
+  void check_shared(const BlockContext& block, unsigned warp);
+  void end_interval(const BlockContext& block);
+  void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
+  bool is_new(std::uint32_t log, std::uint32_t other_log);
+  const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
+  std::uint32_t new_log(const void* pc, Space space, Operation operation, std::uint8_t bytes);
+
+  std::array<Site, kSites> sites_{};
+  std::array<WarpLog, kMaxWarps> warps_{};
+  std::vector<LogKind> kinds_;  ///< by Site::log
+  std::vector<unsigned> used_sites_;
+  RequestPool pool_;
+  L1Cache l1_;
+  SharedShadow shadow_;
+  AddressRange static_shared_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;  ///< pairs of logs, in this launch
+  LineList lines_;
+  std::uint64_t launch_ = 0;
+  unsigned pending_ = 0;  ///< warps with something in their logs
+  std::array<std::uint64_t, 3> tally_begin_{};
+};
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,205 @@
+#include "worker_pool.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "block_runner.hpp"
+#include "schedule.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr unsigned kMaxWorkers = 256;
+
+/// Of a worker, besides its thread-locals.
+constexpr std::size_t kStackBytes = std::size_t{4} << 20;
+
+/// Below this many CUDA threads, waking others takes longer than the launch.
+constexpr std::uint64_t kThreadsWorthWaking = 4096;
+
+unsigned cores() {
+  if (const char* text = std::getenv("WARPBOOK_WORKERS"); text != nullptr) {
+    const std::string_view view = text;
+    unsigned count = 0;
+    const auto [rest, error] = std::from_chars(view.data(), view.data() + view.size(), count);
+    if (error == std::errc{} && rest == view.data() + view.size() && count >= 1 && count <= kMaxWorkers) {
+      return count;
+    }
+    std::fprintf(stderr, "WARPBOOK_WORKERS: \"%s\" is no number from 1 to %u\n", text, kMaxWorkers);
+    std::exit(2);
+  }
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    return std::clamp(static_cast<unsigned>(CPU_COUNT(&set)), 1U, kMaxWorkers);
+  }
+  return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxWorkers);
+}
+
+/// A launch under way.
+struct Job {
+  const LaunchInfo* launch = nullptr;
+  const KernelCall* call = nullptr;
+  Schedule schedule;
+  std::uint64_t blocks = 0;
+  std::uint64_t chunk = 1;  ///< blocks that a worker takes at a time
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<int> error{cudaSuccess};
+
+  void work(BlockRunner& runner) {
+    while (error.load(std::memory_order_relaxed) == cudaSuccess) {
+      const std::uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
+      if (first >= blocks) {
+        return;
+      }
+      for (std::uint64_t block = first; block < std::min(blocks, first + chunk); ++block) {
+        if (const cudaError_t result = runner.run(*launch, *call, block, schedule); result != cudaSuccess) {
+          int expected = cudaSuccess;
+          error.compare_exchange_strong(expected, result);
+          return;
+        }
+      }
+    }
+  }
+};
+
+class WorkerPool {
+public:
+  WorkerPool() : starts_(worker_count()), runners_(worker_count()) { runners_[0] = std::make_unique<BlockRunner>(0); }
+
+  LaunchResult run(LaunchInfo& launch, const KernelCall& call) {
+    const std::lock_guard one_launch(launch_mutex_);
+    launch.id = ++launches_;
+    Job job;
+    job.launch = &launch;
+    job.call = &call;
+    job.schedule = schedule();
+    job.blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    const std::uint64_t threads = job.blocks * launch.block.x * launch.block.y * launch.block.z;
+    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(runners_.size(), job.blocks));
+    job.chunk = std::clamp<std::uint64_t>(job.blocks / (std::uint64_t{workers} * 16), 1, 64);
+
+    observer().launch_begin(launch);
+    const bool share = workers > 1 && threads >= kThreadsWorthWaking;
+    if (share) {
+      begin(job, workers - 1);
+    }
+    job.work(*runners_[0]);
+    if (share) {
+      finish();
+    }
+    const double seconds = observer().launch_end(launch);
+    return {static_cast<cudaError_t>(job.error.load()), seconds};
+  }
+
+private:
+  void begin(Job& job, unsigned helpers) {
+    const std::lock_guard lock(mutex_);
+    while (started_ < helpers) {
+      const unsigned index = ++started_;
+      runners_[index] = std::make_unique<BlockRunner>(index);
+      start_thread(index);
+    }
+    job_ = &job;
+    wanted_ = helpers;
+    joined_ = 0;
+    working_ = 0;
+    ++generation_;
+    wake_.notify_all();
+  }
+
+  struct Start {
+    WorkerPool* pool;
+    unsigned index;
+  };
+
+  void start_thread(unsigned index) {
+    // A thread's stack holds its thread-locals too, which are the shared arrays of all kernels of the program: that can
+    // be more than stacks usually have. CUDA threads bring their own.
+    const AddressRange shared = shared_range();
+    const std::size_t bytes = kStackBytes + static_cast<std::size_t>(shared.end - shared.begin);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, bytes / 4096 * 4096);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    starts_[index] = {this, index};
+    const auto body = [](void* argument) -> void* {
+      const Start& start = *static_cast<Start*>(argument);
+      start.pool->serve(start.index);
+    };
+    pthread_t thread{};
+    const int error = pthread_create(&thread, &attributes, body, &starts_[index]);
+    pthread_attr_destroy(&attributes);
+    if (error != 0) throw std::system_error(error, std::generic_category(), "the emulator cannot start a worker");
+  }
+
+  /// Waits for those who took part; who has not woken up by now is too late.
+  void finish() {
+    std::unique_lock lock(mutex_);
+    job_ = nullptr;
+    done_.wait(lock, [this] { return working_ == 0; });
+  }
+
+  [[noreturn]] void serve(unsigned index) {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return job_ != nullptr && generation_ != seen; });
+      seen = generation_;
+      if (joined_ == wanted_) {
+        continue;
+      }
+      ++joined_;
+      ++working_;
+      Job& job = *job_;
+      lock.unlock();
+      job.work(*runners_[index]);
+      lock.lock();
+      if (--working_ == 0) {
+        done_.notify_one();
+      }
+    }
+  }
+
+  std::mutex launch_mutex_;
+  std::uint64_t launches_ = 0;
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  Job* job_ = nullptr;
+  std::uint64_t generation_ = 0;
+  unsigned wanted_ = 0;
+  unsigned joined_ = 0;
+  unsigned working_ = 0;
+  unsigned started_ = 0;
+  std::vector<Start> starts_;
+  std::vector<std::unique_ptr<BlockRunner>> runners_;
+};
+
+}  // namespace
+
+unsigned worker_count() {
+  static const unsigned count = cores();
+  return count;
+}
+
+LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) {
+  // Never destroyed: its threads are detached, and wait for launches until the process ends.
+  static WorkerPool& pool = *new WorkerPool;
+  return pool.run(launch, call);
+}
+
+}  // namespace warpbook::emulator

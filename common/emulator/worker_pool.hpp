@@ -1,0 +1,23 @@
+/// \file
+/// The operating system threads that run blocks.
+#pragma once
+
+#include "engine.hpp"
+#include "include/warpbook_launch.h"
+
+namespace warpbook::emulator {
+
+/// What became of a launch.
+struct LaunchResult {
+  cudaError_t error = cudaSuccess;
+  double modelled_seconds = 0.0;
+};
+
+/// Runs all blocks of a valid launch, and returns when they are done. The calling thread runs blocks too; one launch at
+/// a time. `launch.id` is set here.
+LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call);
+
+/// Threads that run blocks: what `WARPBOOK_WORKERS` says, else one for each core this process may use.
+WARPBOOK_EXPORT unsigned worker_count();
+
+}  // namespace warpbook::emulator

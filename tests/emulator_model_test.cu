@@ -1,0 +1,119 @@
+// The emulator's model of time against what was measured on an NVIDIA H200.
+
+#include <cuda_runtime.h>
+#include <warpbook_emulator.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "common/cuda/launch.cuh"
+#include "tests/catch.hpp"
+
+using warpbook::ceil_div;
+using warpbook::launch;
+namespace emulator = warpbook::emulator;
+
+namespace {
+
+constexpr std::size_t kMiB = 1 << 20;
+
+/// Device memory; its content does not matter.
+class Buffer {
+public:
+  explicit Buffer(std::size_t bytes) { REQUIRE(cudaMalloc(&data_, bytes) == cudaSuccess); }
+  ~Buffer() { cudaFree(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  template <class T> T* as() const { return static_cast<T*>(data_); }
+
+private:
+  void* data_ = nullptr;
+};
+
+/// Seconds between two events around a device-to-device copy.
+double copy_seconds(void* to, const void* from, std::size_t bytes) {
+  cudaEvent_t begin{};
+  cudaEvent_t end{};
+  float milliseconds = 0;
+  REQUIRE(cudaEventCreate(&begin) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&end) == cudaSuccess);
+  REQUIRE(cudaEventRecord(begin) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice) == cudaSuccess);
+  REQUIRE(cudaEventRecord(end) == cudaSuccess);
+  REQUIRE(cudaEventSynchronize(end) == cudaSuccess);
+  REQUIRE(cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess);
+  CHECK(cudaEventDestroy(begin) == cudaSuccess);
+  CHECK(cudaEventDestroy(end) == cudaSuccess);
+  return milliseconds * 1e-3;
+}
+
+bool within(double value, double expected, double share) { return std::abs(value / expected - 1) <= share; }
+
+template <class T> __global__ void copy_words(T* out, const T* in, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) out[i] = in[i];
+}
+
+template <class T> __global__ void multiply(T* out, const T* a, const T* b, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) out[i] = static_cast<T>(a[i] * b[i]);
+}
+
+__global__ void nothing() {}
+
+template <class... P, class... A>
+emulator::LaunchReport run(void (*kernel)(P...), const warpbook::LaunchConfig& config, A... arguments) {
+  REQUIRE(launch(kernel, config, arguments...) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  return emulator::last_launch();
+}
+
+}  // namespace
+
+TEST_CASE("copies take what they took on the H200") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  const Buffer from(128 * kMiB);
+  const Buffer to(128 * kMiB);
+  for (const auto& [mebibytes, microseconds] : {std::pair{16, 12.9}, {32, 20.8}, {64, 36.5}, {128, 68.6}}) {
+    INFO(mebibytes << " MiB");
+    const double seconds = copy_seconds(to.as<void>(), from.as<void>(), static_cast<std::size_t>(mebibytes) * kMiB);
+    CHECK(within(seconds, microseconds * 1e-6, 0.03));
+  }
+}
+
+TEST_CASE("wide copies in a kernel run at the speed of a copy, narrow ones wait for memory") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr int kBytes = 64 * kMiB;
+  const Buffer from(kBytes);
+  const Buffer to(kBytes);
+  const double ceiling = copy_seconds(to.as<void>(), from.as<void>(), kBytes);
+  const auto wide = run(copy_words<float4>, {.grid = kBytes / 16 / 256, .block = 256}, to.as<float4>(),
+                        from.as<float4>(), kBytes / 16);
+  CHECK(within(wide.modelled_seconds, ceiling, 0.03));
+  CHECK(std::string(wide.limited_by) == "DRAM");
+  const auto narrow =
+      run(copy_words<short>, {.grid = kBytes / 2 / 256, .block = 256}, to.as<short>(), from.as<short>(), kBytes / 2);
+  CHECK(std::string(narrow.limited_by) == "latency");
+  CHECK(narrow.modelled_seconds > 1.5 * ceiling);
+}
+
+TEST_CASE("one element a thread, elementwise: 32 Mi elements") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr int kN = 32 << 20;
+  const Buffer a(kN * sizeof(float));
+  const Buffer b(kN * sizeof(float));
+  const Buffer out(kN * sizeof(float));
+  const warpbook::LaunchConfig config{.grid = kN / 256, .block = 256};
+  const auto floats = run(multiply<float>, config, out.as<float>(), a.as<float>(), b.as<float>(), kN);
+  CHECK(within(floats.modelled_seconds, 125.1e-6, 0.1));
+  const auto shorts = run(multiply<short>, config, out.as<short>(), a.as<short>(), b.as<short>(), kN);
+  CHECK(within(shorts.modelled_seconds, 105.6e-6, 0.1));  // measured with halves: as wide
+}
+
+TEST_CASE("an empty kernel takes its launch") {
+  const auto seen = run(nothing, {.block = 32});
+  CHECK(seen.modelled_seconds > 1e-6);
+  CHECK(seen.modelled_seconds < 10e-6);
+}
