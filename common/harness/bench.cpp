@@ -1,0 +1,119 @@
+#include "common/harness/bench.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "common/harness/device.hpp"
+
+namespace warpbook {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+CopyBench::CopyBench(Workbench& bench, std::int64_t bytes_moved) {
+  const auto half = static_cast<std::size_t>(bytes_moved / 2);
+  const std::size_t pitch = std::max(kAlignment, aligned(half));
+  const auto work = [&](std::size_t sets) {
+    return TimedWork{.launch =
+                         [=, this](std::size_t set, cudaStream_t stream) {
+                           check(cudaMemcpyAsync(to_.data() + set * pitch, from_.data() + set * pitch, half,
+                                                 cudaMemcpyDeviceToDevice, stream),
+                                 "copying");
+                         },
+                     .restore = {},
+                     .sets = sets,
+                     .restore_each = false};
+  };
+  const auto allocate = [&](std::size_t sets) {
+    from_ = DeviceBuffer(sets * pitch);
+    to_ = DeviceBuffer(sets * pitch);
+    check(cudaMemsetAsync(from_.data(), 0x5a, from_.bytes(), bench.stream.get()), "filling the copy's source");
+  };
+
+  allocate(1);
+  measurement_ = std::make_unique<Measurement>(bench.sampler, work(1), false);
+  in_graph_ = !bench.sampler.modelled() && measurement_->pilot_seconds() < kShortSeconds;
+  if (!in_graph_) return;
+  const std::size_t sets = sets_for_cold_launches(2 * half, bench.sampler.l2_bytes(), false);
+  measurement_.reset();
+  from_.reset();
+  to_.reset();
+  allocate(sets);
+  measurement_ = std::make_unique<Measurement>(bench.sampler, work(sets), true);
+}
+
+const DeviceCase& CaseBench::device(Workbench& bench) {
+  if (!device_) device_ = std::make_unique<DeviceCase>(host_, device_fences(), bench.transfer);
+  return *device_;
+}
+
+Verification CaseBench::verify(const Step& step, Workbench& bench) {
+  Verification result = verify_step(step, host_, device(bench), bench.stream, bench.transfer);
+  if (result.status == Status::fail) release_device();
+  return result;
+}
+
+Measurement CaseBench::measure(const Step& step, Workbench& bench) {
+  const Case& problem = host_.problem();
+  const DeviceCase& main = device(bench);
+  const bool restore_each = problem.updates_output();
+
+  std::size_t sets = 1;
+  bool in_graph = in_graph_;
+  if (in_graph) {
+    const std::size_t one = DeviceArrays::footprint(problem, device_fences());
+    sets = sets_for_cold_launches(one, bench.sampler.l2_bytes(), restore_each);
+    while (copies_.size() + 1 < sets && one < device_free_bytes() / 2) {
+      copies_.push_back(std::make_unique<DeviceArrays>(problem, device_fences()));
+      copies_.back()->copy_inputs_from(main.main(), bench.stream);
+      main.restore(*copies_.back(), bench.stream);
+    }
+    bench.stream.synchronize();
+    if (copies_.size() + 1 < sets) {  // Too few to leave the L2 cold: launches are timed one by one.
+      sets = 1;
+      in_graph = false;
+    }
+  }
+
+  const auto set_of = [this, &main](std::size_t set) -> const DeviceArrays& {
+    return set == 0 ? main.main() : *copies_[set - 1];
+  };
+  TimedWork work{.launch =
+                     [&step, &problem, set_of](std::size_t set, cudaStream_t stream) {
+                       check(step.run(problem, set_of(set).arrays(), stream), "launching");
+                     },
+                 .restore = [&main, &bench, set_of](std::size_t set) { main.restore(set_of(set), bench.stream); },
+                 .sets = sets,
+                 .restore_each = restore_each};
+  return {bench.sampler, std::move(work), in_graph};
+}
+
+Verification CaseBench::verify_after(const Step& step, Workbench& bench) {
+  Verification result = verify_contents(step, host_, device(bench), bench.transfer);
+  if (result.status == Status::fail) release_device();
+  return result;
+}
+
+void CaseBench::release_device() {
+  copies_.clear();
+  device_.reset();
+}
+
+double large_copy_bytes_per_second(Workbench& bench) {
+  constexpr std::int64_t kBytesMoved = std::int64_t{2} << 30U;
+  constexpr std::int64_t kEmulatedBytesMoved = std::int64_t{256} << 20U;  // The emulator really copies.
+  constexpr std::size_t kSamples = 15;
+  const std::int64_t bytes_moved = bench.sampler.modelled() ? kEmulatedBytesMoved : kBytesMoved;
+  if (static_cast<std::size_t>(bytes_moved) > device_free_bytes() / 2) return 0;
+
+  CopyBench copy(bench, bytes_moved);
+  std::vector<double> seconds(bench.sampler.modelled() ? 1 : kSamples);
+  for (double& s : seconds) s = copy.sample();
+  return static_cast<double>(bytes_moved) / summarize(seconds).median;
+}
+
+}  // namespace warpbook

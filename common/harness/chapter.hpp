@@ -1,0 +1,145 @@
+/// \file
+/// What a chapter tells the harness: its steps, its cases, and how one case is made, computed and compared.
+/// This is all the harness knows of a chapter, and all a chapter knows of the harness.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/harness/parameters.hpp"
+
+namespace warpbook {
+
+/// One array of a case, as the steps see it.
+struct BufferLayout {
+  std::string name;               ///< "x", "indices": as error messages and the book call it.
+  std::int64_t elements = 0;      ///< May be 0: the steps then get a valid pointer that must not be touched.
+  int element_bytes = 1;          ///< 1, 2, 4, 8 or 16.
+  std::int64_t offset_bytes = 0;  ///< How far the first element lies behind a 256-byte boundary (a misaligned view).
+
+  /// Size of the array in bytes.
+  std::int64_t bytes() const { return elements * element_bytes; }
+};
+
+/// What comparing a result with its reference found.
+struct Difference {
+  std::int64_t count = 0;   ///< Elements that differ; 0 is a pass.
+  std::int64_t first = -1;  ///< The first such element's index in the output; -1 when there is none.
+  std::string expected;     ///< The reference's value there, printed.
+  std::string actual;       ///< The step's value there, printed.
+};
+
+/// One input of a chapter: shapes, types and parameters, with its arrays, its result and its least traffic.
+class Case {
+public:
+  virtual ~Case() = default;
+
+  /// One line for tables: "(0,1,2)->(0,2,1)  32x1024x2048  half".
+  virtual std::string title() const = 0;
+  /// The text that makes this case again with `--case`: "shape=32,1024,2048 perm=0,2,1 dtype=half".
+  virtual std::string parameters() const = 0;
+
+  /// The arrays that the steps read.
+  virtual std::vector<BufferLayout> inputs() const = 0;
+  /// The array that the steps write.
+  virtual BufferLayout output() const = 0;
+  /// Bytes that the operation must move at least: every input element read once, every output element written once.
+  virtual std::int64_t bytes_moved() const = 0;
+
+  /// True where the operation adds to what the output holds: then `fill(inputs().size(), ...)` makes that content, and
+  /// the harness restores it before every launch. False: the output is poisoned instead.
+  virtual bool updates_output() const { return false; }
+
+  /// Fills array number `array` (an index into `inputs()`, or `inputs().size()` for the output's first content) with
+  /// reproducible data. Neither symmetric nor constant, so that a wrong index shows.
+  virtual void fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const = 0;
+
+  /// Computes the result on the host. `inputs[i]` holds the bytes of `inputs()[i]`; `expected` has the output's size
+  /// and, where `updates_output()`, its first content.
+  virtual void reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const = 0;
+
+  /// Compares a step's output with the reference. The default is bit for bit, which is right for pure data movement;
+  /// arithmetic overrides it with a bound derived from the operation.
+  virtual Difference compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const;
+
+  /// The coordinate of an output element, for messages: "[3, 0, 17]".
+  virtual std::string coordinate(std::int64_t element) const = 0;
+
+  /// What the difference looks like, where the chapter can tell ("the output is the input, not permuted"); else empty.
+  virtual std::string likely_cause(std::span<const std::span<const std::byte>> /*inputs*/,
+                                   std::span<const std::byte> /*expected*/,
+                                   std::span<const std::byte> /*actual*/) const {
+    return {};
+  }
+};
+
+/// Device pointers of one case's arrays, in the order of `Case::inputs()`.
+struct Arrays {
+  std::vector<const void*> inputs;
+  void* output = nullptr;
+};
+
+/// One version of the chapter's operation.
+struct Step {
+  std::string version;  ///< "v2a".
+  std::string name;     ///< "index_type".
+  std::string idea;     ///< One sentence.
+
+  /// Why the step does not take a case ("both dimensions must be even"); empty where it does.
+  std::function<std::string(const Case&)> refusal;
+  /// Launches the step on the stream, and returns what CUDA said of the launch.
+  std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> run;
+
+  /// True for a yardstick: a kernel that only copies input 0 to the output (of the same size). It is verified against
+  /// the input and stands in the table, but no speedup is counted from or to it.
+  bool yardstick = false;
+};
+
+/// When a case is run.
+enum class Tier {
+  quick,     ///< Always: the smallest of its kind.
+  standard,  ///< Unless `--quick` is given.
+  full,      ///< With `--full` only.
+};
+
+/// A case by its parameters.
+struct CaseSpec {
+  std::string parameters;  ///< As `Case::parameters()`.
+  Tier tier = Tier::standard;
+};
+
+/// A chapter as data.
+struct Chapter {
+  int number = 0;           ///< 3.
+  std::string name;         ///< "permute".
+  std::string title;        ///< "Permute: ...": one line.
+  std::vector<Step> steps;  ///< In the book's order. A first step that fails or refuses leaves "vs v1" empty.
+  std::vector<CaseSpec> cases;
+  std::string case_help;  ///< For `--help`: the keys of a case and what they accept, one line each.
+
+  /// Makes a case; throws BadInput with one line that says what was wrong and what is accepted.
+  std::function<std::unique_ptr<Case>(const Parameters&)> make_case;
+};
+
+/// The main function of every chapter's `run_all`. Returns the exit status (see `--help`).
+int run_all(const Chapter& chapter, int argc, const char* const* argv);
+
+/// Compares element by element, bit for bit. `print` makes the text of the element that begins at its argument; left
+/// out, it is hexadecimal. For overrides of `Case::compare` that only want to print their type.
+Difference compare_bits(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,
+                        const std::function<std::string(const std::byte*)>& print = {});
+
+/// Calls `body(begin, end)` for parts of [0, count) on all cores, and waits. For references and comparisons on the
+/// host.
+void parallel_for(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+}  // namespace warpbook

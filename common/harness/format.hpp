@@ -1,0 +1,24 @@
+/// \file
+/// Numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace warpbook {
+
+/// "1,234,567".
+std::string format_count(std::int64_t count);
+/// "408.8 us", "1.234 ms".
+std::string format_seconds(double seconds);
+/// "128 MiB", "1.5 GiB", "12 B".
+std::string format_bytes(std::int64_t bytes);
+/// "4.21 TB/s" (powers of ten, as vendors count).
+std::string format_bandwidth(double bytes_per_second);
+/// "1 element", "3 elements".
+std::string format_quantity(std::int64_t count, std::string_view noun);
+/// The text on one line: line breaks become spaces.
+std::string one_line(std::string_view text);
+
+}  // namespace warpbook

@@ -1,0 +1,106 @@
+#include "common/harness/measure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace warpbook {
+namespace {
+
+constexpr std::size_t kLeastFlushBytes = std::size_t{64} << 20U;
+constexpr std::size_t kFlushFactor = 4;  // Times the L2: its sets are hashed and its replacement is not strict.
+constexpr std::size_t kSetsFactor = 3;   // Times the L2, for launches that take turns.
+constexpr int kWarmUps = 3;
+constexpr int kPilots = 5;
+constexpr double kGraphSeconds = 2e-3;  // Enough for a graph of slower launches: the events no longer count.
+
+}  // namespace
+
+Sampler::Sampler(const Stream& stream, const DeviceInfo& device)
+    : stream_(stream), modelled_(device.emulated), l2_bytes_(device.l2_bytes) {
+  if (modelled_) return;
+  flush_ = DeviceBuffer(std::max(kLeastFlushBytes, kFlushFactor * l2_bytes_));
+  blocking_ = std::make_unique<BlockingKernel>();
+}
+
+void Sampler::flush_l2() { check(cudaMemsetAsync(flush_.data(), 0, flush_.bytes(), stream_.get()), "flushing the L2"); }
+
+double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {
+  if (modelled_) {
+    start_.record(stream_);
+    enqueue(stream_);
+    stop_.record(stream_);
+    stream_.synchronize();
+    return stop_.seconds_since(start_);
+  }
+  while (true) {
+    const bool hold = hold_;
+    flush_l2();
+    if (hold) blocking_->hold(stream_);
+    try {
+      start_.record(stream_);
+      enqueue(stream_);
+      stop_.record(stream_);
+    } catch (...) {
+      blocking_->release();  // Or the stream would stay held until the kernel gives up.
+      throw;
+    }
+    blocking_->release();
+    stream_.synchronize();
+    // Work that waits for the device itself can't be held; its host time is part of what it is.
+    if (!hold || !blocking_->timed_out()) return stop_.seconds_since(start_);
+    hold_ = false;
+  }  // Once more, then.
+}
+
+std::size_t sets_for_cold_launches(std::size_t bytes, std::size_t l2_bytes, bool restore_each) {
+  constexpr auto kMost = static_cast<std::size_t>(kGraphLaunches);
+  if (restore_each || bytes == 0) return kMost;
+  return std::clamp<std::size_t>((kSetsFactor * l2_bytes + bytes - 1) / bytes + 1, 1, kMost);
+}
+
+Measurement::Measurement(Sampler& sampler, TimedWork work, bool in_graph) : sampler_(sampler), work_(std::move(work)) {
+  if (sampler_.modelled()) return;
+  sampler_.hold(false);
+  for (int i = 0; i < kWarmUps; ++i) static_cast<void>(single());
+  sampler_.hold(true);
+  std::array<double, kPilots> pilots{};
+  for (double& pilot : pilots) pilot = single();
+  pilot_ = summarize(pilots).median;
+  if (!in_graph) return;
+
+  const double wanted = std::ceil(kGraphSeconds / std::max(pilot_, kGraphSeconds / kGraphLaunches));
+  launches_ = std::max(1, static_cast<int>(wanted));
+  if (work_.restore_each) launches_ = std::min(launches_, static_cast<int>(work_.sets));
+  try {
+    graph_ = Graph::capture(sampler_.stream(), [&](cudaStream_t stream) {
+      for (int i = 0; i < launches_; ++i) work_.launch(static_cast<std::size_t>(i) % work_.sets, stream);
+      return cudaSuccess;
+    });
+  } catch (const CudaError&) {  // It allocates or waits, say: it is timed alone.
+    static_cast<void>(cudaGetLastError());
+    launches_ = 1;
+    return;
+  }
+  static_cast<void>(sample());  // The first launch of a graph also uploads it.
+}
+
+double Measurement::single() {
+  if (work_.restore) work_.restore(0);
+  return sampler_.sample([&](const Stream& stream) { work_.launch(0, stream.get()); });
+}
+
+double Measurement::sample() {
+  if (!graph_) return single();
+  if (work_.restore && work_.restore_each) {
+    for (std::size_t set = 0; set < work_.sets; ++set) work_.restore(set);
+  }
+  return sampler_.sample([&](const Stream& stream) { graph_->launch(stream); }) / launches_;
+}
+
+std::string Measurement::method() const {
+  if (sampler_.modelled()) return "model";
+  return graph_ ? "graph of " + std::to_string(launches_) : "launch";
+}
+
+}  // namespace warpbook

@@ -1,0 +1,102 @@
+/// \file
+/// Times of device work, with nothing of it in the L2 beforehand.
+///
+/// Before each sample a buffer of several times the L2 is written, so that the L2 holds none of the work's data. It is
+/// written and not only read on purpose: it leaves the L2 full of changed lines, as a program that streams through
+/// memory does, and each line the work brings in makes one go out. With a clean L2 the work's own last writes would
+/// stay there unpaid, and arrays of about its size would seem to move faster than the memory can.
+///
+/// Work of 20 us and more is timed alone, one launch between two events, behind a kernel that holds the stream until
+/// the host has enqueued all of it. Shorter work is timed as a graph of many launches, because an event's own
+/// time of some microseconds would count; the launches take turns on as many copies of the arrays as it takes to go
+/// three times around the L2 (or on one copy each), so that each finds its data as cold as a launch alone does.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/cuda/resources.hpp"
+#include "common/harness/blocking_kernel.hpp"
+#include "common/harness/results.hpp"
+
+namespace warpbook {
+
+/// Work that is shorter than this is timed in a graph.
+inline constexpr double kShortSeconds = 20e-6;
+/// Launches in such a graph, where a launch takes less than `kShortSeconds`.
+inline constexpr int kGraphLaunches = 100;
+
+/// Takes samples on one stream.
+class Sampler {
+public:
+  /// \throws CudaError
+  Sampler(const Stream& stream, const DeviceInfo& device);
+
+  /// Seconds of what `enqueue` puts on the stream, once, with a cold L2. \throws CudaError
+  double sample(const std::function<void(const Stream&)>& enqueue);
+
+  /// True on the emulator: a time is modelled, and the same each time.
+  bool modelled() const { return modelled_; }
+  /// The L2's size in bytes.
+  std::size_t l2_bytes() const { return l2_bytes_; }
+  const Stream& stream() const { return stream_; }
+  /// Whether the stream is held while work is enqueued, so that the host's time stays out of samples. Off for the first
+  /// launches of a kernel: CUDA may load its code then, and wait for the device.
+  void hold(bool on) { hold_ = on; }
+
+private:
+  void flush_l2();
+
+  const Stream& stream_;
+  bool modelled_;
+  std::size_t l2_bytes_;
+  DeviceBuffer flush_;
+  std::unique_ptr<BlockingKernel> blocking_;  // Not on the emulator.
+  bool hold_ = true;
+  Event start_;
+  Event stop_;
+};
+
+/// Something to time.
+struct TimedWork {
+  /// Enqueues one launch on copy number `set` of the arrays; throws on errors.
+  std::function<void(std::size_t set, cudaStream_t)> launch;
+  /// Enqueues what has to be done to a copy before a launch, outside the time; may be empty.
+  std::function<void(std::size_t set)> restore;
+  /// Copies of the arrays.
+  std::size_t sets = 1;
+  /// True where `restore` has to be called before every single launch.
+  bool restore_each = false;
+};
+
+/// How many copies of arrays of `bytes` a graph's launches should take turns on.
+std::size_t sets_for_cold_launches(std::size_t bytes, std::size_t l2_bytes, bool restore_each);
+
+/// Samples of one piece of work, all taken in one way.
+class Measurement {
+public:
+  /// Warms up and decides. `in_graph`: the case is a short one, and is timed in graphs where the work can be captured.
+  /// \throws CudaError when the work fails.
+  Measurement(Sampler& sampler, TimedWork work, bool in_graph);
+
+  /// Seconds of one launch. \throws CudaError
+  double sample();
+  /// Seconds of one launch by itself, as found while warming up.
+  double pilot_seconds() const { return pilot_; }
+  /// "launch", "graph of 100" or "model".
+  std::string method() const;
+
+private:
+  double single();
+
+  Sampler& sampler_;
+  TimedWork work_;
+  double pilot_ = 0;
+  int launches_ = 1;
+  std::optional<Graph> graph_;
+};
+
+}  // namespace warpbook

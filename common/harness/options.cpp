@@ -1,0 +1,196 @@
+#include "common/harness/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <span>
+
+#include "common/harness/benchmark_flags.hpp"
+#include "common/harness/format.hpp"
+
+namespace warpbook {
+namespace {
+
+constexpr int kMostSamples = 100'000;
+
+/// Decimal, or hexadecimal after "0x".
+std::uint64_t parse_seed(std::string_view text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  const std::string_view digits = hexadecimal ? text.substr(2) : text;
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stopped, error] = std::from_chars(digits.data(), end, value, hexadecimal ? 16 : 10);
+  if (error != std::errc() || stopped != end) {
+    throw BadInput(
+        fmt::format("--seed {}: accepted is a number of up to 64 bits, decimal or hexadecimal (0x...)", text));
+  }
+  return value;
+}
+
+/// Names between commas. \throws BadInput for an empty one
+std::vector<std::string> split_names(const std::vector<std::string>& texts) {
+  std::vector<std::string> names;
+  for (const std::string& text : texts) {
+    std::size_t begin = 0;
+    while (true) {
+      const std::size_t comma = text.find(',', begin);
+      const std::string name = text.substr(begin, comma - begin);
+      if (name.empty()) throw BadInput(fmt::format("--step '{}' has an empty name (accepted: v1,v4)", text));
+      names.push_back(name);
+      if (comma == std::string::npos) break;
+      begin = comma + 1;
+    }
+  }
+  return names;
+}
+
+/// Values as CLI11 fills them in.
+struct RawOptions {
+  Options options;
+  bool quick = false;
+  bool full = false;
+  std::string seed;
+};
+
+std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
+  Options& o = raw.options;
+  auto app = std::make_unique<CLI::App>(
+      fmt::format(
+          "Chapter {}: {}\nRuns the chapter's steps on its cases: verifies each, times it, and prints what it gained.",
+          chapter.number, chapter.title),
+      "run_all");
+  app->set_help_flag();  // Ours is an ordinary flag: it must not hide errors in what follows it.
+  app->allow_extras();   // Told apart below, with a line of our own.
+
+  constexpr auto kShow = "Show, and do nothing else";
+  app->add_flag("--help,-h", o.help, "this text")->group(kShow);
+  app->add_flag("--list", o.list, "the chapter's steps with their ideas, and its cases")->group(kShow);
+  app->add_flag("--device-info", o.device_info, "the device that would be used")->group(kShow);
+
+  constexpr auto kWhat = "What to run";
+  app->add_option("--step", o.steps, "only these steps: --step v1,v4 (v4 is v4a, v4b, ..., too)")
+      ->type_name("V,V")
+      ->allow_extra_args(false)
+      ->group(kWhat);
+  app->add_option("--case", o.cases,
+                  "only the cases whose title fits a regular expression; with '=', a case of your own (keys below). "
+                  "May be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group(kWhat);
+  app->add_flag("--quick", raw.quick, "only the smallest case of each kind")->group(kWhat);
+  app->add_flag("--full", raw.full, "every case")->group(kWhat);
+  app->add_option("--seed", raw.seed, fmt::format("of the inputs, decimal or 0x... ({})", o.seed))
+      ->type_name("N")
+      ->group(kWhat);
+  app->add_option("--samples", o.samples,
+                  fmt::format("times that each step is timed ({}; a modelled time once)", o.samples))
+      ->type_name("N")
+      ->group(kWhat);
+
+  constexpr auto kOut = "Results";
+  app->add_option("--json", o.json, "write them as JSON")->type_name("FILE")->group(kOut);
+  app->add_option("--csv", o.csv, "write them as a table of comma-separated values")->type_name("FILE")->group(kOut);
+  app->add_option("--svg", o.svg, "write a chart of the steps")->type_name("FILE")->group(kOut);
+  app->add_flag("--counters", o.counters, "show the emulator's counters with each step")->group(kOut);
+  app->add_flag("--predict", o.predict, "ask for your guess before each step's result is shown")->group(kOut);
+  return app;
+}
+
+std::string accepted_options(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) {
+    text += (text.empty() ? "" : ", ") + ("--" + option->get_lnames().at(0));
+  }
+  return text;
+}
+
+}  // namespace
+
+Options parse_options(const Chapter& chapter, int argc, const char* const* argv) {
+  RawOptions raw;
+  Options& o = raw.options;
+  const auto app = make_app(chapter, raw);
+
+  std::vector<std::string> ours;
+  std::vector<std::string> benchmark;
+  for (const char* argument : std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0)) {
+    const std::string_view text = argument;
+    (text.starts_with("--benchmark_") ? benchmark : ours).emplace_back(text);
+  }
+  check_benchmark_flags(benchmark, o);
+
+  std::reverse(ours.begin(), ours.end());  // CLI11 takes them from the back.
+  try {
+    app->parse(ours);
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(one_line(error.what()) + " (accepted: " + accepted_options(*app) + ")");
+  }
+  if (const auto extras = app->remaining(); !extras.empty()) {
+    const bool option = extras[0].starts_with("-");
+    throw BadInput(fmt::format("{} '{}' (accepted: {}, --benchmark_...)",
+                               option ? "unknown option" : "unexpected argument", extras[0], accepted_options(*app)));
+  }
+  if (raw.quick && raw.full) throw BadInput("--quick and --full exclude each other");
+  if (raw.quick) o.selection = Selection::quick;
+  if (raw.full) o.selection = Selection::full;
+  if (!raw.seed.empty()) o.seed = parse_seed(raw.seed);
+  if (o.samples < 1 || o.samples > kMostSamples) {
+    throw BadInput(fmt::format("--samples {}: accepted is 1 to {}", o.samples, kMostSamples));
+  }
+  for (const auto& [option, file] : {std::pair{"--json", &o.json}, {"--csv", &o.csv}, {"--svg", &o.svg}}) {
+    if (app->get_option(option)->count() > 0 && file->empty())
+      throw BadInput(std::string(option) + " needs a file's name");
+  }
+  o.steps = split_names(o.steps);
+  return o;
+}
+
+std::string help_text(const Chapter& chapter) {
+  RawOptions raw;
+  std::string text = make_app(chapter, raw)->help();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  text += "\n\nA case's keys:\n";
+  std::istringstream lines(chapter.case_help);
+  for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
+  text += "\nGoogle Benchmark's flags, as far as they have a meaning where a sample is one launch:\n";
+  std::istringstream flags(accepted_benchmark_flags());
+  for (std::string flag; flags >> flag;) text += "  " + flag + "\n";
+  text +=
+      "\nColumns: median of the samples; ± half the distance between their quartiles; of copy: the time of a\n"
+      "device-to-device copy of as many bytes, by the step's. Two times are equal, and a gain is called noise, when\n"
+      "they differ by less than 2% or their quartiles overlap.\n"
+      "\nExit status: 0 every step that ran is right; 1 a step is wrong; 2 bad arguments; 3 no usable device, or too\n"
+      "little memory; 4 a file could not be written; 130 interrupted (what was done is written, marked partial).\n";
+  return text;
+}
+
+std::vector<const Step*> select_steps(const Chapter& chapter, const std::vector<std::string>& names) {
+  const auto fits = [](const Step& step, const std::string& name) {
+    if (name == step.version || name == step.name || name == step.version + "_" + step.name ||
+        name == step.version + " " + step.name) {
+      return true;
+    }
+    // "v2" is every lettered version of it.
+    return step.version.size() == name.size() + 1 && step.version.starts_with(name) && step.version.back() >= 'a' &&
+           step.version.back() <= 'z' && !name.empty() && name.back() >= '0' && name.back() <= '9';
+  };
+  for (const std::string& name : names) {
+    if (std::any_of(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return fits(s, name); })) continue;
+    std::string accepted;
+    for (const Step& step : chapter.steps) accepted += (accepted.empty() ? "" : ", ") + step.version;
+    throw BadInput(fmt::format("unknown step '{}' (accepted: {})", name, accepted));
+  }
+  std::vector<const Step*> result;
+  for (const Step& step : chapter.steps) {
+    const bool wanted = names.empty() || std::any_of(names.begin(), names.end(),
+                                                     [&](const std::string& name) { return fits(step, name); });
+    if (wanted) result.push_back(&step);
+  }
+  return result;
+}
+
+}  // namespace warpbook

@@ -1,0 +1,65 @@
+/// \file
+/// What a chapter's `run_all` is asked to do.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/harness/chapter.hpp"
+
+namespace warpbook {
+
+/// What decides which cases are run.
+enum class Selection { quick, standard, full };
+
+/// The command line, checked.
+struct Options {
+  bool help = false;
+  bool list = false;
+  bool device_info = false;
+
+  std::vector<std::string> steps;  ///< As given with `--step`; empty: all.
+  std::vector<std::string> cases;  ///< As given with `--case`; empty: those of the selection.
+  Selection selection = Selection::standard;
+
+  std::string json;  ///< Files to write; empty: none.
+  std::string csv;
+  std::string svg;
+  bool counters = false;
+  bool predict = false;
+
+  std::uint64_t seed = 1;
+  int samples = 50;
+  std::vector<std::string> benchmark_flags;  ///< Google Benchmark's own, checked, as given.
+  std::string benchmark_out;                 ///< The file that Google Benchmark will write; empty: none.
+  std::string benchmark_filter;              ///< As given; empty: none.
+  bool benchmark_table = true;               ///< False: Google Benchmark prints its own report in place of our table.
+  bool benchmark_list = false;
+};
+
+/// Reads a command line. \throws BadInput with one line: what was wrong, and what is accepted.
+Options parse_options(const Chapter& chapter, int argc, const char* const* argv);
+
+/// The text of `--help`.
+std::string help_text(const Chapter& chapter);
+
+/// The chapter's steps that `--step` names, in the chapter's order: by version ("v2a"), name ("index_type"), or the
+/// number of lettered versions ("v2" is v2a and v2b). None named: all. \throws BadInput for a name that fits no step.
+std::vector<const Step*> select_steps(const Chapter& chapter, const std::vector<std::string>& names);
+
+/// A case to run.
+struct SelectedCase {
+  std::string parameters;
+  std::unique_ptr<Case> problem;
+  bool by_name = false;  ///< `--case` asked for it.
+};
+
+/// Cases that fit the options: of the selection, or those that `--case` names. A text with '=' is a case of the user's
+/// own; any other is a regular expression, or a part of a title, that is looked for in the selection's cases, and in
+/// all cases where none of these fit. \throws BadInput
+std::vector<SelectedCase> select_cases(const Chapter& chapter, const Options& options);
+
+}  // namespace warpbook

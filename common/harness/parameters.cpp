@@ -1,0 +1,94 @@
+#include "common/harness/parameters.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+namespace warpbook {
+namespace {
+
+std::int64_t parse_integer(const std::string& key, std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) {
+    throw BadInput(key + ": '" + std::string(text) + "' does not fit 64 bits");
+  }
+  if (error != std::errc() || stopped != end) {
+    throw BadInput(key + ": '" + std::string(text) + "' is no integer");
+  }
+  return value;
+}
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace
+
+Parameters Parameters::parse(std::string_view text) {
+  Parameters result;
+  std::size_t position = 0;
+  while (true) {
+    while (position < text.size() && is_space(text[position])) ++position;
+    if (position == text.size()) break;
+    std::size_t end = position;
+    while (end < text.size() && !is_space(text[end])) ++end;
+    const std::string_view word = text.substr(position, end - position);
+    position = end;
+
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) {
+      throw BadInput("'" + std::string(word) + "' is no key=value (a case is written as key=value key=value)");
+    }
+    const std::string key(word.substr(0, equals));
+    if (key.empty()) throw BadInput("'" + std::string(word) + "' has no key before '='");
+    if (!result.values_.emplace(key, word.substr(equals + 1)).second) {
+      throw BadInput(key + " is given twice");
+    }
+  }
+  return result;
+}
+
+bool Parameters::has(const std::string& key) const {
+  known_.push_back(key);
+  return values_.contains(key);
+}
+
+std::vector<std::int64_t> Parameters::integers(const std::string& key) const {
+  const std::string text = word(key);
+  std::vector<std::int64_t> result;
+  if (text.empty()) return result;
+  const std::string_view all = text;
+  std::size_t begin = 0;
+  while (true) {
+    const std::size_t comma = all.find(',', begin);
+    result.push_back(parse_integer(key, all.substr(begin, comma - begin)));
+    if (comma == std::string_view::npos) return result;
+    begin = comma + 1;
+  }
+}
+
+std::int64_t Parameters::integer(const std::string& key, std::int64_t fallback) const {
+  if (!has(key)) return fallback;
+  return parse_integer(key, values_.at(key));
+}
+
+std::string Parameters::word(const std::string& key) const {
+  if (!has(key)) throw BadInput(key + "= is missing");
+  return values_.at(key);
+}
+
+void Parameters::refuse_unknown() const {
+  for (const auto& [key, value] : values_) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    std::string accepted;
+    std::vector<std::string> listed;
+    for (const std::string& known : known_) {
+      if (std::find(listed.begin(), listed.end(), known) != listed.end()) continue;
+      accepted += (listed.empty() ? "" : ", ") + known;
+      listed.push_back(known);
+    }
+    throw BadInput("unknown key '" + key + "' (accepted: " + accepted + ")");
+  }
+}
+
+}  // namespace warpbook

@@ -1,0 +1,54 @@
+/// \file
+/// A run's results as a table for people, and as JSON, CSV and a chart for programs and pages.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+
+#include "common/harness/results.hpp"
+
+namespace warpbook {
+
+/// Prints a run as it goes: one line a result.
+class TableReport {
+public:
+  TableReport(std::ostream& out, bool color) : out_(out), color_(color) {}
+
+  /// The line that opens a run.
+  void begin(const ChapterResult& run);
+  /// The lines above a case's rows; `number` of `total` cases. The copy's row follows where it was measured.
+  void begin_case(const CaseResult& result, std::size_t number, std::size_t total);
+  /// A step's row, or rows: a failure and a skip give their reason.
+  void step(const StepResult& step);
+  /// The counters of a step, below its row.
+  void counters(const StepResult& step);
+  /// A line in between.
+  void note(const std::string& text);
+  /// What was left out, and how it went.
+  void end(const ChapterResult& run);
+
+private:
+  std::string colored(const char* code, const std::string& text) const;
+
+  std::ostream& out_;
+  bool color_;
+};
+
+/// The run as JSON, in the form that docs/results holds.
+std::string json_report(const ChapterResult& run);
+
+/// The run as comma-separated values: a line for each step and case, under a line of names.
+std::string csv_report(const ChapterResult& run);
+
+/// The run as a chart in SVG: for each case a bar for each step, its length the share of the copy's speed. Readable on
+/// light and dark backgrounds.
+std::string svg_report(const ChapterResult& run);
+
+/// "pass", "fail", "skipped".
+std::string to_string(Status status);
+
+/// A counter's value: whole numbers without a point.
+std::string format_counter(double value);
+
+}  // namespace warpbook

@@ -1,0 +1,98 @@
+/// \file
+/// What a run found, as plain data: the reports are made from it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/harness/statistics.hpp"
+
+namespace warpbook {
+
+/// The device that a run used.
+struct DeviceInfo {
+  std::string name;
+  bool emulated = false;  ///< True: the device is the emulator's, and times are modelled.
+  int major = 0;          ///< Compute capability.
+  int minor = 0;
+  int multiprocessors = 0;
+  double clock_hertz = 0;  ///< 0 where the driver does not tell.
+  std::size_t memory_bytes = 0;
+  std::size_t free_bytes = 0;  ///< When it was asked.
+  std::size_t l2_bytes = 0;
+  std::string driver;   ///< "580.159.04", or the CUDA version that the driver supports.
+  std::string toolkit;  ///< CUDA's version: "13.0".
+};
+
+/// When and from what a run was made.
+struct RunInfo {
+  std::string date;    ///< UTC, ISO 8601.
+  std::string commit;  ///< Of the sources; "unknown" where the build could not tell.
+  std::uint64_t seed = 0;
+};
+
+/// What came of a step on a case.
+enum class Status { pass, fail, skipped };
+
+/// A counter under Nsight Compute's name.
+struct Counter {
+  std::string name;
+  double value = 0;
+};
+
+/// One row of a table.
+struct StepResult {
+  std::string version;
+  std::string name;
+  std::string idea;
+  bool yardstick = false;
+  Status status = Status::skipped;
+  std::string reason;              ///< Of a failure or a skip; empty otherwise.
+  std::optional<Summary> seconds;  ///< Of one launch; only where the step passed.
+  std::string method;              ///< "launch", "graph of 100" or "model".
+  double bytes_per_second = 0;
+  std::optional<double> fraction_of_copy;  ///< The copy's time by this step's.
+  std::optional<double> speedup_vs_first;
+  std::optional<double> speedup_vs_previous;
+  std::string previous;                ///< The version that `speedup_vs_previous` compares with.
+  bool first_is_noise = false;         ///< The step and the first cannot be told apart.
+  bool previous_is_noise = false;      ///< The step and the previous one cannot be told apart.
+  std::vector<Counter> counters;       ///< On the emulator.
+  bool counters_extrapolated = false;  ///< The counters come from a sample of the blocks.
+  std::string limited_by;              ///< On the emulator: the resource that the modelled time is made of.
+};
+
+/// One table.
+struct CaseResult {
+  std::string title;
+  std::string parameters;
+  std::int64_t bytes_moved = 0;
+  std::optional<Summary> copy;  ///< A device-to-device copy of the same number of bytes.
+  std::string copy_method;
+  std::vector<StepResult> steps;
+};
+
+/// A case that was not run.
+struct LeftOut {
+  std::string title;
+  std::string reason;
+};
+
+/// All of a run.
+struct ChapterResult {
+  int number = 0;
+  std::string name;
+  std::string title;
+  RunInfo run;
+  DeviceInfo device;
+  double copy_bytes_per_second = 0;  ///< The copy ceiling for large arrays; 0 where it was not measured.
+  std::vector<CaseResult> cases;
+  std::vector<LeftOut> left_out;
+  bool partial = false;          ///< The run was interrupted.
+  bool short_of_memory = false;  ///< A step was skipped because memory ran out while the run went on.
+};
+
+}  // namespace warpbook

@@ -1,0 +1,186 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "common/harness/chapter.hpp"
+#include "common/harness/device.hpp"
+#include "common/harness/format.hpp"
+#include "common/harness/interrupt.hpp"
+#include "common/harness/options.hpp"
+#include "common/harness/output_file.hpp"
+#include "common/harness/plan.hpp"
+#include "common/harness/reports.hpp"
+#include "common/harness/run.hpp"
+
+#ifndef WARPBOOK_COMMIT
+#define WARPBOOK_COMMIT "unknown"  // The build defines it where it can tell.
+#endif
+
+namespace warpbook {
+namespace {
+
+enum ExitStatus : int {
+  kRight = 0,
+  kWrong = 1,
+  kBadArguments = 2,
+  kNoDevice = 3,
+  kNotWritten = 4,
+  kInterrupted = 130,
+};
+
+bool wants_color() {
+  const char* const no_color = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0') &&
+         (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+bool wants_progress() { return isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0; }
+
+void print_list(const Chapter& chapter) {
+  std::cout << fmt::format("Chapter {}: {}\n\nSteps\n", chapter.number, chapter.title);
+  for (const Step& step : chapter.steps) {
+    std::cout << fmt::format("  {:<5} {:<22} {}\n", step.version, step.name, step.idea);
+  }
+  std::cout << "\nCases (quick: always; standard: unless --quick; full: with --full)\n";
+  for (const CaseSpec& spec : chapter.cases) {
+    const auto problem = chapter.make_case(Parameters::parse(spec.parameters));
+    const char* const tier = spec.tier == Tier::quick ? "quick" : spec.tier == Tier::standard ? "standard" : "full";
+    std::cout << fmt::format("  {:<9} {}  moves {}\n            --case '{}'\n", tier, problem->title(),
+                             format_bytes(problem->bytes_moved()), spec.parameters);
+  }
+}
+
+void print_device(const DeviceInfo& device) {
+  const auto line = [](const char* name, const std::string& value) {
+    std::cout << fmt::format("{:<20} {}\n", name, value);
+  };
+  line("device", device.name + (device.emulated ? " (emulated, times are modelled)" : ""));
+  line("compute capability", fmt::format("{}.{}", device.major, device.minor));
+  line("multiprocessors", std::to_string(device.multiprocessors));
+  if (device.clock_hertz > 0) line("clock", fmt::format("{:.0f} MHz", device.clock_hertz * 1e-6));
+  line("L2", format_bytes(static_cast<std::int64_t>(device.l2_bytes)));
+  line("memory", fmt::format("{}, {} free", format_bytes(static_cast<std::int64_t>(device.memory_bytes)),
+                             format_bytes(static_cast<std::int64_t>(device.free_bytes))));
+  line("driver", device.driver);
+  line("toolkit", "CUDA " + device.toolkit);
+}
+
+/// Writes what was asked for. One that fails does not keep the others from being written.
+void write_reports(const Options& options, const ChapterResult& result) {
+  std::string failure;
+  const auto write = [&](const std::string& path, std::string (*report)(const ChapterResult&)) {
+    if (path.empty()) return;
+    try {
+      write_file(path, report(result));
+    } catch (const OutputError& error) {
+      failure += (failure.empty() ? "" : "; ") + std::string(error.what());
+    }
+  };
+  write(options.json, json_report);
+  write(options.csv, csv_report);
+  write(options.svg, svg_report);
+  if (!failure.empty()) throw OutputError(failure);
+}
+
+int status_of(const ChapterResult& result) {
+  if (result.partial) return kInterrupted;
+  for (const CaseResult& c : result.cases) {
+    for (const StepResult& s : c.steps) {
+      if (s.status == Status::fail) return kWrong;
+    }
+  }
+  return result.short_of_memory ? kNoDevice : kRight;
+}
+
+int run(const Chapter& chapter, const Options& options) {
+  if (options.help) {
+    std::cout << help_text(chapter);
+    return kRight;
+  }
+  std::vector<const Step*> steps = select_steps(chapter, options.steps);
+  std::vector<SelectedCase> cases = select_cases(chapter, options);
+  if (options.counters && !device_emulated()) {
+    throw BadInput(
+        fmt::format("--counters: the counters are the emulator's (`make chapter{} DEVICE=emulator`); on a GPU "
+                    "Nsight Compute reads them (ncu)",
+                    chapter.number));
+  }
+  if (options.list) {
+    print_list(chapter);
+    return kRight;
+  }
+
+  ChapterResult result;
+  result.number = chapter.number;
+  result.name = chapter.name;
+  result.title = chapter.title;
+  result.device = query_device();
+  if (options.device_info) {
+    print_device(result.device);
+    return kRight;
+  }
+  for (const std::string& path : {options.json, options.csv, options.svg, options.benchmark_out}) {
+    if (!path.empty()) check_writable(path);  // Now, and not after a long run.
+  }
+  result.run = {.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+                .commit = WARPBOOK_COMMIT,
+                .seed = options.seed};
+
+  Plan plan = make_plan(std::move(steps), std::move(cases), options.selection);
+  result.left_out = plan.left_out;
+  TableReport table(std::cout, wants_color());
+  const bool own_table = options.benchmark_table && !options.benchmark_list;
+  catch_interrupts();
+  try {
+    run_plan(chapter, options, plan, {.table = own_table ? &table : nullptr, .progress = wants_progress()}, result);
+  } catch (const Interrupted&) {
+    result.partial = true;
+  }
+  if (options.benchmark_list) return kRight;
+  if (own_table) table.end(result);
+  write_reports(options, result);
+  return status_of(result);
+}
+
+int report(const std::exception& error, int status) {
+  std::cout.flush();
+  std::cerr << "run_all: " << one_line(error.what()) << '\n';
+  return status;
+}
+
+}  // namespace
+
+int run_all(const Chapter& chapter, int argc, const char* const* argv) {
+  try {
+    const int status = run(chapter, parse_options(chapter, argc, argv));
+    std::cout.flush();
+    if (!std::cout) throw OutputError("cannot write to the standard output");
+    return status;
+  } catch (const BadInput& error) {
+    return report(error, kBadArguments);
+  } catch (const NoDevice& error) {
+    return report(NoDevice(fmt::format("{}; `make chapter{} DEVICE=emulator` builds it for a machine without a GPU",
+                                       error.what(), chapter.number)),
+                  kNoDevice);
+  } catch (const TooLittleMemory& error) {
+    return report(error, kNoDevice);
+  } catch (const OutputError& error) {
+    return report(error, kNotWritten);
+  } catch (const Interrupted& error) {
+    return report(error, kInterrupted);
+  } catch (const std::bad_alloc&) {
+    return report(TooLittleMemory("too little memory (--list shows smaller cases)"), kNoDevice);
+  } catch (const CudaError& error) {
+    return report(error, kNoDevice);
+  }
+}
+
+}  // namespace warpbook

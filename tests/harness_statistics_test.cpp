@@ -1,0 +1,237 @@
+/// \file
+/// Medians, equality, comparisons and the reports that are made of them.
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/harness/format.hpp"
+#include "common/harness/reports.hpp"
+#include "common/harness/run.hpp"
+#include "common/harness/statistics.hpp"
+#include "tests/catch.hpp"
+
+namespace warpbook {
+namespace {
+
+Summary around(double median, double spread) {
+  return {.median = median,
+          .p25 = median * (1 - spread),
+          .p75 = median * (1 + spread),
+          .min = median * (1 - spread),
+          .samples = 30};
+}
+
+StepResult passed(const std::string& version, const Summary& seconds) {
+  StepResult step;
+  step.version = version;
+  step.name = "name";
+  step.status = Status::pass;
+  step.seconds = seconds;
+  step.method = "launch";
+  return step;
+}
+
+/// A run with a passing, a failing and a skipped step, and texts that need escaping.
+ChapterResult sample_run() {
+  ChapterResult run;
+  run.number = 3;
+  run.name = "permute";
+  run.title = "Permute: \"a\" <b> & c";
+  run.device.name = "A device";
+  run.device.driver = "1.2";
+  run.device.toolkit = "13.0";
+  run.run = {.date = "2026-01-01T00:00:00Z", .commit = "abc", .seed = 7};
+  CaseResult c;
+  c.title = "(0,1)->(1,0), 2x3";
+  c.parameters = "shape=2,3";
+  c.bytes_moved = 48;
+  c.copy = around(1e-6, 0.01);
+  StepResult first = passed("v1", around(4e-6, 0.01));
+  first.counters = {{"dram__bytes_read.sum", 24}};
+  compare_step(first, c, "v1");
+  c.steps.push_back(first);
+  StepResult second = passed("v2", around(2e-6, 0.01));
+  compare_step(second, c, "v1");
+  c.steps.push_back(second);
+  StepResult wrong;
+  wrong.version = "v3";
+  wrong.status = Status::fail;
+  wrong.reason = "first wrong at [0, 1]: expected \"1\", got 2";
+  c.steps.push_back(wrong);
+  StepResult skipped;
+  skipped.version = "v4";
+  skipped.reason = "odd";
+  c.steps.push_back(skipped);
+  run.cases.push_back(c);
+  run.left_out.push_back({"big", "needs more"});
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("quartiles interpolate") {
+  const Summary one = summarize(std::array{3.0});
+  CHECK(one.median == 3.0);
+  CHECK(one.p25 == 3.0);
+  CHECK(one.p75 == 3.0);
+  CHECK(one.samples == 1);
+  const Summary five = summarize(std::array{5.0, 1.0, 4.0, 2.0, 3.0});
+  CHECK(five.median == 3.0);
+  CHECK(five.p25 == 2.0);
+  CHECK(five.p75 == 4.0);
+  CHECK(five.min == 1.0);
+  CHECK(five.spread() == Approx(1.0 / 3));
+  const Summary four = summarize(std::array{1.0, 2.0, 3.0, 4.0});
+  CHECK(four.median == 2.5);
+  CHECK(four.p25 == 1.75);
+  CHECK(summarize({}).samples == 0);
+}
+
+TEST_CASE("equal is less than 2% apart, or overlapping") {
+  CHECK(equal(around(1.0, 0), around(1.019, 0)));
+  CHECK_FALSE(equal(around(1.0, 0), around(1.021, 0)));
+  CHECK(equal(around(1.021, 0), around(1.021, 0)));
+  CHECK(equal(around(1.0, 0.06), around(1.1, 0.06)));
+  CHECK_FALSE(equal(around(1.0, 0.04), around(1.1, 0.04)));
+  CHECK(never_slower(around(1.0, 0), around(2.0, 0)));
+  CHECK(never_slower(around(1.01, 0), around(1.0, 0)));
+  CHECK_FALSE(never_slower(around(1.1, 0.01), around(1.0, 0.01)));
+}
+
+TEST_CASE("a step is compared with the copy, the first and the previous step") {
+  CaseResult c;
+  c.copy = around(1e-6, 0);
+  StepResult yardstick = passed("copy", around(1e-6, 0));
+  yardstick.yardstick = true;
+  compare_step(yardstick, c, "v1");
+  CHECK(*yardstick.fraction_of_copy == Approx(1));
+  CHECK_FALSE(yardstick.speedup_vs_first);
+  CHECK_FALSE(yardstick.speedup_vs_previous);
+  c.steps.push_back(yardstick);
+
+  StepResult v1 = passed("v1", around(8e-6, 0.01));
+  compare_step(v1, c, "v1");
+  CHECK(*v1.speedup_vs_first == 1);
+  CHECK_FALSE(v1.speedup_vs_previous);
+  c.steps.push_back(v1);
+
+  StepResult wrong;
+  wrong.version = "v2";
+  wrong.status = Status::fail;
+  c.steps.push_back(wrong);
+  StepResult v3 = passed("v3", around(4e-6, 0.01));
+  compare_step(v3, c, "v1");
+  CHECK(*v3.speedup_vs_first == Approx(2));
+  CHECK(*v3.speedup_vs_previous == Approx(2));
+  CHECK(v3.previous == "v1");
+  CHECK_FALSE(v3.previous_is_noise);
+  CHECK(*v3.fraction_of_copy == Approx(0.25));
+  c.steps.push_back(v3);
+
+  StepResult v4 = passed("v4", around(4.05e-6, 0.01));
+  compare_step(v4, c, "v1");
+  CHECK(v4.previous == "v3");
+  CHECK(v4.previous_is_noise);
+  CHECK_FALSE(v4.first_is_noise);
+
+  CaseResult without_first;
+  StepResult alone = passed("v4", around(4e-6, 0.01));
+  compare_step(alone, without_first, "v1");
+  CHECK_FALSE(alone.speedup_vs_first);
+  CHECK_FALSE(alone.fraction_of_copy);
+}
+
+TEST_CASE("numbers are printed as people read them") {
+  CHECK(format_count(0) == "0");
+  CHECK(format_count(1234567) == "1,234,567");
+  CHECK(format_count(-1000) == "-1,000");
+  CHECK(format_seconds(408.8e-6) == "408.8 us");
+  CHECK(format_seconds(5.25e-6) == "5.25 us");
+  CHECK(format_seconds(1.5e-3) == "1.500 ms");
+  CHECK(format_bytes(0) == "0 B");
+  CHECK(format_bytes(128 << 20) == "128 MiB");
+  CHECK(format_bytes(1536) == "1.5 KiB");
+  CHECK(format_bandwidth(4.21e12) == "4.21 TB/s");
+  CHECK(format_quantity(1, "element") == "1 element");
+  CHECK(one_line("a\n  b\t c \n") == "a b c");
+}
+
+TEST_CASE("the table says what passed, what failed and why") {
+  const ChapterResult run = sample_run();
+  std::ostringstream out;
+  TableReport table(out, false);
+  table.begin(run);
+  table.begin_case(run.cases[0], 1, 1);
+  for (const StepResult& step : run.cases[0].steps) table.step(step);
+  table.end(run);
+  const std::string text = out.str();
+  CHECK(text.find('\033') == std::string::npos);
+  for (const char* part : {"Chapter 3", "A device (measured)", "(0,1)->(1,0), 2x3", "cudaMemcpyAsync", "2.00x", "FAIL",
+                           "expected \"1\", got 2", "skipped", "odd", "left out: big: needs more",
+                           "1 case: 2 right, 1 WRONG, 1 skipped"}) {
+    CAPTURE(part, text);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("noise is called noise") {
+  StepResult step = passed("v2", around(1e-6, 0.01));
+  step.speedup_vs_previous = 1.01;
+  step.previous_is_noise = true;
+  std::ostringstream out;
+  TableReport(out, false).step(step);
+  CHECK(out.str().find("noise") != std::string::npos);
+  CHECK(out.str().find("1.01x") == std::string::npos);
+}
+
+TEST_CASE("JSON holds the run") {
+  ChapterResult run = sample_run();
+  run.partial = true;
+  const auto json = nlohmann::json::parse(json_report(run));
+  CHECK(json["chapter"] == 3);
+  CHECK(json["title"] == run.title);
+  CHECK(json["partial"] == true);
+  CHECK(json["run"]["seed"] == 7);
+  CHECK(json["run"]["driver"] == "1.2");
+  CHECK(json["run"]["commit"] == "abc");
+  CHECK(json["device"]["emulated"] == false);
+  const auto& c = json["cases"][0];
+  CHECK(c["name"] == "(0,1)->(1,0), 2x3");
+  CHECK(c["bytes_moved"] == 48);
+  CHECK(c["copy_seconds"] == 1e-6);
+  const auto& steps = c["steps"];
+  CHECK(steps[0]["status"] == "pass");
+  CHECK(steps[0]["counters"]["dram__bytes_read.sum"] == 24);
+  CHECK(steps[0]["seconds"]["median"] == 4e-6);
+  CHECK(steps[0]["samples"] == 30);
+  CHECK(steps[1]["speedup_vs_previous"].get<double>() == Approx(2));
+  CHECK(steps[1]["previous"] == "v1");
+  CHECK(steps[2]["status"] == "fail");
+  CHECK(steps[2]["seconds"].is_null());
+  CHECK(steps[3]["status"] == "skipped");
+  CHECK(steps[3]["reason"] == "odd");
+  CHECK(json["left_out"][0]["reason"] == "needs more");
+}
+
+TEST_CASE("CSV quotes what needs it, and has one line a step") {
+  const std::string csv = csv_report(sample_run());
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
+  CHECK(csv.find("\"(0,1)->(1,0), 2x3\"") != std::string::npos);
+  CHECK(csv.find("\"first wrong at [0, 1]: expected \"\"1\"\", got 2\"") != std::string::npos);
+}
+
+TEST_CASE("the chart is well-formed and described") {
+  const std::string svg = svg_report(sample_run());
+  CHECK(svg.find("Permute: &quot;a&quot; &lt;b&gt; &amp; c") != std::string::npos);
+  CHECK(svg.find("<title ") != std::string::npos);
+  CHECK(svg.find("<desc ") != std::string::npos);
+  CHECK(svg.find("prefers-color-scheme: dark") != std::string::npos);
+  CHECK(svg.find("wrong result") != std::string::npos);
+  CHECK(svg.find(" & ") == std::string::npos);
+  CHECK(svg.ends_with("</svg>\n"));
+}
+
+}  // namespace warpbook
