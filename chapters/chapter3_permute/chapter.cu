@@ -1,0 +1,171 @@
+/// \file
+/// Chapter 3 as data: its steps and its cases.
+
+#include "chapters/chapter3_permute/copy.cuh"
+#include "chapters/chapter3_permute/permute_case.hpp"
+#include "chapters/chapter3_permute/v1_naive.cuh"
+#include "chapters/chapter3_permute/v2a_index_type.cuh"
+#include "chapters/chapter3_permute/v2b_merged_dims.cuh"
+#include "chapters/chapter3_permute/v3_movement_size.cuh"
+#include "chapters/chapter3_permute/v4a_shared_tile.cuh"
+#include "chapters/chapter3_permute/v4b_padded_tile.cuh"
+#include "chapters/chapter3_permute/v4c_unrolled_tile.cuh"
+#include "chapters/chapter3_permute/v5a_half2.cuh"
+#include "chapters/chapter3_permute/v5b_half2_rotated.cuh"
+#include "chapters/chapter3_permute/v6a_wide_tile.cuh"
+#include "chapters/chapter3_permute/v6b_wide_rows.cuh"
+#include "chapters/chapter3_permute/v7a_any_permutation.cuh"
+#include "chapters/chapter3_permute/v7b_fast_division.cuh"
+#include "chapters/chapter3_permute/v7c_any_rank_tile.cuh"
+#include "chapters/chapter3_permute/v7d_rows_and_columns.cuh"
+#include "chapters/chapter3_permute/v8_tma.cuh"
+#include "chapters/chapter3_permute/v9_dispatch.cuh"
+
+namespace warpbook::chapter3 {
+namespace {
+
+using Run = cudaError_t (*)(const PermuteProblem&, const void*, void*, cudaStream_t);
+using Refuse = const char* (*)(const PermuteCase&);  // Why the step does not take a case, or nullptr.
+
+Step step(const char* version, const char* name, const char* idea, Run run, Refuse refuse = nullptr) {
+  const auto as_permute = [](const Case& c) -> const PermuteCase& { return static_cast<const PermuteCase&>(c); };
+  Step step;
+  step.version = version;
+  step.name = name;
+  step.idea = idea;
+  step.refusal = [=](const Case& c) {
+    const char* reason = refuse == nullptr ? nullptr : refuse(as_permute(c));
+    return std::string(reason == nullptr ? "" : reason);
+  };
+  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    return run(as_permute(c).problem(), arrays.inputs[0], arrays.output, stream);
+  };
+  return step;
+}
+
+Step yardstick(const char* version, const char* name, const char* idea, Run run) {
+  Step result = step(version, name, idea, run);
+  result.yardstick = true;
+  return result;
+}
+
+const char* only_matrices(const PermuteCase& c) {
+  BatchTranspose matrices;
+  return as_batch_transpose(c.problem(), matrices);
+}
+
+const char* only_even_half_matrices(const PermuteCase& c) {
+  const char* reason = refuse_half2(c.problem());
+  if (reason != nullptr) return reason;
+  return reinterpret_cast<std::uintptr_t>(c.address()) % 4 == 0 ? nullptr : "both arrays must be aligned to 4 bytes";
+}
+
+std::vector<Step> steps() {
+  return {
+      yardstick("c1", "copy", "No permutation at all: one element a thread, read and written in order.", copy::run<1>),
+      yardstick("c2", "copy_unrolled", "The same copy with four elements in flight a thread.", copy::run<4>),
+      step("v1", "naive", "One thread an element: output offset to index to input offset, in 64 bits.", v1::run),
+      step("v2a", "index_type", "32-bit offsets wherever the number of elements allows.", v2a::run),
+      step("v2b", "merged_dims", "Dimensions of size 1 dropped, neighbours that move together merged.", v2b::run),
+      step("v3", "movement_size", "Whole words of up to 16 bytes where the last dimension stays last.", v3::run),
+      step("v4a", "shared_tile", "A tile in shared memory makes both sides of global memory contiguous.", v4a::run,
+           only_matrices),
+      step("v4b", "padded_tile", "One unused column, and the bank conflicts are gone.", v4b::run, only_matrices),
+      step("v4c", "unrolled_tile", "The tile's loops get a fixed number of turns, and four loads in flight.", v4c::run,
+           only_matrices),
+      step("v5a", "half2", "Two halves a word on both sides of the tile.", v5a::run, only_even_half_matrices),
+      step("v5b", "half2_rotated", "Rows of the tile rotated instead of padded: no conflicts left.", v5b::run,
+           only_even_half_matrices),
+      step("v6a", "wide_tile", "16-byte loads and 16-byte stores for every element size.", v6a::run,
+           [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
+      step("v6b", "wide_rows", "Several words in flight a thread where the last dimension stays last.", v6b::run,
+           [](const PermuteCase& c) { return v6b::refuse(c.problem()); }),
+      step("v7a", "any_permutation", "Boxes instead of tiles: contiguous runs on both sides at any rank.", v7a::run),
+      step("v7b", "fast_division", "Divisors known on the host become multiplications.", v7b::run),
+      step("v7c", "any_rank_tile", "Where both fast dimensions are long, a box is a tile without divisions.", v7c::run),
+      step("v7d", "rows_and_columns", "A box's index arithmetic once a row and a column, not once an element.",
+           v7d::run),
+      step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
+           [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
+      step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),
+  };
+}
+
+std::vector<CaseSpec> cases() {
+  using enum Tier;
+  return {
+      // The article's two permutations, the smallest and 16 MiB to 1 GiB.
+      {"shape=8,256,512 perm=0,2,1 dtype=float", quick},
+      {"shape=8,512,512 perm=0,2,1 dtype=half", quick},
+      {"shape=16,128,512 perm=1,0,2 dtype=float", quick},
+      {"shape=16,128,1024 perm=1,0,2 dtype=half", quick},
+      {"shape=4,1024,1024 perm=0,2,1 dtype=float", standard},
+      {"shape=8,1024,1024 perm=0,2,1 dtype=half", standard},
+      {"shape=32,128,1024 perm=1,0,2 dtype=float", standard},
+      {"shape=32,256,1024 perm=1,0,2 dtype=half", standard},
+      {"shape=8,1024,1024 perm=0,2,1 dtype=float", full},
+      {"shape=16,1024,1024 perm=0,2,1 dtype=half", full},
+      {"shape=16,1024,1024 perm=0,2,1 dtype=float", full},
+      {"shape=32,1024,1024 perm=0,2,1 dtype=half", full},
+      {"shape=32,1024,1024 perm=0,2,1 dtype=float", standard},
+      {"shape=64,1024,1024 perm=0,2,1 dtype=half", standard},
+      {"shape=256,1024,1024 perm=0,2,1 dtype=float", full},
+      {"shape=512,1024,1024 perm=0,2,1 dtype=half", full},
+      {"shape=32,256,1024 perm=1,0,2 dtype=float", full},
+      {"shape=32,512,1024 perm=1,0,2 dtype=half", full},
+      {"shape=32,512,1024 perm=1,0,2 dtype=float", full},
+      {"shape=32,1024,1024 perm=1,0,2 dtype=half", full},
+      {"shape=32,1024,1024 perm=1,0,2 dtype=float", standard},
+      {"shape=32,2048,1024 perm=1,0,2 dtype=half", standard},
+      {"shape=32,8192,1024 perm=1,0,2 dtype=float", full},
+      {"shape=32,16384,1024 perm=1,0,2 dtype=half", full},
+      // Other element sizes.
+      {"shape=8,512,512 perm=0,2,1 dtype=int8", quick},
+      {"shape=64,1024,2048 perm=0,2,1 dtype=int8", full},
+      {"shape=16,1024,1024 perm=0,2,1 dtype=double", full},
+      {"shape=8,1024,1024 perm=0,2,1 dtype=complex128", full},
+      // Images between NCHW and NHWC.
+      {"shape=4,96,40,40 perm=0,2,3,1 dtype=half", quick},
+      {"shape=64,96,80,80 perm=0,2,3,1 dtype=float", full},
+      {"shape=64,96,80,80 perm=0,2,3,1 dtype=half", standard},
+      {"shape=64,80,80,96 perm=0,3,1,2 dtype=float", full},
+      {"shape=64,80,80,96 perm=0,3,1,2 dtype=half", standard},
+      {"shape=8,3,256,256 perm=0,2,3,1 dtype=float", quick},
+      {"shape=64,3,512,512 perm=0,2,3,1 dtype=float", full},
+      {"shape=64,512,512,3 perm=0,3,1,2 dtype=half", full},
+      // Attention's heads.
+      {"shape=4,256,16,64 perm=0,2,1,3 dtype=half", quick},
+      {"shape=32,1024,16,64 perm=0,2,1,3 dtype=half", full},
+      // Odd and prime sizes, misaligned views.
+      {"shape=3,255,511 perm=0,2,1 dtype=float", quick},
+      {"shape=7,1023,2047 perm=0,2,1 dtype=float", standard},
+      {"shape=7,1023,2047 perm=0,2,1 dtype=half", standard},
+      {"shape=101,307,503 perm=2,0,1 dtype=float", full},
+      {"shape=32,511,16,33 perm=0,2,1,3 dtype=float", full},
+      {"shape=1000,1511,5 perm=1,0,2 dtype=float", full},
+      {"shape=64,1024,1024 perm=0,2,1 dtype=half offset=1", full},
+      // Rank 3 reversed, and rank 5 to 8.
+      {"shape=512,512,128 perm=2,1,0 dtype=float", full},
+      {"shape=6,20,10,30,32 perm=3,1,4,0,2 dtype=half", quick},
+      {"shape=8,16,9,20,24,12 perm=5,2,0,4,1,3 dtype=float", full},
+      {"shape=4,10,12,8,6,24,16 perm=6,3,1,5,0,2,4 dtype=half", full},
+      {"shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half", full},
+  };
+}
+
+}  // namespace
+
+/// Chapter 3.
+Chapter chapter() {
+  Chapter chapter;
+  chapter.number = 3;
+  chapter.name = "permute";
+  chapter.title = "Permute: any order of a tensor's dimensions, from naive to the speed of a copy";
+  chapter.steps = steps();
+  chapter.cases = cases();
+  chapter.case_help = permute_case_help();
+  chapter.make_case = [](const Parameters& parameters) { return std::make_unique<PermuteCase>(parameters); };
+  return chapter;
+}
+
+}  // namespace warpbook::chapter3

@@ -1,0 +1,196 @@
+/// \file
+/// v7c any-rank tile: where both fast dimensions are long, a box is a tile, and needs no division an element.
+///
+/// v7b still computes every element's place. But in most tensors the input's fastest dimension and the output's
+/// fastest are long enough to span a tile between them; then a place is a row times a pitch plus a lane, as in v4c, and
+/// only the *block* has to be located among all dimensions, by one multiplication each. The tile is larger than v4c's
+/// and unrolled throughout: a thread has 16 loads in flight. Where both sides are whole multiples of 16 bytes, the
+/// tile is v6a's; else it moves single elements, and takes any size and any alignment.
+///
+/// Expect v6a's speed at any rank, and most of it at odd sizes.
+#pragma once
+
+#include "chapters/chapter3_permute/v6a_wide_tile.cuh"
+#include "chapters/chapter3_permute/v7a_any_permutation.cuh"
+
+namespace warpbook::chapter3::v7c {
+
+/// How the grid's tiles follow each other along one of the input's dimensions.
+struct Dimension {
+  FastDivisor<std::uint32_t> tiles;
+  int step;                 // Elements: a tile's side along the two dimensions that it spans, 1 along all others.
+  std::int64_t src_stride;  // In elements, like the other.
+  std::int64_t dst_stride;
+};
+
+/// The matrix that a permutation transposes, `rows` along the output's fastest dimension and `columns` along the
+/// input's, and the grid of tiles over all dimensions. Pitches are in elements.
+struct Tiles {
+  std::int64_t src_pitch;
+  std::int64_t dst_pitch;
+  int rows;
+  int columns;
+  int rank;
+  int row_dimension;              // Which of the dimensions the rows lie along; the columns lie along the first.
+  Dimension dimension[kMaxRank];  // The input's, its fastest first: neighbouring blocks read neighbouring tiles.
+};
+
+/// A block's tile: where it begins, in elements, and how much of it exists.
+struct Corner {
+  std::int64_t src;
+  std::int64_t dst;
+  int rows;
+  int columns;
+};
+
+__device__ __forceinline__ Corner locate_tile(const Tiles& tiles) {
+  Corner corner{0, 0, 0, 0};
+  std::uint32_t rest = blockIdx.x;
+#pragma unroll
+  for (int i = 0; i < kMaxRank; ++i) {
+    if (i == tiles.rank) break;
+    const Dimension& d = tiles.dimension[i];
+    const auto [quotient, tile] = d.tiles.divide(rest);
+    const int first = static_cast<int>(tile) * d.step;
+    corner.src += first * d.src_stride;
+    corner.dst += first * d.dst_stride;
+    if (i == 0) corner.columns = min(tiles.columns - first, d.step);
+    if (i == tiles.row_dimension) corner.rows = min(tiles.rows - first, d.step);
+    rest = quotient;
+  }
+  return corner;
+}
+
+/// The tile that moves single elements of `bytes`: long along the output, where a run that does not begin at a sector's
+/// boundary costs a partial write at either end; short along the input, where a partial read hits in the L2.
+template <int bytes> struct ElementTile {
+  static constexpr int kThreads = bytes <= 4 ? 512 : 256;
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kRows = bytes <= 4 ? 256 : 64;
+  static constexpr int kColumns = 32;
+  static constexpr int kPitch = kColumns + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
+};
+
+//! [tile]
+/// One block transposes one tile of single elements; the arguments are `v6a::transpose_tile`'s. With `whole`, the
+/// matrix's edge does not cut it.
+template <int bytes, bool whole>
+__device__ __forceinline__ void transpose_elements(Word<bytes>* __restrict__ dst, std::int64_t dst_pitch,
+                                                   const Word<bytes>* __restrict__ src, std::int64_t src_pitch,
+                                                   int rows, int columns, Word<bytes>* tile) {
+  using T = ElementTile<bytes>;
+  using W = Word<bytes>;
+  constexpr int kLoadTurns = T::kRows / T::kWarps;
+  constexpr int kStoreTurns = T::kColumns / T::kWarps;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+
+  W word[kLoadTurns][T::kColumns / 32];
+  const W* from = src + warp * src_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < kLoadTurns; ++t) {
+#pragma unroll
+    for (int i = 0; i < T::kColumns / 32; ++i) {
+      if (whole || (warp + t * T::kWarps < rows && lane + 32 * i < columns)) word[t][i] = from[32 * i];
+    }
+    from += T::kWarps * src_pitch;
+  }
+#pragma unroll
+  for (int t = 0; t < kLoadTurns; ++t) {
+#pragma unroll
+    for (int i = 0; i < T::kColumns / 32; ++i) tile[(warp + t * T::kWarps) * T::kPitch + lane + 32 * i] = word[t][i];
+  }
+  __syncthreads();
+  W* to = dst + warp * dst_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < kStoreTurns; ++t) {
+#pragma unroll
+    for (int i = 0; i < T::kRows / 32; ++i) {
+      if (whole || (warp + t * T::kWarps < columns && lane + 32 * i < rows)) {
+        to[32 * i] = tile[(lane + 32 * i) * T::kPitch + warp + t * T::kWarps];
+      }
+    }
+    to += T::kWarps * dst_pitch;
+  }
+}
+//! [tile]
+
+//! [kernel]
+template <int bytes>
+__global__ void __launch_bounds__(ElementTile<bytes>::kThreads)
+    permute_elements_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                            const __grid_constant__ Tiles tiles) {
+  using T = ElementTile<bytes>;
+  __shared__ Word<bytes> tile[T::kRows * T::kPitch];
+  const Corner corner = locate_tile(tiles);
+  if (corner.rows == T::kRows && corner.columns == T::kColumns) {
+    transpose_elements<bytes, true>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
+                                    corner.columns, tile);
+  } else {
+    transpose_elements<bytes, false>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
+                                     corner.columns, tile);
+  }
+}
+
+template <int bytes>
+__global__ void __launch_bounds__(v6a::Tile<bytes>::kThreads)
+    permute_wide_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                        const __grid_constant__ Tiles tiles) {
+  const Corner corner = locate_tile(tiles);
+  v6a::transpose_tile<bytes>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
+                             corner.columns);
+}
+//! [kernel]
+
+/// Why a merged problem is no matter of tiles; nullptr where it is.
+inline const char* refuse(const PermuteProblem& m) {
+  if (m.rank < 2 || keeps_last_dimension(m)) return "the last dimension must move";
+  constexpr std::int64_t kShort = 20;  // Shorter sides leave most lanes of a tile idle.
+  const bool is_long = m.shape[m.rank - 1] >= kShort && m.dst_shape(m.rank - 1) >= kShort;
+  return is_long ? nullptr : "the input's last dimension and the output's must have at least 20 elements";
+}
+
+/// Moves tiles. `m` is merged, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int x = m.rank - 1;
+  const int y = m.permutation[m.rank - 1];
+  const Strides from = src_strides(m);
+  const Strides to = v7a::dst_strides_by_src(m);
+  if (m.shape[x] > 0x3fffffff || m.shape[y] > 0x3fffffff) return cudaErrorInvalidValue;
+  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
+  const bool wide =
+      m.shape[x] * m.element_bytes % 16 == 0 && m.shape[y] * m.element_bytes % 16 == 0 && address % 16 == 0;
+  return with_word_bytes(m.element_bytes, [&]<int bytes>() {
+    const int tile_rows = wide ? v6a::Tile<bytes>::kSide : ElementTile<bytes>::kRows;
+    const int tile_columns = wide ? v6a::Tile<bytes>::kSide : ElementTile<bytes>::kColumns;
+    Tiles tiles{};
+    tiles.src_pitch = from[y];
+    tiles.dst_pitch = to[x];
+    tiles.rows = static_cast<int>(m.shape[y]);
+    tiles.columns = static_cast<int>(m.shape[x]);
+    tiles.rank = m.rank;
+    tiles.row_dimension = m.rank - 1 - y;
+    std::int64_t blocks = 1;
+    for (int d = m.rank - 1; d >= 0; --d) {
+      const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
+      const std::int64_t count = ceil_div<std::int64_t>(m.shape[d], step);
+      tiles.dimension[m.rank - 1 - d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d],
+                                         to[d]};
+      blocks *= count;
+    }
+    return launch(
+        wide ? permute_wide_kernel<bytes> : permute_elements_kernel<bytes>,
+        {.grid = blocks, .block = wide ? v6a::Tile<bytes>::kThreads : ElementTile<bytes>::kThreads, .stream = stream},
+        static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
+  });
+}
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem m = merged(p);
+  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+  if (refuse(q) != nullptr) return v7a::run_with<FastDivisor>(p, src, dst, stream);
+  return run_tiles(q, src, dst, stream);
+}
+
+}  // namespace warpbook::chapter3::v7c

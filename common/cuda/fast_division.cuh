@@ -1,0 +1,74 @@
+/// \file
+/// Division by a number that is known before the launch: a multiplication, an addition and a shift.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+
+namespace warpbook {
+
+/// Quotient and remainder.
+template <std::unsigned_integral T> struct Division {
+  T quotient;
+  T remainder;
+};
+
+/// Divides by `divisor` as the hardware does it: some 20 (32-bit) or 70 (64-bit) instructions, for lack of a divider.
+template <std::unsigned_integral T> struct PlainDivisor {
+  T divisor = 1;
+
+  PlainDivisor() = default;
+  explicit PlainDivisor(T d) : divisor(d) {}
+
+  __host__ __device__ Division<T> divide(T n) const {
+    const T quotient = n / divisor;
+    return {quotient, n - quotient * divisor};
+  }
+};
+
+/// Divides by a precomputed multiplication. With w the bits of T, s = ceil(log2(d)) and
+/// m = floor(2^w * (2^s - d) / d) + 1, the quotient is (mulhi(n, m) + n) >> s for every n < 2^(w-1): the sum then stays
+/// within w bits. 1 <= d <= 2^(w-1).
+/// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", PLDI 1994, figure 4.1.
+template <std::unsigned_integral T> struct FastDivisor {
+  T divisor = 1;
+  T multiplier = 1;
+  unsigned shift = 0;
+
+  FastDivisor() = default;
+  explicit FastDivisor(T d) : divisor(d), shift(static_cast<unsigned>(std::bit_width(T(d - 1)))) {
+    if constexpr (sizeof(T) == 8) {
+      __extension__ using Wide = unsigned __int128;
+      multiplier = static_cast<T>((((Wide(1) << shift) - d) << 64) / d + 1);
+    } else {
+      multiplier = static_cast<T>((((std::uint64_t(1) << shift) - d) << 32) / d + 1);
+    }
+  }
+
+  __host__ __device__ Division<T> divide(T n) const {
+    const T quotient = static_cast<T>(multiply_high(n, multiplier) + n) >> shift;
+    return {quotient, n - quotient * divisor};
+  }
+
+private:
+  __host__ __device__ static T multiply_high(T a, T b) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 8)
+      return __umul64hi(a, b);
+    else
+      return __umulhi(a, b);
+#else
+    if constexpr (sizeof(T) == 8) {
+      __extension__ using Wide = unsigned __int128;
+      return static_cast<T>((Wide(a) * b) >> 64);
+    } else {
+      return static_cast<T>((std::uint64_t(a) * b) >> 32);
+    }
+#endif
+  }
+};
+
+}  // namespace warpbook

@@ -1,0 +1,76 @@
+/// \file
+/// Words of 1 to 16 bytes, packs of elements, and memory accesses with cache hints.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace warpbook {
+
+/// N elements that move as one: aligned to their size, so that a copy is one access of N * sizeof(T) <= 16 bytes.
+template <class T, int N> struct alignas(sizeof(T) * N) Pack {
+  T data[N];
+
+  __host__ __device__ T& operator[](int i) { return data[i]; }
+  __host__ __device__ const T& operator[](int i) const { return data[i]; }
+};
+
+namespace detail {
+template <int bytes> struct WordOf;
+template <> struct WordOf<1> {
+  using Type = std::uint8_t;
+};
+template <> struct WordOf<2> {
+  using Type = std::uint16_t;
+};
+template <> struct WordOf<4> {
+  using Type = std::uint32_t;
+};
+template <> struct WordOf<8> {
+  using Type = std::uint64_t;
+};
+template <> struct WordOf<16> {
+  using Type = uint4;
+};
+}  // namespace detail
+
+/// The plain word of so many bytes (1, 2, 4, 8 or 16): moving data needs a size and no type.
+template <int bytes> using Word = typename detail::WordOf<bytes>::Type;
+
+/// Calls `f.template operator()<bytes>()` for the word size 1, 2, 4, 8 or 16 known at run time.
+/// \return its result, or cudaErrorInvalidValue for another size.
+template <class F> cudaError_t with_word_bytes(int bytes, F&& f) {
+  switch (bytes) {
+  case 1:
+    return f.template operator()<1>();
+  case 2:
+    return f.template operator()<2>();
+  case 4:
+    return f.template operator()<4>();
+  case 8:
+    return f.template operator()<8>();
+  case 16:
+    return f.template operator()<16>();
+  default:
+    return cudaErrorInvalidValue;
+  }
+}
+
+/// Loads data that are read once: they leave the caches first (`ld.global.cs`).
+template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
+  if constexpr (sizeof(T) == 16) {
+    const uint4 v = __ldcs(reinterpret_cast<const uint4*>(p));
+    return reinterpret_cast<const T&>(v);
+  } else {
+    const auto v = __ldcs(reinterpret_cast<const Word<sizeof(T)>*>(p));
+    return reinterpret_cast<const T&>(v);
+  }
+}
+
+/// Stores data that nobody reads soon (`st.global.cs`).
+template <class T> __device__ __forceinline__ void store_streaming(T* p, const T& value) {
+  __stcs(reinterpret_cast<Word<sizeof(T)>*>(p), reinterpret_cast<const Word<sizeof(T)>&>(value));
+}
+
+}  // namespace warpbook
