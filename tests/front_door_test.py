@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""The Makefile and the scripts behind it, as a person on a fresh machine meets them."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MADE_BY_THE_BUILD = re.compile(r"^(build|chapter\d+|exercises|\.venv|\.git)$")
+
+
+def call(*command, cwd=ROOT, **environment):
+    """Runs a command as from a terminal: what an outer make would hand down is taken out."""
+    inherited = {k: v for k, v in os.environ.items() if k not in ("DEVICE", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "CXX")}
+    return subprocess.run(
+        command, cwd=cwd, env=inherited | environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def copy_of_the_tree(parent):
+    """The project without what was built, in a folder whose name has spaces."""
+    copy = pathlib.Path(parent) / "a path with spaces"
+
+    def leave_out(folder, names):
+        return [n for n in names if n == "__pycache__" or (folder == str(ROOT) and MADE_BY_THE_BUILD.match(n))]
+
+    shutil.copytree(ROOT, copy, ignore=leave_out)
+    return copy
+
+
+class Make(unittest.TestCase):
+    def test_help_is_the_default_and_lists_every_chapter(self):
+        result = call("make", "DEVICE=emulator")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for chapter in ROOT.glob("chapters/chapter*_*"):
+            self.assertIn("make " + chapter.name.split("_")[0], result.stdout)
+        for target in ("deps", "test", "nightly", "headers", "clean", "DEVICE=gpu|emulator"):
+            self.assertIn(target, result.stdout)
+
+    def test_unknown_device_is_one_line(self):
+        for device in ("tpu", "", "gpu emulator x"):
+            result = call("make", "chapter3", f"DEVICE={device}")
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stdout, "")
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+            self.assertIn("accepted are gpu and emulator", result.stderr)
+
+    @unittest.skipUnless(shutil.which("dpkg-query"), "make deps installs Debian's packages only")
+    def test_deps_has_nothing_to_do_within_a_second(self):
+        start = time.monotonic()
+        result = call("make", "deps", "DEVICE=emulator")
+        seconds = time.monotonic() - start
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("nothing is missing", result.stdout)
+        self.assertLess(seconds, 1.0)
+
+    def test_device_is_gpu_where_compiler_and_device_are_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("nvcc", "exit 0"), ("nvidia-smi", "echo 'GPU 0: a device'")):
+                tool = pathlib.Path(folder) / name
+                tool.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+                tool.chmod(0o755)
+            path = f"{folder}:{os.environ['PATH']}"
+            unset = {"CUDACXX": "", "CUDA_HOME": "", "CUDA_PATH": ""}
+            self.assertEqual(call("scripts/pick_device.sh", PATH=path).stdout, "gpu\n")
+            self.assertEqual(call("scripts/find_nvcc.sh", PATH=path, **unset).stdout, f"{folder}/nvcc\n")
+
+    @unittest.skipIf(os.path.exists("/dev/nvidia0"), "a device is here")
+    def test_device_is_emulator_without_a_device(self):
+        self.assertEqual(call("scripts/pick_device.sh").stdout, "emulator\n")
+
+
+class Sources(unittest.TestCase):
+    def test_every_source_of_common_is_built(self):
+        build = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+        sources = [*ROOT.glob("common/**/*.cpp"), *ROOT.glob("common/**/*.cu")]
+        self.assertEqual([str(s.relative_to(ROOT)) for s in sources if str(s.relative_to(ROOT)) not in build], [])
+
+
+class Configure(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.copy = copy_of_the_tree(folder.name)
+
+    def test_a_compiler_that_will_not_do_is_one_line(self):
+        result = call("make", "chapter3", "DEVICE=emulator", cwd=self.copy, CXX="g++")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(
+            [line for line in result.stderr.splitlines() if not line.startswith("make:")],
+            ["error: clang 19 or newer was not found: run `make deps DEVICE=emulator`"],
+        )
+
+    def test_a_missing_library_names_make_deps(self):
+        for library in ("fmt", "CLI11", "nlohmann_json", "benchmark", "Catch2", "Boost"):
+            result = call(
+                "cmake", "--fresh", "--preset", "emulator", f"-DCMAKE_DISABLE_FIND_PACKAGE_{library}=ON", cwd=self.copy
+            )
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(f"error: The library {library} was not found: run `make deps DEVICE=emulator`\n", result.stderr)
+
+    def test_a_moved_tree_is_configured_anew(self):
+        self.assertEqual(call("scripts/configure.sh", "emulator", cwd=self.copy).returncode, 0)
+        moved = self.copy.rename(self.copy.with_name("moved"))
+        self.assertEqual(call("scripts/configure.sh", "emulator", cwd=moved).returncode, 0)
+        self.assertIn(f"CMAKE_HOME_DIRECTORY:INTERNAL={moved}\n", (moved / "build/emulator/CMakeCache.txt").read_text())
+
+
+@unittest.skipUnless(os.environ.get("WARPBOOK_NIGHTLY"), "builds the whole project: make nightly")
+class FreshTree(unittest.TestCase):
+    def test_a_chapter_builds_and_runs_in_a_path_with_spaces(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = copy_of_the_tree(folder)
+            built = call("make", "deps", "chapter3", "DEVICE=emulator", cwd=copy)
+            self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
+            ran = call("./chapter3/run_all", "--quick", cwd=copy)
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,99 @@
+"""What is compared: the cases of the chapter, and random shapes and permutations."""
+
+import dataclasses
+import itertools
+import math
+import random
+
+ELEMENT_BYTES = {"uint8": 1, "half": 2, "float": 4, "double": 8}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A contiguous tensor and a permutation of its dimensions, as in torch.permute."""
+
+    shape: tuple
+    permutation: tuple
+    dtype: str
+
+    @property
+    def name(self):
+        """As the chapter's --case takes it, without the type."""
+        return f"shape={','.join(map(str, self.shape))} perm={','.join(map(str, self.permutation))}"
+
+    @property
+    def elements(self):
+        return math.prod(self.shape)
+
+    @property
+    def tensor_bytes(self):
+        """Of the input alone, and of the output alone."""
+        return self.elements * ELEMENT_BYTES[self.dtype]
+
+    @property
+    def moves_data(self):
+        """False where the output equals the input, element by element."""
+        kept = [d for d in self.permutation if self.shape[d] != 1]
+        return kept != sorted(kept)
+
+
+def fixed_cases():
+    """The chapter's cases from 16 MiB on, in float and half."""
+    cases = []
+    for dtype in ("float", "half"):
+        columns = 1024
+        for mebibytes in (16, 32, 64, 128, 1024):
+            elements = mebibytes * 2**20 // ELEMENT_BYTES[dtype]
+            cases.append(Case((elements // columns**2, columns, columns), (0, 2, 1), dtype))
+            cases.append(Case((32, elements // columns // 32, columns), (1, 0, 2), dtype))
+        cases += [
+            Case((64, 96, 80, 80), (0, 2, 3, 1), dtype),  # NCHW to NHWC
+            Case((64, 80, 80, 96), (0, 3, 1, 2), dtype),  # and back
+            Case((32, 2048, 16, 128), (0, 2, 1, 3), dtype),  # attention: sequence and heads
+            Case((7, 1023, 2047), (0, 2, 1), dtype),
+            Case((31, 17, 63, 129), (3, 1, 0, 2), dtype),
+            Case((13, 7, 31, 11, 257), (4, 2, 0, 3, 1), dtype),
+            Case((8, 6, 10, 12, 14, 90), (5, 0, 4, 1, 3, 2), dtype),
+            Case((4, 6, 8, 10, 12, 14, 26), (6, 4, 2, 0, 1, 3, 5), dtype),
+            Case((4, 6, 5, 8, 7, 10, 9, 12), (7, 0, 6, 1, 5, 2, 4, 3), dtype),
+        ]
+    return cases
+
+
+def is_prime(n):
+    return n >= 2 and all(n % divisor for divisor in range(2, math.isqrt(n) + 1))
+
+
+def nearest_prime(n):
+    return next(m for distance in itertools.count() for m in (n - distance, n + distance) if is_prime(m))
+
+
+def random_case(generator, kind):
+    """One case of 8 MiB to 256 MiB and rank 2 to 8. `kind`: "narrow" has an inner size of at most 8, "prime" prime
+    sizes only, "any" neither."""
+    while True:
+        dtype = generator.choice(sorted(ELEMENT_BYTES))
+        least = 8 * 2**20 // ELEMENT_BYTES[dtype]
+        elements = least * 32 ** generator.random()
+        rank = generator.randint(2, 8)
+        inner = [generator.randint(1, 8)] if kind == "narrow" else []
+
+        # Log-uniform sizes whose product is about `elements`.
+        shares = [generator.random() for _ in range(rank - len(inner))]
+        log_outer = math.log(elements / math.prod(inner))
+        shape = [max(1, round(math.exp(log_outer * share / sum(shares)))) for share in shares] + inner
+        if kind == "prime":
+            shape = [nearest_prime(size) for size in shape]
+
+        permutation = list(range(rank))
+        generator.shuffle(permutation)
+        case = Case(tuple(shape), tuple(permutation), dtype)
+        if case.moves_data and least <= case.elements <= 64 * least:  # Rounding may leave the range: draw again.
+            return case
+
+
+def random_cases(count, seed):
+    """A quarter narrow, a quarter prime, the rest any."""
+    generator = random.Random(seed)
+    kinds = ("narrow", "prime", "any", "any")
+    return [random_case(generator, kinds[i % 4]) for i in range(count)]

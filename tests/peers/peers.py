@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Times the take-away header permute.cuh, PyTorch eager and torch.compile in turn, and writes chapter3_peers.json.
+
+    python3 tests/peers/peers.py                            the chapter's cases
+    python3 tests/peers/peers.py --random 200 --seed 1      and 200 random ones
+    python3 tests/peers/peers.py --random 200 --part 1/4    every fourth case, where one call is not allowed to take long
+    python3 tests/peers/peers.py --random 200 --workers 12  compiling ahead in 12 processes, then measuring alone
+    python3 tests/peers/peers.py --merge OUT PART PART ...  the parts in one file
+
+Results are compared before anything is timed. The file is written anew after each case, so that whatever
+stops the script, what it had measured is there.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from cases import fixed_cases, random_cases
+from results import merge, print_summary, summaries, write_whole
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+METHOD = ("CUDA events around one call, device kept busy until it is enqueued, L2 flushed before each sample, "
+          "calls in turn in one process; seconds are medians")
+
+
+def first_line(*command):
+    """What a command prints, or unknown."""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+        return result.stdout.strip().splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return "unknown"
+
+
+def make_input(case):
+    """Data without NaN, so that equal values mean equal results."""
+    import torch
+
+    torch.manual_seed(1)
+    if case.dtype == "uint8":
+        return torch.randint(0, 256, case.shape, dtype=torch.uint8, device="cuda")
+    dtype = {"half": torch.half, "float": torch.float, "double": torch.double}[case.dtype]
+    return torch.randn(case.shape, dtype=dtype, device="cuda")
+
+
+def pytorch_permute(permutation):
+    """The operation as PyTorch has it: a copy in every case, into memory that it allocates."""
+    import torch
+
+    return lambda x: x.permute(permutation).clone(memory_format=torch.contiguous_format)
+
+
+def compile_for_one_case(function):
+    import torch
+
+    torch._dynamo.reset()  # Each case is a program of its own; nothing is reused, no limit is met.
+    return torch.compile(function, mode="max-autotune-no-cudagraphs", dynamic=False, fullgraph=True)
+
+
+def prepare_compiler(folder):
+    """Keeps what is compiled under build/, and each choice between kernels to the process that made it: one made while
+    other processes used the device too would be unfair to the compiler."""
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
+    os.environ.setdefault("TRITON_CACHE_DIR", str(folder / "triton"))
+    import torch._inductor.config
+
+    torch._inductor.config.autotune_local_cache = False
+
+
+def compile_ahead(workers):
+    """Fills the compiler's caches by this same script, each process with its share of the cases."""
+    command = [sys.executable, *sys.argv]
+    environment = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    processes = [
+        subprocess.Popen([*command, "--compile-share", f"{i}/{workers}"], env=environment, stdout=subprocess.DEVNULL)
+        for i in range(1, workers + 1)
+    ]
+    if any([process.wait() for process in processes]):
+        print("some processes that compile ahead failed: their cases are compiled when they are measured")
+
+
+def compile_only(cases, deadline):
+    for case in cases:
+        if time.monotonic() > deadline:
+            break
+        try:
+            compile_for_one_case(pytorch_permute(case.permutation))(make_input(case))
+        except Exception as problem:  # Measuring meets it again and reports it.
+            print(f"{case.name} {case.dtype}: {problem}", file=sys.stderr)
+
+
+def measure(case, permute, timer, with_compiled):
+    """One row of the file."""
+    import torch
+
+    source = make_input(case)
+    permuted = pytorch_permute(case.permutation)
+    expected = permuted(source)
+    destination = torch.empty_like(expected)
+    destination.view(torch.uint8).fill_(0xA5)
+    ours = permute.bind(source, case.permutation, destination, torch.cuda.current_stream().cuda_stream)
+    ours()
+    if not torch.equal(destination, expected):
+        wrong = int((destination != expected).sum())
+        raise RuntimeError(f"{wrong} of {case.elements} elements differ from PyTorch's")
+
+    functions = {"ours": ours, "eager": lambda: permuted(source)}
+    note = None
+    if with_compiled:
+        try:
+            compiled = compile_for_one_case(permuted)
+            if not torch.equal(compiled(source), expected):
+                raise RuntimeError("its result differs")
+            functions["compiled"] = lambda: compiled(source)
+        except Exception as problem:  # A compiler's failure is a result: the row says so and goes on.
+            note = f"torch.compile: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
+    del expected
+    flat_source, flat_destination = source.view(-1), destination.view(-1)
+    functions["copy"] = lambda: flat_destination.copy_(flat_source)
+
+    times = timer.time(functions)
+    row = {"case": case.name, "dtype": case.dtype, "bytes_moved": 2 * case.tensor_bytes}
+    for name in ("ours", "eager", "compiled", "copy"):
+        row[f"{name}_seconds"] = times[name]["median"] if name in times else None
+    row["spread"] = times
+    if note:
+        row["note"] = note
+    return row
+
+
+def part_of(text):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"{text}: a part is I/N with 1 <= I <= N")
+    return int(match[1]), int(match[2])
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="random cases besides the chapter's")
+    parser.add_argument("--no-fixed", action="store_true", help="without the chapter's cases")
+    parser.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
+    parser.add_argument("--samples", type=int, default=31, help="per case and function, 30 at least (31)")
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="every Nth case, from the Ith on")
+    parser.add_argument("--budget-seconds", type=float, default=float("inf"), help="begin no case after this time")
+    parser.add_argument("--no-compiled", action="store_true", help="without torch.compile")
+    parser.add_argument("--workers", type=int, default=0, metavar="N", help="processes that compile ahead (none)")
+    parser.add_argument("--compile-share", type=part_of, help=argparse.SUPPRESS)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/peers", help="where the library is built")
+    parser.add_argument("--library", type=pathlib.Path, help="permute_c.cu as it was built elsewhere")
+    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapter3_peers.json")
+    parser.add_argument("--merge", nargs="+", type=pathlib.Path, metavar="FILE", help="OUT PART [PART ...]")
+    arguments = parser.parse_args()
+    if arguments.samples < 30:
+        parser.error(f"--samples {arguments.samples}: at least 30 are needed for a median that means something")
+    if arguments.merge and len(arguments.merge) < 2:
+        parser.error("--merge: the output and at least one part are needed")
+    return arguments
+
+
+def main():
+    start = time.monotonic()
+    arguments = parse_arguments()
+    if arguments.merge:
+        try:
+            print_summary(merge(arguments.merge[0], arguments.merge[1:]))
+        except (OSError, ValueError) as problem:
+            print(f"error: {problem}", file=sys.stderr)
+            return 2
+        return 0
+
+    try:
+        import torch
+        import triton
+    except ImportError as problem:
+        print(f"error: PyTorch with CUDA is needed: {problem}", file=sys.stderr)
+        return 3
+    if not torch.cuda.is_available():
+        print("error: no CUDA device is here", file=sys.stderr)
+        return 3
+
+    from library import Permute, build
+    from timing import Timer
+
+    numbered = [] if arguments.no_fixed else [("fixed", case) for case in fixed_cases()]
+    numbered += [("random", case) for case in random_cases(arguments.random, arguments.seed)]
+    part, parts = arguments.part
+    todo = list(enumerate(numbered))[part - 1 :: parts]
+
+    if not arguments.no_compiled:
+        prepare_compiler(arguments.build.resolve())
+        if arguments.compile_share:
+            share, shares = arguments.compile_share
+            cases = [case for _, (_, case) in todo[share - 1 :: shares]]
+            compile_only(cases, start + arguments.budget_seconds / 2)
+            return 0
+        if arguments.workers > 0:
+            compile_ahead(arguments.workers)
+            print(f"compiled ahead in {time.monotonic() - start:.0f} s", flush=True)
+
+    device = torch.cuda.get_device_name(0)
+    slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
+    output = arguments.output or ROOT / f"docs/results/{slug}/chapter3_peers.json"
+    capability = "".join(map(str, torch.cuda.get_device_capability(0)))
+    permute = Permute(arguments.library or build(arguments.build, capability))
+    timer = Timer(arguments.samples)
+
+    document = {
+        "device": device,
+        "run": {
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "driver": first_line("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
+            "toolkit": torch.version.cuda,
+            "torch": torch.__version__,
+            "triton": triton.__version__,
+            "commit": os.environ.get("WARPBOOK_COMMIT") or first_line("git", "describe", "--always", "--dirty"),
+            "seed": arguments.seed,
+            "random": arguments.random,
+            "samples": arguments.samples,
+            "part": f"{part}/{parts}",
+            "method": METHOD,
+        },
+        "partial": True,
+        "cases": [],
+        "left_out": [f"{case.name} {case.dtype}" for _, (_, case) in todo],
+    }
+
+    for done, (number, (group, case)) in enumerate(todo, start=1):
+        if time.monotonic() - start > arguments.budget_seconds:
+            print(f"the budget of {arguments.budget_seconds:.0f} s is spent: {len(document['left_out'])} cases left out")
+            break
+        row = {"number": number, "group": group}
+        try:
+            row |= measure(case, permute, timer, not arguments.no_compiled)
+            shown = "  ".join(
+                f"{name} {row[name + '_seconds'] * 1e6:.1f}" for name in ("ours", "eager", "compiled", "copy")
+                if row[name + "_seconds"]
+            )
+        except RuntimeError as problem:
+            row |= {"case": case.name, "dtype": case.dtype, "error": str(problem).splitlines()[0]}
+            shown = f"FAILED: {row['error']}"
+        document["cases"].append(row)
+        document["left_out"] = document["left_out"][1:]
+        document["partial"] = bool(document["left_out"])
+        write_whole(output, document)
+        print(f"[{done}/{len(todo)} {time.monotonic() - start:.0f} s] {case.name} {case.dtype}: {shown}", flush=True)
+        torch.cuda.empty_cache()
+
+    document["summary"] = summaries(document["cases"])
+    write_whole(output, document)
+    print_summary(document)
+    return 1 if any("error" in row for row in document["cases"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""What peers.py writes: rows, their summary, the parts of a run merged."""
+
+import json
+import os
+import statistics
+
+GROUPS = ("fixed", "random")
+
+
+def spread(values):
+    """Median, quartiles and least of a list of samples."""
+    p25, median, p75 = statistics.quantiles(values, n=4, method="inclusive")
+    return {"median": median, "p25": p25, "p75": p75, "min": min(values)}
+
+
+def slower(ours, theirs, tolerance=0.02):
+    """The project's meaning of slower: the medians differ by the tolerance or more, and the quartiles do not overlap."""
+    return ours["median"] >= theirs["median"] * (1 + tolerance) and ours["p25"] > theirs["p75"]
+
+
+def summarise(rows):
+    """What the chapter claims of these rows, counted."""
+    measured = [r for r in rows if "error" not in r]
+    compiled = [r for r in measured if r["compiled_seconds"]]
+    return {
+        "cases": len(rows),
+        "failed": len(rows) - len(measured),
+        "slower_than_eager": sum(slower(r["spread"]["ours"], r["spread"]["eager"]) for r in measured),
+        "compared_with_compiled": len(compiled),
+        "within_5_percent_of_compiled": sum(r["ours_seconds"] <= 1.05 * r["compiled_seconds"] for r in compiled),
+    }
+
+
+def summaries(rows):
+    """One summary for each group of cases."""
+    return {group: summarise([row for row in rows if row["group"] == group]) for group in GROUPS}
+
+
+def print_summary(document):
+    for group, s in summaries(document["cases"]).items():
+        if s["cases"]:
+            share = s["within_5_percent_of_compiled"] / max(1, s["compared_with_compiled"])
+            print(
+                f"{group}: {s['cases']} cases, {s['failed']} failed, {s['slower_than_eager']} slower than eager, "
+                f"{s['within_5_percent_of_compiled']} of {s['compared_with_compiled']} ({share:.1%}) "
+                "within 5% of compiled"
+            )
+
+
+def write_whole(path, document):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    beside.replace(path)
+
+
+def merge(output, parts):
+    """Puts the parts of a run into one file, in the cases' order, and returns its content."""
+    documents = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
+    runs = [document["run"] for document in documents]
+    for key in ("seed", "random", "commit", "driver", "torch"):
+        if any(run[key] != runs[0][key] for run in runs):
+            raise ValueError(f"the parts differ in {key}")
+    rows = {(row["case"], row["dtype"]): row for document in documents for row in document["cases"]}
+    left_out = {name for document in documents for name in document["left_out"]}
+    left_out -= {f"{case} {dtype}" for case, dtype in rows}
+    merged = documents[0] | {
+        "run": runs[0] | {"part": "1/1"},
+        "partial": bool(left_out),
+        "cases": sorted(rows.values(), key=lambda row: row["number"]),
+        "left_out": sorted(left_out),
+    }
+    merged["summary"] = summaries(merged["cases"])
+    write_whole(output, merged)
+    return merged

@@ -1,0 +1,48 @@
+"""One way of timing for everybody: CUDA events around one call, a cold L2, calls in turn, the median."""
+
+import time
+
+import torch
+
+from results import spread
+
+FLUSH_BYTES = 256 * 2**20  # Several times the L2 of any GPU so far.
+
+
+class Timer:
+    """Times functions in turn, sample by sample, so that whatever the device does meanwhile it does to all."""
+
+    def __init__(self, samples):
+        self.samples = samples
+        self.flush = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        self.cycles_per_second = 2e9  # No GPU so far is faster by much; a slower one only sleeps longer.
+
+    def host_seconds(self, function):
+        """How long the host needs to enqueue a call, at most, of five."""
+        slowest = 0.0
+        for _ in range(5):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            function()
+            slowest = max(slowest, time.perf_counter() - start)
+        torch.cuda.synchronize()
+        return slowest
+
+    def time(self, functions):
+        """functions: name -> callable. Returns name -> {"median", "p25", "p75", "min"} in seconds."""
+        # The device is kept busy until the host has enqueued everything, so that no host time lies between the events.
+        busy_seconds = {name: max(2e-4, 3 * self.host_seconds(f)) for name, f in functions.items()}
+        begin = torch.cuda.Event(enable_timing=True)
+        end = torch.cuda.Event(enable_timing=True)
+        seconds = {name: [] for name in functions}
+        for sample in range(-3, self.samples):  # The first three warm up.
+            for name, function in functions.items():
+                torch.cuda._sleep(int(min(busy_seconds[name], 0.01) * self.cycles_per_second))
+                self.flush.zero_()
+                begin.record()
+                function()
+                end.record()
+                end.synchronize()
+                if sample >= 0:
+                    seconds[name].append(begin.elapsed_time(end) * 1e-3)
+        return {name: spread(values) for name, values in seconds.items()}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""The parts of tests/peers that need no GPU: which cases it draws, what it counts, how it merges."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
+sys.path.insert(0, str(PEERS))
+sys.dont_write_bytecode = True
+
+from cases import fixed_cases, is_prime, random_cases  # noqa: E402
+from results import merge, slower, summarise  # noqa: E402
+
+
+def spread(median, width=0.001):
+    return {"median": median, "p25": median * (1 - width), "p75": median * (1 + width), "min": median * (1 - width)}
+
+
+def row(number, ours, eager, compiled, group="random"):
+    return {
+        "number": number, "group": group, "case": f"shape={number},2 perm=1,0", "dtype": "half",
+        "ours_seconds": ours, "eager_seconds": eager, "compiled_seconds": compiled,
+        "spread": {"ours": spread(ours), "eager": spread(eager)},
+    }
+
+
+class Cases(unittest.TestCase):
+    def test_random_cases_are_what_the_chapter_says(self):
+        cases = random_cases(200, 7)
+        self.assertEqual(len(cases), 200)
+        for case in cases:
+            self.assertEqual(sorted(case.permutation), list(range(len(case.shape))))
+            self.assertIn(len(case.shape), range(2, 9))
+            self.assertGreaterEqual(case.tensor_bytes, 8 * 2**20)
+            self.assertTrue(case.moves_data)
+        self.assertGreaterEqual(sum(case.shape[-1] <= 8 for case in cases), 50)
+        self.assertGreaterEqual(sum(all(map(is_prime, case.shape)) for case in cases), 50)
+        self.assertEqual({len(case.shape) for case in cases}, set(range(2, 9)))
+
+    def test_a_seed_gives_the_same_cases(self):
+        self.assertEqual(random_cases(20, 3), random_cases(20, 3))
+        self.assertNotEqual(random_cases(20, 3), random_cases(20, 4))
+
+    def test_fixed_cases_are_all_different(self):
+        self.assertEqual(len(set(fixed_cases())), len(fixed_cases()))
+
+
+class Results(unittest.TestCase):
+    def test_slower_needs_two_percent_and_quartiles_apart(self):
+        self.assertTrue(slower(spread(1.03), spread(1.0)))
+        self.assertFalse(slower(spread(1.01), spread(1.0)))
+        self.assertFalse(slower(spread(1.03, width=0.05), spread(1.0)))
+
+    def test_summary_counts(self):
+        rows = [row(0, 1.0, 2.0, 1.0), row(1, 1.0, 0.9, 0.9), row(2, 1.0, 1.0, None),
+                {"number": 3, "group": "random", "case": "c", "dtype": "half", "error": "differs"}]
+        self.assertEqual(
+            summarise(rows),
+            {"cases": 4, "failed": 1, "slower_than_eager": 1, "compared_with_compiled": 2,
+             "within_5_percent_of_compiled": 1},
+        )
+
+    def test_parts_are_merged_in_order(self):
+        run = {"seed": 1, "random": 3, "commit": "c", "driver": "d", "torch": "t", "part": "1/2"}
+        with tempfile.TemporaryDirectory() as folder:
+            parts = []
+            for number, rows in enumerate(([row(0, 1, 2, 1), row(2, 1, 2, 1)], [row(1, 1, 2, 1)])):
+                parts.append(pathlib.Path(folder) / f"{number}.json")
+                document = {"device": "a device", "run": run, "cases": rows, "left_out": [], "partial": False}
+                parts[-1].write_text(json.dumps(document), encoding="utf-8")
+            output = pathlib.Path(folder) / "all" / "peers.json"
+            merged = merge(output, parts)
+            self.assertEqual([r["number"] for r in merged["cases"]], [0, 1, 2])
+            self.assertFalse(merged["partial"])
+            self.assertEqual(json.loads(output.read_text()), merged)
+
+            parts[0].write_text(parts[0].read_text().replace('"seed": 1', '"seed": 2'), encoding="utf-8")
+            with self.assertRaisesRegex(ValueError, "the parts differ in seed"):
+                merge(output, parts)
+
+
+class CommandLine(unittest.TestCase):
+    def test_bad_arguments(self):
+        for arguments in (["--samples", "3"], ["--part", "3/2"], ["--merge", "only_one"], ["--nonsense"]):
+            result = subprocess.run(
+                [sys.executable, "-B", str(PEERS / "peers.py"), *arguments], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("error: ", result.stderr.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
