@@ -61,24 +61,28 @@ __device__ __forceinline__ Corner locate_tile(const Tiles& tiles) {
   return corner;
 }
 
-/// The tile that moves single elements of `bytes`: long along the output, where a run that does not begin at a sector's
-/// boundary costs a partial write at either end; short along the input, where a partial read hits in the L2.
-template <int bytes> struct ElementTile {
-  static constexpr int kThreads = bytes <= 4 ? 512 : 256;
+/// The tile that moves single elements of `bytes`. A tall one is long along the output, where a run that does not begin
+/// at a sector's boundary costs a partial write at either end, and short along the input, where a partial read hits in
+/// the L2; a flat one is for matrices with few rows.
+template <int bytes, bool tall> struct ElementTile {
+  static constexpr int kThreads = tall && bytes <= 4 ? 512 : 256;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kRows = bytes <= 4 ? 256 : 64;
-  static constexpr int kColumns = 32;
+  static constexpr int kRows = !tall ? 32 : bytes <= 4 ? 256 : 64;
+  static constexpr int kColumns = !tall && bytes <= 4 ? 64 : 32;
   static constexpr int kPitch = kColumns + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
 };
+
+/// Fewest rows for a tall tile.
+inline constexpr int kTall = 128;
 
 //! [tile]
 /// One block transposes one tile of single elements; the arguments are `v6a::transpose_tile`'s. With `whole`, the
 /// matrix's edge does not cut it.
-template <int bytes, bool whole>
+template <int bytes, bool tall, bool whole>
 __device__ __forceinline__ void transpose_elements(Word<bytes>* __restrict__ dst, std::int64_t dst_pitch,
                                                    const Word<bytes>* __restrict__ src, std::int64_t src_pitch,
                                                    int rows, int columns, Word<bytes>* tile) {
-  using T = ElementTile<bytes>;
+  using T = ElementTile<bytes, tall>;
   using W = Word<bytes>;
   constexpr int kLoadTurns = T::kRows / T::kWarps;
   constexpr int kStoreTurns = T::kColumns / T::kWarps;
@@ -116,19 +120,19 @@ __device__ __forceinline__ void transpose_elements(Word<bytes>* __restrict__ dst
 //! [tile]
 
 //! [kernel]
-template <int bytes>
-__global__ void __launch_bounds__(ElementTile<bytes>::kThreads)
+template <int bytes, bool tall>
+__global__ void __launch_bounds__(ElementTile<bytes, tall>::kThreads)
     permute_elements_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
                             const __grid_constant__ Tiles tiles) {
-  using T = ElementTile<bytes>;
+  using T = ElementTile<bytes, tall>;
   __shared__ Word<bytes> tile[T::kRows * T::kPitch];
   const Corner corner = locate_tile(tiles);
   if (corner.rows == T::kRows && corner.columns == T::kColumns) {
-    transpose_elements<bytes, true>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
-                                    corner.columns, tile);
+    transpose_elements<bytes, tall, true>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch,
+                                          corner.rows, corner.columns, tile);
   } else {
-    transpose_elements<bytes, false>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
-                                     corner.columns, tile);
+    transpose_elements<bytes, tall, false>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch,
+                                           corner.rows, corner.columns, tile);
   }
 }
 
@@ -160,28 +164,33 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
   const bool wide =
       m.shape[x] * m.element_bytes % 16 == 0 && m.shape[y] * m.element_bytes % 16 == 0 && address % 16 == 0;
+  const bool tall = m.shape[y] >= kTall;
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
-    const int tile_rows = wide ? v6a::Tile<bytes>::kSide : ElementTile<bytes>::kRows;
-    const int tile_columns = wide ? v6a::Tile<bytes>::kSide : ElementTile<bytes>::kColumns;
-    Tiles tiles{};
-    tiles.src_pitch = from[y];
-    tiles.dst_pitch = to[x];
-    tiles.rows = static_cast<int>(m.shape[y]);
-    tiles.columns = static_cast<int>(m.shape[x]);
-    tiles.rank = m.rank;
-    tiles.row_dimension = m.rank - 1 - y;
-    std::int64_t blocks = 1;
-    for (int d = m.rank - 1; d >= 0; --d) {
-      const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
-      const std::int64_t count = ceil_div<std::int64_t>(m.shape[d], step);
-      tiles.dimension[m.rank - 1 - d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d],
-                                         to[d]};
-      blocks *= count;
-    }
-    return launch(
-        wide ? permute_wide_kernel<bytes> : permute_elements_kernel<bytes>,
-        {.grid = blocks, .block = wide ? v6a::Tile<bytes>::kThreads : ElementTile<bytes>::kThreads, .stream = stream},
-        static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
+    const auto launch_with = [&](auto* kernel, int threads, int tile_rows, int tile_columns) {
+      Tiles tiles{};
+      tiles.src_pitch = from[y];
+      tiles.dst_pitch = to[x];
+      tiles.rows = static_cast<int>(m.shape[y]);
+      tiles.columns = static_cast<int>(m.shape[x]);
+      tiles.rank = m.rank;
+      tiles.row_dimension = m.rank - 1 - y;
+      std::int64_t blocks = 1;
+      for (int d = m.rank - 1; d >= 0; --d) {
+        const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
+        const std::int64_t count = ceil_div<std::int64_t>(m.shape[d], step);
+        tiles.dimension[m.rank - 1 - d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d],
+                                           to[d]};
+        blocks *= count;
+      }
+      return launch(kernel, {.grid = blocks, .block = threads, .stream = stream}, static_cast<Word<bytes>*>(dst),
+                    static_cast<const Word<bytes>*>(src), tiles);
+    };
+    using Wide = v6a::Tile<bytes>;
+    using Tall = ElementTile<bytes, true>;
+    using Flat = ElementTile<bytes, false>;
+    if (wide) return launch_with(permute_wide_kernel<bytes>, Wide::kThreads, Wide::kSide, Wide::kSide);
+    if (tall) return launch_with(permute_elements_kernel<bytes, true>, Tall::kThreads, Tall::kRows, Tall::kColumns);
+    return launch_with(permute_elements_kernel<bytes, false>, Flat::kThreads, Flat::kRows, Flat::kColumns);
   });
 }
 
