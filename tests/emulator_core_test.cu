@@ -454,3 +454,14 @@ TEST_CASE("schedules by name") {
 }
 
 }  // namespace
+
+namespace {
+
+const std::string& made_once() {
+  static const std::string name = std::to_string(42);  // Its guard is read atomically, also in instrumented files.
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("A kernel file may have a function-local static", "[core]") { CHECK(made_once() == "42"); }

@@ -9,9 +9,8 @@ namespace warpbook {
 
 /// Permutes a tensor's dimensions: dst[i_p[0], i_p[1], ...] = src[i_0, i_1, ...], as `torch.permute(p).contiguous()`.
 ///
-/// \param dst the output, contiguous and row-major, of shape shape[permutation[0]] x shape[permutation[1]] x ...;
-/// device
-///        memory, aligned to element_bytes at least (16 for the most speed), not overlapping src.
+/// \param dst the output, contiguous and row-major, of shape shape[permutation[0]] x shape[permutation[1]] x ...; in
+///        device memory, aligned to element_bytes at least (16 for the most speed), not overlapping src.
 /// \param src the input, contiguous and row-major, of the given shape; device memory, aligned likewise.
 /// \param rank number of dimensions, 0 to 8. Rank 0 is one element.
 /// \param shape `rank` sizes of the input, each 0 or more; host memory.
@@ -19,8 +18,7 @@ namespace warpbook {
 /// \param element_bytes 1, 2, 4, 8 or 16: moving data needs no type.
 /// \param stream where the work is queued. The call does not wait, allocates nothing, and can be captured in a graph.
 /// \return cudaErrorInvalidValue for a rank, permutation, size or element size outside the above, for a null or
-/// misaligned
-///         array with elements, and for a tensor of 2^63 bytes or more; else what CUDA says of the launch.
+///         misaligned array with elements, and for a tensor of 2^63 bytes or more; else what CUDA says of the launch.
 inline cudaError_t permute(void* dst, const void* src, int rank, const std::int64_t* shape, const int* permutation,
                            int element_bytes, cudaStream_t stream) {
   using namespace chapter3;

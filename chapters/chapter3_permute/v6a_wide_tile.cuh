@@ -147,6 +147,9 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 inline const char* refuse(const PermuteProblem& p, const void* src, const void* dst) {
   BatchTranspose m;
   if (const char* reason = as_batch_transpose(p, m)) return reason;
+  // Rows and columns are int in the kernel, with room for a tile beyond the edge.
+  constexpr std::int64_t kLongest = 0x7fffffff - 128;
+  if (m.rows > kLongest || m.columns > kLongest) return "a side of the matrix is too long for 32 bits";
   if (m.rows * p.element_bytes % 16 != 0 || m.columns * p.element_bytes % 16 != 0) {
     return "both sides of the matrix must be multiples of 16 bytes";
   }
@@ -161,8 +164,6 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   as_batch_transpose(p, m);
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;
-    constexpr std::int64_t kLongest = 0x7fffffff - T::kSide;
-    if (m.rows > kLongest || m.columns > kLongest) return cudaErrorInvalidValue;
     const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kSide);
     const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kSide);
     return launch(transpose_kernel<bytes>, {.grid = m.batch * down * across, .block = T::kThreads, .stream = stream},

@@ -149,9 +149,12 @@ __global__ void __launch_bounds__(v6a::Tile<bytes>::kThreads)
 /// Why a merged problem is no matter of tiles; nullptr where it is.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2 || keeps_last_dimension(m)) return "the last dimension must move";
-  constexpr std::int64_t kShort = 20;  // Shorter sides leave most lanes of a tile idle.
-  const bool is_long = m.shape[m.rank - 1] >= kShort && m.dst_shape(m.rank - 1) >= kShort;
-  return is_long ? nullptr : "the input's last dimension and the output's must have at least 20 elements";
+  constexpr std::int64_t kShort = 20;         // Shorter sides leave most lanes of a tile idle.
+  constexpr std::int64_t kLong = 0x3fffffff;  // They are int in the kernel, with room for a tile beyond the edge.
+  const auto fits = [](std::int64_t side) { return side >= kShort && side <= kLong; };
+  return fits(m.shape[m.rank - 1]) && fits(m.dst_shape(m.rank - 1))
+             ? nullptr
+             : "the input's last dimension and the output's must have 20 to 2^30 - 1 elements";
 }
 
 /// Moves tiles. `m` is merged, not empty and not refused.
@@ -160,7 +163,6 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   const int y = m.permutation[m.rank - 1];
   const Strides from = src_strides(m);
   const Strides to = v7a::dst_strides_by_src(m);
-  if (m.shape[x] > 0x3fffffff || m.shape[y] > 0x3fffffff) return cudaErrorInvalidValue;
   const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
   const bool wide =
       m.shape[x] * m.element_bytes % 16 == 0 && m.shape[y] * m.element_bytes % 16 == 0 && address % 16 == 0;

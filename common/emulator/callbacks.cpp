@@ -118,5 +118,10 @@ WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes,
     observe_atomic<Operation::atomic>(address, bytes, __builtin_return_address(0));
 }
 
+/// The guard of a function-local static is read by this; it lies on the host.
+WARPBOOK_EXPORT std::uint8_t __tsan_atomic8_load(const volatile std::uint8_t* address, int /*order*/) {
+  return __atomic_load_n(address, __ATOMIC_ACQUIRE);
+}
+
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

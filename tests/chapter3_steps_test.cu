@@ -1,0 +1,517 @@
+// Every step of chapter 3 against the reference, through the harness's own verification; and the take-away function's
+// judgement of its arguments.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chapters/chapter3_permute/permute.cuh"
+#include "chapters/chapter3_permute/permute_case.hpp"
+#include "common/cuda/tma.cuh"
+#include "common/harness/device.hpp"
+#include "common/harness/verify.hpp"
+#include "tests/catch.hpp"
+#include "tests/chapter3_problems.hpp"
+
+namespace warpbook::chapter3 {
+
+Chapter chapter();  // chapter.cu
+
+namespace {
+
+constexpr std::int64_t kMostElements = 20'000;  // Of nearly all random cases.
+
+// ------------------------------------------------------------------------------------------------------- the steps
+
+const PermuteProblem& problem_of(const Case& c) { return static_cast<const PermuteCase&>(c).problem(); }
+
+using RunProblem = cudaError_t (*)(const PermuteProblem&, const void*, void*, cudaStream_t);
+
+Step make_step(const char* version, RunProblem run, const char* (*refuse)(const PermuteProblem&) = nullptr) {
+  Step step;
+  step.version = version;
+  step.refusal = [=](const Case& c) {
+    const char* reason = refuse == nullptr ? nullptr : refuse(problem_of(c));
+    return std::string(reason == nullptr ? "" : reason);
+  };
+  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    return run(problem_of(c), arrays.inputs[0], arrays.output, stream);
+  };
+  return step;
+}
+
+cudaError_t run_take_away(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return permute(dst, src, p.rank, p.shape.data(), p.permutation.data(), p.element_bytes, stream);
+}
+
+// The kernels for more than 2^31 elements, on fewer.
+cudaError_t run_v2a_in_64_bits(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return p.count() == 0 ? cudaSuccess : v2a::run_as<std::uint64_t>(p, src, dst, stream);
+}
+
+template <template <class> class Divisor>
+cudaError_t run_v6b_in_64_bits(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem m = merged(p);
+  return v6b::run_as<Divisor, std::uint64_t>(with_elements_of(m, movement_bytes(m, src, dst)), src, dst, stream);
+}
+
+/// The chapter's steps, the take-away function, and what only large tensors use.
+std::vector<Step> all_steps() {
+  std::vector<Step> steps = chapter().steps;
+  steps.push_back(make_step("permute.cuh", run_take_away));
+  steps.push_back(make_step("v2a, 64 bits", run_v2a_in_64_bits));
+  steps.push_back(make_step("v6b, 64 bits", run_v6b_in_64_bits<PlainDivisor>, v6b::refuse));
+  steps.push_back(make_step("v7b rows, 64 bits", run_v6b_in_64_bits<FastDivisor>, v6b::refuse));
+  return steps;
+}
+
+// ------------------------------------------------------------------------------------------------------- the cases
+
+std::string joined(const std::vector<std::int64_t>& numbers) {
+  std::string text;
+  for (const std::int64_t n : numbers) text += (text.empty() ? "" : ",") + std::to_string(n);
+  return text;
+}
+
+std::string case_text(const std::vector<std::int64_t>& shape, const std::vector<int>& permutation,
+                      const std::string& dtype, std::int64_t offset) {
+  return "shape=" + joined(shape) + " perm=" + joined({permutation.begin(), permutation.end()}) + " dtype=" + dtype +
+         (offset == 0 ? "" : " offset=" + std::to_string(offset));
+}
+
+const std::vector<std::string> kTypes = {"int8", "half", "float", "double", "complex128"};
+const std::vector<std::string> kAllTypes = {"int8",   "half",  "bfloat16",  "float",     "int32",
+                                            "double", "int64", "complex64", "complex128"};
+
+int bytes_of(const std::string& dtype) {
+  return problem_of(*chapter().make_case(Parameters::parse("shape= perm= dtype=" + dtype))).element_bytes;
+}
+
+/// Shapes that are awkward for a reason, in every element size.
+std::vector<std::string> awkward_cases() {
+  struct Shape {
+    std::vector<std::int64_t> shape;
+    std::vector<int> permutation;
+  };
+  const std::vector<Shape> shapes = {
+      // No elements, one element.
+      {{}, {}},
+      {{0}, {0}},
+      {{7, 0, 3}, {2, 0, 1}},
+      {{0, 5}, {1, 0}},
+      {{1}, {0}},
+      {{1, 1, 1, 1, 1, 1, 1, 1}, {7, 6, 5, 4, 3, 2, 1, 0}},
+      // One row, one column, one row of tiles.
+      {{1, 4099}, {1, 0}},
+      {{4099, 1}, {1, 0}},
+      {{3, 2, 1}, {2, 1, 0}},
+      {{2, 4099}, {1, 0}},
+      {{4099, 2}, {1, 0}},
+      // Around the tiles' sides.
+      {{31, 33}, {1, 0}},
+      {{32, 32}, {1, 0}},
+      {{3, 64, 64}, {0, 2, 1}},
+      {{2, 65, 63}, {0, 2, 1}},
+      {{127, 129}, {1, 0}},
+      {{128, 128}, {1, 0}},
+      {{16, 1040}, {1, 0}},
+      {{257, 48}, {1, 0}},
+      {{272, 48}, {1, 0}},
+      // Primes.
+      {{101, 103}, {1, 0}},
+      {{17, 19, 23}, {2, 0, 1}},
+      {{11, 13, 7, 17}, {3, 1, 0, 2}},
+      // The last dimension stays: even, odd, of one element, of three, long.
+      {{12, 10, 64}, {1, 0, 2}},
+      {{12, 10, 63}, {1, 0, 2}},
+      {{30, 20, 1}, {1, 0, 2}},
+      {{30, 40, 3}, {1, 0, 2}},
+      {{3, 2, 2049}, {1, 0, 2}},
+      {{5, 4, 3, 32}, {2, 1, 0, 3}},
+      // The identity, and what merges into it.
+      {{19, 21, 23}, {0, 1, 2}},
+      {{19, 1, 23}, {1, 0, 2}},
+      {{16411}, {0}},
+      // Images and attention's heads.
+      {{2, 3, 31, 33}, {0, 2, 3, 1}},
+      {{2, 31, 33, 3}, {0, 3, 1, 2}},
+      {{2, 16, 12, 12}, {0, 2, 3, 1}},
+      {{2, 17, 4, 64}, {0, 2, 1, 3}},
+      // Rank 8 with small dimensions, and with dimensions of 1 in between.
+      {{3, 3, 3, 3, 3, 3, 3, 3}, {7, 6, 5, 4, 3, 2, 1, 0}},
+      {{2, 3, 2, 3, 2, 3, 2, 3}, {1, 3, 5, 7, 0, 2, 4, 6}},
+      {{2, 3, 4, 5, 2, 3, 4, 5}, {7, 1, 5, 3, 0, 6, 2, 4}},
+      {{1, 40, 1, 3, 1, 36, 1, 2}, {5, 0, 1, 7, 2, 4, 3, 6}},
+      // Both fast dimensions long, others between them.
+      {{24, 3, 2, 40}, {3, 1, 2, 0}},
+      {{3, 37, 2, 41}, {3, 2, 0, 1}},
+      {{48, 5, 64}, {2, 1, 0}},
+      // Boxes that are cut along three dimensions, and one that a single dimension fills.
+      {{7, 19, 5, 29}, {3, 2, 1, 0}},
+      {{5, 3, 1201}, {2, 1, 0}},
+      {{1201, 3, 5}, {2, 1, 0}},
+  };
+  std::vector<std::string> cases;
+  for (const Shape& s : shapes) {
+    for (const std::string& dtype : kTypes) cases.push_back(case_text(s.shape, s.permutation, dtype, 0));
+  }
+  // Misaligned views of matrices, rows and boxes, up to a whole 16 bytes.
+  for (const std::string dtype : {"int8", "half", "float", "double"}) {
+    for (std::int64_t offset = 1; offset * bytes_of(dtype) <= 16; ++offset) {
+      if (dtype == "int8" && offset > 5 && offset < 15) continue;
+      cases.push_back(case_text({2, 48, 64}, {0, 2, 1}, dtype, offset));
+      cases.push_back(case_text({6, 5, 64}, {1, 0, 2}, dtype, offset));
+      cases.push_back(case_text({4, 6, 8, 12}, {3, 1, 0, 2}, dtype, offset));
+    }
+  }
+  return cases;
+}
+
+/// A random case. Each kind is made for other steps.
+std::string random_case(Dice& dice, int kind) {
+  std::string dtype = dice.pick(kAllTypes);
+  std::int64_t offset = dice.one_in(3) ? dice.pick<std::int64_t>({1, 2, 3, 4, 8, 16, dice.uniform(1, 255)}) : 0;
+  std::vector<std::int64_t> shape;
+  std::vector<int> permutation;
+  const std::int64_t budget = dice.log_uniform(64, kMostElements);
+  const auto matrices = [&](std::int64_t rows, std::int64_t columns) {
+    const std::int64_t batch = dice.uniform(1, std::clamp<std::int64_t>(kMostElements / (rows * columns), 1, 4));
+    shape = batch > 1 ? std::vector{batch, rows, columns} : std::vector{rows, columns};
+    permutation = batch > 1 ? std::vector{0, 2, 1} : std::vector{1, 0};
+  };
+  switch (kind) {
+  case 0: {  // Anything.
+    const int rank = static_cast<int>(dice.uniform(0, kMaxRank));
+    shape = dice.shape(rank, 1, budget);
+    permutation = dice.permutation(rank);
+    break;
+  }
+  case 1: {  // Matrices with sides around those of tiles.
+    const auto side = [&] {
+      return dice.pick<std::int64_t>({1, 2, 3, 16, 32, 64, 96, 128}) + (dice.one_in(2) ? dice.uniform(-1, 1) : 0);
+    };
+    matrices(std::max<std::int64_t>(1, side()), std::max<std::int64_t>(1, side()));
+    break;
+  }
+  case 2: {  // Matrices in whole words of 16 bytes, aligned.
+    const std::int64_t words = 16 / bytes_of(dtype);
+    const std::int64_t rows = words * dice.log_uniform(1, 192 / words);
+    matrices(rows, words * dice.log_uniform(
+                               1, std::max<std::int64_t>(1, std::min<std::int64_t>(budget / rows, 192) / words)));
+    if (!dice.one_in(5)) offset = 0;
+    break;
+  }
+  case 3: {  // Even matrices of halves.
+    dtype = dice.pick<std::string>({"half", "bfloat16"});
+    const std::int64_t rows = 2 * dice.log_uniform(1, 100);
+    matrices(rows, 2 * dice.log_uniform(1, std::max<std::int64_t>(1, std::min<std::int64_t>(budget / rows, 200) / 2)));
+    if (!dice.one_in(5)) offset &= ~std::int64_t{1};
+    break;
+  }
+  case 4: {  // The last dimension stays.
+    const int rank = static_cast<int>(dice.uniform(2, 6));
+    const std::int64_t last = dice.log_uniform(1, 300);
+    shape = dice.shape(rank - 1, 1, std::max<std::int64_t>(1, budget / last));
+    permutation = dice.permutation(rank - 1);
+    shape.push_back(last);
+    permutation.push_back(rank - 1);
+    break;
+  }
+  case 5: {  // Short fastest dimensions on both sides.
+    const int rank = static_cast<int>(dice.uniform(2, 6));
+    permutation = dice.permutation(rank);
+    shape = dice.shape(rank, 1, std::max<std::int64_t>(1, budget / 16));
+    shape.back() = dice.uniform(1, 8);
+    if (dice.one_in(2)) shape[static_cast<std::size_t>(permutation.back())] = dice.uniform(1, 8);
+    break;
+  }
+  case 6: {  // Primes.
+    const std::vector<std::int64_t> primes = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 61, 67, 127, 131, 257};
+    std::int64_t count = 1;
+    while (shape.size() < 6) {
+      const std::int64_t prime = dice.pick(primes);
+      if (count * prime > budget) break;
+      shape.push_back(prime);
+      count *= prime;
+    }
+    permutation = dice.permutation(static_cast<int>(shape.size()));
+    break;
+  }
+  case 7:  // Rank 8 of small dimensions.
+    for (int d = 0; d < kMaxRank; ++d) shape.push_back(dice.uniform(1, 3));
+    permutation = dice.permutation(kMaxRank);
+    break;
+  case 8: {  // Dimensions of 1 everywhere.
+    const int rank = static_cast<int>(dice.uniform(3, kMaxRank));
+    shape = dice.shape(rank, 1, budget);
+    for (std::int64_t& size : shape) size = dice.one_in(2) ? 1 : size;
+    permutation = dice.permutation(rank);
+    break;
+  }
+  default: {  // Both fast dimensions long, in whole words of 16 bytes or not.
+    const int rank = static_cast<int>(dice.uniform(3, 5));
+    do permutation = dice.permutation(rank);
+    while (permutation.back() == rank - 1);
+    for (int d = 0; d < rank; ++d) shape.push_back(dice.uniform(1, rank == 3 ? 4 : 2));
+    const std::int64_t multiple = dice.one_in(2) ? 16 : 1;
+    shape.back() = multiple * dice.uniform((20 + multiple - 1) / multiple, 80 / multiple);
+    shape[static_cast<std::size_t>(permutation.back())] =
+        multiple * dice.uniform((20 + multiple - 1) / multiple, 80 / multiple);
+    if (multiple == 16 && dice.one_in(2)) offset = 0;
+    break;
+  }
+  }
+  return case_text(shape, permutation, dtype, offset);
+}
+
+constexpr int kKinds = 10;
+constexpr int kRandomCases = 500;
+constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
+
+/// How often a step ran, how often it was wrong, and how often it refused.
+struct Tally {
+  int ran = 0;
+  int failed = 0;
+  int refused = 0;
+};
+
+/// Verifies steps over cases with one set of buffers for transfers.
+class Verifier {
+public:
+  explicit Verifier(std::vector<Step> steps) : steps_(std::move(steps)), transfer_(stream_) {}
+
+  void verify(const std::string& parameters, std::uint64_t seed) {
+    const std::unique_ptr<Case> problem = chapter_.make_case(Parameters::parse(parameters));
+    const HostCase host(*problem, seed);
+    const DeviceCase device(host, device_fences(), transfer_);
+    for (const Step& step : steps_) {
+      Tally& tally = tallies_[step.version];
+      if (tally.failed == kFailuresShown) continue;
+      const Verification found = verify_step(step, host, device, stream_, transfer_);
+      INFO(step.version << ": --case '" << parameters << "' --seed " << seed << ": " << found.reason);
+      CHECK(found.status != Status::fail);
+      REQUIRE_FALSE(found.device_lost);
+      tally.failed += found.status == Status::fail ? 1 : 0;
+      ++(found.status == Status::skipped ? tally.refused : tally.ran);
+    }
+  }
+
+  const std::map<std::string, Tally>& tallies() const { return tallies_; }
+
+private:
+  Chapter chapter_ = chapter();
+  std::vector<Step> steps_;
+  Stream stream_;
+  Transfer transfer_;
+  std::map<std::string, Tally> tallies_;
+};
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------- the tests
+
+TEST_CASE("every step agrees with the reference") {
+  const std::uint64_t seed = test_seed();
+  std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
+  Dice dice(seed);
+  std::vector<std::string> cases = awkward_cases();
+  for (int i = 0; i < kRandomCases; ++i) cases.push_back(random_case(dice, i % kKinds));
+  REQUIRE(cases.size() >= 500);
+
+  Verifier verifier(all_steps());
+  for (const std::string& parameters : cases) verifier.verify(parameters, seed);
+
+  std::cout << cases.size() << " cases" << std::endl;
+  for (const auto& [version, tally] : verifier.tallies()) {
+    std::cout << "  " << version << ": ran " << tally.ran << ", refused " << tally.refused << std::endl;
+    if (version == "v8" && tensor_copies_missing() != nullptr) {
+      CHECK(tally.ran == 0);
+    } else {
+      INFO(version);
+      CHECK(tally.ran >= 20);
+    }
+  }
+}
+
+TEST_CASE("a block of v7d moves several boxes") {
+  // From 8192 boxes on. Found by search: the fewest elements that make as many.
+  std::vector<Step> steps = all_steps();
+  std::erase_if(steps, [](const Step& s) { return s.version != "v7a" && s.version != "v7d" && s.version != "v9"; });
+  Verifier verifier(steps);
+  for (const std::string parameters : {"shape=89,12,2,66,5,2,2 perm=6,5,1,0,2,4,3 dtype=complex128",
+                                       "shape=3,745,2,5,2,5,2,9 perm=1,0,7,5,3,2,4,6 dtype=double"}) {
+    const auto problem = chapter().make_case(Parameters::parse(parameters));
+    REQUIRE(v7d::boxes_per_block(plan_boxes(merged(problem_of(*problem)), true, true).boxes) > 1);
+    verifier.verify(parameters, test_seed());
+  }
+}
+
+TEST_CASE("rows that are worth moving as they are") {
+  const auto as_rows = [](const std::vector<std::int64_t>& shape, const std::vector<int>& order, int bytes) {
+    return moves_as_rows(merged(make_problem(shape, order, bytes)));
+  };
+  CHECK(as_rows({}, {}, 4));
+  CHECK(as_rows({5, 7}, {0, 1}, 1));  // The identity is one row, however short.
+  CHECK(as_rows({4, 5, 16}, {1, 0, 2}, 4));
+  CHECK_FALSE(as_rows({4, 5, 15}, {1, 0, 2}, 4));
+  CHECK(as_rows({4, 5, 64}, {1, 0, 2}, 1));
+  CHECK_FALSE(as_rows({4, 5, 63}, {1, 0, 2}, 1));
+  CHECK(as_rows({4, 5, 4, 4}, {1, 0, 2, 3}, 4));  // Merging makes the row longer.
+  CHECK_FALSE(as_rows({4, 5, 64}, {0, 2, 1}, 4));
+}
+
+TEST_CASE("tiles leave sides beyond 32 bits to boxes") {
+  // Such a tensor takes 32 GiB, so the rules alone are asked.
+  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
+  const std::int64_t long_side = std::int64_t{1} << 31;
+  const std::int64_t tile_side = std::int64_t{1} << 30;
+  CHECK(v6a::refuse(make_problem({16, long_side / 2}, {1, 0}, 1), aligned, aligned) == nullptr);
+  CHECK(v6a::refuse(make_problem({16, long_side}, {1, 0}, 1), aligned, aligned) != nullptr);
+  CHECK(v6a::refuse(make_problem({long_side, 16}, {1, 0}, 1), aligned, aligned) != nullptr);
+  CHECK(v7c::refuse(make_problem({20, tile_side - 1}, {1, 0}, 1)) == nullptr);
+  CHECK(v7c::refuse(make_problem({20, tile_side}, {1, 0}, 1)) != nullptr);
+  CHECK(v7c::refuse(make_problem({tile_side, 20}, {1, 0}, 1)) != nullptr);
+  CHECK(plan_boxes(make_problem({20, long_side}, {1, 0}, 1), true, true).valid);
+}
+
+namespace {
+
+/// Two device arrays of 4096 bytes.
+struct ArgumentTest {
+  DeviceBuffer src_buffer{4096};
+  DeviceBuffer dst_buffer{4096};
+
+  ArgumentTest() { check(cudaMemset(src_buffer.data(), 1, src_buffer.bytes()), "filling the input"); }
+
+  cudaError_t call(const std::vector<std::int64_t>& shape, const std::vector<int>& permutation, int element_bytes,
+                   std::size_t src_offset = 0, std::size_t dst_offset = 0) const {
+    return permute(dst_buffer.data() + dst_offset, src_buffer.data() + src_offset, static_cast<int>(shape.size()),
+                   shape.data(), permutation.data(), element_bytes, nullptr);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the take-away function refuses what it cannot permute") {
+  const ArgumentTest test;
+  const std::int64_t shape[9] = {2, 2, 2, 2, 2, 2, 2, 2, 2};
+  const int order[9] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  void* const dst = test.dst_buffer.data();
+  const void* const src = test.src_buffer.data();
+  const auto kInvalid = cudaErrorInvalidValue;
+
+  SECTION("rank") {
+    CHECK(permute(dst, src, -1, shape, order, 4, nullptr) == kInvalid);
+    CHECK(permute(dst, src, 9, shape, order, 1, nullptr) == kInvalid);
+    CHECK(permute(dst, src, 8, shape, order, 1, nullptr) == cudaSuccess);
+    CHECK(permute(dst, src, 0, nullptr, nullptr, 4, nullptr) == cudaSuccess);
+  }
+  SECTION("null lists") {
+    CHECK(permute(dst, src, 2, nullptr, order, 4, nullptr) == kInvalid);
+    CHECK(permute(dst, src, 2, shape, nullptr, 4, nullptr) == kInvalid);
+  }
+  SECTION("permutation") {
+    CHECK(test.call({2, 3}, {0, 0}, 4) == kInvalid);
+    CHECK(test.call({2, 3}, {1, 2}, 4) == kInvalid);
+    CHECK(test.call({2, 3}, {-1, 0}, 4) == kInvalid);
+    CHECK(test.call({2, 3, 4}, {0, 2, 2}, 4) == kInvalid);
+    CHECK(test.call({2, 3}, {1 << 30, 0}, 4) == kInvalid);
+    CHECK(test.call({2, 3}, {1, 0}, 4) == cudaSuccess);
+  }
+  SECTION("shape") {
+    CHECK(test.call({-1}, {0}, 4) == kInvalid);
+    CHECK(test.call({2, -3}, {1, 0}, 4) == kInvalid);
+    CHECK(test.call({0, -3}, {1, 0}, 4) == kInvalid);
+  }
+  SECTION("element size") {
+    for (const int bytes : {-4, 0, 3, 5, 6, 12, 24, 32, 1 << 30}) CHECK(test.call({2, 3}, {1, 0}, bytes) == kInvalid);
+    for (const int bytes : {1, 2, 4, 8, 16}) CHECK(test.call({2, 3}, {1, 0}, bytes) == cudaSuccess);
+  }
+  SECTION("null arrays") {
+    CHECK(permute(nullptr, src, 2, shape, order, 4, nullptr) == kInvalid);
+    CHECK(permute(dst, nullptr, 2, shape, order, 4, nullptr) == kInvalid);
+    CHECK(permute(nullptr, nullptr, 0, nullptr, nullptr, 4, nullptr) == kInvalid);
+  }
+  SECTION("misaligned arrays") {
+    for (const int bytes : {2, 4, 8, 16}) {
+      const auto half = static_cast<std::size_t>(bytes / 2);
+      CHECK(test.call({2, 3}, {1, 0}, bytes, half, 0) == kInvalid);
+      CHECK(test.call({2, 3}, {1, 0}, bytes, 0, half) == kInvalid);
+      CHECK(test.call({2, 3}, {1, 0}, bytes, 2 * half, 2 * half) == cudaSuccess);
+    }
+    CHECK(test.call({2, 3}, {1, 0}, 1, 1, 3) == cudaSuccess);
+  }
+  SECTION("2^63 bytes and more") {
+    const std::int64_t most = std::int64_t{1} << 62;
+    CHECK(test.call({most, 2}, {1, 0}, 1) == kInvalid);
+    CHECK(test.call({most}, {0}, 2) == kInvalid);
+    CHECK(test.call({std::int64_t{1} << 32, std::int64_t{1} << 32}, {1, 0}, 1) == kInvalid);
+    CHECK(test.call({std::int64_t{1} << 59}, {0}, 16) == kInvalid);
+    CHECK(test.call({INT64_MAX, INT64_MAX, INT64_MAX}, {2, 1, 0}, 16) == kInvalid);
+  }
+  // A refusal leaves no error behind, and CUDA goes on.
+  CHECK(cudaGetLastError() == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("the take-away function takes tensors without elements") {
+  const std::int64_t most = std::int64_t{1} << 62;
+  const std::vector<std::vector<std::int64_t>> shapes = {{0, 3}, {3, 0}, {0, 0}, {most, 0}};
+  const int order[2] = {1, 0};
+  for (const auto& shape : shapes) {
+    CHECK(permute(nullptr, nullptr, 2, shape.data(), order, 4, nullptr) == cudaSuccess);
+  }
+  const std::int64_t huge[3] = {most, most, 0};
+  const int turn[3] = {2, 0, 1};
+  CHECK(permute(nullptr, nullptr, 3, huge, turn, 16, nullptr) == cudaSuccess);
+  const std::int64_t none = 0;
+  const int only = 0;
+  CHECK(permute(nullptr, nullptr, 1, &none, &only, 1, nullptr) == cudaSuccess);
+  // Its other arguments are judged all the same.
+  const int wrong[2] = {1, 1};
+  CHECK(permute(nullptr, nullptr, 2, shapes[0].data(), wrong, 4, nullptr) == cudaErrorInvalidValue);
+  CHECK(permute(nullptr, nullptr, 2, shapes[0].data(), order, 3, nullptr) == cudaErrorInvalidValue);
+}
+
+TEST_CASE("the take-away function can be captured in a graph") {
+  // It does nothing but launch: all of v9's branches, one after another.
+  constexpr std::size_t kElements = 4096;
+  std::vector<std::uint32_t> src(kElements);
+  for (std::size_t i = 0; i < kElements; ++i) src[i] = static_cast<std::uint32_t>(i * 2654435761U);
+  const DeviceBuffer from(kElements * 4);
+  check(cudaMemcpy(from.data(), src.data(), kElements * 4, cudaMemcpyHostToDevice), "copying the input");
+  const std::vector<PermuteProblem> problems = {
+      make_problem({4096}, {0}, 4), make_problem({8, 8, 64}, {1, 0, 2}, 4), make_problem({64, 64}, {1, 0}, 4),
+      make_problem({32, 4, 32}, {2, 1, 0}, 4), make_problem({8, 8, 8, 8}, {3, 1, 0, 2}, 4)};
+  for (const PermuteProblem& p : problems) {
+    INFO(describe(p));
+    const DeviceBuffer to(kElements * 4);
+    const Stream stream;
+    check(cudaMemset(to.data(), 0xff, kElements * 4), "poisoning the output");
+    check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "beginning a capture");
+    CHECK(run_take_away(p, from.data(), to.data(), stream.get()) == cudaSuccess);
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaStreamEndCapture(stream.get(), &graph), "ending a capture");
+    check(cudaGraphInstantiate(&executable, graph, 0), "instantiating a graph");
+    std::vector<std::uint32_t> actual(kElements);
+    check(cudaMemcpy(actual.data(), to.data(), kElements * 4, cudaMemcpyDeviceToHost), "copying the output");
+    CHECK(std::count(actual.begin(), actual.end(), 0xffffffffU) == kElements);  // Captured, not run.
+    check(cudaGraphLaunch(executable, stream.get()), "launching a graph");
+    check(cudaStreamSynchronize(stream.get()), "running a graph");
+    check(cudaMemcpy(actual.data(), to.data(), kElements * 4, cudaMemcpyDeviceToHost), "copying the output");
+    std::vector<std::uint32_t> expected(kElements);
+    permute_on_host(p, reinterpret_cast<const std::byte*>(src.data()), reinterpret_cast<std::byte*>(expected.data()));
+    CHECK(actual == expected);
+    check(cudaGraphExecDestroy(executable), "destroying a graph");
+    check(cudaGraphDestroy(graph), "destroying a graph");
+  }
+}
+
+}  // namespace warpbook::chapter3
