@@ -129,6 +129,10 @@ template <Mistake mistake> __global__ void tiled(float* y, const float* x, int r
   __shared__ float tile[kTile][kTile + 1];
   const int column = static_cast<int>(blockIdx.x) * kTile + static_cast<int>(threadIdx.x);
   const int first_row = static_cast<int>(blockIdx.y) * kTile;
+  if (mistake == Mistake::missing_barrier) {  // Shared memory may still hold an earlier launch's tile, which is right.
+    for (int r = static_cast<int>(threadIdx.y); r < kTile; r += kRows) tile[r][threadIdx.x] = 0;
+    __syncthreads();
+  }
   if (mistake == Mistake::missing_barrier && threadIdx.y == 0) {  // Late, so that others do read what is not there yet.
     const long long start = clock64();
     while (clock64() - start < 20000) {
@@ -428,7 +432,7 @@ TEST_CASE("a launcher that throws is a failure") {
   CHECK(v.reason == "the launcher threw: no plan");
 }
 
-TEST_CASE("a misaligned access is a failure, and the device comes back") {
+TEST_CASE("a misaligned access is a failure, and the emulated device comes back", kTraps) {
   const auto vectors = step_of([](const Case& c, const Arrays& arrays, cudaStream_t stream) {
     const auto n = static_cast<int>(static_cast<const TransposeCase&>(c).count() / 4);
     return launch(read_vectors, {.grid = ceil_div(n, 64), .block = 64, .stream = stream},
@@ -439,7 +443,9 @@ TEST_CASE("a misaligned access is a failure, and the device comes back") {
   CHECK(v.status == Status::fail);
   CHECK(v.device_lost);
   CHECK(mentions(v, "cudaErrorMisalignedAddress"));
+#ifdef WARPBOOK_EMULATED
   CHECK(verify(vectors, TransposeCase(1, 256)).status == Status::pass);
+#endif
 }
 
 TEST_CASE("a step that refuses a case is skipped with its reason") {
