@@ -148,6 +148,7 @@ bool Arena::release(std::byte* begin) {
   mark(begin, entry.mapped, nullptr);
   // Gives the memory back and keeps the addresses.
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  // NOLINTNEXTLINE(bugprone-unused-return-value): where it fails the memory stays, unused.
   static_cast<void>(mmap(begin, entry.mapped, PROT_NONE, kFlags, -1, 0));
   in_use_ -= entry.allocation->kind == MemoryKind::pinned_host ? 0 : entry.allocation->bytes;
   live_.erase(found);

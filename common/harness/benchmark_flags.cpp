@@ -91,7 +91,7 @@ void check_benchmark_flags(const std::vector<std::string>& flags, Options& optio
     if (name == "filter") {
       const std::string expression = value.starts_with("-") ? value.substr(1) : value;  // "-REGEX" leaves out.
       try {
-        const std::regex regex(expression, std::regex::extended);
+        static_cast<void>(std::regex(expression, std::regex::extended));
       } catch (const std::regex_error&) {
         refuse();
       }

@@ -22,6 +22,7 @@ std::uint64_t parse_seed(std::string_view text) {
   const std::string_view digits = hexadecimal ? text.substr(2) : text;
   std::uint64_t value = 0;
   const char* const end = digits.data() + digits.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars is given the end.
   const auto [stopped, error] = std::from_chars(digits.data(), end, value, hexadecimal ? 16 : 10);
   if (error != std::errc() || stopped != end) {
     throw BadInput(

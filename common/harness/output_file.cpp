@@ -90,7 +90,7 @@ void check_writable(const std::string& path) {
 void write_file(const std::string& path, std::string_view contents) {
   const std::string target = resolved(path);
   if (is_special(target)) {
-    Descriptor file(open(target.c_str(), O_WRONLY | O_CLOEXEC));
+    const Descriptor file(open(target.c_str(), O_WRONLY | O_CLOEXEC));
     if (file.get() < 0) fail(path, errno);
     if (const int error = write_all(file.get(), contents); error != 0) fail(path, error);
     return;

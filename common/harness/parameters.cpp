@@ -1,5 +1,7 @@
 #include "common/harness/parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <system_error>
@@ -10,6 +12,7 @@ namespace {
 std::int64_t parse_integer(const std::string& key, std::string_view text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars is given the end.
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range) {
     throw BadInput(key + ": '" + std::string(text) + "' does not fit 64 bits");
@@ -87,7 +90,7 @@ void Parameters::refuse_unknown() const {
       accepted += (listed.empty() ? "" : ", ") + known;
       listed.push_back(known);
     }
-    throw BadInput("unknown key '" + key + "' (accepted: " + accepted + ")");
+    throw BadInput(fmt::format("unknown key '{}' (accepted: {})", key, accepted));
   }
 }
 

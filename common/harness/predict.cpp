@@ -28,7 +28,8 @@ std::optional<double> parse_guess(const std::string& text) {
     const double value = std::stod(text, &end);
     const std::string rest = text.substr(end);
     if (value > 0 && std::isfinite(value) && (rest.empty() || rest == "x" || rest == "%")) return value;
-  } catch (const std::exception&) {  // No number, or a monstrous one: asked again.
+  } catch (const std::exception&) {
+    return std::nullopt;  // No number, or a monstrous one: asked again.
   }
   return std::nullopt;
 }

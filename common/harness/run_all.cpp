@@ -134,7 +134,7 @@ int run(const Chapter& chapter, const Options& options) {
                 .commit = WARPBOOK_COMMIT,
                 .seed = options.seed};
 
-  Plan plan = make_plan(std::move(steps), std::move(cases), options.selection);
+  const Plan plan = make_plan(std::move(steps), std::move(cases), options.selection);
   result.left_out = plan.left_out;
   TableReport table(std::cout, wants_color());
   const bool own_table = options.benchmark_table && !options.benchmark_list;

@@ -10,7 +10,7 @@ namespace warpbook {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{16} << 20U;
-constexpr std::int64_t kPageBytes = 64 * 1024;  // The grain of host copies and comparisons.
+constexpr std::int64_t kPageBytes = std::int64_t{64} << 10U;  // The grain of host copies and comparisons.
 
 /// Calls `body(begin, end)` for byte ranges, in parallel where it is worth it.
 void for_bytes(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& body) {
