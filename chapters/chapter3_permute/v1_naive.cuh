@@ -5,7 +5,7 @@
 /// output's strides, and turns the index into an offset of the input by multiplying with the input's. Offsets are
 /// 64-bit, so that any tensor works.
 ///
-/// Expect it to be slow twice over: 64-bit division has no instruction of its own and costs some 70 to 150 others, and
+/// Expect it to be slow twice over: 64-bit division has no instruction of its own and costs dozens of others, and
 /// where the last dimension moves, neighbouring threads read addresses far apart, each fetching a 32-byte sector for
 /// one element of it.
 #pragma once

@@ -1,8 +1,8 @@
 /// \file
 /// v2a index type: 32-bit offsets wherever the number of elements allows.
 ///
-/// v1 divides 64-bit numbers, though few tensors have more than 2^32 elements. A 32-bit division is a third to a fifth
-/// of the instructions. The index type becomes a template parameter, chosen on the host by the number of elements.
+/// v1 divides 64-bit numbers, though few tensors have more than 2^32 elements. A 32-bit division takes fewer
+/// instructions. The index type becomes a template parameter, chosen on the host by the number of elements.
 ///
 /// Expect the 64-bit divisions in the counters to become as many 32-bit ones, and a gain wherever the memory was not
 /// already what v1 waited for.

@@ -1,9 +1,9 @@
 /// \file
 /// v6a wide tile: 16-byte loads and 16-byte stores, for every element size.
 ///
-/// v5 moves 4 bytes an instruction, so a multiprocessor needs thousands of loads under way to keep the memory busy
-/// (bytes in flight = bandwidth x latency, some 30 KB each on an H200). Here a thread loads 16 bytes along a row and
-/// stores 16 bytes along a column, four loads before the first use.
+/// v5 moves 4 bytes an instruction and takes 2-byte types only. Memory is kept busy by bytes in flight (bandwidth times
+/// latency), so with narrow accesses a multiprocessor needs that many more of them under way. Here a thread loads 16
+/// bytes along a row and stores 16 bytes along a column, two to four loads before the first use.
 ///
 /// What lies between the two is a transpose of 4-byte words. Elements of 1 or 2 bytes are first packed: a thread loads
 /// the same 16 bytes of 4 or 2 neighbouring rows and regroups them with `__byte_perm`, so that one word holds

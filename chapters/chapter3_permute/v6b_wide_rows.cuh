@@ -1,10 +1,11 @@
 /// \file
 /// v6b wide rows: several words in flight a thread, where the last dimension stays last.
 ///
-/// v3 moves one word a thread and ends: a load, a wait, a store. The next load of that multiprocessor comes only with
-/// the next block. Here a thread computes all its addresses, starts all its loads, and then stores.
+/// v3 moves one word a thread and ends: a load, a wait, a store, so a warp never has more than one load under way. Here
+/// a thread computes all its addresses, starts all its loads, and then stores.
 ///
 /// Expect the same requests and sectors as v3, fewer threads, and the last few percent up to the copy.
+/// They did not come on an H200: README.md tells why.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

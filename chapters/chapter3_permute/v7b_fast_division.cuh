@@ -1,7 +1,7 @@
 /// \file
 /// v7b fast division: divisors known on the host, turned into multiplications.
 ///
-/// v7a divides once for each dimension and element, twice over; a 32-bit division is some 20 to 30 instructions. All
+/// v7a divides once for each dimension and element, twice over; a division has no instruction of its own. All
 /// divisors are extents and strides that the host knows before the launch, so it computes for each a multiplier and a
 /// shift, and a quotient costs a multiplication, an addition and a shift (common/cuda/fast_division.cuh).
 ///

@@ -4,8 +4,8 @@
 /// v7b still computes every element's place. But in most tensors the input's fastest dimension and the output's
 /// fastest are long enough to span a tile between them; then a place is a row times a pitch plus a lane, as in v4c, and
 /// only the *block* has to be located among all dimensions, by one multiplication each. The tile is larger than v4c's
-/// and unrolled throughout: a thread has 16 loads in flight. Where both sides are whole multiples of 16 bytes, the
-/// tile is v6a's; else it moves single elements, and takes any size and any alignment.
+/// and unrolled throughout: a thread has up to 16 loads in flight. Where both sides are whole multiples of 16 bytes,
+/// the tile is v6a's; else it moves single elements, and takes any size and any alignment.
 ///
 /// Expect v6a's speed at any rank, and most of it at odd sizes.
 #pragma once

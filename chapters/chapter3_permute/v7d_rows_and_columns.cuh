@@ -8,7 +8,8 @@
 /// element is a look-up, an addition and the move, four at a time so that their loads overlap; only boxes at the
 /// tensor's edge compare. Elements of 1 and 2 bytes go in words of 4 where the fastest dimension allows it.
 ///
-/// Expect a tenth of v7b's instructions, and a speed near the copy's for elements of 4 bytes and more.
+/// Expect a tenth of v7b's instructions, and a speed near the copy's for elements of 4 bytes and more. Neither came
+/// true, though it is the fastest of the boxes: README.md tells what the counters show.
 #pragma once
 
 #include "chapters/chapter3_permute/v7a_any_permutation.cuh"

@@ -9,6 +9,8 @@
 /// puts its elements in order afterwards, in registers.
 ///
 /// Expect far fewer instructions than v6a, and the same bytes. v6a was already waiting for the memory: expect no gain.
+/// It turned out slower, with more instructions: gathering from the fixed swizzle costs what the loads save; see the
+/// README.
 #pragma once
 
 #include "chapters/chapter3_permute/v6a_wide_tile.cuh"

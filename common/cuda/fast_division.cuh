@@ -16,7 +16,7 @@ template <std::unsigned_integral T> struct Division {
   T remainder;
 };
 
-/// Divides by `divisor` as the hardware does it: some 20 (32-bit) or 70 (64-bit) instructions, for lack of a divider.
+/// Divides by `divisor` as the compiler does it: by many instructions, as the hardware has no integer divider.
 template <std::unsigned_integral T> struct PlainDivisor {
   T divisor = 1;
 
