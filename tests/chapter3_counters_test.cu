@@ -273,10 +273,11 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
     CHECK(dispatched.divisions_32 == 0);
     CHECK(dispatched.divisions_64 == 0);
   };
-  // The wide tile divides to find its matrix, a few times a thread.
-  CHECK(count("v9", kHalf).kernel == count("v6a", kHalf).kernel);
+  same("v7g", kHalf);
   same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
-  same("v7c", "shape=32,3,35 perm=2,1,0 dtype=float");
+  same("v7f", "shape=32,3,35 perm=2,1,0 dtype=float");
+  same("v7c", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7e", "shape=640,7 perm=1,0 dtype=float");
   same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
 }
 

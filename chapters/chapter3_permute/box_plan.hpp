@@ -10,40 +10,29 @@
 
 namespace warpbook::chapter3 {
 
-/// How the threads of a block walk a box on one side of the copy: *columns* along the side's fastest dimensions, one
-/// thread each, times *rows* along all others. For a matrix, columns and rows are what they say.
-struct SidePlan {
-  static constexpr int kMaxLanes = 256;  ///< Threads of a block.
-  static constexpr int kMaxRows = 256;   ///< A table in shared memory.
-
-  int word = 1;               ///< Elements a thread moves at a time.
-  int lanes = 0;              ///< Threads along the columns, a power of two; 0: no arrangement keeps within the limits.
-  int column_dimensions = 0;  ///< How many of the side's fastest dimensions are columns altogether.
-  std::int64_t split = 0;     ///< Elements of the next dimension that are columns too, the rest being rows; 0: none.
-  bool short_row = false;     ///< The split leaves the last row short.
-};
-
-/// A box is a part of the tensor that one block moves: so many elements along each of the input's dimensions. It holds
-/// a run of the input (its fastest dimensions, as many as make a run worth reading) and a run of the output.
+/// A box is a part of the tensor that one block moves: so many elements along each of the input's dimensions. Its *run*
+/// on a side is made of that side's fastest dimensions: whole ones, then a part of the next. So at most two dimensions
+/// are cut, and each is the slowest of a run: where the tensor ends within a box, runs are shorter, or fewer.
 struct BoxPlan {
-  static constexpr int kMaxBytes = 40 * 1024;   ///< Shared memory of a box.
-  static constexpr int kGoodBytes = 16 * 1024;  ///< What a box is grown to.
-  static constexpr int kRunBytes = 256;         ///< A run that is worth a request: two full cache lines,
-  static constexpr int kMaxRun = 128;           ///< but not more elements than this.
-  static constexpr int kCuts = 3;               ///< Dimensions along which a box can be cut.
+  static constexpr int kMaxBytes = 48 * 1024;  ///< Shared memory of a box, padding included.
+
+  /// What a box is grown to, in bytes: measured on an H200.
+  static constexpr int goal_bytes(int element_bytes) { return element_bytes == 4 ? 32 * 1024 : 16 * 1024; }
 
   std::array<std::int64_t, kMaxRank> extent{};  ///< Of the box, by input dimension; 1 where the box is flat.
   std::array<std::int64_t, kMaxRank> parts{};   ///< Boxes along each dimension.
-  SidePlan src;                                 ///< Reading.
-  SidePlan dst;                                 ///< Writing.
-  std::array<int, kCuts> cut{-1, -1, -1};       ///< The dimensions along which threads must watch an edge:
-  std::array<bool, kCuts> always_cut{};         ///< in every box, not just in those at the tensor's end.
   std::array<int, kMaxRank> tile_stride{};      ///< Elements in shared memory between neighbours.
+  int src_dimensions = 0;                       ///< How many of the input's fastest dimensions are its run,
+  int dst_dimensions = 0;                       ///< and of the output's.
+  std::int64_t src_run = 1;                     ///< Elements of a run of the input,
+  std::int64_t dst_run = 1;                     ///< and of the output.
+  int src_partial = -1;                         ///< The input dimension that may cut the input's runs, or -1,
+  int dst_partial = -1;                         ///< and the same for the output's runs.
+  int pitch = 1;                                ///< Elements in shared memory from one run of the input to the next.
   std::int64_t tile_elements = 0;               ///< Shared memory of a box, padding included.
-  std::int64_t boxes = 0;                       ///< Number of blocks.
-  bool valid = false;                           ///< A block can move it.
+  std::int64_t boxes = 0;                       ///< Number of boxes.
 
-  /// Elements of a full box.
+  /// Elements of a whole box.
   std::int64_t volume() const {
     std::int64_t n = 1;
     for (const std::int64_t e : extent) n *= std::max<std::int64_t>(e, 1);
@@ -62,44 +51,6 @@ inline std::int64_t balanced_extent(std::int64_t size, std::int64_t most, std::i
   return rounded <= most ? rounded : even;
 }
 
-/// Arranges the threads on one side, whose k-th fastest input dimension is `order[k]`: as many lanes as leave the
-/// fewest idle. `whole_words` tells whether the array's address allows words of 4 bytes.
-inline SidePlan plan_side(const PermuteProblem& p, const BoxPlan& plan, const std::array<int, kMaxRank>& order,
-                          bool whole_words) {
-  const int per_word = p.element_bytes < 4 ? 4 / p.element_bytes : 1;
-  const int fastest = order[0];
-  const bool words = whole_words && p.shape[fastest] % per_word == 0 && plan.extent[fastest] % per_word == 0;
-
-  SidePlan best;
-  double best_use = 0;
-  for (int lanes = SidePlan::kMaxLanes; lanes >= 32; lanes /= 2) {
-    SidePlan side{.word = words ? per_word : 1, .lanes = lanes};
-    const std::int64_t volume = plan.volume() / side.word;
-    std::int64_t columns = 1;
-    std::int64_t rows = volume;
-    for (int k = 0; k < p.rank; ++k) {
-      const int word = k == 0 ? side.word : 1;
-      const std::int64_t extent = plan.extent[order[k]] / word;
-      rows /= extent;
-      if (columns * extent > lanes) {
-        const std::int64_t part = lanes / columns;
-        rows *= (extent + part - 1) / part;
-        side.split = part * word;
-        side.short_row = extent % part != 0;
-        break;
-      }
-      columns *= extent;
-      ++side.column_dimensions;
-    }
-    const double use = static_cast<double>(volume) / static_cast<double>(rows * lanes);
-    if (rows <= SidePlan::kMaxRows && use > best_use * 1.01) {
-      best_use = use;
-      best = side;
-    }
-  }
-  return best;
-}
-
 /// The input's dimensions from the fastest of the input, or of the output, on.
 inline std::array<int, kMaxRank> src_order(const PermuteProblem& p) {
   std::array<int, kMaxRank> order{};
@@ -112,61 +63,55 @@ inline std::array<int, kMaxRank> dst_order(const PermuteProblem& p) {
   return order;
 }
 
-/// Completes a plan whose extents are chosen.
-inline void complete(const PermuteProblem& p, BoxPlan& plan, bool src_words, bool dst_words) {
-  plan.boxes = 1;
-  for (int d = 0; d < p.rank; ++d) {
-    plan.parts[d] = (p.shape[d] + plan.extent[d] - 1) / plan.extent[d];
-    plan.boxes *= plan.parts[d];
-  }
-  // Shared memory holds the box in the output's order. The input's fastest dimension is what a warp writes along; its
-  // stride is padded so that 32 neighbours lie in 32 banks (an odd number of 4-byte words).
-  const int padded_to = p.element_bytes >= 4 ? 1 : 4 / p.element_bytes;
-  std::int64_t stride = 1;
-  for (const int d : dst_order(p)) {
-    if (d == p.rank - 1 && stride > 1) {
-      stride = (stride + padded_to - 1) / padded_to * padded_to;
-      if (stride / padded_to % 2 == 0) stride += padded_to;
-    }
-    plan.tile_stride[d] = static_cast<int>(stride);
-    stride *= plan.extent[d];
-    if (d == p.permutation[0]) break;
-  }
-  plan.tile_elements = stride;
-
-  // Threads watch the edge along every dimension that the tensor's end or a short row cuts.
+/// The dimensions that tell a box's runs of the input apart, the fastest first, then -1: what the output's run has
+/// besides, in its order, so that neighbours in the output are neighbouring rows; a dimension that is cut comes last.
+inline std::array<int, kMaxRank> src_rows(const PermuteProblem& p, const BoxPlan& plan) {
   const auto from = src_order(p);
   const auto to = dst_order(p);
-  plan.src = plan_side(p, plan, from, src_words);
-  plan.dst = plan_side(p, plan, to, dst_words);
-  int cuts = 0;
-  plan.cut.fill(-1);
-  for (int d = 0; d < p.rank; ++d) {
-    const bool src_short = plan.src.short_row && from[plan.src.column_dimensions] == d;
-    const bool dst_short = plan.dst.short_row && to[plan.dst.column_dimensions] == d;
-    if (p.shape[d] % plan.extent[d] == 0 && !src_short && !dst_short) continue;
-    if (cuts < BoxPlan::kCuts) {
-      plan.cut[cuts] = d;
-      plan.always_cut[cuts] = src_short || dst_short;
-    }
-    ++cuts;
+  std::array<bool, kMaxRank> taken{};
+  for (int k = 0; k < plan.src_dimensions; ++k) taken[from[k]] = true;
+  std::array<int, kMaxRank> rows{};
+  rows.fill(-1);
+  int count = 0;
+  const auto take = [&](int d) {
+    if (!taken[d] && plan.extent[d] > 1) rows[count++] = d;
+    taken[d] = true;
+  };
+  const bool last = plan.dst_partial >= 0 && !taken[plan.dst_partial];
+  if (last) taken[plan.dst_partial] = true;
+  for (int k = 0; k < plan.dst_dimensions; ++k) take(to[k]);
+  for (int k = plan.src_dimensions; k < p.rank; ++k) take(from[k]);
+  if (last) {
+    taken[plan.dst_partial] = false;
+    take(plan.dst_partial);
   }
-  plan.valid = plan.src.lanes > 0 && plan.dst.lanes > 0 && cuts <= BoxPlan::kCuts &&
-               plan.tile_elements * p.element_bytes <= BoxPlan::kMaxBytes;
+  return rows;
 }
 
-/// The plan for runs of about `run` elements on either side.
-inline BoxPlan plan_boxes(const PermuteProblem& p, std::int64_t run, bool src_words, bool dst_words) {
+/// Finds the runs of a plan whose extents are chosen.
+inline void find_runs(const PermuteProblem& p, BoxPlan& plan) {
+  const auto find = [&](const std::array<int, kMaxRank>& order, int& dimensions, std::int64_t& run, int& partial) {
+    dimensions = 0;
+    run = 1;
+    partial = -1;
+    while (dimensions < p.rank && partial < 0) {
+      const int d = order[dimensions++];
+      run *= plan.extent[d];
+      if (plan.extent[d] < p.shape[d]) partial = d;
+    }
+  };
+  find(src_order(p), plan.src_dimensions, plan.src_run, plan.src_partial);
+  find(dst_order(p), plan.dst_dimensions, plan.dst_run, plan.dst_partial);
+}
+
+/// The box whose runs have about `run` elements on either side.
+inline BoxPlan box_of_runs(const PermuteProblem& p, std::int64_t run) {
   BoxPlan plan;
   const std::int64_t sector = std::max(1, 32 / p.element_bytes);
   std::fill(plan.extent.begin(), plan.extent.begin() + p.rank, 1);
-  const auto from = src_order(p);
-  const auto to = dst_order(p);
-
-  // Either side takes its fastest dimensions until they make a run; what both want may grow.
-  for (const auto& order : {from, to}) {
+  for (const auto& order : {src_order(p), dst_order(p)}) {
     std::int64_t length = 1;
-    for (int k = 0; k < p.rank && length < run; ++k) {
+    for (int k = 0; k < p.rank && 10 * length < 7 * run; ++k) {  // A little short is better than twice as long.
       const int d = order[k];
       const std::int64_t wanted = (run + length - 1) / length;
       if (wanted > plan.extent[d]) plan.extent[d] = balanced_extent(p.shape[d], wanted, sector);
@@ -174,36 +119,83 @@ inline BoxPlan plan_boxes(const PermuteProblem& p, std::int64_t run, bool src_wo
       if (plan.extent[d] < p.shape[d]) break;
     }
   }
-  complete(p, plan, src_words, dst_words);
-  if (!plan.valid) return plan;
-
-  // A box that is small because a dimension is small grows along the others, the fastest first.
-  for (int k = 0; k < p.rank; ++k) {
-    for (const int d : {from[k], to[k]}) {
-      while (plan.extent[d] < p.shape[d] && 2 * plan.volume() * p.element_bytes <= BoxPlan::kGoodBytes) {
-        BoxPlan larger = plan;
-        larger.extent[d] = balanced_extent(p.shape[d], 2 * plan.extent[d], sector);
-        if (larger.extent[d] == plan.extent[d]) break;
-        complete(p, larger, src_words, dst_words);
-        if (!larger.valid) break;
-        plan = larger;
-      }
-    }
-  }
+  find_runs(p, plan);
   return plan;
+}
+
+/// Makes the box larger along the dimension of which a run takes a part, the shorter run first; false if it can't grow.
+inline bool grow(const PermuteProblem& p, BoxPlan& plan, std::int64_t goal) {
+  const bool src_first = plan.src_run <= plan.dst_run;
+  for (const bool src : {src_first, !src_first}) {
+    const int d = src ? plan.src_partial : plan.dst_partial;
+    if (d < 0) continue;
+    const std::int64_t most = std::min({p.shape[d], 2 * plan.extent[d], goal / (plan.volume() / plan.extent[d])});
+    if (4 * most <= 5 * plan.extent[d]) continue;
+    BoxPlan larger = plan;
+    larger.extent[d] = balanced_extent(p.shape[d], most, 1);
+    if (larger.extent[d] <= plan.extent[d]) continue;
+    find_runs(p, larger);
+    plan = larger;
+    return true;
+  }
+  return false;
+}
+
+/// Ends the input's run where it is long enough for a warp, if none of its other dimensions is cut: they become rows,
+/// which can be padded. A box that holds whole matrices would else have their columns in one bank.
+inline void shorten_src_run(const PermuteProblem& p, BoxPlan& plan) {
+  const auto from = src_order(p);
+  const std::int64_t warp = 32 * std::max(1, 4 / p.element_bytes);
+  std::int64_t run = 1;
+  int dimensions = 0;
+  while (dimensions < plan.src_dimensions && run < warp) run *= plan.extent[from[dimensions++]];
+  for (int k = dimensions; k < plan.src_dimensions; ++k) {
+    if (p.shape[from[k]] % plan.extent[from[k]] != 0) return;
+  }
+  if (dimensions == plan.src_dimensions) return;
+  plan.src_dimensions = dimensions;
+  plan.src_run = run;
+  plan.src_partial = -1;
 }
 
 }  // namespace detail
 
-/// The valid plan with the longest runs. `p` is merged, of rank 1 or more and not empty; `src_words` and `dst_words`
-/// tell whether the arrays' addresses are multiples of 4.
-inline BoxPlan plan_boxes(const PermuteProblem& p, bool src_words, bool dst_words) {
-  BoxPlan plan;
-  // A run of one element is always valid.
-  for (std::int64_t run = std::min(BoxPlan::kMaxRun, BoxPlan::kRunBytes / p.element_bytes); run >= 1 && !plan.valid;
-       run /= 2) {
-    plan = detail::plan_boxes(p, run, src_words, dst_words);
+/// Plans boxes for a problem that is merged, of rank 1 or more and not empty.
+///
+/// Shared memory holds the input's runs one after another, in the order in which the output wants them, each padded to
+/// an odd number of 4-byte words (or of elements, where those are larger), so that neighbours in the output lie in
+/// different banks.
+inline BoxPlan plan_boxes(const PermuteProblem& p) {
+  const std::int64_t goal = BoxPlan::goal_bytes(p.element_bytes) / p.element_bytes;
+  std::int64_t run = 1;
+  while (4 * run * run <= goal) run *= 2;
+  BoxPlan plan = detail::box_of_runs(p, run);
+  while (plan.volume() > goal && run > 1) plan = detail::box_of_runs(p, run /= 2);
+  while (detail::grow(p, plan, goal)) {
   }
+  detail::shorten_src_run(p, plan);
+
+  plan.boxes = 1;
+  for (int d = 0; d < p.rank; ++d) {
+    plan.parts[d] = (p.shape[d] + plan.extent[d] - 1) / plan.extent[d];
+    plan.boxes *= plan.parts[d];
+  }
+  const int word = p.element_bytes >= 4 ? 1 : 4 / p.element_bytes;  // Elements.
+  const auto run_words = static_cast<int>((plan.src_run + word - 1) / word);
+  plan.pitch = (run_words | 1) * word;
+  const auto from = detail::src_order(p);
+  int stride = 1;
+  for (int k = 0; k < plan.src_dimensions; ++k) {
+    plan.tile_stride[from[k]] = stride;
+    stride *= static_cast<int>(plan.extent[from[k]]);
+  }
+  stride = plan.pitch;
+  for (const int d : detail::src_rows(p, plan)) {
+    if (d < 0) break;
+    plan.tile_stride[d] = stride;
+    stride *= static_cast<int>(plan.extent[d]);
+  }
+  plan.tile_elements = stride;
   return plan;
 }
 

@@ -17,7 +17,10 @@
 #include "chapters/chapter3_permute/v7a_any_permutation.cuh"
 #include "chapters/chapter3_permute/v7b_fast_division.cuh"
 #include "chapters/chapter3_permute/v7c_any_rank_tile.cuh"
-#include "chapters/chapter3_permute/v7d_rows_and_columns.cuh"
+#include "chapters/chapter3_permute/v7d_tables.cuh"
+#include "chapters/chapter3_permute/v7e_input_runs.cuh"
+#include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
+#include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
@@ -83,8 +86,14 @@ std::vector<Step> steps() {
       step("v7a", "any_permutation", "Boxes instead of tiles: contiguous runs on both sides at any rank.", v7a::run),
       step("v7b", "fast_division", "Divisors known on the host become multiplications.", v7b::run),
       step("v7c", "any_rank_tile", "Where both fast dimensions are long, a box is a tile without divisions.", v7c::run),
-      step("v7d", "rows_and_columns", "A box's index arithmetic once a row and a column, not once an element.",
-           v7d::run),
+      step("v7d", "tables", "A box's index arithmetic once a box, not once an element.", v7d::run),
+      step("v7e", "input_runs",
+           "Where the input's fastest dimensions are short, a thread moves a run of them by itself.", v7e::run,
+           [](const PermuteCase& c) { return v7e::refuse_problem(c.problem(), c.address(), c.address()); }),
+      step("v7f", "aligned_windows", "Every write begins at a sector, whatever the size of the matrix.", v7f::run,
+           [](const PermuteCase& c) { return v7f::refuse_problem(c.problem(), c.address(), c.address()); }),
+      step("v7g", "fitted_tile", "A tile whose sides divide the matrix, found by multiplications.", v7g::run,
+           [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

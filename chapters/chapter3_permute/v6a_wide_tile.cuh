@@ -21,22 +21,41 @@
 
 namespace warpbook::chapter3::v6a {
 
-/// The tile for elements of `bytes`.
-template <int bytes> struct Tile {
+/// A tile of kRows x kColumns elements of `bytes`, moved by so many threads.
+template <int bytes, int rows, int columns, int threads> struct TileOf {
   static constexpr int kWordBytes = bytes < 4 ? 4 : bytes;
   static constexpr int kRowsPerWord = kWordBytes / bytes;  // Rows whose elements are packed into one word.
   static constexpr int kWordsPerChunk = 16 / kWordBytes;
   static constexpr int kElementsPerChunk = 16 / bytes;  // Elements that one access moves.
-  static constexpr int kSide = bytes == 1 ? 128 : bytes <= 4 ? 64 : 32;
-  static constexpr int kThreads = bytes == 4 ? 512 : 256;
+  static constexpr int kRows = rows;
+  static constexpr int kColumns = columns;
+  static constexpr int kThreads = threads;
 
-  static constexpr int kWordRows = kSide / kRowsPerWord;
-  static constexpr int kChunks = kSide / kWordsPerChunk;           // Chunks of a word row in shared memory.
-  static constexpr int kChunksPerRow = kSide / kElementsPerChunk;  // Chunks of a row in global memory.
+  static constexpr int kWordRows = kRows / kRowsPerWord;
+  static constexpr int kChunks = kColumns / kWordsPerChunk;           // Chunks of a word row in shared memory.
+  static constexpr int kChunksPerRow = kColumns / kElementsPerChunk;  // Chunks of a row in global memory,
+  static constexpr int kChunksPerColumn = kRows / kElementsPerChunk;  // and of a column.
   static constexpr int kLoads = kWordRows * kChunksPerRow / kThreads;
-  static constexpr int kStores = kSide * kChunksPerRow / kThreads;
+  static constexpr int kStores = kColumns * kChunksPerColumn / kThreads;
+  static constexpr int kNeighbours = kChunksPerColumn % 8 == 0 ? 8 : kChunksPerColumn;  // Lanes that write a column.
   static_assert(kChunks % 8 == 0, "the swizzle permutes eight chunks");
+  static_assert(kChunksPerColumn % kNeighbours == 0 && kWordRows * kChunksPerRow % kThreads == 0 &&
+                    kColumns * kChunksPerColumn % kThreads == 0,
+                "every thread moves as much");
 };
+
+/// The square tile for elements of `bytes`.
+template <int bytes>
+using Tile = TileOf<bytes,
+                    bytes == 1   ? 128
+                    : bytes <= 4 ? 64
+                                 : 32,
+                    bytes == 1   ? 128
+                    : bytes <= 4 ? 64
+                                 : 32,
+                    bytes == 2   ? 128
+                    : bytes == 4 ? 512
+                                 : 256>;
 
 /// Regroups `rows[p]`, the same 16 bytes of kRowsPerWord rows, into one word a column.
 template <int bytes>
@@ -71,11 +90,10 @@ __device__ __forceinline__ void pack_columns(const uint4 (&rows)[Tile<bytes>::kR
 /// One block transposes one tile: rows x columns elements at `src`, fewer at the matrix's edge, to columns x rows at
 /// `dst`. Pitches are in elements; they, rows and columns are multiples of kElementsPerChunk, and both pointers are
 /// aligned to 16 bytes.
-template <int bytes>
+template <int bytes, class T = Tile<bytes>>
 __device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, std::int64_t dst_pitch,
                                                const Word<bytes>* __restrict__ src, std::int64_t src_pitch, int rows,
                                                int columns) {
-  using T = Tile<bytes>;
   using W = Word<T::kWordBytes>;
   constexpr int kPacked = T::kRowsPerWord;
   __shared__ uint4 tile[T::kWordRows][T::kChunks];
@@ -106,10 +124,11 @@ __device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, st
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < T::kStores; ++i) {
-    // Eight lanes share a column and write 128 bytes of it; the next eight take the next column.
+    // Eight lanes share a column and write 128 bytes of it (more, in a tile of another height); the next take the next.
+    constexpr int kShare = T::kNeighbours;
     const int unit = i * T::kThreads + thread;
-    const int column = unit / 8 % T::kSide;
-    const int row_chunk = unit / (8 * T::kSide) * 8 + unit % 8;
+    const int column = unit / kShare % T::kColumns;
+    const int row_chunk = unit / (kShare * T::kColumns) * kShare + unit % kShare;
     // Where pack_columns and the loop above put this column's words.
     const int p = column % T::kElementsPerChunk / T::kWordsPerChunk;
     const int chunk = (p * T::kChunksPerRow + column / T::kElementsPerChunk) ^ (row_chunk % 8);
@@ -132,12 +151,12 @@ template <int bytes>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads)
     transpose_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src, int rows, int columns,
                      int tiles_down, int tiles_across) {
-  constexpr int kSide = Tile<bytes>::kSide;
+  using T = Tile<bytes>;
   const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
   const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
-  const int row0 = static_cast<int>(rest % static_cast<unsigned>(tiles_down)) * kSide;
+  const int row0 = static_cast<int>(rest % static_cast<unsigned>(tiles_down)) * T::kRows;
   const std::int64_t matrix = std::int64_t(rest / static_cast<unsigned>(tiles_down)) * rows * columns;
-  const int column0 = across * kSide;
+  const int column0 = across * T::kColumns;
   transpose_tile<bytes>(dst + matrix + std::int64_t(column0) * rows + row0, rows,
                         src + matrix + std::int64_t(row0) * columns + column0, columns, rows - row0, columns - column0);
 }
@@ -164,8 +183,8 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   as_batch_transpose(p, m);
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;
-    const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kSide);
-    const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kSide);
+    const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kRows);
+    const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kColumns);
     return launch(transpose_kernel<bytes>, {.grid = m.batch * down * across, .block = T::kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), static_cast<int>(m.rows),
                   static_cast<int>(m.columns), static_cast<int>(down), static_cast<int>(across));

@@ -152,7 +152,7 @@ cudaError_t run_with(const PermuteProblem& p, const void* src, void* dst, cudaSt
   const PermuteProblem m = merged(p);
   if (moves_as_rows(m)) return v6b::run_with<Divisor>(m, src, dst, stream);
   const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
-  const BoxPlan plan = plan_boxes(q, false, false);
+  const BoxPlan plan = plan_boxes(q);
   return with_word_bytes(q.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     return launch(permute_kernel<W, Divisor>,

@@ -41,10 +41,11 @@ struct Corner {
   std::int64_t dst;
   int rows;
   int columns;
+  int rows_left;  // From the tile's first to the matrix's last.
 };
 
 __device__ __forceinline__ Corner locate_tile(const Tiles& tiles) {
-  Corner corner{0, 0, 0, 0};
+  Corner corner{0, 0, 0, 0, 0};
   std::uint32_t rest = blockIdx.x;
 #pragma unroll
   for (int i = 0; i < kMaxRank; ++i) {
@@ -55,7 +56,10 @@ __device__ __forceinline__ Corner locate_tile(const Tiles& tiles) {
     corner.src += first * d.src_stride;
     corner.dst += first * d.dst_stride;
     if (i == 0) corner.columns = min(tiles.columns - first, d.step);
-    if (i == tiles.row_dimension) corner.rows = min(tiles.rows - first, d.step);
+    if (i == tiles.row_dimension) {
+      corner.rows_left = tiles.rows - first;
+      corner.rows = min(corner.rows_left, d.step);
+    }
     rest = quotient;
   }
   return corner;
@@ -157,40 +161,50 @@ inline const char* refuse(const PermuteProblem& m) {
              : "the input's last dimension and the output's must have 20 to 2^30 - 1 elements";
 }
 
-/// Moves tiles. `m` is merged, not empty and not refused.
-inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// The grid of tiles of `tile_rows` x `tile_columns` over a problem that is not refused, and the number of `blocks`.
+/// With `overlap`, windows may begin so many rows early: the last one must still reach the end.
+inline Tiles make_tiles(const PermuteProblem& m, int tile_rows, int tile_columns, int overlap, std::int64_t& blocks) {
   const int x = m.rank - 1;
   const int y = m.permutation[m.rank - 1];
   const Strides from = src_strides(m);
   const Strides to = v7a::dst_strides_by_src(m);
+  Tiles tiles{};
+  tiles.src_pitch = from[y];
+  tiles.dst_pitch = to[x];
+  tiles.rows = static_cast<int>(m.shape[y]);
+  tiles.columns = static_cast<int>(m.shape[x]);
+  tiles.rank = m.rank;
+  tiles.row_dimension = m.rank - 1 - y;
+  blocks = 1;
+  for (int d = m.rank - 1; d >= 0; --d) {
+    const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
+    const std::int64_t count = ceil_div<std::int64_t>(m.shape[d] + (d == y ? overlap : 0), step);
+    tiles.dimension[m.rank - 1 - d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d],
+                                       to[d]};
+    blocks *= count;
+  }
+  return tiles;
+}
+
+/// Moves tiles. `m` is merged, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int x = m.rank - 1;
+  const int y = m.permutation[m.rank - 1];
   const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
   const bool wide =
       m.shape[x] * m.element_bytes % 16 == 0 && m.shape[y] * m.element_bytes % 16 == 0 && address % 16 == 0;
   const bool tall = m.shape[y] >= kTall;
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     const auto launch_with = [&](auto* kernel, int threads, int tile_rows, int tile_columns) {
-      Tiles tiles{};
-      tiles.src_pitch = from[y];
-      tiles.dst_pitch = to[x];
-      tiles.rows = static_cast<int>(m.shape[y]);
-      tiles.columns = static_cast<int>(m.shape[x]);
-      tiles.rank = m.rank;
-      tiles.row_dimension = m.rank - 1 - y;
-      std::int64_t blocks = 1;
-      for (int d = m.rank - 1; d >= 0; --d) {
-        const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
-        const std::int64_t count = ceil_div<std::int64_t>(m.shape[d], step);
-        tiles.dimension[m.rank - 1 - d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d],
-                                           to[d]};
-        blocks *= count;
-      }
+      std::int64_t blocks = 0;
+      const Tiles tiles = make_tiles(m, tile_rows, tile_columns, 0, blocks);
       return launch(kernel, {.grid = blocks, .block = threads, .stream = stream}, static_cast<Word<bytes>*>(dst),
                     static_cast<const Word<bytes>*>(src), tiles);
     };
     using Wide = v6a::Tile<bytes>;
     using Tall = ElementTile<bytes, true>;
     using Flat = ElementTile<bytes, false>;
-    if (wide) return launch_with(permute_wide_kernel<bytes>, Wide::kThreads, Wide::kSide, Wide::kSide);
+    if (wide) return launch_with(permute_wide_kernel<bytes>, Wide::kThreads, Wide::kRows, Wide::kColumns);
     if (tall) return launch_with(permute_elements_kernel<bytes, true>, Tall::kThreads, Tall::kRows, Tall::kColumns);
     return launch_with(permute_elements_kernel<bytes, false>, Flat::kThreads, Flat::kRows, Flat::kColumns);
   });

@@ -2,17 +2,20 @@
 /// v9 dispatch: the right kernel for the problem.
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing moves, which is a
-/// copy; whole rows move (v6b, with v7b's division); both fast dimensions are long, so that tiles fit (v6a where
-/// everything is aligned, else v7c); short dimensions leave a warp's reads close together, so that the caches make up
-/// for them (v6b's kernel again, which writes in order and gathers); and all else (v7d's boxes). The choice looks at
-/// nothing but shape, permutation and alignment.
+/// copy; whole rows move (v6b, with v7b's division); matrices are transposed and everything is aligned (v7g); both fast
+/// dimensions are long, so that tiles fit (v7f, or v7c for elements that it does not take); short dimensions leave a
+/// warp's reads so close together that the caches make up for them (v6b's kernel again, which writes in order and
+/// gathers); a thread can take a short run of the input (v7e); and all else (v7d's boxes). The choice looks at nothing
+/// but shape, permutation and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
 #pragma once
 
-#include "chapters/chapter3_permute/v7c_any_rank_tile.cuh"
-#include "chapters/chapter3_permute/v7d_rows_and_columns.cuh"
+#include "chapters/chapter3_permute/v7d_tables.cuh"
+#include "chapters/chapter3_permute/v7e_input_runs.cuh"
+#include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
+#include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
 
 namespace warpbook::chapter3::v9 {
 
@@ -33,19 +36,22 @@ inline double gathered_excess(const PermuteProblem& p) {
   return sectors * 32 / (kNeighbours * p.element_bytes);
 }
 
-/// Up to which excess a gather is taken instead of boxes: chosen on an H200, for each element size, over the 200 random
-/// problems of tests/peers. The sweep itself is not kept.
-inline double most_gathered_excess(int element_bytes) {
-  switch (element_bytes) {
-  case 1:
-    return 1.2;
-  case 2:
-    return 7;
-  case 4:
-    return 3.2;
-  default:
-    return 3.5;
-  }
+/// Whether a gather is taken: below so much excess and, where the last dimension moves, with so few cache lines a load.
+/// These limits and the next were chosen on an H200, for each element size, over 440 random problems: three seeds of
+/// tests/peers.
+inline bool gathers(const PermuteProblem& p) {
+  const double excess = gathered_excess(p);
+  if (keeps_last_dimension(p)) return excess <= 2.5;
+  if (p.element_bytes >= 8) return excess <= 1.5;
+  return v7e::lines_touched(p) <= 16 && excess <= (p.element_bytes == 1 ? 2 : p.element_bytes == 2 ? 1 : 1.2);
+}
+
+/// Up to how many cache lines a load, a thread takes a run of the input.
+inline double most_lines(int element_bytes) { return element_bytes == 1 ? 31 : element_bytes == 2 ? 32 : 24; }
+
+/// Of narrow elements, a tile takes so many that small matrices leave most of it empty.
+inline bool fills_a_tile(const PermuteProblem& m, std::int64_t elements) {
+  return m.element_bytes >= 4 || m.shape[m.rank - 1] * m.dst_shape(m.rank - 1) >= elements;
 }
 
 //! [kernel]
@@ -58,11 +64,16 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   }
   if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
   const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
-  if (v7c::refuse(q) == nullptr) {
-    return v6a::refuse(q, src, dst) == nullptr ? v6a::run(q, src, dst, stream) : v7c::run_tiles(q, src, dst, stream);
+  // 8-byte elements gain more from aligned windows than from 16-byte words.
+  if (v6a::refuse(q, src, dst) == nullptr && v7c::refuse(q) == nullptr && q.element_bytes != 8 &&
+      fills_a_tile(q, 2048)) {
+    return v7g::run(q, src, dst, stream);
   }
-  if (gathered_excess(q) <= most_gathered_excess(q.element_bytes)) {
-    return v6b::run_with<FastDivisor>(q, src, dst, stream);
+  if (v7f::refuse(q) == nullptr) return v7f::run_tiles(q, src, dst, stream);
+  if (v7c::refuse(q) == nullptr && fills_a_tile(q, 8192)) return v7c::run_tiles(q, src, dst, stream);
+  if (gathers(q)) return v6b::run_with<FastDivisor>(q, src, dst, stream);
+  if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
+    return v7e::run_runs(q, src, dst, stream);
   }
   return v7d::run_boxes(q, src, dst, stream);
 }
