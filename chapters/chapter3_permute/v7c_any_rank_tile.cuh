@@ -186,14 +186,17 @@ inline Tiles make_tiles(const PermuteProblem& m, int tile_rows, int tile_columns
   return tiles;
 }
 
+/// True where the tile is v6a's: both sides are whole multiples of 16 bytes, and so are the addresses.
+inline bool moves_wide_words(const PermuteProblem& m, const void* src, const void* dst) {
+  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
+  return m.shape[m.rank - 1] * m.element_bytes % 16 == 0 && m.dst_shape(m.rank - 1) * m.element_bytes % 16 == 0 &&
+         address % 16 == 0;
+}
+
 /// Moves tiles. `m` is merged, not empty and not refused.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const int x = m.rank - 1;
-  const int y = m.permutation[m.rank - 1];
-  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
-  const bool wide =
-      m.shape[x] * m.element_bytes % 16 == 0 && m.shape[y] * m.element_bytes % 16 == 0 && address % 16 == 0;
-  const bool tall = m.shape[y] >= kTall;
+  const bool wide = moves_wide_words(m, src, dst);
+  const bool tall = m.dst_shape(m.rank - 1) >= kTall;
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     const auto launch_with = [&](auto* kernel, int threads, int tile_rows, int tile_columns) {
       std::int64_t blocks = 0;

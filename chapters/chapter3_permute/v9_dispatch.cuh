@@ -12,6 +12,7 @@
 /// people take.
 #pragma once
 
+#include "chapters/chapter3_permute/v5a_half2.cuh"
 #include "chapters/chapter3_permute/v7d_tables.cuh"
 #include "chapters/chapter3_permute/v7e_input_runs.cuh"
 #include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
@@ -43,7 +44,8 @@ inline bool gathers(const PermuteProblem& p) {
   const double excess = gathered_excess(p);
   if (keeps_last_dimension(p)) return excess <= 2.5;
   if (p.element_bytes >= 8) return excess <= 1.5;
-  return v7e::lines_touched(p) <= 16 && excess <= (p.element_bytes == 1 ? 2 : p.element_bytes == 2 ? 1 : 1.2);
+  if (p.element_bytes == 2) return excess <= 1;
+  return v7e::lines_touched(p) <= 16 && excess <= (p.element_bytes == 1 ? 2 : 1.2);
 }
 
 /// Up to how many cache lines a load, a thread takes a run of the input.
@@ -64,13 +66,18 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   }
   if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
   const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+  const bool tiles = v7c::refuse(q) == nullptr;
   // 8-byte elements gain more from aligned windows than from 16-byte words.
-  if (v6a::refuse(q, src, dst) == nullptr && v7c::refuse(q) == nullptr && q.element_bytes != 8 &&
-      fills_a_tile(q, 2048)) {
-    return v7g::run(q, src, dst, stream);
+  if (tiles && q.element_bytes != 8 && fills_a_tile(q, 2048)) {
+    if (v6a::refuse(q, src, dst) == nullptr) {
+      // From 256 MiB on, narrow accesses keep up better with the memory.
+      const bool large = q.element_bytes == 2 && q.count() >= std::int64_t{1} << 27;
+      return large ? v5a::run(q, src, dst, stream) : v7g::run(q, src, dst, stream);
+    }
+    if (v7c::moves_wide_words(q, src, dst)) return v7c::run_tiles(q, src, dst, stream);
   }
-  if (v7f::refuse(q) == nullptr) return v7f::run_tiles(q, src, dst, stream);
-  if (v7c::refuse(q) == nullptr && fills_a_tile(q, 8192)) return v7c::run_tiles(q, src, dst, stream);
+  if (v7f::refuse(q) == nullptr && q.dst_shape(q.rank - 1) >= 32) return v7f::run_tiles(q, src, dst, stream);
+  if (tiles && fills_a_tile(q, 8192)) return v7c::run_tiles(q, src, dst, stream);
   if (gathers(q)) return v6b::run_with<FastDivisor>(q, src, dst, stream);
   if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
     return v7e::run_runs(q, src, dst, stream);
