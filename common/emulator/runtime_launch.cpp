@@ -2,9 +2,12 @@
 /// Launching kernels: what is checked, and what becomes of errors.
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "device_table.hpp"
+#include "include/warpbook_chevrons.h"
+#include "include/warpbook_launch.h"
 #include "runtime_state.hpp"
 #include "shared_memory.hpp"
 #include "symbols.hpp"
@@ -90,7 +93,29 @@ cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel)
   return check_attributes(config);
 }
 
+std::shared_ptr<const void> keep_arguments(const KernelCall& call) {
+  if (call.keep != nullptr) return call.keep(call.arguments);
+  struct Bytes {
+    alignas(16) std::byte bytes[16];
+  };
+  const std::size_t pieces = (call.bytes + sizeof(Bytes) - 1) / sizeof(Bytes);
+  std::shared_ptr<Bytes[]> copy(new Bytes[pieces]);
+  std::memcpy(copy.get(), call.arguments, call.bytes);
+  return {copy, copy.get()};
+}
+
+/// What `<<<>>>` said, until the launch takes it.
+thread_local cudaLaunchConfig_t configured;
+
 }  // namespace
+
+void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream) {
+  configured = {};
+  configured.gridDim = grid;
+  configured.blockDim = block;
+  configured.dynamicSmemBytes = shared_bytes;
+  configured.stream = stream;
+}
 
 cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& call) {
   const RuntimeLock lock;
@@ -119,7 +144,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
   KernelCall kept = call;
   std::shared_ptr<const void> arguments;
   if (stream->capture != nullptr) {
-    arguments = call.keep(call.arguments);
+    arguments = keep_arguments(call);
     kept.arguments = arguments.get();
   }
   const auto run = [launch, kept, arguments](bool from_graph) mutable {
@@ -227,3 +252,11 @@ cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* ker
 }
 
 }  // namespace warpbook::emulator
+
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+void __warpbook_launch(const void* kernel, void (*invoke)(const void* kernel, const void* arguments),
+                       const void* arguments, std::size_t bytes) {
+  using namespace warpbook::emulator;
+  // What it returns, cudaGetLastError tells.
+  launch_kernel(configured, {kernel, invoke, arguments, nullptr, bytes});
+}

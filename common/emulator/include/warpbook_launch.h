@@ -17,8 +17,9 @@ struct KernelCall {
   /// Calls the kernel once, as one CUDA thread.
   void (*invoke)(const void* kernel, const void* arguments) = nullptr;
   const void* arguments = nullptr;
-  /// Copies the arguments, for launches that happen later.
+  /// Copies the arguments, for launches that happen later; nullptr: they are `bytes` bytes that can be copied as such.
   std::shared_ptr<const void> (*keep)(const void* arguments) = nullptr;
+  std::size_t bytes = 0;
 };
 
 /// Checks the configuration and runs the kernel, or records it where the stream is being captured.
@@ -50,7 +51,7 @@ template <class... Parameters> using Arguments = ArgumentPack<std::index_sequenc
 template <class... Parameters>
 KernelCall erased_call(void (*kernel)(Parameters...), const Arguments<Parameters...>& arguments) {
   return {reinterpret_cast<const void*>(kernel), &Arguments<Parameters...>::invoke, &arguments,
-          &Arguments<Parameters...>::keep};
+          &Arguments<Parameters...>::keep, sizeof arguments};
 }
 
 }  // namespace warpbook::emulator

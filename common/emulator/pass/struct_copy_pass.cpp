@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/emulator/pass/launch_pass.hpp"
 #include "common/emulator/shared_guard.hpp"
 
 namespace {
@@ -120,6 +121,31 @@ private:
       return builder.getInt8Ty();
     }
   }
+};
+
+/// Marks as convergent what calls a barrier or a warp-level operation, directly or not: no optimisation may make two
+/// calls of one, on either side of a branch.
+class ConvergencePass : public PassInfoMixin<ConvergencePass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+    std::vector<Function*> found;
+    for (Function& function : module)
+      if (function.isConvergent()) found.push_back(&function);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (User* user : found[i]->users()) {
+        auto* call = dyn_cast<CallBase>(user);
+        if (call == nullptr || call->getCalledFunction() != found[i]) continue;
+        call->setConvergent();
+        Function* caller = call->getFunction();
+        if (caller->isConvergent()) continue;
+        caller->setConvergent();
+        found.push_back(caller);
+      }
+    }
+    return found.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  }
+
+  static bool isRequired() { return true; }
 };
 
 /// Puts guard bytes behind each `__shared__` array, which is a thread-local variable inside of a function.
@@ -321,6 +347,8 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "WarpbookKernels", "1", [](PassBuilder& builder) {
             // What follows the manager differs from one LLVM to the next.
             builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(warpbook::emulator::LaunchPass());
+              manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());
               manager.addPass(StructCopyPass());
             });

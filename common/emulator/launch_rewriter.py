@@ -1,0 +1,271 @@
+"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)` and `extern __shared__` arrays, and nothing else.
+
+    kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
+                                        ::warpbook::emulator::launch())
+    extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
+
+Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
+leads from a place in the new text to the reader's own. include/warpbook_chevrons.h says what becomes of it.
+"""
+
+import bisect
+import re
+from dataclasses import dataclass, field
+
+TOKEN = re.compile(
+    r"""
+      (?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))
+    | (?P<raw>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")
+    | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")
+    | (?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')
+    | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
+    | (?P<name>[A-Za-z_$]\w*)
+    | (?P<space>(?:\s|\\\r?\n)+)
+    | (?P<arrow>->)
+    | (?P<scope>::)
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
+# Before a parenthesis these are no function's name.
+KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
+
+
+@dataclass
+class Token:
+    kind: str
+    text: str
+    begin: int
+
+    @property
+    def end(self):
+        return self.begin + len(self.text)
+
+
+@dataclass
+class Rewritten:
+    """The new text, and where its pieces come from: (begin in the new text, begin in the old text or None)."""
+
+    text: str
+    pieces: list
+    old: str
+    launches: int = 0
+    arrays: int = 0
+    _begins: list = field(default_factory=list)
+
+    def origin(self, line, column):
+        """A place of the new text (from 1) as the place of the old one that it came from."""
+        lines = self.text.splitlines(keepends=True)
+        if not 1 <= line <= len(lines):
+            return line, column
+        offset = sum(len(text) for text in lines[: line - 1]) + min(column, len(lines[line - 1])) - 1
+        self._begins = self._begins or [begin for begin, _ in self.pieces]
+        begin, old_begin = self.pieces[bisect.bisect_right(self._begins, offset) - 1]
+        if old_begin is None:  # A text of ours: the next one of the reader's.
+            after = [old for new, old in self.pieces if new > offset and old is not None]
+            old = after[0] if after else len(self.old)
+        else:
+            old = old_begin + offset - begin
+        return self.old.count("\n", 0, old) + 1, old - (self.old.rfind("\n", 0, old) + 1) + 1
+
+
+def tokenize(text):
+    return [Token(match.lastgroup if match.lastgroup != "delimiter" else "raw", match.group(), match.start())
+            for match in TOKEN.finditer(text)]
+
+
+def kind_of(token):
+    return token.kind not in ("comment", "space")
+
+
+class Rewriter:
+    def __init__(self, text):
+        self.text = text
+        self.all = tokenize(text)
+        self.tokens = [token for token in self.all if kind_of(token)]
+        self.edits = []  # (begin, end, [pieces]); a piece is a text of ours, or (begin, end) of the old text
+        self.launches = 0
+        self.arrays = 0
+
+    def run(self):
+        position = 0
+        while position < len(self.tokens):
+            if self.is_run(position, "<", 3) and not self.is_run(position, "<", 4):
+                position = self.rewrite_launch(position)
+            elif self.tokens[position].text == "__shared__" and self.is_extern(position):
+                token = self.tokens[position]
+                self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
+                self.arrays += 1
+            position += 1
+        return self.apply()
+
+    # ---- Reading tokens
+
+    def is_run(self, position, character, count):
+        """True where `count` tokens of one character follow each other without a space."""
+        tokens = self.tokens[position : position + count]
+        return len(tokens) == count and all(
+            token.text == character and token.begin == tokens[0].begin + i for i, token in enumerate(tokens))
+
+    def back_over_brackets(self, position):
+        """From a closing bracket to its opening one; None where there is none."""
+        stack = []
+        while position >= 0:
+            text = self.tokens[position].text
+            if text in ")]}" and self.tokens[position].kind == "other":
+                stack.append(CLOSING[text])
+            elif text == ">" and (not stack or stack[-1] == "<"):  # In parentheses it is an operator.
+                stack.append("<")
+            elif text in "([{" and self.tokens[position].kind == "other":
+                while stack and stack[-1] == "<":
+                    stack.pop()  # That one was an operator after all.
+                if not stack or stack.pop() != text:
+                    return None
+                if not stack:
+                    return position
+            elif text == "<" and stack and stack[-1] == "<":
+                stack.pop()
+                if not stack:
+                    return position
+            elif text == ";":
+                return None
+            position -= 1
+        return None
+
+    def callee_begin(self, position):
+        """Where the expression that ends before the chevron begins, as a token's index; None where there is none."""
+        begin = None
+        position -= 1
+        while position >= 0:
+            token = self.tokens[position]
+            # One name with its brackets...
+            bracketed = False
+            while token.kind == "other" and token.text in (")", "]", ">"):
+                opening = self.back_over_brackets(position)
+                if opening is None:
+                    return begin
+                bracketed = True
+                begin, closing, position = opening, token.text, opening - 1
+                if position < 0:
+                    return begin
+                token = self.tokens[position]
+                if closing == ")" and (token.kind != "name" or token.text in KEYWORDS) and token.text not in ")]>":
+                    return begin
+            if token.kind != "name" or (bracketed and token.text in KEYWORDS):
+                return begin
+            begin = position
+            position -= 1
+            if position >= 0 and self.tokens[position].text == "template":
+                begin = position
+                position -= 1
+            # ... and what it is a member of.
+            if position < 0 or self.tokens[position].text not in ("::", ".", "->"):
+                return begin
+            scope = self.tokens[position].text == "::"
+            begin = position if scope else begin
+            position -= 1
+            before = self.tokens[position] if position >= 0 else None
+            if scope and (before is None or not (before.kind == "name" and before.text not in KEYWORDS
+                                                 or before.text == ">")):
+                return begin
+        return begin
+
+    def chevron_end(self, position):
+        """The first token of the `>>>` that ends a configuration, which `(` follows; None where there is none."""
+        depth = 0
+        while position < len(self.tokens):
+            token = self.tokens[position]
+            if token.kind == "other":
+                if token.text in "([{":
+                    depth += 1
+                elif token.text in ")]}":
+                    depth -= 1
+                elif token.text == ";" and depth <= 0:
+                    return None
+                elif depth == 0 and self.is_run(position, ">", 3) and not self.is_run(position, ">", 4):
+                    after = position + 3
+                    if after < len(self.tokens) and self.tokens[after].text == "(":
+                        return position
+                if depth < 0:
+                    return None
+            position += 1
+        return None
+
+    def closing(self, position):
+        """The index of the parenthesis that closes the one at `position`; None where it stays open."""
+        depth = 0
+        while position < len(self.tokens):
+            text = self.tokens[position].text if self.tokens[position].kind == "other" else ""
+            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+            if depth == 0:
+                return position
+            position += 1
+        return None
+
+    def is_extern(self, position):
+        """Whether the declaration that holds the `__shared__` at `position` is `extern`."""
+        for step in (-1, 1):
+            at = position + step
+            while 0 <= at < len(self.tokens) and self.tokens[at].text not in (";", "{", "}", "[", "="):
+                if self.tokens[at].text == "extern":
+                    return True
+                at += step
+        return False
+
+    # ---- Changing them
+
+    def rewrite_launch(self, position):
+        """Rewrites the launch whose `<<<` is at `position`; leaves to the compiler what is none. Returns where to go on."""
+        begin = self.callee_begin(position)
+        chevron = self.chevron_end(position + 3)
+        if begin is None or chevron is None:
+            return position + 2
+        last = self.closing(chevron + 3)
+        if last is None:
+            return position + 2
+        opening, closing = self.tokens[position], self.tokens[chevron + 2]
+        configuration = []
+        for token in self.all[bisect.bisect_left(self.all, opening.begin + 3, key=lambda t: t.begin):]:
+            if token.begin >= self.tokens[chevron].begin:
+                break
+            if kind_of(token):
+                configuration.append((token.begin, token.end))
+            elif configuration:
+                configuration.append(" ")
+        callee = self.tokens[begin].begin
+        self.edits.append((callee, callee, ["(::warpbook::emulator::configure(", *configuration, "), "]))
+        # The lines stay: of the configuration, the line breaks remain.
+        self.edits.append((opening.begin, closing.end,
+                           re.findall(r"\\?\r?\n", self.text[opening.begin : closing.end])))
+        end = self.tokens[last].end
+        self.edits.append((end, end, [", ::warpbook::emulator::launch())"]))
+        self.launches += 1
+        return chevron + 2
+
+    def apply(self):
+        output, pieces, size, at = [], [], 0, 0
+
+        def add(text, old):
+            nonlocal size
+            if text:
+                output.append(text)
+                pieces.append((size, old))
+                size += len(text)
+
+        for begin, end, replacement in sorted(self.edits, key=lambda edit: (edit[0], edit[1])):
+            add(self.text[at:begin], at)
+            for piece in replacement:
+                if isinstance(piece, str):
+                    add(piece, None)
+                else:
+                    add(self.text[piece[0] : piece[1]], piece[0])
+            at = end
+        add(self.text[at:], at)
+        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays)
+
+
+def rewrite(text):
+    """The C++ of a CUDA source text."""
+    return Rewriter(text).run()

@@ -1,0 +1,152 @@
+#include "common/emulator/pass/launch_pass.hpp"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/ReplaceConstant.h>
+
+#include <vector>
+
+namespace warpbook::emulator {
+namespace {
+
+using namespace llvm;
+
+constexpr const char* kMarker = "_ZN8warpbook8emulator6launchEv";
+constexpr const char* kDynamicShared = "_ZN8warpbook8emulator14dynamic_sharedEv";
+constexpr const char* kDynamicSharedSection = "warpbook_dynamic_shared";
+
+/// The call right before the marker: the launch. What the front end puts in between are intrinsics alone.
+CallBase* launch_before(Instruction& marker) {
+  Instruction* at = &marker;
+  for (;;) {
+    if (Instruction* before = at->getPrevNode()) {
+      at = before;
+    } else {
+      BasicBlock* block = at->getParent()->getSinglePredecessor();
+      if (block == nullptr) return nullptr;
+      at = block->getTerminator();  // an `invoke`, or a branch
+    }
+    if (isa<IntrinsicInst>(at) || isa<BranchInst>(at)) continue;
+    if (auto* call = dyn_cast<CallBase>(at)) return call;
+  }
+}
+
+/// What an argument is when it is kept: the object itself where it is handed over by a hidden copy.
+Type* kept_type(const CallBase& call, unsigned index) {
+  if (call.isByValArgument(index)) return call.getParamByValType(index);
+  return call.getArgOperand(index)->getType();
+}
+
+/// `void invoke(kernel, arguments)`: calls the kernel once, through its address, with the arguments from memory. Not
+/// instrumented: what it reads is nothing that the kernel does.
+Function* make_invoke(Module& module, const CallBase& call, StructType* pack) {
+  LLVMContext& context = module.getContext();
+  Type* pointer = PointerType::getUnqual(context);
+  auto* type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer}, false);
+  auto* invoke = Function::Create(type, GlobalValue::InternalLinkage, "__warpbook_invoke", module);
+  IRBuilder<> builder(BasicBlock::Create(context, "", invoke));
+  std::vector<Value*> arguments;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    Value* slot = builder.CreateStructGEP(pack, invoke->getArg(1), i);
+    if (!call.isByValArgument(i)) slot = builder.CreateLoad(pack->getElementType(i), slot);
+    arguments.push_back(slot);
+  }
+  CallInst* kernel = builder.CreateCall(call.getFunctionType(), invoke->getArg(0), arguments);
+  kernel->setAttributes(call.getAttributes());
+  kernel->setCallingConv(call.getCallingConv());
+  builder.CreateRetVoid();
+  return invoke;
+}
+
+/// Replaces the call by one of `__warpbook_launch` with its arguments packed.
+void make_launch(CallBase& call) {
+  Module& module = *call.getModule();
+  LLVMContext& context = module.getContext();
+  std::vector<Type*> types;
+  for (unsigned i = 0; i < call.arg_size(); ++i) types.push_back(kept_type(call, i));
+  auto* pack = StructType::get(context, types);
+  Function* invoke = make_invoke(module, call, pack);
+
+  IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+  AllocaInst* arguments = entry.CreateAlloca(pack);
+  arguments->setAlignment(Align(16));
+  IRBuilder<> builder(&call);
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    Value* slot = builder.CreateStructGEP(pack, arguments, i);
+    Value* argument = call.getArgOperand(i);
+    if (call.isByValArgument(i))
+      builder.CreateMemCpy(slot, Align(1), argument, Align(1), module.getDataLayout().getTypeAllocSize(types[i]));
+    else
+      builder.CreateStore(argument, slot);
+  }
+  Type* pointer = PointerType::getUnqual(context);
+  Type* size = Type::getInt64Ty(context);
+  const FunctionCallee launch = module.getOrInsertFunction("__warpbook_launch", Type::getVoidTy(context), pointer,
+                                                           pointer, pointer, size);
+  builder.CreateCall(launch, {call.getCalledOperand(), invoke, arguments,
+                              ConstantInt::get(size, module.getDataLayout().getTypeAllocSize(pack))});
+  // The launcher does not throw.
+  if (auto* throwing = dyn_cast<InvokeInst>(&call)) {
+    throwing->getUnwindDest()->removePredecessor(throwing->getParent());
+    builder.CreateBr(throwing->getNormalDest());
+  }
+  call.eraseFromParent();
+}
+
+bool make_launches(Module& module) {
+  Function* marker = module.getFunction(kMarker);
+  if (marker == nullptr) return false;
+  std::vector<CallBase*> marks;
+  for (User* user : marker->users())
+    if (auto* mark = dyn_cast<CallBase>(user)) marks.push_back(mark);
+  for (CallBase* mark : marks) {
+    CallBase* call = launch_before(*mark);
+    if (call == nullptr || !call->getType()->isVoidTy()) {
+      module.getContext().emitError(mark, "<<<>>> does not launch a kernel here");
+      continue;
+    }
+    make_launch(*call);
+    if (auto* throwing = dyn_cast<InvokeInst>(mark)) {
+      throwing->getUnwindDest()->removePredecessor(throwing->getParent());
+      BranchInst::Create(throwing->getNormalDest(), throwing->getParent());
+    }
+    mark->eraseFromParent();
+  }
+  return !marks.empty();
+}
+
+/// Puts a call of `dynamic_shared()` for each use of an array that is marked as dynamic shared memory.
+bool place_dynamic_shared(Module& module) {
+  std::vector<GlobalVariable*> arrays;
+  for (GlobalVariable& variable : module.globals())
+    if (variable.getSection() == kDynamicSharedSection) arrays.push_back(&variable);
+  for (GlobalVariable* array : arrays) {
+    convertUsersOfConstantsToInstructions({array});
+    std::vector<Use*> uses;
+    for (Use& use : array->uses()) uses.push_back(&use);
+    for (Use* use : uses) {
+      auto* user = dyn_cast<Instruction>(use->getUser());
+      if (user == nullptr) continue;
+      const FunctionCallee address =
+          module.getOrInsertFunction(kDynamicShared, PointerType::getUnqual(module.getContext()));
+      IRBuilder<> builder(&*user->getFunction()->getEntryBlock().getFirstInsertionPt());
+      CallInst* call = builder.CreateCall(address);
+      call->setDoesNotAccessMemory();
+      call->setDoesNotThrow();
+      use->set(call);
+    }
+  }
+  return !arrays.empty();
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses LaunchPass::run(llvm::Module& module, llvm::ModuleAnalysisManager& /*manager*/) {
+  const bool launches = make_launches(module);
+  const bool arrays = place_dynamic_shared(module);
+  return launches || arrays ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+}  // namespace warpbook::emulator
