@@ -26,6 +26,12 @@ from launch_rewriter import rewrite  # noqa: E402
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(?P<path>/[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<text>(?:fatal )?error|warning|note)(?=:)")
+ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
+# The toolkit's headers; those that the emulator lacks must not be found where a toolkit is installed.
+TOOLKIT = re.compile(
+    r"cu(rand|blas|fft|sparse|solver|dnn|ff|pti|_ext|ob)\w*\.h$|(cuda|cub|thrust|nv|nvtx3|cutlass|cute|crt)/|"
+    r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
+    r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
 INCLUDED_FROM = re.compile(r"^(In file included from )(/[^:\n]+)(:\d+[:,])")
 # The program's own checks: everything, unless the environment says otherwise.
 CHECKS = {"WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "all"}
@@ -47,6 +53,7 @@ class Sources:
 
     def __init__(self, flags):
         self.rewritten = {}  # by absolute path
+        self.missing = set()  # headers of the toolkit that the emulator lacks
         self.seen = set()
         self.folders = [Path(flag[2:]).resolve() for flag in flags if flag.startswith("-I") and len(flag) > 2]
         self.folders += [Path(after).resolve() for flag, after in zip(flags, flags[1:]) if flag == "-I"]
@@ -64,6 +71,8 @@ class Sources:
             result = rewrite(text)
             if result.launches or result.arrays:
                 self.rewritten[path] = result
+        self.missing.update(name for name in ANY_INCLUDE.findall(text)
+                            if TOOLKIT.match(name) and not (EMULATOR / "include" / name).is_file())
         for name in INCLUDE.findall(text):
             for folder in [path.parent, *self.folders]:
                 if (folder / name).is_file():
@@ -83,12 +92,24 @@ class Sources:
                                        "roots": roots}))
         return overlay
 
+    def refuse_missing(self, folder):
+        """Puts a header that says what is missing in the place of each that the emulator lacks; returns their folder."""
+        headers = folder / "missing"
+        headers.mkdir()
+        for name in self.missing:
+            (headers / name).parent.mkdir(parents=True, exist_ok=True)
+            (headers / name).write_text(f"#error the emulator has no <{name}>\n")
+        return headers
+
     def tell(self, diagnostics):
         """Prints what the compiler said, in terms of the reader's own text, with the line that it is about."""
         for line in diagnostics.splitlines():
             found = DIAGNOSTIC.match(line)
             if found is None:
                 print(INCLUDED_FROM.sub(lambda m: m[1] + shown(m[2]) + m[3], line), file=sys.stderr)
+                continue
+            if "/missing/" in found["path"] and found["path"].startswith(tempfile.gettempdir()):
+                print(line[found.start("text"):], file=sys.stderr)
                 continue
             path, number, column = Path(found["path"]), int(found["line"]), int(found["column"])
             result = self.rewritten.get(path)
@@ -139,10 +160,11 @@ def build_program(files, arguments, build, program):
     with tempfile.TemporaryDirectory(prefix="warpbook_emulate_") as folder:
         folder = Path(folder)
         overlay = sources.overlay(folder)
+        missing = sources.refuse_missing(folder)
         objects = []
         for number, file in enumerate(files):
             objects.append(str(folder / f"{number}.o"))
-            command = [*(kernels if file.suffix == ".cu" else host), "-ivfsoverlay", str(overlay),
+            command = [*(kernels if file.suffix == ".cu" else host), "-ivfsoverlay", str(overlay), f"-I{missing}",
                        "-fno-caret-diagnostics", "-fno-color-diagnostics", *arguments.flags, "-x", "c++", "-c",
                        os.path.abspath(file), "-o", objects[-1]]
             made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)

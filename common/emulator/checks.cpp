@@ -264,6 +264,10 @@ Home find_home(const BlockContext& block, const void* address, std::size_t bytes
       settle(Space::shared, array == nullptr ? AddressRange{} : range_of(all.begin + array->offset, array->bytes));
     return home;
   }
+  if (const AddressRange range = registered_range(address); range.begin != nullptr) {
+    settle(Space::global, range);
+    return home;
+  }
   if (const AddressRange segment = segment_of(address); segment.begin != nullptr) {
     settle(Space::elsewhere, segment);
     return home;

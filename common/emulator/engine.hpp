@@ -142,6 +142,9 @@ struct AddressRange {
   }
 };
 
+/// The range of the host's own memory, made known by cudaHostRegister, that holds the address; or an empty one.
+WARPBOOK_EXPORT AddressRange registered_range(const void* address);
+
 /// The thread-local storage of the program on the calling operating system thread: where the `__shared__` arrays of the
 /// block that it runs lie (and the program's own thread-locals). Constant for the thread's life.
 WARPBOOK_EXPORT AddressRange shared_range();

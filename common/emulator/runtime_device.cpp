@@ -39,7 +39,7 @@ cudaDeviceProp properties_of(const DeviceTable& device) {
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
   p.sharedMemPerMultiprocessor = device.shared_bytes_per_multiprocessor;
   p.regsPerMultiprocessor = device.registers_per_multiprocessor;
-  p.managedMemory = 1;
+  p.managedMemory = p.concurrentManagedAccess = 1;
   p.sharedMemPerBlockOptin = device.shared_bytes_per_block_optin;
   p.maxBlocksPerMultiProcessor = device.blocks_per_multiprocessor;
   p.reservedSharedMemPerBlock = device.shared_bytes_reserved;
@@ -157,6 +157,18 @@ cudaError_t attribute_of(const DeviceTable& device, cudaDeviceAttr attribute, in
   case cudaDevAttrClusterLaunch:
     value = p.clusterLaunch;
     break;
+  case cudaDevAttrGpuOverlap:
+    value = p.asyncEngineCount > 0 ? 1 : 0;
+    break;
+  case cudaDevAttrPageableMemoryAccess:
+    value = p.pageableMemoryAccess;
+    break;
+  case cudaDevAttrConcurrentManagedAccess:
+    value = p.concurrentManagedAccess;
+    break;
+  case cudaDevAttrStreamPrioritiesSupported:
+    value = 1;
+    break;
   default:
     return cudaErrorInvalidValue;
   }
@@ -245,6 +257,20 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
     return remember(value == nullptr ? cudaErrorInvalidValue : cudaErrorUnsupportedLimit);
   }
   *value = limits[limit];
+  return remember(device_state());
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return remember(device_state());
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (can == nullptr || device != 0 || peer != 0) {
+    return remember(can == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+  }
+  *can = 0;
   return remember(device_state());
 }
 

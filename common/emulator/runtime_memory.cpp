@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "arena.hpp"
 #include "runtime_state.hpp"
@@ -16,6 +17,17 @@ constexpr std::size_t kPitchBytes = 512;
 /// Sizes of the `__device__` and `__constant__` variables that the program has asked the address of.
 std::map<const std::byte*, std::size_t>& symbols() {
   static auto& instance = *new std::map<const std::byte*, std::size_t>;
+  return instance;
+}
+
+/// Memory of the host that kernels may use; they look it up as well.
+struct Registered {
+  std::mutex mutex;
+  std::map<const std::byte*, std::size_t> ranges;
+};
+
+Registered& registered() {
+  static auto& instance = *new Registered;
   return instance;
 }
 
@@ -34,6 +46,9 @@ Place place_of(const void* pointer) {
   }
   if (in_arena(pointer)) {
     return {};
+  }
+  if (const AddressRange range = registered_range(pointer); range.begin != nullptr) {
+    return {true, true, static_cast<std::size_t>(range.end - address)};
   }
   if (auto after = symbols().upper_bound(address); after != symbols().begin()) {
     const auto& [begin, bytes] = *--after;
@@ -209,6 +224,16 @@ cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t wid
   return allocate(pointer, *pitch * height, MemoryKind::device);
 }
 
+AddressRange registered_range(const void* address) {
+  const std::lock_guard lock(registered().mutex);
+  const auto& ranges = registered().ranges;
+  auto after = ranges.upper_bound(static_cast<const std::byte*>(address));
+  if (after == ranges.begin()) return {};
+  const auto& [begin, bytes] = *--after;
+  const AddressRange range{begin, begin + bytes};
+  return range.contains(address) ? range : AddressRange{};
+}
+
 cudaError_t register_symbol(const void* symbol, std::size_t bytes) {
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
@@ -247,6 +272,39 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
   return release(pointer, false);
+}
+
+cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (pointer == nullptr || bytes == 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  if (in_arena(pointer) || registered_range(pointer).begin != nullptr) {
+    return remember(cudaErrorHostMemoryAlreadyRegistered);
+  }
+  const std::lock_guard ranges(registered().mutex);
+  registered().ranges[static_cast<const std::byte*>(pointer)] = bytes;
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  const RuntimeLock lock;
+  const std::lock_guard ranges(registered().mutex);
+  const bool found = registered().ranges.erase(static_cast<const std::byte*>(pointer)) == 1;
+  return remember(found ? device_state() : cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  const RuntimeLock lock;
+  if (device == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const Place place = place_of(host);
+  *device = place.device && place.host ? host : nullptr;
+  return remember(*device == nullptr ? cudaErrorInvalidValue : device_state());
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {

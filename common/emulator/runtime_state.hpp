@@ -33,7 +33,8 @@ struct Capture {
 /// A stream: in order, and done at once. Its clock is where modelled time stands.
 struct CUstream_st {
   bool blocking = true;  ///< waits for the legacy default stream and is waited for by it
-  double clock = 0.0;    ///< seconds
+  int priority = 0;
+  double clock = 0.0;  ///< seconds
   std::shared_ptr<warpbook::emulator::Capture> capture;
   std::size_t captured = 0;  ///< nodes of the capture when this stream last added one
   std::size_t joined = 0;    ///< nodes up to which another stream of the capture has waited for this one

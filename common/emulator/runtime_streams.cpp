@@ -150,8 +150,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) 
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int) {
-  return cudaStreamCreateWithFlags(stream, flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  const cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+  if (error == cudaSuccess) (*stream)->priority = std::clamp(priority, -5, 0);
+  return error;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -218,6 +220,45 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     stream->clock = std::max(stream->clock, event->time);
   }
   return remember(cudaSuccess);
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  const RuntimeLock lock;
+  const CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || priority == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  *priority = stream->priority;
+  return remember(device_state());
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
+  const RuntimeLock lock;
+  const CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || flags == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  *flags = stream->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+  return remember(device_state());
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data, unsigned flags) {
+  const RuntimeLock lock;
+  if (callback == nullptr || flags != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+    callback(stream, sticky_error(), user_data);
+    return 0.0;
+  }));
+}
+
+/// The host may use all managed memory at all times, which is more than any stream could be given.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t, unsigned) {
+  const RuntimeLock lock;
+  return remember(find_stream(stream) == nullptr ? cudaErrorInvalidResourceHandle
+                  : pointer == nullptr           ? cudaErrorInvalidValue
+                                                 : device_state());
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data) {

@@ -1,6 +1,6 @@
 /// \file
-/// Cooperative groups within a block: the block, tiles of up to a warp, and the threads that go the same way. Groups
-/// that span blocks are not emulated.
+/// Cooperative groups within a block: the block, tiles of up to a warp, and the threads that go the same way. A grid can
+/// be asked for ranks and sizes; barriers that span blocks are not emulated.
 #pragma once
 
 #include <bit>
@@ -126,6 +126,11 @@ public:
     const unsigned partner = thread_rank() ^ lane_mask;
     return details::shuffle(lanes(), value, first() + (partner < kSize ? partner : thread_rank()));
   }
+  /// A tile of this size, whatever it was made of.
+  template <class Other>
+    requires(std::is_void_v<Parent> && !std::is_void_v<Other>)
+  WARPBOOK_GROUP thread_block_tile(const thread_block_tile<kSize, Other>& tile)
+      : rank_(tile.meta_group_rank()), count_(tile.meta_group_size()) {}
   WARPBOOK_GROUP static unsigned lanes() { return (kSize == 32 ? ~0U : (1U << kSize % 32) - 1) << first(); }
 
 private:
@@ -160,10 +165,78 @@ public:
 private:
   WARPBOOK_GROUP explicit coalesced_group(unsigned lanes) : lanes_(lanes) {}
   friend coalesced_group coalesced_threads();
+  template <class Group, class Label> friend coalesced_group labeled_partition(const Group&, Label);
   unsigned lanes_;
 };
 
 WARPBOOK_GROUP inline coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+/// The threads of a group of lanes that bring the same label.
+template <class Group, class Label>
+WARPBOOK_GROUP inline coalesced_group labeled_partition(const Group& group, Label label) {
+  return coalesced_group(__match_any_sync(group.lanes(), label));
+}
+template <class Group> WARPBOOK_GROUP inline coalesced_group binary_partition(const Group& group, bool predicate) {
+  return labeled_partition(group, static_cast<int>(predicate));
+}
+
+/// A group whose kind is known when it runs: a block, or lanes of a warp.
+class thread_group {
+public:
+  WARPBOOK_GROUP thread_group(const thread_block& /*block*/) {}
+  template <unsigned kSize, class Parent>
+  WARPBOOK_GROUP thread_group(const thread_block_tile<kSize, Parent>& tile) : lanes_(tile.lanes()) {}
+  WARPBOOK_GROUP thread_group(const coalesced_group& group) : lanes_(group.lanes()) {}
+
+  WARPBOOK_GROUP void sync() const {
+    if (lanes_ == 0) {
+      __syncthreads();
+    } else {
+      __syncwarp(lanes_);
+    }
+  }
+  WARPBOOK_GROUP unsigned long long num_threads() const {
+    return lanes_ == 0 ? thread_block::num_threads() : static_cast<unsigned>(__popc(lanes_));
+  }
+  WARPBOOK_GROUP unsigned long long size() const { return num_threads(); }
+  WARPBOOK_GROUP unsigned long long thread_rank() const {
+    return lanes_ == 0 ? thread_block::thread_rank()
+                       : static_cast<unsigned>(__popc(lanes_ & ((1U << warpbook::emulator::lane_index()) - 1)));
+  }
+
+private:
+  WARPBOOK_GROUP explicit thread_group(unsigned lanes) : lanes_(lanes) {}
+  friend thread_group tiled_partition(const thread_group&, unsigned);
+  unsigned lanes_ = 0;  ///< 0: the block
+};
+
+/// `size` neighbours of the group, a power of two up to 32.
+WARPBOOK_GROUP inline thread_group tiled_partition(const thread_group& group, unsigned size) {
+  const auto rank = static_cast<unsigned>(group.thread_rank());
+  const unsigned first = warpbook::emulator::lane_index() - rank % size;
+  return thread_group((size >= 32 ? ~0U : (1U << size) - 1) << first % 32);
+}
+
+/// All threads of the grid. It can be counted, and not waited for: blocks do not run at the same time.
+class grid_group {
+public:
+  WARPBOOK_GROUP static unsigned long long num_blocks() { return 1ULL * gridDim.x * gridDim.y * gridDim.z; }
+  WARPBOOK_GROUP static unsigned long long num_threads() { return num_blocks() * thread_block::num_threads(); }
+  WARPBOOK_GROUP static unsigned long long size() { return num_threads(); }
+  WARPBOOK_GROUP static unsigned long long block_rank() {
+    return (1ULL * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  WARPBOOK_GROUP static unsigned long long thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  WARPBOOK_GROUP static dim3 group_dim() { return gridDim; }
+  WARPBOOK_GROUP static dim3 dim_blocks() { return gridDim; }
+  WARPBOOK_GROUP static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  WARPBOOK_GROUP static bool is_valid() { return false; }  // as on a GPU without a cooperative launch
+  __attribute__((unavailable("barriers of a whole grid are not emulated"))) static void sync();
+};
+
+WARPBOOK_GROUP inline grid_group this_grid() { return {}; }
 
 template <class Group> WARPBOOK_GROUP inline void sync(const Group& group) { group.sync(); }
 

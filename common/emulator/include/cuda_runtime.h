@@ -3,6 +3,8 @@
 /// not here does not compile.
 #pragma once
 
+#define __CUDA_RUNTIME_H__
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -55,31 +57,35 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   return launch(std::index_sequence_for<Parameters...>{});
 }
 
-template <class... Parameters>
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
+/// A kernel, by its name or by a pointer to it, of whatever type.
+template <class Kernel> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Kernel* kernel) {
   return warpbook::emulator::kernel_attributes(attributes, reinterpret_cast<const void*>(kernel));
 }
 
-template <class... Parameters>
-cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value) {
+template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
   return warpbook::emulator::set_kernel_attribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 
-template <class... Parameters>
-cudaError_t cudaFuncSetCacheConfig(void (*kernel)(Parameters...), cudaFuncCache /*a hint*/) {
+template <class Kernel> cudaError_t cudaFuncSetCacheConfig(Kernel* kernel, cudaFuncCache /*a hint*/) {
   cudaFuncAttributes attributes;
   return cudaFuncGetAttributes(&attributes, kernel);
 }
 
 /// Blocks of a kernel that a multiprocessor can hold, with a guess for its registers.
-template <class... Parameters>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(Parameters...), int block_size,
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* kernel, int block_size,
                                                           std::size_t dynamic_shared) {
   return warpbook::emulator::active_blocks(blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
 }
 
-template <class... Parameters>
-cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_size, void (*kernel)(Parameters...),
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel* kernel, int block_size,
+                                                                   std::size_t dynamic_shared, unsigned /*flags*/) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, dynamic_shared);
+}
+
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_size, Kernel* kernel,
                                                std::size_t dynamic_shared = 0, int limit = 0) {
   return warpbook::emulator::best_block_size(min_grid_size, block_size, reinterpret_cast<const void*>(kernel),
                                              dynamic_shared, limit);
@@ -130,6 +136,27 @@ cudaError_t cudaMemcpyFromSymbol(void* destination, const T& symbol, std::size_t
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
   return error != cudaSuccess ? error
                               : cudaMemcpy(destination, static_cast<const char*>(address) + offset, bytes, kind);
+}
+
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* source, std::size_t bytes, std::size_t offset,
+                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  void* address = nullptr;
+  const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
+  return error != cudaSuccess ? error
+                              : cudaMemcpyAsync(static_cast<char*>(address) + offset, source, bytes, kind, stream);
+}
+template <class T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* destination, const T& symbol, std::size_t bytes, std::size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  void* address = nullptr;
+  const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
+  return error != cudaSuccess
+             ? error
+             : cudaMemcpyAsync(destination, static_cast<const char*>(address) + offset, bytes, kind, stream);
+}
+template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
 
 // ---- Events and graphs

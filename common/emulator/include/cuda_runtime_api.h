@@ -3,10 +3,14 @@
 /// work is done when a call returns; time, as events tell it, is modelled time. What is not here does not compile.
 #pragma once
 
+#define __CUDA_RUNTIME_API_H__
+
 #include <cstddef>
 
 #include "driver_types.h"
 #include "warpbook_export.h"
+
+#include "host_defines.h"
 
 #define CUDART_VERSION 13000
 
@@ -30,6 +34,9 @@ WARPBOOK_EXPORT cudaError_t cudaDeviceSynchronize();
 WARPBOOK_EXPORT cudaError_t cudaDeviceReset();
 WARPBOOK_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
+/// There is one device, which has no peer.
+WARPBOOK_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 WARPBOOK_EXPORT cudaError_t cudaDriverGetVersion(int* version);
 WARPBOOK_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -38,6 +45,10 @@ WARPBOOK_EXPORT cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t*
 WARPBOOK_EXPORT cudaError_t cudaFree(void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaFreeHost(void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
+/// Lets kernels use memory of the host; its addresses stay.
+WARPBOOK_EXPORT cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaHostUnregister(void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind);
 WARPBOOK_EXPORT cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes,
@@ -63,6 +74,12 @@ WARPBOOK_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
+WARPBOOK_EXPORT cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
+WARPBOOK_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data,
+                                                  unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes = 0,
+                                                     unsigned flags = 4);
 WARPBOOK_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data);
 
 // ---- Events

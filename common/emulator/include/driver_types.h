@@ -2,6 +2,8 @@
 /// The types of CUDA's runtime interface, as far as the emulator has it. Values are CUDA's own.
 #pragma once
 
+#define __DRIVER_TYPES_H__  // Programs ask by these whether CUDA is there.
+
 #include <cstddef>
 
 #include "vector_types.h"
@@ -116,12 +118,17 @@ inline constexpr unsigned int cudaHostAllocDefault = 0;
 inline constexpr unsigned int cudaHostAllocPortable = 1;
 inline constexpr unsigned int cudaHostAllocMapped = 2;
 inline constexpr unsigned int cudaHostAllocWriteCombined = 4;
+inline constexpr unsigned int cudaHostRegisterDefault = 0;
+inline constexpr unsigned int cudaHostRegisterPortable = 1;
+inline constexpr unsigned int cudaHostRegisterMapped = 2;
 inline constexpr unsigned int cudaMemAttachGlobal = 1;
 inline constexpr unsigned int cudaMemAttachHost = 2;
 inline constexpr unsigned int cudaDeviceScheduleAuto = 0;
 inline constexpr unsigned int cudaDeviceScheduleSpin = 1;
 inline constexpr unsigned int cudaDeviceScheduleYield = 2;
 inline constexpr unsigned int cudaDeviceScheduleBlockingSync = 4;
+inline constexpr unsigned int cudaDeviceBlockingSync = 4;
+inline constexpr unsigned int cudaDeviceMapHost = 8;
 inline constexpr unsigned int cudaOccupancyDefault = 0;
 
 enum cudaStreamCaptureMode {
@@ -143,6 +150,15 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeHost = 3,
   cudaGraphNodeTypeEmpty = 5,
 };
+
+enum cudaComputeMode {
+  cudaComputeModeDefault = 0,
+  cudaComputeModeExclusive = 1,
+  cudaComputeModeProhibited = 2,
+  cudaComputeModeExclusiveProcess = 3,
+};
+
+using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* userData);
 
 enum cudaLimit {
   cudaLimitStackSize = 0,
@@ -231,6 +247,7 @@ enum cudaDeviceAttr {
   cudaDevAttrWarpSize = 10,
   cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
+  cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrKernelExecTimeout = 17,
   cudaDevAttrIntegrated = 18,
@@ -246,9 +263,12 @@ enum cudaDeviceAttr {
   cudaDevAttrUnifiedAddressing = 41,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
+  cudaDevAttrStreamPrioritiesSupported = 78,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor = 82,
   cudaDevAttrManagedMemory = 83,
+  cudaDevAttrPageableMemoryAccess = 88,
+  cudaDevAttrConcurrentManagedAccess = 89,
   cudaDevAttrCooperativeLaunch = 95,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
   cudaDevAttrMaxBlocksPerMultiprocessor = 106,
@@ -296,4 +316,6 @@ struct cudaDeviceProp {
   std::size_t reservedSharedMemPerBlock;
   int memoryPoolsSupported;
   int clusterLaunch;
+  int pageableMemoryAccess;
+  int concurrentManagedAccess;
 };

@@ -2,6 +2,9 @@
 /// CUDA's qualifiers, as they mean something to a C++ compiler.
 #pragma once
 
+#define CUDARTAPI
+#define CUDART_CB
+
 #define __host__
 #define __device__
 #define __global__
