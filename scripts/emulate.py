@@ -34,7 +34,7 @@ TOOLKIT = re.compile(
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
 INCLUDED_FROM = re.compile(r"^(In file included from )(/[^:\n]+)(:\d+[:,])")
 # The program's own checks: everything, unless the environment says otherwise.
-CHECKS = {"WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "all"}
+CHECKS = {"WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"}
 
 
 def fail(text):

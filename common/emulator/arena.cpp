@@ -37,14 +37,18 @@ std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + 
 class Arena {
 public:
   Arena();
-  std::byte* allocate(std::size_t bytes, MemoryKind kind);
-  bool release(std::byte* begin);
+  std::byte* allocate(std::size_t bytes, MemoryKind kind, const void* pc);
+  bool release(std::byte* begin, const void* pc);
   void clear();
   const Allocation* find(const std::byte* address) const;
   const Allocation* nearest(const std::byte* address) const;
   std::size_t in_use() const;
+  FreedAllocation freed(const std::byte* address) const;
+  std::vector<Allocation> live() const;
 
 private:
+  static constexpr std::size_t kMostRemembered = 4096;  ///< of those that were freed
+
   struct Entry {
     std::unique_ptr<Allocation> allocation;
     std::size_t mapped;
@@ -54,6 +58,7 @@ private:
 
   mutable std::mutex mutex_;
   std::map<std::byte*, Entry> live_;
+  std::map<const std::byte*, FreedAllocation> freed_;
   std::atomic<const Allocation*>* granules_ = nullptr;
   std::byte* next_ = nullptr;  ///< addresses are not used again before the range is used up
   std::uint64_t serial_ = 0;
@@ -112,7 +117,7 @@ void Arena::mark(std::byte* begin, std::size_t mapped, const Allocation* allocat
   }
 }
 
-std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind) {
+std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
   const std::lock_guard lock(mutex_);
   if (kind != MemoryKind::pinned_host && (bytes > device_memory_bytes() || in_use_ > device_memory_bytes() - bytes)) {
     return nullptr;
@@ -131,20 +136,23 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind) {
   }
   std::memset(begin, kPoison, bytes);
   next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes);
-  auto allocation = std::make_unique<Allocation>(Allocation{begin, bytes, ++serial_, kind});
+  auto allocation = std::make_unique<Allocation>(Allocation{begin, bytes, ++serial_, kind, pc});
   mark(begin, mapped, allocation.get());
   live_.emplace(begin, Entry{std::move(allocation), mapped});
   in_use_ += kind == MemoryKind::pinned_host ? 0 : bytes;
   return begin;
 }
 
-bool Arena::release(std::byte* begin) {
+bool Arena::release(std::byte* begin, const void* pc) {
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(begin);
   if (found == live_.end()) {
     return false;
   }
   const Entry& entry = found->second;
+  observer().memory_freed(*entry.allocation);
+  if (freed_.size() == kMostRemembered) freed_.erase(freed_.begin());
+  freed_[begin] = {*entry.allocation, pc};
   mark(begin, entry.mapped, nullptr);
   // Gives the memory back and keeps the addresses.
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
@@ -165,7 +173,7 @@ void Arena::clear() {
       }
       begin = live_.begin()->first;
     }
-    release(begin);
+    release(begin, nullptr);
   }
 }
 
@@ -195,6 +203,26 @@ const Allocation* Arena::nearest(const std::byte* address) const {
     }
   }
   return best;
+}
+
+FreedAllocation Arena::freed(const std::byte* address) const {
+  const std::lock_guard lock(mutex_);
+  auto after = freed_.upper_bound(address);
+  if (after == freed_.begin()) {
+    return {};
+  }
+  const FreedAllocation& found = (--after)->second;
+  return address < found.allocation.begin + found.allocation.bytes ? found : FreedAllocation{};
+}
+
+std::vector<Allocation> Arena::live() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Allocation> all;
+  for (const auto& [begin, entry] : live_) {
+    all.push_back(*entry.allocation);
+  }
+  std::sort(all.begin(), all.end(), [](const Allocation& a, const Allocation& b) { return a.serial < b.serial; });
+  return all;
 }
 
 std::size_t Arena::in_use() const {
@@ -227,8 +255,10 @@ std::size_t available_bytes() {
 
 }  // namespace
 
-std::byte* arena_allocate(std::size_t bytes, MemoryKind kind) { return arena().allocate(bytes, kind); }
-bool arena_release(void* begin) { return arena().release(static_cast<std::byte*>(begin)); }
+std::byte* arena_allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
+  return arena().allocate(bytes, kind, pc);
+}
+bool arena_release(void* begin, const void* pc) { return arena().release(static_cast<std::byte*>(begin), pc); }
 void arena_clear() { arena().clear(); }
 std::size_t arena_bytes_in_use() { return arena().in_use(); }
 
@@ -236,6 +266,10 @@ const Allocation* find_allocation(const void* address) {
   static const Arena& instance = arena();
   return instance.find(static_cast<const std::byte*>(address));
 }
+
+FreedAllocation find_freed(const void* address) { return arena().freed(static_cast<const std::byte*>(address)); }
+
+std::vector<Allocation> live_allocations() { return arena().live(); }
 
 const Allocation* nearest_allocation(const void* address) {
   return arena().nearest(static_cast<const std::byte*>(address));

@@ -8,11 +8,11 @@
 
 namespace warpbook::emulator {
 
-/// Allocates `bytes` (at least 1) of poisoned memory; nullptr when there is none.
-std::byte* arena_allocate(std::size_t bytes, MemoryKind kind);
+/// Allocates `bytes` (at least 1) of poisoned memory for the program at `pc`; nullptr when there is none.
+std::byte* arena_allocate(std::size_t bytes, MemoryKind kind, const void* pc);
 
 /// Frees an allocation by its begin, which the address must be. Returns false for any other address.
-bool arena_release(void* begin);
+bool arena_release(void* begin, const void* pc);
 
 /// Frees everything.
 void arena_clear();

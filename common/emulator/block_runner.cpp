@@ -296,10 +296,11 @@ BarrierResult BlockRunner::barrier(bool predicate, const void* pc) {
 
 void BlockRunner::complete_barrier() {
   if (other_barrier_pc_ != nullptr) {
-    report_and_abort("Barrier error detected. Divergent thread(s) in block: some wait at " + where(barrier_pc_) +
-                     ", others at " + where(other_barrier_pc_) +
-                     ".\n=========     All threads of a block must come to the same "
-                     "__syncthreads().");
+    report_and_abort("divergent_barrier", other_barrier_pc_,
+                     "Barrier error detected. Divergent thread(s) in block: some wait at " + where(barrier_pc_) +
+                         ", others at " + where(other_barrier_pc_) +
+                         ".\n=========     All threads of a block must come to the same "
+                         "__syncthreads().");
   }
   observer().sync(context_, SyncScope::block, 0, ~0U);
   arrivals_ = {predicates_, waiting_};
@@ -327,8 +328,9 @@ std::uint64_t BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t 
   const unsigned warp_index = context_.thread / kWarpSize;
   Thread& thread = threads_[self];
   if ((mask >> lane & 1U) == 0) {
-    report_and_abort("Barrier error detected. Invalid arguments at " + where(pc) + " by " + describe_thread(context_) +
-                     ": the mask does not name the calling lane " + std::to_string(lane) + ".");
+    report_and_abort("invalid_mask", pc,
+                     "Barrier error detected. Invalid arguments at " + where(pc) + " by " + describe_thread(context_) +
+                         ": the mask does not name the calling lane " + std::to_string(lane) + ".");
   }
   thread.wait = Wait::meeting;
   thread.kind = kind;
@@ -371,8 +373,10 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
     std::uint64_t lanes = 0;
     switch (meeting.kind) {
     case Meeting::shuffle:
+      if ((meeting.arrived >> thread.source & 1U) != 0) return values[thread.source];
       // A lane that did not come gives what CUDA leaves undefined: a pattern that is easy to see.
-      return (meeting.arrived >> thread.source & 1U) != 0 ? values[thread.source] : 0xdeadbeefdeadbeefU;
+      observer().inactive_shuffle(context_, thread.pc, thread.thread % kWarpSize, thread.source);
+      return 0xdeadbeefdeadbeefU;
     case Meeting::ballot:
       each_lane([&](unsigned lane) { lanes |= std::uint64_t{values[lane] != 0} << lane; });
       return lanes | std::uint64_t{meeting.arrived} << 32;
@@ -440,9 +444,10 @@ std::string BlockRunner::where(const void* pc) const {
   return line.empty() ? function_name(pc) : line;
 }
 
-void BlockRunner::report_and_abort(const std::string& text) {
-  observer().report("========= " + text + "\n=========     in kernel " + context_.launch->name + ", " +
-                    describe_thread(context_) + "\n");
+void BlockRunner::report_and_abort(const char* kind, const void* pc, const std::string& text) {
+  observer().report(kind, pc,
+                    "========= " + text + "\n=========     in kernel " + context_.launch->name + ", " +
+                        describe_thread(context_) + "\n");
   abort(cudaErrorLaunchFailure);
 }
 
@@ -489,7 +494,7 @@ void BlockRunner::report_deadlock() {
   if (groups.size() > kShown) {
     text += "\n=========     and " + std::to_string(groups.size() - kShown) + " more places";
   }
-  report_and_abort(text);
+  report_and_abort("deadlock", groups.front().pc, text);
 }
 
 }  // namespace warpbook::emulator

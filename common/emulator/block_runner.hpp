@@ -113,7 +113,7 @@ private:
   void complete_meeting(unsigned warp, unsigned index);
   bool release_active_masks();
   [[noreturn]] void report_deadlock();
-  [[noreturn]] void report_and_abort(const std::string& text);
+  [[noreturn]] void report_and_abort(const char* kind, const void* pc, const std::string& text);
   std::string where(const void* pc) const;
   void make_fibers(unsigned count);
 

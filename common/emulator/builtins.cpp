@@ -51,13 +51,17 @@ unsigned warp_match_any(unsigned mask, std::uint64_t value) {
 
 unsigned warp_active_mask() { return current_runner->active_mask(__builtin_return_address(0)); }
 
-void memory_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void memory_fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (current_block != nullptr) observer().fence(*current_block);
+}
 
 void yield_thread() { current_runner->yield(); }
 
 void trap_thread() {
-  observer().report("========= Trap in kernel " + std::string(current_block->launch->name) + ", " +
-                    describe_thread(*current_block) + "\n");
+  observer().report("trap", __builtin_return_address(0),
+                    "========= Trap in kernel " + std::string(current_block->launch->name) + ", " +
+                        describe_thread(*current_block) + "\n");
   abort_kernel(cudaErrorLaunchFailure);
 }
 

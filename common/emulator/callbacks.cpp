@@ -18,11 +18,11 @@ using warpbook::emulator::BlockWatch;
 using warpbook::emulator::current_block;
 using warpbook::emulator::Operation;
 
-template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes>
+template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
   BlockContext* block = current_block;
   if (block == nullptr || block->observer_data == nullptr) return;
-  static_cast<BlockWatch*>(block->observer_data)->access(*block, address, bytes, alignment, operation, pc);
+  static_cast<BlockWatch*>(block->observer_data)->access(*block, address, bytes, alignment, operation, pc, is_volatile);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
@@ -68,6 +68,12 @@ WARPBOOK_EXPORT void __tsan_ignore_thread_end() {}
   }                                                                                                                    \
   WARPBOOK_EXPORT void __tsan_write##bytes(void* address) {                                                            \
     observe<bytes, Operation::store>(address, __builtin_return_address(0));                                            \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_volatile_read##bytes(void* address) {                                                    \
+    observe<bytes, Operation::load, bytes, true>(address, __builtin_return_address(0));                                \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_volatile_write##bytes(void* address) {                                                   \
+    observe<bytes, Operation::store, bytes, true>(address, __builtin_return_address(0));                               \
   }
 #define WARPBOOK_DEFINE_UNALIGNED_ACCESS(bytes)                                                                        \
   WARPBOOK_EXPORT void __tsan_unaligned_read##bytes(void* address) {                                                   \
@@ -75,6 +81,12 @@ WARPBOOK_EXPORT void __tsan_ignore_thread_end() {}
   }                                                                                                                    \
   WARPBOOK_EXPORT void __tsan_unaligned_write##bytes(void* address) {                                                  \
     observe<bytes, Operation::store, 1>(address, __builtin_return_address(0));                                         \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_unaligned_volatile_read##bytes(void* address) {                                          \
+    observe<bytes, Operation::load, 1, true>(address, __builtin_return_address(0));                                    \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_unaligned_volatile_write##bytes(void* address) {                                         \
+    observe<bytes, Operation::store, 1, true>(address, __builtin_return_address(0));                                   \
   }
 WARPBOOK_DEFINE_ACCESS(1)
 WARPBOOK_DEFINE_ACCESS(2)

@@ -14,13 +14,19 @@ namespace warpbook::emulator {
 /// The piece of memory that an address belongs to.
 struct Home {
   Space space = Space::elsewhere;
-  AddressRange range;     ///< all that may be touched with it
-  bool bad = false;       ///< the access leaves what may be touched
-  const char* what = "";  ///< for reports of shared memory: the array's name, or ""
+  AddressRange range;                     ///< all that may be touched with it
+  bool bad = false;                       ///< the access leaves what may be touched
+  MemoryKind kind = MemoryKind::managed;  ///< of an allocation; managed where it is none
 };
 
 /// Finds out what a kernel's access touches.
 Home find_home(const BlockContext& block, const void* address, std::size_t bytes);
+
+/// True when the address is in the shared arrays or next to them.
+bool is_near_shared(const void* address, const AddressRange& shared);
+
+/// The last shared array that begins at or before the address; nullptr where there is none.
+const SharedArray* array_at(const void* address, const AddressRange& all);
 
 enum class BadAccess { out_of_bounds, misaligned };
 
@@ -41,15 +47,14 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
 /// Reports a read of shared memory that no thread of the block has written.
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address);
 
-/// Publishes what was found in the launch that has ended: printed to standard error the first time, kept for
-/// `take_reports` each time. What was found is held back until then, so that its order does not depend on the
-/// emulator's threads.
-void publish_findings();
+/// Reports two accesses to global memory by different threads, at least one of them a write, that nothing orders.
+void report_global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc);
 
-/// Prints and keeps a text that the engine made.
-void add_report(const std::string& text);
+/// Reports a read of global memory that nobody has written.
+void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
+                                 const void* address);
 
-/// All published findings since the last call.
-std::vector<std::string> take_reports();
+/// A shuffle took its value from a lane that did not take part.
+void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned lane, unsigned source);
 
 }  // namespace warpbook::emulator

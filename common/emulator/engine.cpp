@@ -21,7 +21,9 @@ std::string triple(uint3 index) {
 
 }  // namespace
 
-void Observer::report(const std::string& text) { std::fputs(text.c_str(), stderr); }
+void Observer::report(const char* /*kind*/, const void* /*pc*/, const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
 
 void set_observer(Observer* observer) { installed = observer; }
 
@@ -49,8 +51,9 @@ extern "C" WARPBOOK_EXPORT void __assert_fail(const char* expression, const char
                                               const char* function) noexcept(false) {
   using namespace warpbook::emulator;
   if (current_block != nullptr) {
-    observer().report(std::string(file) + ":" + std::to_string(line) + ": " + function + ": " +
-                      describe_thread(*current_block) + " Assertion `" + expression + "` failed.\n");
+    observer().report("assert", __builtin_return_address(0),
+                      std::string(file) + ":" + std::to_string(line) + ": " + function + ": " +
+                          describe_thread(*current_block) + " Assertion `" + expression + "` failed.\n");
     abort_kernel(cudaErrorAssert);
   }
   std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);

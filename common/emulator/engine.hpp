@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "include/driver_types.h"
 #include "include/vector_types.h"
@@ -57,6 +58,17 @@ enum class AccessKind { read, write, atomic };
 /// What a memory copy joins.
 enum class CopyKind { host_to_device, device_to_host, device_to_device, host_to_host, fill };
 
+/// An error that a call of the program to the runtime returned.
+struct ApiError {
+  const char* function = "";
+  const void* pc = nullptr;  ///< where the program called it
+  cudaError_t error = cudaSuccess;
+  const char* kind = "api_error";
+  std::string advice;  ///< what was wrong, where more is known than the error says
+};
+
+struct Allocation;
+
 /// Follows what the engine does. The defaults do nothing, so that the engine works with none.
 ///
 /// `block_*`, `thread_end`, `sync` and `access` come from several workers at a time.
@@ -85,9 +97,25 @@ public:
   virtual double copy_seconds(CopyKind, std::size_t /*bytes_read*/, std::size_t /*bytes_written*/) { return 0.0; }
   /// The source line of a code address, as "file:line", or "" where unknown.
   virtual std::string locate(const void* /*pc*/) { return {}; }
-  /// A mistake that the engine found (deadlock, divergent barrier, failed assertion, ...), as text of whole lines.
-  /// The default prints it to standard error.
-  WARPBOOK_EXPORT virtual void report(const std::string& text);
+  /// A mistake that the engine found, as text of whole lines; `kind` is one word ("deadlock", "assert", ...), `pc` the
+  /// place in the program. The default prints the text to standard error.
+  WARPBOOK_EXPORT virtual void report(const char* kind, const void* pc, const std::string& text);
+
+  /// A call to the runtime failed. Not told of calls that return an earlier, sticky error.
+  virtual void api_failed(const ApiError&) {}
+  /// True where blocks must run one after the other, on one operating system thread. Asked once a launch, after
+  /// `launch_begin`.
+  virtual bool in_order() { return false; }
+  /// The host, or a copy, wrote device memory.
+  virtual void memory_written(const void* /*address*/, std::size_t /*bytes*/) {}
+  /// A copy within device memory, before it is done.
+  virtual void memory_copied(const void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
+  /// An allocation is about to go.
+  virtual void memory_freed(const Allocation&) {}
+  /// A lane shuffled with one that does not take part, and gets anything.
+  virtual void inactive_shuffle(BlockContext&, const void* /*pc*/, unsigned /*lane*/, unsigned /*source*/) {}
+  /// A thread ordered its accesses before and after a fence.
+  virtual void fence(BlockContext&) {}
 };
 
 /// Installs the observer (nullptr: none). It must outlive all launches; none may be running.
@@ -114,6 +142,13 @@ struct Allocation {
   std::size_t bytes = 0;     ///< as asked for
   std::uint64_t serial = 0;  ///< counts allocations, from 1: a later allocation never carries an earlier one's
   MemoryKind kind = MemoryKind::device;
+  const void* pc = nullptr;  ///< where the program allocated it
+};
+
+/// An allocation that was freed.
+struct FreedAllocation {
+  Allocation allocation;
+  const void* pc = nullptr;  ///< where the program freed it; nullptr where the device was reset
 };
 
 /// All allocations lie in one reserved range of addresses: [arena_begin, arena_end). Constant once a kernel runs.
@@ -129,6 +164,12 @@ inline bool in_arena(const void* address) {
 /// lock. Allocations start at multiples of 64 KiB and at least 64 KiB of guard zone, which faults, follow the last
 /// page.
 WARPBOOK_EXPORT const Allocation* find_allocation(const void* address);
+
+/// For reports: the allocation that held the address last, and was freed; its serial is 0 where there is none.
+WARPBOOK_EXPORT FreedAllocation find_freed(const void* address);
+
+/// All live allocations, the oldest first.
+WARPBOOK_EXPORT std::vector<Allocation> live_allocations();
 
 /// For reports: the live allocation nearest to an address of the arena, or nullptr.
 WARPBOOK_EXPORT const Allocation* nearest_allocation(const void* address);

@@ -3,18 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/emulator/check_options.hpp"
 #include "common/emulator/checks.hpp"
 #include "common/emulator/engine.hpp"
+#include "common/emulator/findings.hpp"
+#include "common/emulator/host_reports.hpp"
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/memory_system.hpp"
 #include "common/emulator/model.hpp"
@@ -30,8 +35,9 @@ TraceMode trace_mode_from_environment() {
   const char* text = std::getenv("WARPBOOK_TRACE");
   if (text == nullptr || *text == '\0' || std::strcmp(text, "sample") == 0) return TraceMode::sample;
   if (std::strcmp(text, "all") == 0) return TraceMode::all;
+  if (std::strcmp(text, "first") == 0) return TraceMode::first;
   if (std::strcmp(text, "off") == 0) return TraceMode::off;
-  std::fprintf(stderr, "WARPBOOK_TRACE: \"%s\" is none of all, sample, off\n", text);
+  std::fprintf(stderr, "WARPBOOK_TRACE: \"%s\" is none of all, first, sample, off\n", text);
   std::exit(2);
 }
 
@@ -54,10 +60,8 @@ nlohmann::ordered_json as_json(const LaunchReport& launch) {
 class Observation final : public Observer {
 public:
   Observation() : device_(device_table()), memory_(device_.l2_bytes), trace_mode_(trace_mode_from_environment()) {
-    const char* path = std::getenv("WARPBOOK_COUNTERS");
-    if (path == nullptr || *path == '\0') return;
-    counters_path_ = path;
-    std::atexit([] { instance().write_counters(); });
+    if (const char* path = std::getenv("WARPBOOK_COUNTERS"); path != nullptr) counters_path_ = path;
+    std::atexit([] { instance().conclude(); });
   }
 
   static Observation& instance() {
@@ -68,19 +72,58 @@ public:
   void launch_begin(const LaunchInfo& launch) override {
     const std::uint64_t blocks = volume(launch.grid);
     threads_ = static_cast<unsigned>(volume(launch.block));
+    begin_checks();
     mode_ = trace_mode();
+    if (mode_ == TraceMode::first) mode_ = is_first(launch) ? TraceMode::all : TraceMode::sample;
     sample_ = mode_ == TraceMode::all ? BlockSample::all(blocks) : BlockSample::of(blocks, threads_);
     shared_bytes_ = launch.static_shared_bytes + launch.dynamic_shared_bytes;
     const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
     const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
     l1_share_ = (device_.l1_bytes - shared) / resident;
     memory_.begin_launch();
+    // A thread's number in the grid has 32 bits.
+    global_.race = options_.race && mode_ == TraceMode::all && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
+    if (global_.race) races_->begin_launch(launch.id, threads_, blocks);
+  }
+
+  bool in_order() override { return global_.race; }
+
+  void memory_written(const void* address, std::size_t bytes) override {
+    begin_checks();
+    if (global_.init) global_.written->write(address, bytes);
+  }
+
+  void memory_copied(const void* to, const void* from, std::size_t bytes) override {
+    begin_checks();
+    if (!global_.init) return;
+    // What the host writes into its own memory, or into managed memory, nobody sees.
+    const Allocation* source = find_allocation(from);
+    if (source != nullptr && source->kind == MemoryKind::device)
+      global_.written->copy(to, from, bytes);
+    else
+      global_.written->write(to, bytes);
+  }
+
+  void memory_freed(const Allocation& allocation) override {
+    if (global_.init) global_.written->forget(allocation.begin, allocation.bytes);
+  }
+
+  void fence(BlockContext& block) override {
+    if (global_.race) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+  }
+
+  void inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) override {
+    if (watch(block).is_new_global({pc, this})) report_inactive_shuffle(block, pc, lane, source);
+  }
+
+  void api_failed(const ApiError& error) override {
+    if (options_.api) report_api_error(error);
   }
 
   void block_begin(BlockContext& block) override {
     const std::uint64_t launch = block.launch->id;
     BlockWatch& watch = watch_of(block.worker);
-    if (watch.launch() != launch) watch.begin_launch(launch);
+    if (watch.launch() != launch) watch.begin_launch(launch, &global_);
     block.observer_data = &watch;
     block.traced = mode_ != TraceMode::off && sample_.ordinal(block.linear_block) >= 0;
     watch.begin_block(block, l1_share_);
@@ -163,11 +206,20 @@ public:
 
   std::string locate(const void* pc) override { return source_location(pc); }
 
-  void report(const std::string& text) override { add_report(text); }
+  void report(const char* kind, const void* pc, const std::string& text) override {
+    publish_finding({.kind = kind, .text = text, .place = pc == nullptr ? std::string{} : source_location(pc)});
+  }
 
   LaunchReport last_launch() {
     const std::lock_guard lock(mutex_);
     return last_;
+  }
+
+  bool set_checks(const std::string& names) {
+    CheckOptions options;
+    if (!parse_check_options(names.c_str(), options)) return false;
+    Observation::instance().set_checks(options);
+    return true;
   }
 
   void set_trace(TraceMode mode) {
@@ -175,7 +227,38 @@ public:
     trace_mode_ = mode;
   }
 
+  void set_checks(const CheckOptions& options) {
+    options_ = options;
+    global_.init = false;
+    checks_begun_ = false;
+  }
+
 private:
+  /// Makes what the checks need, as soon as there is something to check.
+  void begin_checks() {
+    if (std::exchange(checks_begun_, true)) return;
+    if (options_.init && written_ == nullptr) written_ = std::make_unique<WrittenShadow>();
+    if (options_.race && races_ == nullptr) races_ = std::make_unique<RaceShadow>();
+    global_.written = written_.get();
+    global_.races = races_.get();
+    global_.init = options_.init && written_->is_there();
+  }
+
+  /// True for the first launches of a kernel with this grid and this block.
+  bool is_first(const LaunchInfo& launch) {
+    constexpr unsigned kFirst = 2;
+    const dim3& g = launch.grid;
+    const dim3& b = launch.block;
+    return ++seen_[{launch.kernel, {g.x, g.y, g.z, b.x, b.y, b.z}}] <= kFirst;
+  }
+
+  /// The program ends.
+  void conclude() {
+    if (!counters_path_.empty()) write_counters();
+    if (options_.leak) report_leaks();
+    conclude_findings(options_.any());
+  }
+
   static BlockWatch& watch(const BlockContext& block) { return *static_cast<BlockWatch*>(block.observer_data); }
 
   TraceMode trace_mode() {
@@ -218,6 +301,13 @@ private:
 
   const DeviceTable& device_;
   MemorySystem memory_;
+
+  CheckOptions options_ = check_options_from_environment();
+  bool checks_begun_ = false;
+  std::unique_ptr<WrittenShadow> written_;
+  std::unique_ptr<RaceShadow> races_;
+  GlobalChecks global_;
+  std::map<std::pair<const void*, std::array<unsigned, 6>>, unsigned> seen_;  // launches, by kernel and shape
 
   // Of the running launch; set before its first block begins.
   TraceMode mode_ = TraceMode::sample;

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "api_call.hpp"
 #include "runtime_state.hpp"
 
 namespace warpbook::emulator {
@@ -122,8 +124,9 @@ std::recursive_mutex& runtime_mutex() {
 
 RuntimeLock::RuntimeLock() {
   if (current_block != nullptr) {
-    observer().report("========= Runtime call inside a kernel, which is not emulated\n=========     in kernel " +
-                      std::string(current_block->launch->name) + ", " + describe_thread(*current_block) + "\n");
+    observer().report("call_in_kernel", ApiCall::pc(),
+                      "========= Runtime call inside a kernel, which is not emulated\n=========     in kernel " +
+                          std::string(current_block->launch->name) + ", " + describe_thread(*current_block) + "\n");
     abort_kernel(cudaErrorNotSupported);
   }
   runtime_mutex().lock();
@@ -131,12 +134,44 @@ RuntimeLock::RuntimeLock() {
 
 RuntimeLock::~RuntimeLock() { runtime_mutex().unlock(); }
 
+namespace {
+
+thread_local constinit ApiCall* outermost_call = nullptr;
+
+}  // namespace
+
+ApiCall::ApiCall(const char* name, const void* pc) : outermost_(outermost_call == nullptr) {
+  if (!outermost_) return;
+  outermost_call = this;
+  error_.function = name;
+  error_.pc = pc;
+}
+
+ApiCall::~ApiCall() {
+  if (outermost_) outermost_call = nullptr;
+}
+
+void ApiCall::explain(const char* kind, const std::string& advice) {
+  if (outermost_call == nullptr) return;
+  outermost_call->error_.kind = kind;
+  outermost_call->error_.advice = advice;
+}
+
+const void* ApiCall::pc() { return outermost_call == nullptr ? nullptr : outermost_call->error_.pc; }
+
+void ApiCall::failed(cudaError_t error) {
+  if (outermost_call == nullptr || std::exchange(outermost_call->told_, true)) return;
+  outermost_call->error_.error = error;
+  observer().api_failed(outermost_call->error_);
+}
+
 cudaError_t remember(cudaError_t error) {
   if (const cudaError_t lasting = sticky.load(); lasting != cudaSuccess) {
     error = lasting;
   }
   if (error != cudaSuccess && error != cudaErrorNotReady) {
     last_error = error;
+    if (error != sticky.load()) ApiCall::failed(error);
   }
   return error;
 }

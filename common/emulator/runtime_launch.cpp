@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "api_call.hpp"
 #include "device_table.hpp"
 #include "include/warpbook_chevrons.h"
 #include "include/warpbook_launch.h"
@@ -76,18 +77,34 @@ cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
 
 cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel) {
   const dim3& block = config.blockDim;
-  if (!within(config.gridDim, kMaxGrid) || !within(block, kMaxBlock) ||
-      block.x * block.y * block.z > kMaxThreadsPerBlock) {
+  const auto text = [](const dim3& d) {
+    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+  };
+  if (!within(config.gridDim, kMaxGrid)) {
+    ApiCall::explain("invalid_launch", "The grid is " + text(config.gridDim) + " blocks: from (1,1,1) to " +
+                                           text(kMaxGrid) + " are possible.");
+    return cudaErrorInvalidConfiguration;
+  }
+  if (!within(block, kMaxBlock) || block.x * block.y * block.z > kMaxThreadsPerBlock) {
+    ApiCall::explain("invalid_launch", "The block is " + text(block) + " threads: from (1,1,1) to " + text(kMaxBlock) +
+                                           ", and 1024 in all, are possible.");
     return cudaErrorInvalidConfiguration;
   }
   if (kernel.static_shared > device_table().shared_bytes_per_block) {
     // nvcc refuses to compile such a kernel.
-    observer().report("========= " + kernel.name + " uses too much shared data (" +
-                      std::to_string(kernel.static_shared) + " bytes, at most " +
-                      std::to_string(device_table().shared_bytes_per_block) + ")\n");
+    observer().report("too_much_shared", ApiCall::pc(),
+                      "========= " + kernel.name + " uses too much shared data (" +
+                          std::to_string(kernel.static_shared) + " bytes, at most " +
+                          std::to_string(device_table().shared_bytes_per_block) + ")\n");
     return cudaErrorInvalidConfiguration;
   }
   if (config.dynamicSmemBytes > kernel.max_dynamic_shared) {
+    ApiCall::explain("invalid_launch",
+                     std::to_string(config.dynamicSmemBytes) +
+                         " bytes of dynamic shared memory are asked for, at most " +
+                         std::to_string(kernel.max_dynamic_shared) +
+                         " are possible here; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize "
+                         "allows more.");
     return cudaErrorInvalidValue;
   }
   return check_attributes(config);
@@ -118,6 +135,7 @@ void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t str
 }
 
 cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& call) {
+  const ApiCall api("cudaLaunchKernel");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
@@ -179,6 +197,7 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* addres
 }
 
 cudaError_t set_kernel_attribute(const void* address, cudaFuncAttribute attribute, int value) {
+  const ApiCall api("cudaFuncSetAttribute");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
@@ -257,6 +276,7 @@ cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* ker
 void __warpbook_launch(const void* kernel, void (*invoke)(const void* kernel, const void* arguments),
                        const void* arguments, std::size_t bytes) {
   using namespace warpbook::emulator;
+  const ApiCall api("cudaLaunchKernel");
   // What it returns, cudaGetLastError tells.
   launch_kernel(configured, {kernel, invoke, arguments, nullptr, bytes});
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "api_call.hpp"
 #include "arena.hpp"
 #include "runtime_state.hpp"
 
@@ -78,13 +79,23 @@ struct Copy {
       return;
     }
     if (height == 1 || (destination_pitch == width && source_pitch == width)) {
-      std::memmove(destination, source, width * height);
+      run_row(destination, source, width * height);
       return;
     }
     for (std::size_t row = 0; row < height; ++row) {
-      std::memmove(static_cast<std::byte*>(destination) + row * destination_pitch,
-                   static_cast<const std::byte*>(source) + row * source_pitch, width);
+      run_row(static_cast<std::byte*>(destination) + row * destination_pitch,
+              static_cast<const std::byte*>(source) + row * source_pitch, width);
     }
+  }
+
+  static void run_row(void* to, const void* from, std::size_t bytes) {
+    if (in_arena(to)) {
+      if (in_arena(from))
+        observer().memory_copied(to, from, bytes);
+      else
+        observer().memory_written(to, bytes);
+    }
+    std::memmove(to, from, bytes);
   }
 };
 
@@ -109,10 +120,21 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
   if (written == 0) {
     return cudaSuccess;
   }
-  if (copy.destination == nullptr || copy.source == nullptr || to.bytes < written || from.bytes < read) {
+  const char* const wrong = copy.destination == nullptr || copy.source == nullptr ? "A pointer is null."
+                            : to.bytes == 0                                       ? "The destination is not allocated."
+                            : from.bytes == 0                                     ? "The source is not allocated."
+                            : (to_device ? !to.device : !to.host) || (from_device ? !from.device : !from.host)
+                                ? "The pointers do not lie where the copy's direction says."
+                                : nullptr;
+  if (wrong != nullptr) {
+    ApiCall::explain("invalid_copy", wrong);
     return cudaErrorInvalidValue;
   }
-  if ((to_device ? !to.device : !to.host) || (from_device ? !from.device : !from.host)) {
+  if (to.bytes < written || from.bytes < read) {
+    const bool destination = to.bytes < written;
+    ApiCall::explain("invalid_copy", "The copy is of " + std::to_string(destination ? written : read) +
+                                         " bytes; from its " + (destination ? "destination" : "source") + " on, " +
+                                         std::to_string(destination ? to.bytes : from.bytes) + " are allocated.");
     return cudaErrorInvalidValue;
   }
   return cudaSuccess;
@@ -146,11 +168,16 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
   const Place place = place_of(pointer);
   const std::size_t bytes = extent(pitch, width, height);
   if ((height > 1 && width > pitch) || (bytes != 0 && (!place.device || place.bytes < bytes))) {
+    ApiCall::explain("invalid_copy", !place.device
+                                         ? "The pointer does not lead to device memory."
+                                         : std::to_string(bytes) + " bytes are to be set; from the pointer on, " +
+                                               std::to_string(place.bytes) + " are allocated.");
     return remember(height > 1 && width > pitch ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
   }
   return remember(submit(stream, cudaGraphNodeTypeMemset, [=](bool) {
     for (std::size_t row = 0; row < height && width != 0; ++row) {
       std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);
+      observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
     }
     return observer().copy_seconds(CopyKind::fill, 0, width * height);
   }));
@@ -171,8 +198,24 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   if (bytes == 0) {
     return remember(kind == MemoryKind::managed ? cudaErrorInvalidValue : cudaSuccess);
   }
-  *pointer = arena_allocate(bytes, kind);
+  *pointer = arena_allocate(bytes, kind, ApiCall::pc());
   return remember(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
+}
+
+/// Why there is nothing to free.
+void explain_release(const void* pointer, const Allocation* allocation, bool pinned) {
+  const FreedAllocation freed = find_freed(pointer);
+  if (allocation == nullptr && freed.allocation.serial != 0) {
+    const std::string place = freed.pc == nullptr ? std::string{} : observer().locate(freed.pc);
+    ApiCall::explain("double_free", "The allocation of " + std::to_string(freed.allocation.bytes) +
+                                        " bytes was freed before" + (place.empty() ? "" : ", at " + place) + ".");
+  } else if (allocation != nullptr && allocation->begin == pointer) {
+    ApiCall::explain("invalid_free", pinned ? "This is device memory, which cudaFree frees."
+                                            : "This is memory of the host, which cudaFreeHost frees.");
+  } else {
+    ApiCall::explain("invalid_free", allocation != nullptr ? "The pointer leads into an allocation, not to its begin."
+                                                           : "The pointer is none that CUDA allocated.");
+  }
 }
 
 cudaError_t release(void* pointer, bool pinned) {
@@ -187,7 +230,9 @@ cudaError_t release(void* pointer, bool pinned) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
   const Allocation* allocation = find_allocation(pointer);
-  if (allocation == nullptr || (allocation->kind == MemoryKind::pinned_host) != pinned || !arena_release(pointer)) {
+  if (allocation == nullptr || (allocation->kind == MemoryKind::pinned_host) != pinned ||
+      !arena_release(pointer, ApiCall::pc())) {
+    explain_release(pointer, allocation, pinned);
     return remember(cudaErrorInvalidValue);
   }
   host_waits_until(latest_time());  // freeing waits for the device
@@ -196,15 +241,21 @@ cudaError_t release(void* pointer, bool pinned) {
 
 }  // namespace
 
-cudaError_t allocate_device(void** pointer, std::size_t bytes) { return allocate(pointer, bytes, MemoryKind::device); }
+cudaError_t allocate_device(void** pointer, std::size_t bytes) {
+  const ApiCall api("cudaMalloc");
+  return allocate(pointer, bytes, MemoryKind::device);
+}
 cudaError_t allocate_managed(void** pointer, std::size_t bytes) {
+  const ApiCall api("cudaMallocManaged");
   return allocate(pointer, bytes, MemoryKind::managed);
 }
 cudaError_t allocate_pinned(void** pointer, std::size_t bytes) {
+  const ApiCall api("cudaMallocHost");
   return allocate(pointer, bytes, MemoryKind::pinned_host);
 }
 
 cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_t stream) {
+  const ApiCall api("cudaMallocAsync");
   const RuntimeLock lock;
   const CUstream_st* target = find_stream(stream);
   if (target == nullptr) {
@@ -217,6 +268,7 @@ cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_
 }
 
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  const ApiCall api("cudaMallocPitch");
   if (pitch == nullptr) {
     return remember(cudaErrorInvalidValue);
   }
@@ -259,10 +311,18 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   return remember(cudaSuccess);
 }
 
-cudaError_t cudaFree(void* pointer) { return release(pointer, false); }
-cudaError_t cudaFreeHost(void* pointer) { return release(pointer, true); }
+cudaError_t cudaFree(void* pointer) {
+  const ApiCall api("cudaFree");
+  return release(pointer, false);
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  const ApiCall api("cudaFreeHost");
+  return release(pointer, true);
+}
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  const ApiCall api("cudaFreeAsync");
   const RuntimeLock lock;
   const CUstream_st* target = find_stream(stream);
   if (target == nullptr) {
@@ -275,6 +335,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
 }
 
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  const ApiCall api("cudaHostRegister");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
@@ -291,6 +352,7 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
+  const ApiCall api("cudaHostUnregister");
   const RuntimeLock lock;
   const std::lock_guard ranges(registered().mutex);
   const bool found = registered().ranges.erase(static_cast<const std::byte*>(pointer)) == 1;
@@ -298,6 +360,7 @@ cudaError_t cudaHostUnregister(void* pointer) {
 }
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  const ApiCall api("cudaHostGetDevicePointer");
   const RuntimeLock lock;
   if (device == nullptr) {
     return remember(cudaErrorInvalidValue);
@@ -326,38 +389,46 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
+  const ApiCall api("cudaMemcpy");
   return copy({destination, bytes, source, bytes, bytes, 1, kind}, nullptr, true);
 }
 
 cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  const ApiCall api("cudaMemcpyAsync");
   return copy({destination, bytes, source, bytes, bytes, 1, kind}, stream, false);
 }
 
 cudaError_t cudaMemcpy2D(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
                          std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  const ApiCall api("cudaMemcpy2D");
   return copy({destination, destination_pitch, source, source_pitch, width, height, kind}, nullptr, true);
 }
 
 cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
                               std::size_t source_pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind,
                               cudaStream_t stream) {
+  const ApiCall api("cudaMemcpy2DAsync");
   return copy({destination, destination_pitch, source, source_pitch, width, height, kind}, stream, false);
 }
 
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
+  const ApiCall api("cudaMemset");
   return fill(pointer, bytes, value, bytes, 1, nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
+  const ApiCall api("cudaMemsetAsync");
   return fill(pointer, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  const ApiCall api("cudaMemset2D");
   return fill(pointer, pitch, value, width, height, nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
                               cudaStream_t stream) {
+  const ApiCall api("cudaMemset2DAsync");
   return fill(pointer, pitch, value, width, height, stream);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "api_call.hpp"
 #include "runtime_state.hpp"
 
 namespace warpbook::emulator {
@@ -143,6 +144,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
 using namespace warpbook::emulator;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  const ApiCall api("cudaStreamCreateWithFlags");
   const RuntimeLock lock;
   const cudaError_t state = device_state();
   return remember(state != cudaSuccess ? state : create_stream(stream, flags));
@@ -157,11 +159,13 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const ApiCall api("cudaStreamDestroy");
   const RuntimeLock lock;
   return remember(streams().created.erase(stream) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  const ApiCall api("cudaStreamSynchronize");
   const RuntimeLock lock;
   CUstream_st* stream = find_stream(handle);
   if (const cudaError_t state = device_state(); state != cudaSuccess || stream == nullptr) {
@@ -179,6 +183,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned int flags) {
+  const ApiCall api("cudaStreamWaitEvent");
   const RuntimeLock lock;
   CUstream_st* stream = find_stream(handle);
   CUevent_st* event = find_event(event_handle);
@@ -288,11 +293,13 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const ApiCall api("cudaEventDestroy");
   const RuntimeLock lock;
   return remember(streams().events.erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t handle) {
+  const ApiCall api("cudaEventRecord");
   const RuntimeLock lock;
   CUstream_st* stream = find_stream(handle);
   CUevent_st* event = find_event(event_handle);
@@ -312,6 +319,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t handle) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  const ApiCall api("cudaEventSynchronize");
   const RuntimeLock lock;
   const CUevent_st* event = find_event(handle);
   if (const cudaError_t state = device_state(); state != cudaSuccess || event == nullptr) {
@@ -330,6 +338,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
 cudaError_t cudaEventQuery(cudaEvent_t handle) { return cudaEventSynchronize(handle); }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  const ApiCall api("cudaEventElapsedTime");
   const RuntimeLock lock;
   const CUevent_st* first = find_event(start);
   const CUevent_st* last = find_event(end);

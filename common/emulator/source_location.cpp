@@ -51,7 +51,7 @@ void ignore_error(void*, const char*, int) {}
 std::string source_location(const void* return_address) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  static std::unordered_map<const void*, std::string> known;
+  static auto& known = *new std::unordered_map<const void*, std::string>;  // asked to the program's last instruction
   if (const auto found = known.find(return_address); found != known.end()) return found->second;
   static backtrace_state* const state = backtrace_create_state(nullptr, 1, ignore_error, nullptr);
   Lookup lookup;

@@ -52,12 +52,14 @@ void RequestPool::reset() {
 
 BlockWatch::BlockWatch() { lines_.count = 0; }
 
-void BlockWatch::begin_launch(std::uint64_t launch) {
+void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   launch_ = launch;
+  checks_ = checks;
   for (const unsigned place : used_sites_) sites_[place] = Site{};
   used_sites_.clear();
   kinds_.clear();
   reported_.clear();
+  reported_global_.clear();
   static_shared_ = shared_range();
   for (WarpLog& warp : warps_) warp.logs.clear();
   counts.fill(0);
@@ -70,6 +72,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes) {
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[3] = 0;
   if (!block.traced) return;
+  interval_ = 0;
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
   l1_.begin_block(l1_bytes);
   traffic.clear();
@@ -87,12 +90,14 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes) {
 void BlockWatch::end_block(BlockContext& block) {
   for (std::size_t i = 0; i < tally.size(); ++i) tally[i] += __warpbook_tally[i] - tally_begin_[i];
   if (!block.traced) return;
+  settle_races(block);
   flush_all(block);
   end_interval(block);
 }
 
 void BlockWatch::end_thread(BlockContext& block) {
   if (!block.traced) return;
+  settle_races(block);
   const unsigned warp = block.thread / kWarpSize;
   warps_[warp].ended |= 1U << block.thread % kWarpSize;
   if (warps_[warp].ended == ~0U) flush(block, warp);
@@ -100,7 +105,9 @@ void BlockWatch::end_thread(BlockContext& block) {
 
 void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) {
   if (!block.traced) return;
+  settle_races(block);
   if (scope == SyncScope::block) {
+    ++interval_;
     ++counts[index(Counter::barriers)];
     flush_all(block);
     end_interval(block);
@@ -156,7 +163,12 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->begin = reinterpret_cast<std::uintptr_t>(home.range.begin);
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
     site->space = home.space;
+    site->checked = 0;
     if (home.space >= Space::local) return site;
+    if (home.space == Space::global && checks_ != nullptr) {
+      if (checks_->init && home.kind == MemoryKind::device) site->checked |= kInit;
+      if (checks_->race && RaceShadow::follows(site->limit)) site->checked |= kRace;
+    }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(pc, home.space, operation, bytes);
     site->log = log - 1;

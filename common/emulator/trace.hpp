@@ -12,6 +12,7 @@
 
 #include "common/emulator/counters.hpp"
 #include "common/emulator/engine.hpp"
+#include "common/emulator/global_shadow.hpp"
 #include "common/emulator/l2.hpp"
 #include "common/emulator/races.hpp"
 
@@ -30,6 +31,8 @@ struct Site {
   Space space = Space::elsewhere;
   std::uint8_t bytes = 0;
   Operation operation = Operation::load;
+  std::uint8_t checked = 0;             ///< what else is checked of what it touches: kInit, kRace
+  std::uint16_t number = 0;             ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
 };
@@ -58,8 +61,8 @@ class BlockWatch {
 public:
   BlockWatch();
 
-  /// Forgets what it knew of memory: allocations may have come and gone since the last launch.
-  void begin_launch(std::uint64_t launch);
+  /// Forgets what it knew of memory: allocations may have come and gone since the last launch. `checks` outlives it.
+  void begin_launch(std::uint64_t launch, GlobalChecks* checks);
   std::uint64_t launch() const { return launch_; }
 
   /// A new block; `l1_bytes` is its share of the L1.
@@ -70,7 +73,8 @@ public:
 
   /// Checks an access and, in a traced block, logs it. The hot path: keep it plain.
   [[gnu::always_inline]] void access(BlockContext& block, const void* address, std::uint8_t bytes,
-                                     std::uint8_t alignment, Operation operation, const void* pc) {
+                                     std::uint8_t alignment, Operation operation, const void* pc,
+                                     bool is_volatile = false) {
     Site* site = &sites_[hash(pc)];
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     if (site->pc != pc || at - site->begin > site->limit || (at & (alignment - 1U)) != 0) [[unlikely]] {
@@ -78,7 +82,12 @@ public:
     }
     if (site->space >= Space::local) return;
     if (block.traced) log(*site, at, block.thread);
+    if (site->checked != 0) [[unlikely]]
+      check_global(block, *site, at, is_volatile);
   }
+
+  /// True the first time in this launch that something is found at these instructions.
+  bool is_new_global(const std::pair<const void*, const void*>& sites);
 
   /// Checks and logs `bytes` bytes that one thread touches one after another.
   void range(BlockContext& block, const void* address, std::size_t bytes, Operation operation, const void* pc);
@@ -94,6 +103,8 @@ public:
 private:
   static constexpr unsigned kSites = 4096;
   static constexpr unsigned kMaxWarps = 32;
+  static constexpr std::uint8_t kInit = 1;
+  static constexpr std::uint8_t kRace = 2;
 
   /// What the lanes of one warp did at one site since the warp was last in step.
   struct SiteLog {
@@ -145,6 +156,9 @@ private:
   void count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
   void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
   void check_shared(const BlockContext& block, unsigned warp);
+  void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
+  void settle_races(const BlockContext& block);
+  void report(const BlockContext& block, const GlobalRace& race);
   void end_interval(const BlockContext& block);
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log);
@@ -159,10 +173,13 @@ private:
   L1Cache l1_;
   SharedShadow shadow_;
   AddressRange static_shared_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;  ///< pairs of logs, in this launch
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch
+  std::vector<std::pair<const void*, const void*>> reported_global_;  ///< of global memory, in this launch
   LineList lines_;
   std::uint64_t launch_ = 0;
-  unsigned pending_ = 0;  ///< warps with something in their logs
+  GlobalChecks* checks_ = nullptr;
+  std::uint16_t interval_ = 0;  ///< barriers of the block so far
+  unsigned pending_ = 0;        ///< warps with something in their logs
   std::array<std::uint64_t, 3> tally_begin_{};
 };
 

@@ -92,7 +92,7 @@ public:
     job.chunk = std::clamp<std::uint64_t>(job.blocks / (std::uint64_t{workers} * 16), 1, 64);
 
     observer().launch_begin(launch);
-    const bool share = workers > 1 && threads >= kThreadsWorthWaking;
+    const bool share = workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order();
     if (share) {
       begin(job, workers - 1);
     }

@@ -1,6 +1,6 @@
 /// \file
-/// Cooperative groups within a block: the block, tiles of up to a warp, and the threads that go the same way. A grid can
-/// be asked for ranks and sizes; barriers that span blocks are not emulated.
+/// Cooperative groups within a block: the block, tiles of up to a warp, and the threads that go the same way. A grid
+/// can be asked for ranks and sizes; barriers that span blocks are not emulated.
 #pragma once
 
 #include <bit>

@@ -2,7 +2,8 @@
 /// What `kernel<<<grid, block, shared, stream>>>(arguments)` becomes, and `extern __shared__` arrays, in programs that
 /// launch_rewriter.py rewrites:
 ///
-///     (::warpbook::emulator::configure(grid, block, shared, stream), kernel(arguments), ::warpbook::emulator::launch())
+///     (::warpbook::emulator::configure(grid, block, shared, stream), kernel(arguments),
+///     ::warpbook::emulator::launch())
 ///
 /// The call is written as the reader wrote it, so that deduced template arguments, overloads, default arguments and
 /// conversions are the compiler's own; pass/launch_pass.cpp then makes a launch of it.

@@ -29,15 +29,20 @@ struct LaunchReport {
 /// The launch that ended last. Waits for nothing: synchronise first.
 WARPBOOK_EXPORT LaunchReport last_launch();
 
-/// Which blocks counters come from. Begins with what `WARPBOOK_TRACE` says (all, sample, off), else a sample.
+/// Which blocks counters come from. Begins with what `WARPBOOK_TRACE` says (all, first, sample, off), else a sample.
 enum class TraceMode {
   off,     ///< none: no counters; the modelled time is that of the launch alone
+  first,   ///< all of the first two launches of each kernel and shape, a sample of the later ones
   sample,  ///< all of a small launch; of a large one a few runs of blocks, the first and the last among them
   all
 };
 
 /// For the launches to come.
 WARPBOOK_EXPORT void set_trace(TraceMode mode);
+
+/// What is checked besides what always is: a list of init, race, leak, api, parted by commas, or all, or none. Begins
+/// with what `WARPBOOK_CHECK` says. False where a word is none of these.
+WARPBOOK_EXPORT bool set_checks(const std::string& names);
 
 /// The mistakes found since the last call, each as text of whole lines, in compute-sanitizer's words where it has them.
 WARPBOOK_EXPORT std::vector<std::string> reports();

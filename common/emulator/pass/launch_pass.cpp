@@ -83,8 +83,8 @@ void make_launch(CallBase& call) {
   }
   Type* pointer = PointerType::getUnqual(context);
   Type* size = Type::getInt64Ty(context);
-  const FunctionCallee launch = module.getOrInsertFunction("__warpbook_launch", Type::getVoidTy(context), pointer,
-                                                           pointer, pointer, size);
+  const FunctionCallee launch =
+      module.getOrInsertFunction("__warpbook_launch", Type::getVoidTy(context), pointer, pointer, pointer, size);
   builder.CreateCall(launch, {call.getCalledOperand(), invoke, arguments,
                               ConstantInt::get(size, module.getDataLayout().getTypeAllocSize(pack))});
   // The launcher does not throw.

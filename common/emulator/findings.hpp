@@ -1,0 +1,45 @@
+/// \file
+/// What was found, kept until it is told: printed once for each site, counted, written to a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace warpbook::emulator {
+
+/// The instructions that a finding is about; the same again is counted, and not printed again.
+using Sites = std::pair<const void*, const void*>;
+
+/// A mistake of the program.
+struct Finding {
+  const char* kind = "";         ///< "out_of_bounds", "race", ...; the same words as in the corpus of planted bugs
+  std::string text;              ///< whole lines, as they are printed
+  std::string place;             ///< "file:line", "" where unknown
+  std::string other_place = {};  ///< of the second access of a race
+  Sites sites = {};
+  std::uint64_t block = 0;
+  bool fatal = false;     ///< it ended the kernel
+  std::size_t order = 0;  ///< in which it was held back: of one block, that of its threads
+};
+
+/// Holds a finding back until `publish_findings`: so that the order does not depend on the emulator's threads.
+void hold_finding(Finding finding);
+
+/// Publishes what was found in the launch that has ended: printed to standard error the first time, kept for
+/// `take_reports` each time.
+void publish_findings();
+
+/// Publishes one at once.
+void publish_finding(const Finding& finding);
+
+/// All published findings since the last call.
+std::vector<std::string> take_reports();
+
+/// At the program's end: prints how often a site came again and, where checks are on, how many mistakes there were;
+/// writes them to the file that `WARPBOOK_REPORTS` names, as {"mistakes": [{"kind", "place", "other_place", "count",
+/// "text"}]}.
+void conclude_findings(bool with_summary);
+
+}  // namespace warpbook::emulator
