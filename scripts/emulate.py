@@ -34,6 +34,7 @@ TOOLKIT = re.compile(
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
 INCLUDED_FROM = re.compile(r"^(In file included from )(/[^:\n]+)(:\d+[:,])")
 # The program's own checks: everything, unless the environment says otherwise.
+ARCHITECTURES = {"h200": 900, "a100": 800, "t4": 750}  # by WARPBOOK_GPU
 CHECKS = {"WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"}
 
 
@@ -145,8 +146,11 @@ def compile_command(build, debug):
         options = [option for option in options if option != "-gline-tables-only"]
     common = [compiler, "-std=gnu++20", "-fPIC", *(["-O0", "-g"] if debug else ["-O2"]), "-DWARPBOOK_EMULATED=1",
               f"-I{EMULATOR / 'include'}"]
-    # Kernels' files include CUDA's header without saying so.
-    kernels = [*common, *options, "-D__CUDACC__=1", "-D__NVCC__=1", "-include", "cuda_runtime.h", "-include",
+    # Kernels' files include CUDA's header without saying so. They are compiled once, for host and device: what a
+    # program keeps for the device (#if __CUDA_ARCH__ >= 700) is what is emulated.
+    architecture = ARCHITECTURES.get(os.environ.get("WARPBOOK_GPU", ""), 900)
+    kernels = [*common, *options, "-D__CUDACC__=1", "-D__NVCC__=1", "-D__CUDACC_VER_MAJOR__=13",
+               "-D__CUDACC_VER_MINOR__=0", f"-D__CUDA_ARCH__={architecture}", "-include", "cuda_runtime.h", "-include",
                "warpbook_chevrons.h"]
     return kernels, [*common, "-gline-tables-only", "-fdeclspec"]
 

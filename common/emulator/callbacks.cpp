@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "common/emulator/checks.hpp"
 #include "common/emulator/tally.hpp"
 #include "common/emulator/trace.hpp"
 
@@ -128,6 +129,15 @@ WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes,
     observe_atomic<Operation::reduction>(address, bytes, __builtin_return_address(0));
   else
     observe_atomic<Operation::atomic>(address, bytes, __builtin_return_address(0));
+}
+
+/// An access leaves a thread's own array; called before it is done.
+WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t bytes, std::uint64_t array_bytes,
+                                             std::uint32_t writes) {
+  if (current_block == nullptr) return;
+  warpbook::emulator::bad_local_access(*current_block,
+                                       {offset, bytes, array_bytes, writes != 0 ? Operation::store : Operation::load},
+                                       __builtin_return_address(0));
 }
 
 /// The guard of a function-local static is read by this; it lies on the host.

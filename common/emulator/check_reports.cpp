@@ -152,6 +152,26 @@ private:
   hold_finding(std::move(finding));
 }
 
+[[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "out_of_bounds";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.fatal = true;
+  finding.text = fmt::format(
+      "========= Invalid __local__ {} of size {} bytes\n"
+      "=========     at {} in {}\n"
+      "=========     by {}\n"
+      "=========     Address is out of bounds: {}\n"
+      "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
+      verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
+      relative(access.offset, access.array_bytes, access.bytes,
+               fmt::format("an array of the thread's own of {} bytes", access.array_bytes)));
+  hold_finding(std::move(finding));
+}
+
 /// Both sides of a race; which of them the emulator ran first means nothing, so they are named by their place in the
 /// program.
 struct RaceSides {
@@ -211,6 +231,11 @@ void bad_access(const BlockContext& block, const Home& home, const void* address
                 Operation operation, const void* pc, BadAccess kind) {
   describe_bad_access(block, home, address, bytes, operation, pc, kind);
   abort_kernel(kind == BadAccess::misaligned ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress);
+}
+
+void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
+  describe_bad_local_access(block, access, pc);
+  abort_kernel(cudaErrorIllegalAddress);
 }
 
 void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address) {

@@ -34,6 +34,17 @@ enum class BadAccess { out_of_bounds, misaligned };
 [[noreturn]] void bad_access(const BlockContext& block, const Home& home, const void* address, std::size_t bytes,
                              Operation operation, const void* pc, BadAccess kind);
 
+/// An access that leaves a thread's own array.
+struct LocalAccess {
+  std::int64_t offset;  ///< in bytes, from the array's begin
+  std::uint64_t bytes;
+  std::uint64_t array_bytes;
+  Operation operation;
+};
+
+/// Reports it and ends the kernel.
+[[noreturn]] void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
+
 /// One side of a finding: an instruction and the thread that ran it.
 struct Actor {
   const void* pc;

@@ -112,10 +112,6 @@ void RaceShadow::read(Cell& cell, const GlobalActor& actor, std::uint16_t site, 
 std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes,
                                           Operation operation, bool strong, std::uint16_t site) {
   if (base_ == nullptr) return std::nullopt;
-  if (strong) {
-    acquired_[actor.block] = 1;
-    if (fenced_[actor.block] != 0 && operation != Operation::load) released_[actor.block] = 1;
-  }
   std::optional<GlobalRace> found;
   bool only_writers = true;
   for (std::uintptr_t word = address / kWord * kWord; word < address + bytes; word += kWord) {
@@ -169,6 +165,11 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
   pending_.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
   std::memcpy(pending_.before.data(), pending_.race.address, bytes);
   return std::nullopt;
+}
+
+void RaceShadow::synchronise(std::uint32_t block, bool writes) {
+  acquired_[block] = 1;
+  if (writes && fenced_[block] != 0) released_[block] = 1;
 }
 
 std::optional<GlobalRace> RaceShadow::settle() {

@@ -79,6 +79,10 @@ public:
   /// The store before this was done; returns the race that it turned out to be, if it changed what another one wrote.
   std::optional<GlobalRace> settle();
 
+  /// A thread of the block did something atomic, wherever: it may learn so of what other blocks published, and may
+  /// publish what they fenced off.
+  void synchronise(std::uint32_t block, bool writes);
+
   /// A thread of the block passed a fence; what is atomic and comes after it publishes what came before.
   void fence(std::uint32_t block) { fenced_[block] = 1; }
 

@@ -23,6 +23,7 @@
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/memory_system.hpp"
 #include "common/emulator/model.hpp"
+#include "common/emulator/runtime_state.hpp"
 #include "common/emulator/sample.hpp"
 #include "common/emulator/source_location.hpp"
 #include "common/emulator/tally.hpp"
@@ -137,8 +138,10 @@ public:
 
   void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override {
     Operation operation = kind == AccessKind::read ? Operation::load : Operation::store;
-    if (kind == AccessKind::atomic)
+    if (kind == AccessKind::atomic) {
       operation = std::exchange(__warpbook_tally[3], 0) != 0 ? Operation::reduction : Operation::atomic;
+      if (global_.race) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
+    }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
       const auto width = static_cast<std::uint8_t>(bytes);
       watch(block).access(block, address, width, width, operation, pc);
@@ -255,7 +258,8 @@ private:
   /// The program ends.
   void conclude() {
     if (!counters_path_.empty()) write_counters();
-    if (options_.leak) report_leaks();
+    // After an error that stays nothing can be freed.
+    if (options_.leak && sticky_error() == cudaSuccess) report_leaks();
     conclude_findings(options_.any());
   }
 

@@ -20,7 +20,7 @@ const std::vector<UnwrittenRead>& SharedShadow::barrier() {
   ++interval_;
   still_unwritten_.clear();
   for (const UnwrittenRead& read : unwritten_)
-    if (bytes_[read.offset].written != block_) still_unwritten_.push_back(read);
+    if (read.updates || bytes_[read.offset].written != block_) still_unwritten_.push_back(read);
   unwritten_.clear();
   return still_unwritten_;
 }
@@ -32,10 +32,10 @@ bool SharedShadow::nobody_wrote(std::size_t offset, unsigned bytes) const {
   return true;
 }
 
-void SharedShadow::note_unwritten(std::size_t offset, unsigned thread, std::uint32_t log) {
+void SharedShadow::note_unwritten(const UnwrittenRead& unwritten) {
   for (const UnwrittenRead& read : unwritten_)
-    if (read.log == log && bytes_[read.offset].written != block_) return;
-  unwritten_.push_back({offset, thread, log});
+    if (read.log == unwritten.log && (read.updates || bytes_[read.offset].written != block_)) return;
+  unwritten_.push_back(unwritten);
 }
 
 std::optional<SharedRace> SharedShadow::add(const Access& access) {
@@ -46,7 +46,7 @@ std::optional<SharedRace> SharedShadow::add(const Access& access) {
     const unsigned me = access.warp * 32 + lane + 1;
     const std::size_t begin = access.offsets[lane];
     if (access.operation != Operation::store && nobody_wrote(begin, access.bytes)) [[unlikely]]
-      note_unwritten(begin, me - 1, access.log);
+      note_unwritten({begin, me - 1, access.log, access.operation != Operation::load});
     for (std::size_t offset = begin; offset < begin + access.bytes; ++offset) {
       Byte& byte = bytes_[offset];
       const bool fine =

@@ -26,6 +26,7 @@ struct UnwrittenRead {
   std::size_t offset;
   unsigned thread;
   std::uint32_t log;
+  bool updates;  ///< an atomic: that it wrote since says nothing
 };
 
 /// The shared memory of one block at a time. Offsets are the caller's; each byte has one.
@@ -76,7 +77,7 @@ private:
   bool write(Byte& byte, unsigned me, const Access& access, SharedRace& race) const;
   bool read(Byte& byte, unsigned me, const Access& access, SharedRace& race) const;
   bool nobody_wrote(std::size_t offset, unsigned bytes) const;
-  void note_unwritten(std::size_t offset, unsigned thread, std::uint32_t log);
+  void note_unwritten(const UnwrittenRead& read);
 
   std::vector<Byte> bytes_;
   std::vector<UnwrittenRead> unwritten_;  ///< since the barrier, one of each log

@@ -80,6 +80,7 @@ public:
     if (site->pc != pc || at - site->begin > site->limit || (at & (alignment - 1U)) != 0) [[unlikely]] {
       site = look_up(block, site, address, bytes, alignment, operation, pc);
     }
+    if (is_volatile) synchronise(block, operation);
     if (site->space >= Space::local) return;
     if (block.traced) log(*site, at, block.thread);
     if (site->checked != 0) [[unlikely]]
@@ -158,6 +159,7 @@ private:
   void check_shared(const BlockContext& block, unsigned warp);
   void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
   void settle_races(const BlockContext& block);
+  void synchronise(const BlockContext& block, Operation operation);
   void report(const BlockContext& block, const GlobalRace& race);
   void end_interval(const BlockContext& block);
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);

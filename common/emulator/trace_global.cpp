@@ -32,6 +32,11 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
     report(block, *race);
 }
 
+void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
+  if (checks_ == nullptr || !checks_->race) return;
+  checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), operation != Operation::load);
+}
+
 void BlockWatch::settle_races(const BlockContext& block) {
   if (checks_ == nullptr || !checks_->race) return;
   if (const auto race = checks_->races->settle()) [[unlikely]]

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "common/emulator/pass/launch_pass.hpp"
+#include "common/emulator/pass/local_bounds_pass.hpp"
 #include "common/emulator/shared_guard.hpp"
 
 namespace {
@@ -124,7 +125,8 @@ private:
 };
 
 /// Marks as convergent what calls a barrier or a warp-level operation, directly or not: no optimisation may make two
-/// calls of one, on either side of a branch.
+/// calls of one, on either side of a branch. Nor may it make one of two: each call to the emulator, and to CUDA's
+/// runtime, is told by its line.
 class ConvergencePass : public PassInfoMixin<ConvergencePass> {
 public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
@@ -136,13 +138,26 @@ public:
         auto* call = dyn_cast<CallBase>(user);
         if (call == nullptr || call->getCalledFunction() != found[i]) continue;
         call->setConvergent();
+        call->addFnAttr(Attribute::NoMerge);
         Function* caller = call->getFunction();
         if (caller->isConvergent()) continue;
         caller->setConvergent();
         found.push_back(caller);
       }
     }
-    return found.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+    bool changed = !found.empty();
+    for (Function& function : module) {
+      if (!function.isDeclaration() ||
+          !(function.getName().starts_with("cuda") || function.getName().starts_with("_ZN8warpbook8emulator")))
+        continue;
+      for (User* user : function.users()) {
+        auto* call = dyn_cast<CallBase>(user);
+        if (call == nullptr || call->doesNotAccessMemory()) continue;
+        call->addFnAttr(Attribute::NoMerge);
+        changed = true;
+      }
+    }
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
   static bool isRequired() { return true; }
@@ -352,7 +367,9 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(SharedGuardPass());
               manager.addPass(StructCopyPass());
             });
-            builder.registerOptimizerLastEPCallback(
-                [](ModulePassManager& manager, auto&&...) { manager.addPass(TallyPass()); });
+            builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(TallyPass());
+              manager.addPass(warpbook::emulator::LocalBoundsPass());
+            });
           }};
 }

@@ -1,0 +1,87 @@
+#include "common/emulator/pass/local_bounds_pass.hpp"
+
+#include <llvm/Analysis/Utils/Local.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace warpbook::emulator {
+namespace {
+
+using namespace llvm;
+
+/// An access to a local array at an offset that only the run tells.
+struct LocalAccess {
+  Instruction* instruction;
+  std::vector<GEPOperator*> steps;  ///< from the array to the address
+  std::uint64_t array_bytes;
+  std::uint64_t bytes;
+};
+
+/// The access as one to a local array; `steps` is empty where it is none, or certain to be inside.
+LocalAccess look_at(Instruction& instruction, const DataLayout& layout) {
+  LocalAccess access{&instruction, {}, 0, 0};
+  Value* address = getLoadStorePointerOperand(&instruction);
+  if (address == nullptr) return access;
+  access.bytes = layout.getTypeStoreSize(getLoadStoreType(&instruction)).getFixedValue();
+  APInt constant(layout.getIndexTypeSizeInBits(address->getType()), 0);
+  bool is_constant = true;
+  while (auto* step = dyn_cast<GEPOperator>(address)) {
+    is_constant = is_constant && step->accumulateConstantOffset(layout, constant);
+    access.steps.push_back(step);
+    address = step->getPointerOperand();
+  }
+  const auto* array = dyn_cast<AllocaInst>(address);
+  const auto bytes = array == nullptr ? std::nullopt : array->getAllocationSize(layout);
+  if (!bytes || bytes->isScalable()) {
+    access.steps.clear();
+    return access;
+  }
+  access.array_bytes = bytes->getFixedValue();
+  if (is_constant && constant.isNonNegative() && constant.getZExtValue() + access.bytes <= access.array_bytes)
+    access.steps.clear();
+  return access;
+}
+
+/// Calls `__warpbook_local_bounds(offset, bytes of the access, bytes of the array, whether it writes)` where the access
+/// leaves the array.
+void check(const LocalAccess& access) {
+  Module& module = *access.instruction->getModule();
+  LLVMContext& context = module.getContext();
+  IRBuilder<> builder(access.instruction);
+  Type* size = builder.getInt64Ty();
+  Value* offset = builder.getInt64(0);
+  for (GEPOperator* step : access.steps)
+    offset = builder.CreateAdd(offset, emitGEPOffset(&builder, module.getDataLayout(), step, true));
+  const std::uint64_t last = access.array_bytes < access.bytes ? 0 : access.array_bytes - access.bytes;
+  Value* outside = builder.CreateICmpUGT(offset, builder.getInt64(last));
+  Instruction* then = SplitBlockAndInsertIfThen(outside, access.instruction->getIterator(), false,
+                                                MDBuilder(context).createBranchWeights(1, 1 << 20));
+  IRBuilder<> report(then);
+  report.SetCurrentDebugLocation(access.instruction->getDebugLoc());
+  const FunctionCallee callee =
+      module.getOrInsertFunction("__warpbook_local_bounds", report.getVoidTy(), size, size, size, report.getInt32Ty());
+  report.CreateCall(callee, {offset, report.getInt64(access.bytes), report.getInt64(access.array_bytes),
+                             report.getInt32(isa<StoreInst>(access.instruction) ? 1 : 0)});
+}
+
+}  // namespace
+
+PreservedAnalyses LocalBoundsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  std::vector<LocalAccess> accesses;
+  for (Function& function : module) {
+    if (function.isDeclaration() || !function.hasFnAttribute(Attribute::SanitizeThread)) continue;
+    for (Instruction& instruction : instructions(function))
+      if (LocalAccess access = look_at(instruction, module.getDataLayout()); !access.steps.empty())
+        accesses.push_back(std::move(access));
+  }
+  for (const LocalAccess& access : accesses) check(access);
+  return accesses.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+}  // namespace warpbook::emulator

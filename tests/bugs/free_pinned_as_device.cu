@@ -1,0 +1,17 @@
+// Memory of the host is freed as if it were the device's.
+// expect: invalid_free
+
+#include <cuda_runtime.h>
+
+template <bool kFixed> __global__ void fill(int* out) { out[threadIdx.x] = 1; }
+
+int main(int argc, char**) {
+  const bool fixed = argc > 1;  // with any argument: the program as it should be
+  void (*run)(int*) = fixed ? fill<true> : fill<false>;
+  int* out;
+  cudaMallocHost(&out, 32 * sizeof(int));
+  run<<<1, 32>>>(out);
+  cudaDeviceSynchronize();
+  if (!fixed) cudaFree(out);  // <- bug
+  cudaFreeHost(out);
+}
