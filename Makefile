@@ -12,13 +12,14 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps test nightly headers format clean $(CHAPTERS)
+.PHONY: help deps test nightly emulate headers format clean $(CHAPTERS)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
 	@$(foreach chapter,$(CHAPTERS),echo "make $(chapter)                build ./$(chapter)/run_all";)
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
+	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
 	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"
 	@echo "make format                  clang-format every source file"
 	@echo "make clean                   remove what the build made"
@@ -37,6 +38,9 @@ test:
 
 nightly:
 	@scripts/test.sh $(DEVICE) && scripts/tidy.sh && scripts/format.sh --check
+
+emulate:
+	@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)
 
 headers:
 	@python3 scripts/amalgamate.py --output build/headers

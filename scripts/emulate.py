@@ -25,7 +25,8 @@ sys.path.insert(0, str(EMULATOR))
 from launch_rewriter import rewrite  # noqa: E402
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
-DIAGNOSTIC = re.compile(r"^(?P<path>/[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<text>(?:fatal )?error|warning|note)(?=:)")
+DIAGNOSTIC = re.compile(
+    r"^(?P<path>/[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<text>(?:fatal )?error|warning|note)(?=:)")
 ANY_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
 # The toolkit's headers; those that the emulator lacks must not be found where a toolkit is installed.
 TOOLKIT = re.compile(
@@ -178,7 +179,8 @@ def build_program(files, arguments, build, program):
         # Beside the program, which a crash must not leave half written.
         library = build / "lib"
         linked = subprocess.run([kernels[0], *objects, "-o", str(program), f"-L{library}", "-lwarpbook_emulator",
-                                 f"-Wl,-rpath,{library}", *[f for f in arguments.flags if f[:2] in ("-l", "-L")]],
+                                 f"-Wl,-rpath,{library}",
+                                 *[flag for flag in arguments.flags if flag[:2] in ("-l", "-L")]],
                                 capture_output=True, text=True, errors="replace", check=False)
         print(linked.stderr, end="", file=sys.stderr)
         if linked.returncode != 0:
@@ -206,7 +208,7 @@ def main():
     words = sys.argv[1:]
     program_arguments = words[words.index("--") + 1:] if "--" in words else []
     parser = argparse.ArgumentParser(prog="scripts/emulate.py", description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="*", metavar="FILE", help="the program: one .cu file, and what else it is made of")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a .cu file, and what else the program is made of")
     parser.add_argument("--debug", action="store_true", help="compile for a debugger (-O0 -g)")
     parser.add_argument("--flags", type=shlex.split, default=[], help="for the compiler: -Ifolder -DNAME ...")
     parser.add_argument("--no-run", action="store_true", help="only build it")
@@ -231,7 +233,7 @@ def main():
         build_tools(build)
     build = build.resolve()
     name = hashlib.sha256(os.path.abspath(files[0]).encode()).hexdigest()[:8]
-    program = arguments.output or build / "emulate" / f"{files[0].stem}-{name}" / files[0].stem
+    program = arguments.output.absolute() if arguments.output else build / "emulate" / f"{files[0].stem}-{name}" / files[0].stem
     build_program(files, arguments, build, program)
     sys.exit(0 if arguments.no_run else run(program, program_arguments))
 

@@ -109,11 +109,22 @@ class Rewriter:
         return len(tokens) == count and all(
             token.text == character and token.begin == tokens[0].begin + i for i, token in enumerate(tokens))
 
+    def is_run_of(self, position, text):
+        """True where tokens of one character spell the text without a space."""
+        tokens = self.tokens[position : position + len(text)]
+        return "".join(token.text for token in tokens) == text and tokens[-1].end - tokens[0].begin == len(text)
+
     def back_over_brackets(self, position):
         """From a closing bracket to its opening one; None where there is none."""
         stack = []
         while position >= 0:
             text = self.tokens[position].text
+            if text == "<" and self.is_run(position - 1, "<", 2):  # a shift
+                position -= 2
+                continue
+            if text in "<>" and self.is_run_of(position, text + "="):  # a comparison
+                position -= 1
+                continue
             if text in ")]}" and self.tokens[position].kind == "other":
                 stack.append(CLOSING[text])
             elif text == ">" and (not stack or stack[-1] == "<"):  # In parentheses it is an operator.
@@ -144,7 +155,8 @@ class Rewriter:
             bracketed = False
             while token.kind == "other" and token.text in (")", "]", ">"):
                 opening = self.back_over_brackets(position)
-                if opening is None:
+                if opening is None or (begin is not None and opening > 0 and
+                                       self.tokens[opening - 1].text in KEYWORDS):  # if (x) (*pointer)<<<...>>>()
                     return begin
                 bracketed = True
                 begin, closing, position = opening, token.text, opening - 1
@@ -217,7 +229,8 @@ class Rewriter:
     # ---- Changing them
 
     def rewrite_launch(self, position):
-        """Rewrites the launch whose `<<<` is at `position`; leaves to the compiler what is none. Returns where to go on."""
+        """Rewrites the launch whose `<<<` is at `position`, and leaves to the compiler what is none; returns where to
+        go on."""
         begin = self.callee_begin(position)
         chevron = self.chevron_end(position + 3)
         if begin is None or chevron is None:
