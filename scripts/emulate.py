@@ -95,7 +95,7 @@ class Sources:
         return overlay
 
     def refuse_missing(self, folder):
-        """Puts a header that says what is missing in the place of each that the emulator lacks; returns their folder."""
+        """Puts in the place of each header that the emulator lacks one that says so; returns their folder."""
         headers = folder / "missing"
         headers.mkdir()
         for name in self.missing:
@@ -233,7 +233,9 @@ def main():
         build_tools(build)
     build = build.resolve()
     name = hashlib.sha256(os.path.abspath(files[0]).encode()).hexdigest()[:8]
-    program = arguments.output.absolute() if arguments.output else build / "emulate" / f"{files[0].stem}-{name}" / files[0].stem
+    program = build / "emulate" / f"{files[0].stem}-{name}" / files[0].stem
+    if arguments.output:
+        program = arguments.output.absolute()
     build_program(files, arguments, build, program)
     sys.exit(0 if arguments.no_run else run(program, program_arguments))
 

@@ -1,33 +1,35 @@
-#!/usr/bin/env python3
-"""A reader's own program on the emulator: what scripts/emulate.py accepts, how it fails, what it leaves of the text."""
+#!/ usr / bin / env python3
+""
+    "A reader's own program on the emulator: what scripts/emulate.py accepts, how it fails, what it leaves of the text."
+    ""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
-from pathlib import Path
+    import json import os import subprocess import sys import tempfile import unittest from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
-sys.path.insert(0, str(ROOT / "common" / "emulator"))
-from launch_rewriter import rewrite  # noqa: E402
+        ROOT = Path(__file__).resolve().parent.parent BUILD =
+            Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+                sys.path.insert(0, str(ROOT / "common" / "emulator")) from launch_rewriter import rewrite #noqa
+    : E402
 
-EVERY_LAUNCH = r"""
+          EVERY_LAUNCH = r ""
+                           "
+#include "own.h"
 #include <cstdio>
 #include <vector>
-#include "own.h"
-__constant__ int table[4];
+    __constant__ int table[4];
 extern __shared__ int file_scope[];
-namespace deep { template <class T, int N> __global__ void add(T* out, T by, int times = 2) {
+namespace deep {
+template <class T, int N> __global__ void add(T* out, T by, int times = 2) {
   extern __shared__ T local[];
   local[threadIdx.x] = by;
   file_scope[threadIdx.x] += N;
   __syncthreads();
   out[blockIdx.x * blockDim.x + threadIdx.x] += local[threadIdx.x] * times + table[3];
-} }
-struct Big { int values[5]; double d; };
+}
+}  // namespace deep
+struct Big {
+  int values[5];
+  double d;
+};
 __global__ void by_value(int* out, Big big, char c) { out[0] = big.values[4] + static_cast<int>(big.d) + c; }
 __global__ void overloaded(int* out, float) { out[0] = 1; }
 __global__ void overloaded(int* out, int) { out[0] = 2; }
@@ -43,40 +45,65 @@ int show(const char* name, const int* data) {
 int main(int argc, char** argv) {
   int host[4] = {0, 0, 0, 5};
   cudaMemcpyToSymbol(table, host, sizeof host);
-  int* d; int* e;
-  cudaMalloc(&d, 256 * sizeof(int)); cudaMalloc((void**)&e, 256 * sizeof(int));
-  cudaMemset(d, 0, 256 * sizeof(int)); cudaMemset(e, 0, 256 * sizeof(int));
-  deep::add<int, (4 > 3) ? 7 : 8><<<2, dim3(64, 1), 64 * sizeof(int)>>>(d, 10); show("default argument", d);
-  ::deep::add<int, 1>
-      <<<2,  // blocks
-         64, 64 * sizeof(int), 0>>>  /* and a stream */
+  int* d;
+  int* e;
+  cudaMalloc(&d, 256 * sizeof(int));
+  cudaMalloc((void**)&e, 256 * sizeof(int));
+  cudaMemset(d, 0, 256 * sizeof(int));
+  cudaMemset(e, 0, 256 * sizeof(int));
+  deep::add<int, (4 > 3) ? 7 : 8><<<2, dim3(64, 1), 64 * sizeof(int)>>>(d, 10);
+  show("default argument", d);
+  ::deep::add<int, 1><<<2,                         // blocks
+                        64, 64 * sizeof(int), 0>>> /* and a stream */
       (d, 10, 1);
   show("several lines", d);
   Big big = {{1, 2, 3, 4, 50}, 0.5};
-  by_value<<<1, 1>>>(d, big, 'a'); show("by value", d);
-  overloaded<<<1, 1>>>(d, 1.0f); show("float", d); overloaded<<<1, 1>>>(d, 1); show("int", d);
+  by_value<<<1, 1>>>(d, big, 'a');
+  show("by value", d);
+  overloaded<<<1, 1>>>(d, 1.0f);
+  show("float", d);
+  overloaded<<<1, 1>>>(d, 1);
+  show("int", d);
   void (*pointers[])(int*, const int*, int) = {deduced<int>, deduced<int>};
-  if (argc > 1) pointers[1]<<<1, 32>>>(e, d, 3); else (*pointers)<<<1, 32>>>(e, d, 3);
+  if (argc > 1)
+    pointers[1]<<<1, 32>>>(e, d, 3);
+  else
+    (*pointers)<<<1, 32>>>(e, d, 3);
   show("pointer", e);
-  deduced<<<1, 32>>>(d + 8, e, 1); show("deduced", d + 8);
-  LAUNCH(overloaded, d, 1.0f); show("macro", d);
+  deduced<<<1, 32>>>(d + 8, e, 1);
+  show("deduced", d + 8);
+  LAUNCH(overloaded, d, 1.0f);
+  show("macro", d);
   std::printf("%s %s\n", "k<<<1, 2>>>(x)", R"(k<<<1, 2>>>(x))");  // k<<<1, 2>>>(x)
-  from_header(d); show("header", d);
-  cudaStream_t stream; cudaGraph_t graph; cudaGraphExec_t executable;
+  from_header(d);
+  show("header", d);
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
   cudaStreamCreate(&stream);
   cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
   by_value<<<1, 1, 0, stream>>>(d, Big{{0, 0, 0, 0, 7}, 0}, 0);
   cudaStreamEndCapture(stream, &graph);
   show("before the graph", d);
-  cudaGraphInstantiate(&executable, graph, 0); cudaGraphLaunch(executable, stream); show("graph", d);
-  cudaGraphExecDestroy(executable); cudaGraphDestroy(graph); cudaStreamDestroy(stream);
+  cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphLaunch(executable, stream);
+  show("graph", d);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
   std::printf("arguments %d %s\n", argc, argc > 1 ? argv[1] : "");
-  cudaFree(d); cudaFree(e);
+  cudaFree(d);
+  cudaFree(e);
   return argc > 2 ? 5 : 0;
 }
-"""
-OWN_HEADER = """
-__global__ void header_kernel(int* out) { out[0] = 77; }
+""
+    "
+    OWN_HEADER = ""
+                 "
+    __global__ void
+    header_kernel(int* out) {
+  out[0] = 77;
+}
 inline void from_header(int* out) { header_kernel<<<1, 1>>>(out); }
 """
 EXPECTED = """default argument 39

@@ -98,10 +98,12 @@ Home find_home(const BlockContext& block, const void* address, std::size_t bytes
     std::size_t count = 0;
     shared_arrays(count);
     const SharedArray* array = array_at(address, all);
-    if (count == 0)  // a stripped program: no bounds but these
+    if (count == 0) {  // a stripped program: no bounds but these
       settle(Space::shared, all);
-    else
-      settle(Space::shared, array == nullptr ? AddressRange{} : range_of(all.begin + array->offset, array->bytes));
+      return home;
+    }
+    settle(Space::shared, array == nullptr ? AddressRange{} : range_of(all.begin + array->offset, array->bytes));
+    if (!home.bad) learn_shared_array(array->offset, array->bytes);
     return home;
   }
   if (const AddressRange range = registered_range(address); range.begin != nullptr) {

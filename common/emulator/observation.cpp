@@ -218,13 +218,6 @@ public:
     return last_;
   }
 
-  bool set_checks(const std::string& names) {
-    CheckOptions options;
-    if (!parse_check_options(names.c_str(), options)) return false;
-    Observation::instance().set_checks(options);
-    return true;
-  }
-
   void set_trace(TraceMode mode) {
     const std::lock_guard lock(mutex_);
     trace_mode_ = mode;
@@ -343,6 +336,13 @@ double LaunchReport::counter(const std::string& metric) const {
 }
 
 LaunchReport last_launch() { return Observation::instance().last_launch(); }
+
+bool set_checks(const std::string& names) {
+  CheckOptions options;
+  if (!parse_check_options(names.c_str(), options)) return false;
+  Observation::instance().set_checks(options);
+  return true;
+}
 
 void set_trace(TraceMode mode) { Observation::instance().set_trace(mode); }
 

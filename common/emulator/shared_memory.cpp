@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -18,7 +19,8 @@ struct Piece {
   std::size_t bytes;
 };
 
-/// The `__shared__` arrays that a kernel declares itself. Those of functions that it calls cannot be told apart.
+/// The `__shared__` arrays that a kernel declares itself. Those of functions that it calls are learned from what it
+/// touches.
 const std::vector<Piece>& pieces_of(const void* kernel) {
   static std::mutex mutex;
   static auto& known = *new std::map<const void*, std::vector<Piece>>;
@@ -48,6 +50,7 @@ struct Worker {
   std::byte* dynamic_shared = map_dynamic_shared();
   std::uint64_t launch_id = 0;
   const std::vector<Piece>* pieces = &pieces_of(nullptr);
+  std::vector<Piece> learned;  ///< of the launch: arrays of functions that the kernel calls
   std::byte* base = const_cast<std::byte*>(shared_range().begin);
 
   Worker() = default;
@@ -56,13 +59,31 @@ struct Worker {
   ~Worker() { munmap(dynamic_shared, kMaxDynamicShared); }
 };
 
+Worker& this_worker() {
+  thread_local Worker worker;
+  return worker;
+}
+
 }  // namespace
 
+void learn_shared_array(std::size_t offset, std::size_t bytes) {
+  Worker& worker = this_worker();
+  const auto is_it = [=](const Piece& piece) { return piece.offset == offset; };
+  if (std::none_of(worker.pieces->begin(), worker.pieces->end(), is_it) &&
+      std::none_of(worker.learned.begin(), worker.learned.end(), is_it)) {
+    worker.learned.push_back({offset, bytes});
+  }
+}
+
 std::byte* poison_shared_memory(const LaunchInfo& launch) {
-  thread_local Worker worker;
+  Worker& worker = this_worker();
   if (worker.launch_id != launch.id) {
     worker.launch_id = launch.id;
     worker.pieces = &pieces_of(launch.kernel);
+    worker.learned.clear();
+  }
+  for (const Piece& piece : worker.learned) {
+    std::memset(worker.base + piece.offset, kPoison, piece.bytes);
   }
   for (const Piece& piece : *worker.pieces) {
     std::memset(worker.base + piece.offset, kPoison, piece.bytes);

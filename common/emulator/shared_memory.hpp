@@ -18,6 +18,10 @@ inline constexpr std::size_t kMaxDynamicShared = std::size_t{256} << 10;
 /// dynamic shared memory, aligned to 1024 bytes.
 std::byte* poison_shared_memory(const LaunchInfo& launch);
 
+/// Tells that the block that runs here touches this array, which its kernel may not have declared itself: the launch's
+/// next blocks begin with poison there.
+void learn_shared_array(std::size_t offset, std::size_t bytes);
+
 /// Bytes of `__shared__` arrays that a kernel declares itself; 0 where unknown.
 std::size_t static_shared_bytes(const void* kernel);
 
