@@ -69,9 +69,9 @@ class Sources:
             text = path.read_bytes().decode("utf-8", "surrogateescape")
         except OSError:
             return
-        if "<<<" in text or "__shared__" in text:
+        if "<<<" in text or "__shared__" in text or "asm" in text:
             result = rewrite(text)
-            if result.launches or result.arrays:
+            if result.launches or result.arrays or result.registers:
                 self.rewritten[path] = result
         self.missing.update(name for name in ANY_INCLUDE.findall(text)
                             if TOOLKIT.match(name) and not (EMULATOR / "include" / name).is_file())

@@ -4,9 +4,12 @@
 #include "include/warpbook_builtins.h"
 
 #include <atomic>
+#include <chrono>
 
 #include "block_runner.hpp"
+#include "device_table.hpp"
 #include "engine.hpp"
+#include "include/warpbook_ptx.h"
 
 namespace warpbook::emulator {
 
@@ -63,6 +66,16 @@ void trap_thread() {
                     "========= Trap in kernel " + std::string(current_block->launch->name) + ", " +
                         describe_thread(*current_block) + "\n");
   abort_kernel(cudaErrorLaunchFailure);
+}
+
+unsigned multiprocessor_index() noexcept {
+  return current_block == nullptr ? 0 : static_cast<unsigned>(current_block->linear_block % multiprocessor_count());
+}
+unsigned multiprocessor_count() noexcept { return static_cast<unsigned>(device_table().multiprocessors); }
+unsigned long long nanoseconds() noexcept {
+  return static_cast<unsigned long long>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 void observe_read(const void* address, unsigned bytes) {

@@ -159,6 +159,22 @@ template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, 
   return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
 
+/// Hints of where managed memory will be used: it is where it is.
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, int /*device*/,
+                                        cudaStream_t stream = nullptr) {
+  return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
+}
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, cudaMemLocation, unsigned /*flags*/,
+                                        cudaStream_t stream = nullptr) {
+  return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
+}
+inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
+}
+inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, int /*device*/) {
+  return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
+}
+
 // ---- Events and graphs
 
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {

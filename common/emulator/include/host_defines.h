@@ -12,6 +12,7 @@
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.

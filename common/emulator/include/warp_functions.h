@@ -155,6 +155,60 @@ WARPBOOK_DEVICE_FUNCTION unsigned __match_all_sync(unsigned mask, T value, int* 
   return *same != 0 ? matching : 0;
 }
 
+namespace warpbook::emulator {
+
+/// Combines the values of the mask's lanes, for all of them.
+template <class Combine>
+__attribute__((always_inline, nodebug)) inline unsigned combine_lanes(unsigned mask, unsigned value,
+                                                                      Combine&& combine) {
+  const unsigned lanes = static_cast<unsigned>(warp_ballot(mask, true) >> 32);
+  unsigned total = value;
+  bool first = true;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1U) == 0) continue;
+    const auto other = static_cast<unsigned>(warp_shuffle(mask, value, lane));
+    total = first ? other : combine(total, other);
+    first = false;
+  }
+  return total;
+}
+
+}  // namespace warpbook::emulator
+
+WARPBOOK_DEVICE_FUNCTION unsigned __reduce_add_sync(unsigned mask, unsigned value) {
+  return warpbook::emulator::combine_lanes(mask, value, [](unsigned a, unsigned b) { return a + b; });
+}
+WARPBOOK_DEVICE_FUNCTION int __reduce_add_sync(unsigned mask, int value) {
+  return static_cast<int>(__reduce_add_sync(mask, static_cast<unsigned>(value)));
+}
+WARPBOOK_DEVICE_FUNCTION unsigned __reduce_min_sync(unsigned mask, unsigned value) {
+  return warpbook::emulator::combine_lanes(mask, value, [](unsigned a, unsigned b) { return a < b ? a : b; });
+}
+WARPBOOK_DEVICE_FUNCTION int __reduce_min_sync(unsigned mask, int value) {
+  return static_cast<int>(
+      warpbook::emulator::combine_lanes(mask, static_cast<unsigned>(value), [](unsigned a, unsigned b) {
+        return static_cast<int>(a) < static_cast<int>(b) ? a : b;
+      }));
+}
+WARPBOOK_DEVICE_FUNCTION unsigned __reduce_max_sync(unsigned mask, unsigned value) {
+  return warpbook::emulator::combine_lanes(mask, value, [](unsigned a, unsigned b) { return a > b ? a : b; });
+}
+WARPBOOK_DEVICE_FUNCTION int __reduce_max_sync(unsigned mask, int value) {
+  return static_cast<int>(
+      warpbook::emulator::combine_lanes(mask, static_cast<unsigned>(value), [](unsigned a, unsigned b) {
+        return static_cast<int>(a) > static_cast<int>(b) ? a : b;
+      }));
+}
+WARPBOOK_DEVICE_FUNCTION unsigned __reduce_and_sync(unsigned mask, unsigned value) {
+  return warpbook::emulator::combine_lanes(mask, value, [](unsigned a, unsigned b) { return a & b; });
+}
+WARPBOOK_DEVICE_FUNCTION unsigned __reduce_or_sync(unsigned mask, unsigned value) {
+  return warpbook::emulator::combine_lanes(mask, value, [](unsigned a, unsigned b) { return a | b; });
+}
+WARPBOOK_DEVICE_FUNCTION unsigned __reduce_xor_sync(unsigned mask, unsigned value) {
+  return warpbook::emulator::combine_lanes(mask, value, [](unsigned a, unsigned b) { return a ^ b; });
+}
+
 // ---- Time and the hardware
 
 /// Clock ticks of the host's processor: differences mean something only beside one another.

@@ -13,6 +13,7 @@
 
 #include "driver_types.h"
 #include "warpbook_export.h"
+#include "warpbook_ptx.h"
 
 namespace warpbook::emulator {
 
