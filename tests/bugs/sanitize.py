@@ -25,8 +25,8 @@ TOOLS = {
 }
 # These wait for ever on a GPU: they come last and get less time, so that they slow down nothing else.
 MAY_HANG = {"divergent_barrier", "barrier_in_a_branch", "deadlock_warp_and_block", "deadlock_two_masks"}
-HEADING = re.compile(r"^========= ((?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY|Target|No |This|Error: "
-                     r"process|\s).*)$", re.MULTILINE)
+HEADING = re.compile(r"^========= ((?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY|Target|No |This|"
+                     r"Error: process|\s).*)$", re.MULTILINE)
 
 
 def captured(command, seconds):
