@@ -240,9 +240,11 @@ private:
     global_.init = options_.init && written_->is_there();
   }
 
-  /// True for the first launches of a kernel with this grid and this block.
+  /// True for the first launches of a kernel with this grid and this block, unless it is large.
   bool is_first(const LaunchInfo& launch) {
     constexpr unsigned kFirst = 2;
+    constexpr std::uint64_t kMostThreads = 1 << 20;
+    if (volume(launch.grid) * volume(launch.block) > kMostThreads) return false;
     const dim3& g = launch.grid;
     const dim3& b = launch.block;
     return ++seen_[{launch.kernel, {g.x, g.y, g.z, b.x, b.y, b.z}}] <= kFirst;

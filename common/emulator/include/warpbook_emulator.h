@@ -32,7 +32,7 @@ WARPBOOK_EXPORT LaunchReport last_launch();
 /// Which blocks counters come from. Begins with what `WARPBOOK_TRACE` says (all, first, sample, off), else a sample.
 enum class TraceMode {
   off,     ///< none: no counters; the modelled time is that of the launch alone
-  first,   ///< all of the first two launches of each kernel and shape, a sample of the later ones
+  first,   ///< all of the first two launches of each kernel and shape, of at most 2^20 threads; a sample of others
   sample,  ///< all of a small launch; of a large one a few runs of blocks, the first and the last among them
   all
 };
