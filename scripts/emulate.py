@@ -145,8 +145,10 @@ def compile_command(build, debug):
                for word in (shlex.split(option[6:]) if option.startswith("SHELL:") else [option])]
     if debug:
         options = [option for option in options if option != "-gline-tables-only"]
-    common = [compiler, "-std=gnu++20", "-fPIC", *(["-O0", "-g"] if debug else ["-O2"]), "-DWARPBOOK_EMULATED=1",
-              f"-fmacro-prefix-map={os.getcwd()}/=", f"-I{EMULATOR / 'include'}"]
+    # A GPU's integers wrap around, and so does what a program expects of its host's.
+    common = [compiler, "-std=gnu++20", "-fPIC", "-fwrapv", *(["-O0", "-g"] if debug else ["-O2"]),
+              "-DWARPBOOK_EMULATED=1", f"-fmacro-prefix-map={os.getcwd()}/=",
+              f"-I{EMULATOR / 'include'}"]
     # Kernels' files include CUDA's header without saying so. They are compiled once, for host and device: what a
     # program keeps for the device (#if __CUDA_ARCH__ >= 700) is what is emulated.
     architecture = ARCHITECTURES.get(os.environ.get("WARPBOOK_GPU", ""), 900)

@@ -1,35 +1,33 @@
-#!/ usr / bin / env python3
-""
-    "A reader's own program on the emulator: what scripts/emulate.py accepts, how it fails, what it leaves of the text."
-    ""
+#!/usr/bin/env python3
+"""A reader's own program on the emulator: what scripts/emulate.py accepts, how it fails, what it leaves of the text."""
 
-    import json import os import subprocess import sys import tempfile import unittest from pathlib import Path
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
 
-        ROOT = Path(__file__).resolve().parent.parent BUILD =
-            Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
-                sys.path.insert(0, str(ROOT / "common" / "emulator")) from launch_rewriter import rewrite #noqa
-    : E402
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+sys.path.insert(0, str(ROOT / "common" / "emulator"))
+from launch_rewriter import rewrite  # noqa: E402
 
-          EVERY_LAUNCH = r ""
-                           "
-#include "own.h"
+EVERY_LAUNCH = r"""
 #include <cstdio>
 #include <vector>
-    __constant__ int table[4];
+#include "own.h"
+__constant__ int table[4];
 extern __shared__ int file_scope[];
-namespace deep {
-template <class T, int N> __global__ void add(T* out, T by, int times = 2) {
+namespace deep { template <class T, int N> __global__ void add(T* out, T by, int times = 2) {
   extern __shared__ T local[];
   local[threadIdx.x] = by;
   file_scope[threadIdx.x] += N;
   __syncthreads();
   out[blockIdx.x * blockDim.x + threadIdx.x] += local[threadIdx.x] * times + table[3];
-}
-}  // namespace deep
-struct Big {
-  int values[5];
-  double d;
-};
+} }
+struct Big { int values[5]; double d; };
 __global__ void by_value(int* out, Big big, char c) { out[0] = big.values[4] + static_cast<int>(big.d) + c; }
 __global__ void overloaded(int* out, float) { out[0] = 1; }
 __global__ void overloaded(int* out, int) { out[0] = 2; }
@@ -45,65 +43,40 @@ int show(const char* name, const int* data) {
 int main(int argc, char** argv) {
   int host[4] = {0, 0, 0, 5};
   cudaMemcpyToSymbol(table, host, sizeof host);
-  int* d;
-  int* e;
-  cudaMalloc(&d, 256 * sizeof(int));
-  cudaMalloc((void**)&e, 256 * sizeof(int));
-  cudaMemset(d, 0, 256 * sizeof(int));
-  cudaMemset(e, 0, 256 * sizeof(int));
-  deep::add<int, (4 > 3) ? 7 : 8><<<2, dim3(64, 1), 64 * sizeof(int)>>>(d, 10);
-  show("default argument", d);
-  ::deep::add<int, 1><<<2,                         // blocks
-                        64, 64 * sizeof(int), 0>>> /* and a stream */
+  int* d; int* e;
+  cudaMalloc(&d, 256 * sizeof(int)); cudaMalloc((void**)&e, 256 * sizeof(int));
+  cudaMemset(d, 0, 256 * sizeof(int)); cudaMemset(e, 0, 256 * sizeof(int));
+  deep::add<int, (4 > 3) ? 7 : 8><<<2, dim3(64, 1), 64 * sizeof(int)>>>(d, 10); show("default argument", d);
+  ::deep::add<int, 1>
+      <<<2,  // blocks
+         64, 64 * sizeof(int), 0>>>  /* and a stream */
       (d, 10, 1);
   show("several lines", d);
   Big big = {{1, 2, 3, 4, 50}, 0.5};
-  by_value<<<1, 1>>>(d, big, 'a');
-  show("by value", d);
-  overloaded<<<1, 1>>>(d, 1.0f);
-  show("float", d);
-  overloaded<<<1, 1>>>(d, 1);
-  show("int", d);
+  by_value<<<1, 1>>>(d, big, 'a'); show("by value", d);
+  overloaded<<<1, 1>>>(d, 1.0f); show("float", d); overloaded<<<1, 1>>>(d, 1); show("int", d);
   void (*pointers[])(int*, const int*, int) = {deduced<int>, deduced<int>};
-  if (argc > 1)
-    pointers[1]<<<1, 32>>>(e, d, 3);
-  else
-    (*pointers)<<<1, 32>>>(e, d, 3);
+  if (argc > 1) pointers[1]<<<1, 32>>>(e, d, 3); else (*pointers)<<<1, 32>>>(e, d, 3);
   show("pointer", e);
-  deduced<<<1, 32>>>(d + 8, e, 1);
-  show("deduced", d + 8);
-  LAUNCH(overloaded, d, 1.0f);
-  show("macro", d);
+  deduced<<<1, 32>>>(d + 8, e, 1); show("deduced", d + 8);
+  LAUNCH(overloaded, d, 1.0f); show("macro", d);
   std::printf("%s %s\n", "k<<<1, 2>>>(x)", R"(k<<<1, 2>>>(x))");  // k<<<1, 2>>>(x)
-  from_header(d);
-  show("header", d);
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
+  from_header(d); show("header", d);
+  cudaStream_t stream; cudaGraph_t graph; cudaGraphExec_t executable;
   cudaStreamCreate(&stream);
   cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
   by_value<<<1, 1, 0, stream>>>(d, Big{{0, 0, 0, 0, 7}, 0}, 0);
   cudaStreamEndCapture(stream, &graph);
   show("before the graph", d);
-  cudaGraphInstantiate(&executable, graph, 0);
-  cudaGraphLaunch(executable, stream);
-  show("graph", d);
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
+  cudaGraphInstantiate(&executable, graph, 0); cudaGraphLaunch(executable, stream); show("graph", d);
+  cudaGraphExecDestroy(executable); cudaGraphDestroy(graph); cudaStreamDestroy(stream);
   std::printf("arguments %d %s\n", argc, argc > 1 ? argv[1] : "");
-  cudaFree(d);
-  cudaFree(e);
+  cudaFree(d); cudaFree(e);
   return argc > 2 ? 5 : 0;
 }
-""
-    "
-    OWN_HEADER = ""
-                 "
-    __global__ void
-    header_kernel(int* out) {
-  out[0] = 77;
-}
+"""
+OWN_HEADER = """
+__global__ void header_kernel(int* out) { out[0] = 77; }
 inline void from_header(int* out) { header_kernel<<<1, 1>>>(out); }
 """
 EXPECTED = """default argument 39
@@ -206,6 +179,51 @@ class Program(unittest.TestCase):
                             "int main() { int* p; int h = 0; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); k<<<1, 1>>>(p);\n"
                             "cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); std::printf(\"%d\", h); cudaFree(p); }\n")
         self.assertEqual((ran.stdout, ran.returncode), ("4", 0), ran.stderr)
+
+    def test_what_means_something_else_in_kernels(self):
+        ran = self.run_text("""#include <cstdio>
+#include <ctime>
+#include <vector>
+struct List { int value; List* next; };
+__device__ List* head;
+__global__ void push(int* ok) {
+  List* item = new List{static_cast<int>(threadIdx.x), nullptr};
+  for (;;) {
+    item->next = head;
+    if (atomicCAS((unsigned long long*)&head, (unsigned long long)item->next, (unsigned long long)item) ==
+        (unsigned long long)item->next) break;
+  }
+  const clock_t begin = clock();
+  while (clock() - begin < 1000) {}
+  unsigned lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  ok[threadIdx.x] = lane;
+}
+__global__ void sum(int* out) {
+  int* copy = static_cast<int*>(malloc(64 * sizeof(int)));
+  int n = 0;
+  for (List* item = head; item != nullptr; ) {
+    copy[n++] = item->value; List* next = item->next; delete item; item = next;
+  }
+  for (int i = 0; i < n; ++i) *out += copy[i];
+  free(copy);
+}
+__global__ void beyond(int n) { int* own = static_cast<int*>(malloc(4 * sizeof(int))); own[n] = 1; free(own); }
+int main() {
+  std::vector<int> host(64);  // the host's own memory is as ever
+  const std::clock_t begin = std::clock();
+  int* d; cudaMalloc(&d, 65 * sizeof(int)); cudaMemset(d, 0, 65 * sizeof(int));
+  push<<<1, 64>>>(d); sum<<<1, 1>>>(d + 64);
+  int total = 0; cudaMemcpy(&total, d + 64, sizeof total, cudaMemcpyDeviceToHost);
+  cudaMemcpy(host.data(), d, 64 * sizeof(int), cudaMemcpyDeviceToHost);
+  std::printf("%d %d %d\\n", total, host[33], std::clock() - begin < 1000000000);
+  cudaFree(d);
+  beyond<<<1, 1>>>(4);
+}
+""")
+        self.assertEqual(ran.stdout, "2016 1 1\n", ran.stderr)
+        self.assertEqual(ran.stderr.count("Invalid __global__ write of size 4 bytes"), 1, ran.stderr)
+        self.assertIn("at beyond in program.cu:28", ran.stderr)
 
     def test_bad_arguments(self):
         for arguments, says in [([], "FILE is missing"), (["no.cu"], "FILE=no.cu: there is no such file"),

@@ -276,6 +276,16 @@ cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t wid
   return allocate(pointer, *pitch * height, MemoryKind::device);
 }
 
+void register_range(const void* begin, std::size_t bytes) {
+  const std::lock_guard lock(registered().mutex);
+  registered().ranges[static_cast<const std::byte*>(begin)] = bytes;
+}
+
+bool unregister_range(const void* begin) {
+  const std::lock_guard lock(registered().mutex);
+  return registered().ranges.erase(static_cast<const std::byte*>(begin)) == 1;
+}
+
 AddressRange registered_range(const void* address) {
   const std::lock_guard lock(registered().mutex);
   const auto& ranges = registered().ranges;
@@ -346,17 +356,14 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   if (in_arena(pointer) || registered_range(pointer).begin != nullptr) {
     return remember(cudaErrorHostMemoryAlreadyRegistered);
   }
-  const std::lock_guard ranges(registered().mutex);
-  registered().ranges[static_cast<const std::byte*>(pointer)] = bytes;
+  register_range(pointer, bytes);
   return remember(cudaSuccess);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   const ApiCall api("cudaHostUnregister");
   const RuntimeLock lock;
-  const std::lock_guard ranges(registered().mutex);
-  const bool found = registered().ranges.erase(static_cast<const std::byte*>(pointer)) == 1;
-  return remember(found ? device_state() : cudaErrorHostMemoryNotRegistered);
+  return remember(unregister_range(pointer) ? device_state() : cudaErrorHostMemoryNotRegistered);
 }
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {

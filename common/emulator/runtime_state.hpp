@@ -79,6 +79,10 @@ CUstream_st* find_stream(cudaStream_t handle);
 /// Runs work on a stream, or adds it to the stream's capture.
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run);
 
+/// Makes memory of the host known to kernels, and forgets it; false where it was not known.
+void register_range(const void* begin, std::size_t bytes);
+bool unregister_range(const void* begin);
+
 /// Visits all streams.
 void each_stream(const std::function<void(CUstream_st&)>& visit);
 

@@ -167,7 +167,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     if (home.space >= Space::local) return site;
     if (home.space == Space::global && checks_ != nullptr) {
       if (checks_->init && home.kind == MemoryKind::device) site->checked |= kInit;
-      if (checks_->race && RaceShadow::follows(site->limit)) site->checked |= kRace;
+      if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->checked |= kRace;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(pc, home.space, operation, bytes);

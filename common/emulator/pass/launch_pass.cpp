@@ -141,11 +141,38 @@ bool place_dynamic_shared(Module& module) {
   return !arrays.empty();
 }
 
+/// Functions of the C and C++ libraries that mean something else in a kernel. The emulator's, which are called instead,
+/// tell where they are.
+bool redirect_library(Module& module) {
+  bool changed = false;
+  constexpr const char* kNames[][2] = {{"clock", "__warpbook_clock"}, {"malloc", "__warpbook_malloc"},
+                                       {"free", "__warpbook_free"},   {"_Znwm", "__warpbook_new"},
+                                       {"_Znam", "__warpbook_new"},   {"_ZdlPv", "__warpbook_free"},
+                                       {"_ZdaPv", "__warpbook_free"}};
+  for (const auto& [name, ours] : kNames) {
+    Function* function = module.getFunction(name);
+    if (function == nullptr || !function->isDeclaration() || function->use_empty()) continue;
+    FunctionCallee callee = module.getOrInsertFunction(ours, function->getFunctionType());
+    function->replaceAllUsesWith(callee.getCallee());
+    changed = true;
+  }
+  for (const char* name : {"_ZdlPvm", "_ZdaPvm"}) {
+    Function* function = module.getFunction(name);
+    if (function == nullptr || !function->isDeclaration() || function->use_empty()) continue;
+    function->replaceAllUsesWith(
+        module.getOrInsertFunction("__warpbook_free_sized", function->getFunctionType()).getCallee());
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses LaunchPass::run(llvm::Module& module, llvm::ModuleAnalysisManager& /*manager*/) {
+  // Only of programs with launches: elsewhere kernels do not use these, and the host's own should stay the library's.
   const bool launches = make_launches(module);
   const bool arrays = place_dynamic_shared(module);
+  if (launches) redirect_library(module);
   return launches || arrays ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 

@@ -1,0 +1,52 @@
+/// \file
+/// Functions of the C and C++ libraries that mean something else in a kernel: the compiler pass calls these instead, in
+/// programs that it launches kernels for. On the host they are the library's own.
+
+#include <cstddef>
+#include <cstdlib>
+#include <ctime>
+#include <new>
+
+#include "engine.hpp"
+#include "runtime_state.hpp"
+
+namespace {
+
+using warpbook::emulator::current_block;
+
+/// Memory of the device's heap: the host's, known to kernels by its bounds.
+void* heap_allocate(std::size_t bytes) {
+  void* memory = std::malloc(bytes);  // NOLINT(cppcoreguidelines-no-malloc): this is malloc
+  if (memory != nullptr) warpbook::emulator::register_range(memory, bytes);
+  return memory;
+}
+
+void release(void* memory) {
+  // What a kernel allocated, a kernel frees; a host that gets hold of it does no harm here.
+  if (memory != nullptr) warpbook::emulator::unregister_range(memory);
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the pass knows these names.
+extern "C" {
+
+/// In kernels: clock cycles.
+WARPBOOK_EXPORT std::clock_t __warpbook_clock() {
+  return current_block == nullptr ? std::clock() : static_cast<std::clock_t>(__builtin_readcyclecounter());
+}
+
+WARPBOOK_EXPORT void* __warpbook_malloc(std::size_t bytes) {
+  return current_block == nullptr ? std::malloc(bytes) : heap_allocate(bytes);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+
+WARPBOOK_EXPORT void* __warpbook_new(std::size_t bytes) {
+  return current_block == nullptr ? ::operator new(bytes) : heap_allocate(bytes);
+}
+
+WARPBOOK_EXPORT void __warpbook_free(void* memory) { release(memory); }
+WARPBOOK_EXPORT void __warpbook_free_sized(void* memory, std::size_t /*bytes*/) { release(memory); }
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)
