@@ -122,7 +122,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     }
     const std::uintptr_t begin = std::max(address, word) - word;
     const std::uintptr_t end = std::min(address + bytes, word + kWord) - word;
-    const auto mask = static_cast<unsigned>((1U << end) - (1U << begin));
+    const unsigned mask = (1U << end) - (1U << begin);
 
     if (state.writer != 0 && (state.masks & mask) != 0 && !(strong && (state.flags & kStrongWriter) != 0) && !found &&
         !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch)) {
