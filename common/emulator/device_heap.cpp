@@ -21,10 +21,11 @@ void* heap_allocate(std::size_t bytes) {
   return memory;
 }
 
-void release(void* memory) {
-  // What a kernel allocated, a kernel frees; a host that gets hold of it does no harm here.
-  if (memory != nullptr) warpbook::emulator::unregister_range(memory);
-  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+/// Frees memory of the device's heap; false where it is none.
+bool heap_free(void* memory) {
+  if (memory == nullptr || !warpbook::emulator::unregister_range(memory)) return false;
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): this is free
+  return true;
 }
 
 }  // namespace
@@ -45,8 +46,14 @@ WARPBOOK_EXPORT void* __warpbook_new(std::size_t bytes) {
   return current_block == nullptr ? ::operator new(bytes) : heap_allocate(bytes);
 }
 
-WARPBOOK_EXPORT void __warpbook_free(void* memory) { release(memory); }
-WARPBOOK_EXPORT void __warpbook_free_sized(void* memory, std::size_t /*bytes*/) { release(memory); }
+// On the host, too, a pointer may be of the device's heap.
+WARPBOOK_EXPORT void __warpbook_free(void* memory) {
+  if (!heap_free(memory)) std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+WARPBOOK_EXPORT void __warpbook_delete(void* memory) {
+  if (!heap_free(memory)) ::operator delete(memory);
+}
+WARPBOOK_EXPORT void __warpbook_delete_sized(void* memory, std::size_t /*bytes*/) { __warpbook_delete(memory); }
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

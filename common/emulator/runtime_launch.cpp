@@ -116,7 +116,7 @@ std::shared_ptr<const void> keep_arguments(const KernelCall& call) {
     alignas(16) std::byte bytes[16];
   };
   const std::size_t pieces = (call.bytes + sizeof(Bytes) - 1) / sizeof(Bytes);
-  std::shared_ptr<Bytes[]> copy(new Bytes[pieces]);
+  const std::shared_ptr<Bytes[]> copy(new Bytes[pieces]);
   std::memcpy(copy.get(), call.arguments, call.bytes);
   return {copy, copy.get()};
 }

@@ -145,22 +145,15 @@ bool place_dynamic_shared(Module& module) {
 /// tell where they are.
 bool redirect_library(Module& module) {
   bool changed = false;
-  constexpr const char* kNames[][2] = {{"clock", "__warpbook_clock"}, {"malloc", "__warpbook_malloc"},
-                                       {"free", "__warpbook_free"},   {"_Znwm", "__warpbook_new"},
-                                       {"_Znam", "__warpbook_new"},   {"_ZdlPv", "__warpbook_free"},
-                                       {"_ZdaPv", "__warpbook_free"}};
+  constexpr const char* kNames[][2] = {{"clock", "__warpbook_clock"},         {"malloc", "__warpbook_malloc"},
+                                       {"free", "__warpbook_free"},           {"_Znwm", "__warpbook_new"},
+                                       {"_Znam", "__warpbook_new"},           {"_ZdlPv", "__warpbook_delete"},
+                                       {"_ZdaPv", "__warpbook_delete"},       {"_ZdlPvm", "__warpbook_delete_sized"},
+                                       {"_ZdaPvm", "__warpbook_delete_sized"}};
   for (const auto& [name, ours] : kNames) {
     Function* function = module.getFunction(name);
     if (function == nullptr || !function->isDeclaration() || function->use_empty()) continue;
-    FunctionCallee callee = module.getOrInsertFunction(ours, function->getFunctionType());
-    function->replaceAllUsesWith(callee.getCallee());
-    changed = true;
-  }
-  for (const char* name : {"_ZdlPvm", "_ZdaPvm"}) {
-    Function* function = module.getFunction(name);
-    if (function == nullptr || !function->isDeclaration() || function->use_empty()) continue;
-    function->replaceAllUsesWith(
-        module.getOrInsertFunction("__warpbook_free_sized", function->getFunctionType()).getCallee());
+    function->replaceAllUsesWith(module.getOrInsertFunction(ours, function->getFunctionType()).getCallee());
     changed = true;
   }
   return changed;
