@@ -97,6 +97,8 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   app->add_option("--csv", o.csv, "write them as a table of comma-separated values")->type_name("FILE")->group(kOut);
   app->add_option("--svg", o.svg, "write a chart of the steps")->type_name("FILE")->group(kOut);
   app->add_flag("--counters", o.counters, "show the emulator's counters with each step")->group(kOut);
+  app->add_flag("--profile", o.profile, "each step once, behind a kernel that marks it, untimed: for ncu and the like")
+      ->group(kOut);
   app->add_flag("--predict", o.predict, "ask for your guess before each step's result is shown")->group(kOut);
   return app;
 }

@@ -30,6 +30,7 @@ struct Options {
   std::string svg;
   bool counters = false;
   bool predict = false;
+  bool profile = false;
 
   std::uint64_t seed = 1;
   int samples = 50;

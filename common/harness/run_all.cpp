@@ -16,6 +16,7 @@
 #include "common/harness/options.hpp"
 #include "common/harness/output_file.hpp"
 #include "common/harness/plan.hpp"
+#include "common/harness/profile.hpp"
 #include "common/harness/reports.hpp"
 #include "common/harness/run.hpp"
 
@@ -136,6 +137,10 @@ int run(const Chapter& chapter, const Options& options) {
 
   const Plan plan = make_plan(std::move(steps), std::move(cases), options.selection);
   result.left_out = plan.left_out;
+  if (options.profile) {
+    catch_interrupts();
+    return profile_plan(plan, result.device, options.seed) ? kRight : kWrong;
+  }
   TableReport table(std::cout, wants_color());
   const bool own_table = options.benchmark_table && !options.benchmark_list;
   catch_interrupts();
