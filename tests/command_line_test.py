@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 RUN_ALL = pathlib.Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / DEVICE)) / "chapter3" / "run_all"
 SMALL = "shape=31,17,63 perm=2,0,1 dtype=half"
+SMALL_MATRIX = "shape=2,64,64 perm=0,2,1 dtype=float"
 SECONDS = 120
 
 
@@ -194,6 +195,51 @@ class Runs(unittest.TestCase):
         else:
             self.assertEqual(result.returncode, 2)
             self.assertIn("ncu", result.stderr)
+
+    def test_access_maps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "a.svg")
+            result = run("--access-map", "v4a", "--case", SMALL_MATRIX, "--svg", file)
+            if DEVICE != "emulator":
+                self.assertEqual(result.returncode, 2)
+                self.assertEqual(result.stdout, "")
+                self.assertRegex(result.stderr, r"^run_all: --access-map: .*DEVICE=emulator.*\n$")
+                return
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(file, result.stdout)
+            svg = xml.etree.ElementTree.parse(file).getroot()
+            text = svg.find("{http://www.w3.org/2000/svg}desc").text
+            # A tile's columns lie in one bank; its rows are 128 bytes.
+            self.assertIn("32 lanes are served in 32 passes; without bank conflicts 1 would do.", text)
+            self.assertIn("32 lanes touch 4 sectors in 1 line of 128 bytes; 128 of the 128 bytes moved are used.", text)
+            self.assertIn("v4a_shared_tile.cuh:", text)
+            self.assertIn("prefers-color-scheme: dark", pathlib.Path(file).read_text())
+
+            several = run("--access-map", "v4", "--case", SMALL_MATRIX, "--svg", file)
+            self.assertEqual(several.returncode, 2)
+            self.assertIn("3 steps", several.stderr)
+            self.assertEqual(run("--access-map", "v99").returncode, 2)
+            self.assertEqual(run("--access-map", "v1", "--step", "v1").returncode, 2)
+            self.assertEqual(run("--access-map", "v1", "--svg", "/nonexistent/a.svg").returncode, 4)
+            # Files of their own in the current folder.
+            subprocess.run([RUN_ALL, "--access-map", "v4", "--case", SMALL_MATRIX], cwd=folder, check=True,
+                           stdout=subprocess.DEVNULL, timeout=SECONDS)
+            self.assertEqual(sorted(os.listdir(folder)), ["a.svg"] + [f"access_map_v4{c}.svg" for c in "abc"])
+
+    @unittest.skipUnless(DEVICE == "emulator", "the emulator's")
+    def test_an_access_map_of_any_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "a.svg")
+            run("--case", SMALL_MATRIX, "--step", "v1", WARPBOOK_ACCESS_MAP=file)
+            text = xml.etree.ElementTree.parse(file).getroot().find("{http://www.w3.org/2000/svg}desc").text
+            self.assertIn("32 lanes touch 32 sectors in 32 lines of 128 bytes; 128 of the 1024 bytes moved", text)
+
+    def test_a_run_for_profilers(self):
+        result = run("--case", SMALL, "--step", "v1,v5a,v2a", "--profile")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [line.split("\t") for line in result.stdout.splitlines()]
+        # v5a cannot do this case.
+        self.assertEqual(lines, [["marker", "1", "1", SMALL, "v1"], ["marker", "1", "2", SMALL, "v2a"]])
 
     def test_an_interrupt_leaves_a_partial_file(self):
         with tempfile.TemporaryDirectory() as folder:

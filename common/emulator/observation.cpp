@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/emulator/access_map.hpp"
 #include "common/emulator/check_options.hpp"
 #include "common/emulator/checks.hpp"
 #include "common/emulator/engine.hpp"
@@ -63,6 +64,12 @@ public:
   Observation() : device_(device_table()), memory_(device_.l2_bytes), trace_mode_(trace_mode_from_environment()) {
     if (const char* path = std::getenv("WARPBOOK_COUNTERS"); path != nullptr) counters_path_ = path;
     std::atexit([] { instance().conclude(); });
+    const char* map = std::getenv("WARPBOOK_ACCESS_MAP");
+    if (map != nullptr && *map != '\0') {
+      map_path_ = map;
+      map_accesses_ = true;
+      std::atexit([] { instance().write_access_map(); });
+    }
   }
 
   static Observation& instance() {
@@ -82,6 +89,7 @@ public:
     const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
     l1_share_ = (device_.l1_bytes - shared) / resident;
     memory_.begin_launch();
+    follow_ = mode_ != TraceMode::off && wants_map(launch);
     // A thread's number in the grid has 32 bits.
     global_.race = options_.race && mode_ == TraceMode::all && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
     if (global_.race) races_->begin_launch(launch.id, threads_, blocks);
@@ -127,7 +135,7 @@ public:
     if (watch.launch() != launch) watch.begin_launch(launch, &global_);
     block.observer_data = &watch;
     block.traced = mode_ != TraceMode::off && sample_.ordinal(block.linear_block) >= 0;
-    watch.begin_block(block, l1_share_);
+    watch.begin_block(block, l1_share_, follow_ && block.linear_block == 0);
   }
 
   void thread_end(BlockContext& block) override { watch(block).end_thread(block); }
@@ -168,6 +176,7 @@ public:
       if (watch == nullptr || watch->launch() != launch.id) continue;
       for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
       approximate |= watch->approximate;
+      if (follow_ && !watch->seen.empty()) keep_map(launch, std::exchange(watch->seen, {}));
       buckets.resize(std::max(buckets.size(), watch->atomic_buckets.size()));
       for (std::size_t i = 0; i < watch->atomic_buckets.size(); ++i) buckets[i] += watch->atomic_buckets[i];
     }
@@ -216,6 +225,18 @@ public:
   LaunchReport last_launch() {
     const std::lock_guard lock(mutex_);
     return last_;
+  }
+
+  void map_accesses() {
+    const std::lock_guard lock(mutex_);
+    map_accesses_ = true;
+    mapped_.clear();
+  }
+
+  std::string take_access_map(const std::string& title) {
+    const std::lock_guard lock(mutex_);
+    map_accesses_ = !map_path_.empty();
+    return draw_access_map(title, std::exchange(mapped_, {}));
   }
 
   void set_trace(TraceMode mode) {
@@ -291,6 +312,35 @@ private:
     if (!counters_path_.empty()) launches_.push_back(as_json(last_));
   }
 
+  /// True for the first launch of a kernel, while maps are wanted.
+  bool wants_map(const LaunchInfo& launch) {
+    const std::lock_guard lock(mutex_);
+    return map_accesses_ && std::none_of(mapped_.begin(), mapped_.end(),
+                                         [&](const MappedKernel& kernel) { return kernel.name == launch.name; });
+  }
+
+  void keep_map(const LaunchInfo& launch, const std::vector<SeenRequest>& seen) {
+    const auto text = [](const dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); };
+    std::vector<MappedRequest> requests;
+    for (const SeenRequest& one : seen) {
+      const std::string where = source_location(one.pc);
+      const std::uint64_t first = one.request.address[std::countr_zero(one.request.mask)];
+      const Allocation* home = find_allocation(reinterpret_cast<const void*>(first));
+      requests.push_back({where.substr(where.rfind('/') + 1), one.operation, one.space == Space::shared, one.bytes,
+                          one.request, home == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(home->begin)});
+    }
+    const std::lock_guard lock(mutex_);
+    mapped_.push_back(
+        {launch.name, "grid " + text(launch.grid) + ", block " + text(launch.block), join_alike(std::move(requests))});
+  }
+
+  void write_access_map() {
+    const std::lock_guard lock(mutex_);
+    std::ofstream file(map_path_);
+    file << draw_access_map("What the first warp of each kernel touches", mapped_);
+    if (!file.flush()) std::fprintf(stderr, "WARPBOOK_ACCESS_MAP: cannot write \"%s\"\n", map_path_.c_str());
+  }
+
   void write_counters() {
     const std::lock_guard lock(mutex_);
     std::ofstream file(counters_path_);
@@ -314,12 +364,16 @@ private:
   unsigned threads_ = 0;
   std::size_t shared_bytes_ = 0;
   std::size_t l1_share_ = 0;
+  bool follow_ = false;
 
   std::mutex mutex_;
   TraceMode trace_mode_;                              // guarded, as all below
   std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker
   LaunchReport last_;
   std::string counters_path_;
+  std::string map_path_;
+  bool map_accesses_ = false;
+  std::vector<MappedKernel> mapped_;
   nlohmann::ordered_json launches_ = nlohmann::ordered_json::array();
 };
 
@@ -345,6 +399,10 @@ bool set_checks(const std::string& names) {
   Observation::instance().set_checks(options);
   return true;
 }
+
+void map_accesses() { Observation::instance().map_accesses(); }
+
+std::string take_access_map(const std::string& title) { return Observation::instance().take_access_map(title); }
 
 void set_trace(TraceMode mode) { Observation::instance().set_trace(mode); }
 

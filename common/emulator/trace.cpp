@@ -68,7 +68,8 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   atomic_buckets.clear();
 }
 
-void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes) {
+void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
+  following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[3] = 0;
   if (!block.traced) return;
@@ -207,6 +208,8 @@ void BlockWatch::flush_all(const BlockContext& block) {
 void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   WarpLog& warp = warps_[index_of_warp];
   if (warp.touched.empty()) return;
+  if (following_ && index_of_warp == 0) [[unlikely]]
+    follow(warp);
   check_shared(block, index_of_warp);
   std::uint64_t global_rounds = 0;
   std::uint64_t shared_rounds = 0;
@@ -235,6 +238,21 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   counts[index(Counter::global_rounds)] += global_rounds;
   counts[index(Counter::shared_rounds)] += shared_rounds;
   if (--pending_ == 0) pool_.reset();
+}
+
+/// Keeps the first request of each instruction that this warp had not come to before.
+void BlockWatch::follow(const WarpLog& warp) {
+  for (const std::uint32_t log : warp.touched) {
+    const LogKind& kind = kinds_[log];
+    const auto same = [&](const SeenRequest& s) { return s.pc == kind.pc && s.space == kind.space; };
+    if (std::any_of(seen.begin(), seen.end(), same)) continue;
+    const SiteLog& entry = warp.logs[log];
+    for (std::uint32_t place = 0; place < entry.used; ++place) {
+      if (entry.requests[place].mask == 0) continue;
+      seen.push_back({kind.pc, kind.space, kind.operation, kind.bytes, entry.requests[place]});
+      break;
+    }
+  }
 }
 
 void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {

@@ -56,6 +56,15 @@ private:
   std::size_t used_ = 0;
 };
 
+/// A request as it was.
+struct SeenRequest {
+  const void* pc;
+  Space space;
+  Operation operation;
+  std::uint8_t bytes;
+  Request request;
+};
+
 /// Follows the blocks of one worker. Only the worker's own thread uses it while a kernel runs.
 class BlockWatch {
 public:
@@ -65,8 +74,8 @@ public:
   void begin_launch(std::uint64_t launch, GlobalChecks* checks);
   std::uint64_t launch() const { return launch_; }
 
-  /// A new block; `l1_bytes` is its share of the L1.
-  void begin_block(BlockContext& block, std::size_t l1_bytes);
+  /// A new block; `l1_bytes` is its share of the L1. `follow`: keep what its first warp does, in `seen`.
+  void begin_block(BlockContext& block, std::size_t l1_bytes, bool follow);
   void end_block(BlockContext& block);
   void end_thread(BlockContext& block);
   void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask);
@@ -98,6 +107,7 @@ public:
   std::array<std::uint64_t, 3> tally{};  ///< of all blocks: instructions, 32-bit divisions, 64-bit divisions
   bool approximate = false;              ///< long loops were sampled
   std::vector<LineAccess> traffic;       ///< of the block, beyond its L1, in order
+  std::vector<SeenRequest> seen;         ///< of the block whose first warp is followed, in order
   std::vector<std::uint32_t>
       atomic_buckets;  ///< operations by hashed address, of this launch; empty if there were none
 
@@ -156,6 +166,7 @@ private:
   void flush_all(const BlockContext& block);
   void count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
   void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
+  void follow(const WarpLog& warp);
   void check_shared(const BlockContext& block, unsigned warp);
   void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
   void settle_races(const BlockContext& block);
@@ -182,6 +193,7 @@ private:
   GlobalChecks* checks_ = nullptr;
   std::uint16_t interval_ = 0;  ///< barriers of the block so far
   unsigned pending_ = 0;        ///< warps with something in their logs
+  bool following_ = false;
   std::array<std::uint64_t, 3> tally_begin_{};
 };
 

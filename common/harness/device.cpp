@@ -150,6 +150,20 @@ LaunchCounters last_launch_counters() {
   return result;
 }
 
+void map_accesses() {
+#ifdef WARPBOOK_EMULATED
+  emulator::map_accesses();
+#endif
+}
+
+std::string take_access_map([[maybe_unused]] const std::string& title) {
+#ifdef WARPBOOK_EMULATED
+  return emulator::take_access_map(title);
+#else
+  return {};
+#endif
+}
+
 std::string take_device_report() {
   std::string text;
 #ifdef WARPBOOK_EMULATED

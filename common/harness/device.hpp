@@ -47,4 +47,9 @@ LaunchCounters last_launch_counters();
 /// emulator itself has printed all of them.
 std::string take_device_report();
 
+/// Begins to follow what the first warp of each kernel touches. Does nothing on a GPU.
+void map_accesses();
+/// The drawing of it since then, as SVG; ends it. Empty on a GPU.
+std::string take_access_map(const std::string& title);
+
 }  // namespace warpbook

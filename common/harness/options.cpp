@@ -32,14 +32,14 @@ std::uint64_t parse_seed(std::string_view text) {
 }
 
 /// Names between commas. \throws BadInput for an empty one
-std::vector<std::string> split_names(const std::vector<std::string>& texts) {
+std::vector<std::string> split_names(const std::vector<std::string>& texts, const char* option) {
   std::vector<std::string> names;
   for (const std::string& text : texts) {
     std::size_t begin = 0;
     while (true) {
       const std::size_t comma = text.find(',', begin);
       const std::string name = text.substr(begin, comma - begin);
-      if (name.empty()) throw BadInput(fmt::format("--step '{}' has an empty name (accepted: v1,v4)", text));
+      if (name.empty()) throw BadInput(fmt::format("{} '{}' has an empty name (accepted: v1,v4)", option, text));
       names.push_back(name);
       if (comma == std::string::npos) break;
       begin = comma + 1;
@@ -97,6 +97,12 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   app->add_option("--csv", o.csv, "write them as a table of comma-separated values")->type_name("FILE")->group(kOut);
   app->add_option("--svg", o.svg, "write a chart of the steps")->type_name("FILE")->group(kOut);
   app->add_flag("--counters", o.counters, "show the emulator's counters with each step")->group(kOut);
+  app->add_option("--access-map", o.access_map,
+                  "draw what a warp of these steps touches in memory, as access_map_V.svg (of one step, --svg names "
+                  "the file); nothing is timed")
+      ->type_name("V,V")
+      ->allow_extra_args(false)
+      ->group(kOut);
   app->add_flag("--profile", o.profile, "each step once, behind a kernel that marks it, untimed: for ncu and the like")
       ->group(kOut);
   app->add_flag("--predict", o.predict, "ask for your guess before each step's result is shown")->group(kOut);
@@ -148,7 +154,8 @@ Options parse_options(const Chapter& chapter, int argc, const char* const* argv)
     if (app->get_option(option)->count() > 0 && file->empty())
       throw BadInput(std::string(option) + " needs a file's name");
   }
-  o.steps = split_names(o.steps);
+  o.steps = split_names(o.steps, "--step");
+  o.access_map = split_names(o.access_map, "--access-map");
   return o;
 }
 

@@ -31,6 +31,7 @@ struct Options {
   bool counters = false;
   bool predict = false;
   bool profile = false;
+  std::vector<std::string> access_map;  ///< Steps to draw; empty: none.
 
   std::uint64_t seed = 1;
   int samples = 50;

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 
+#include "common/harness/access_map.hpp"
 #include "common/harness/chapter.hpp"
 #include "common/harness/device.hpp"
 #include "common/harness/format.hpp"
@@ -106,7 +107,10 @@ int run(const Chapter& chapter, const Options& options) {
     std::cout << help_text(chapter);
     return kRight;
   }
-  std::vector<const Step*> steps = select_steps(chapter, options.steps);
+  if (!options.access_map.empty() && !options.steps.empty())
+    throw BadInput("--access-map names its steps itself: leave --step out");
+  std::vector<const Step*> steps =
+      select_steps(chapter, options.access_map.empty() ? options.steps : options.access_map);
   std::vector<SelectedCase> cases = select_cases(chapter, options);
   if (options.counters && !device_emulated()) {
     throw BadInput(
@@ -114,6 +118,7 @@ int run(const Chapter& chapter, const Options& options) {
                     "Nsight Compute reads them (ncu)",
                     chapter.number));
   }
+  if (!options.access_map.empty()) check_access_map(chapter, steps, options);
   if (options.list) {
     print_list(chapter);
     return kRight;
@@ -137,6 +142,7 @@ int run(const Chapter& chapter, const Options& options) {
 
   const Plan plan = make_plan(std::move(steps), std::move(cases), options.selection);
   result.left_out = plan.left_out;
+  if (!options.access_map.empty()) return draw_access_maps(chapter, plan, result.device, options) ? kRight : kWrong;
   if (options.profile) {
     catch_interrupts();
     return profile_plan(plan, result.device, options.seed) ? kRight : kWrong;

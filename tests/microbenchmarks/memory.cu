@@ -117,7 +117,7 @@ Json l2_bandwidth(const Bench& bench) {
 /// One thread follows a chain of indices.
 __global__ void chase(unsigned* out, const unsigned* next, unsigned steps, long long* clocks) {
   unsigned at = 0;
-  for (unsigned i = 0; i < steps / 4; ++i) at = next[at];  // brings it in, and the translation of its addresses
+  for (unsigned i = 0; i < steps; ++i) at = next[at];  // brings it in, and the translation of its addresses
   const long long start = clock64();
   for (unsigned i = 0; i < steps; ++i) at = next[at];
   *clocks = clock64() - start;

@@ -44,6 +44,13 @@ WARPBOOK_EXPORT void set_trace(TraceMode mode);
 /// with what `WARPBOOK_CHECK` says. False where a word is none of these.
 WARPBOOK_EXPORT bool set_checks(const std::string& names);
 
+/// Follows, from now on, the first warp of each kernel's first launch: which sectors and banks its requests touch. The
+/// environment variable `WARPBOOK_ACCESS_MAP` names a file that gets the drawing when the program ends.
+WARPBOOK_EXPORT void map_accesses();
+
+/// The drawing of what was seen since `map_accesses`, as SVG; ends it.
+WARPBOOK_EXPORT std::string take_access_map(const std::string& title);
+
 /// The mistakes found since the last call, each as text of whole lines, in compute-sanitizer's words where it has them.
 WARPBOOK_EXPORT std::vector<std::string> reports();
 

@@ -1,0 +1,141 @@
+/// \file
+/// What the emulator costs: nanoseconds of an access, a thread, a barrier. `emulator_bench` takes Google Benchmark's
+/// flags; WARPBOOK_WORKERS=1 runs on one core. scripts/bench_emulator.py runs it on one core and on all, and records
+/// the result.
+///
+/// A benchmark's rate counts what its name says: accesses, threads or barriers of threads. Everything is included that
+/// a launch does besides.
+#include <benchmark/benchmark.h>
+#include <cuda_runtime.h>
+#include <warpbook_emulator.h>
+
+#include <cstddef>
+
+#include "common/cuda/launch.cuh"
+#include "common/cuda/resources.hpp"
+
+namespace warpbook {
+namespace {
+
+constexpr unsigned kBlocks = 2048;
+constexpr unsigned kThreads = 256;
+constexpr unsigned kLanes = kBlocks * kThreads;
+constexpr unsigned kTurns = 8;  // a thread, each with a load and a store
+
+/// Neighbours side by side.
+__global__ void copy(float* __restrict__ out, const float* __restrict__ in, unsigned turns) {
+  const unsigned first = blockIdx.x * blockDim.x * turns + threadIdx.x;
+  for (unsigned k = 0; k < turns; ++k) out[first + k * blockDim.x] = in[first + k * blockDim.x];
+}
+
+/// Each lane reads from a line of its own.
+__global__ void scattered(float* __restrict__ out, const float* __restrict__ in, unsigned turns) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned rows = gridDim.x * blockDim.x / 32;
+  for (unsigned k = 0; k < turns; ++k) {
+    const unsigned from = (thread % rows) * 32 * turns + thread / rows * turns + k;
+    out[thread + k * gridDim.x * blockDim.x] = in[from];
+  }
+}
+
+/// Through a padded tile, with two barriers.
+__global__ void tile(float* __restrict__ out, const float* __restrict__ in, unsigned) {
+  __shared__ float tile[32][33];
+  const unsigned first = blockIdx.x * 1024 + threadIdx.y * 32 + threadIdx.x;
+#pragma unroll
+  for (unsigned k = 0; k < 4; ++k) tile[threadIdx.y + 8 * k][threadIdx.x] = in[first + k * 256];
+  __syncthreads();
+#pragma unroll
+  for (unsigned k = 0; k < 4; ++k) out[first + k * 256] = tile[threadIdx.x][threadIdx.y + 8 * k];
+}
+
+__global__ void barriers(unsigned turns) {
+  for (unsigned k = 0; k < turns; ++k) __syncthreads();
+}
+
+__global__ void reduce(float* __restrict__ out, const float* __restrict__ in, unsigned turns) {
+  const unsigned first = blockIdx.x * blockDim.x * turns + threadIdx.x;
+  for (unsigned k = 0; k < turns; ++k) atomicAdd(out + (first + k * blockDim.x) % 65536, in[first + k * blockDim.x]);
+}
+
+using CopyKernel = void (*)(float*, const float*, unsigned);
+
+/// Buffers for `kTurns` floats a thread.
+struct Buffers {
+  Buffers() : in(kLanes * kTurns * sizeof(float)), out(kLanes * kTurns * sizeof(float)) {
+    check(cudaMemset(in.data(), 0, in.bytes()), "clearing the input");
+    check(cudaMemset(out.data(), 0, out.bytes()), "clearing the output");
+  }
+  DeviceBuffer in;
+  DeviceBuffer out;
+};
+
+void run(benchmark::State& state, CopyKernel kernel, const LaunchConfig& config, unsigned turns,
+         emulator::TraceMode mode, double items) {
+  const Buffers buffers;
+  emulator::set_trace(mode);
+  for (auto _ : state) {
+    check(launch(kernel, config, reinterpret_cast<float*>(buffers.out.data()),
+                 reinterpret_cast<const float*>(buffers.in.data()), turns),
+          "launching");
+    check(cudaDeviceSynchronize(), "waiting");
+  }
+  emulator::set_trace(emulator::TraceMode::sample);
+  state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * items));
+  state.counters["ns"] = benchmark::Counter(static_cast<double>(state.iterations()) * items * 1e-9,
+                                            benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void add_benchmarks() {
+  using emulator::TraceMode;
+  const LaunchConfig flat{.grid = kBlocks, .block = kThreads};
+  const LaunchConfig tiles{.grid = kBlocks * 2, .block = {32, 8}};
+  const auto add = [](const char* name, CopyKernel kernel, const LaunchConfig& config, unsigned turns, TraceMode mode,
+                      double items) {
+    benchmark::RegisterBenchmark(name, [=](benchmark::State& state) { run(state, kernel, config, turns, mode, items); })
+        ->Unit(benchmark::kMillisecond)
+        ->MeasureProcessCPUTime()
+        ->UseRealTime();
+  };
+  const double accesses = 2.0 * kLanes * kTurns;
+  add("traced access/copy", copy, flat, kTurns, TraceMode::all, accesses);
+  add("traced access/scattered", scattered, flat, kTurns, TraceMode::all, accesses);
+  add("traced access/tile", tile, tiles, 0, TraceMode::all, 16.0 * 256 * 2 * kBlocks);
+  add("traced access/atomics", reduce, flat, kTurns, TraceMode::all, accesses);
+  add("untraced access/copy", copy, flat, kTurns, TraceMode::off, accesses);
+  add("untraced access/scattered", scattered, flat, kTurns, TraceMode::off, accesses);
+  add("untraced access/tile", tile, tiles, 0, TraceMode::off, 16.0 * 256 * 2 * kBlocks);
+  add("untraced thread/no access", copy, flat, 0, TraceMode::off, kLanes);
+  add("untraced thread/one load, one store", copy, flat, 1, TraceMode::off, kLanes);
+
+  for (const TraceMode mode : {TraceMode::off, TraceMode::all}) {
+    benchmark::RegisterBenchmark(mode == TraceMode::off ? "barrier of a thread/untraced" : "barrier of a thread/traced",
+                                 [mode](benchmark::State& state) {
+                                   constexpr unsigned kBarriers = 64;
+                                   emulator::set_trace(mode);
+                                   for (auto _ : state) {
+                                     check(launch(barriers, {.grid = 512, .block = kThreads}, kBarriers), "launching");
+                                     check(cudaDeviceSynchronize(), "waiting");
+                                   }
+                                   emulator::set_trace(TraceMode::sample);
+                                   const double items = 512.0 * kThreads * kBarriers;
+                                   state.counters["ns"] =
+                                       benchmark::Counter(static_cast<double>(state.iterations()) * items * 1e-9,
+                                                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+                                 })
+        ->Unit(benchmark::kMillisecond)
+        ->MeasureProcessCPUTime()
+        ->UseRealTime();
+  }
+}
+
+}  // namespace
+}  // namespace warpbook
+
+int main(int argc, char** argv) {
+  warpbook::add_benchmarks();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
