@@ -162,6 +162,15 @@ template <unsigned pad> __global__ void shared_transpose(float* __restrict__ out
   out[first + threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
 }
 
+/// Lanes of a warp that read the same wide words: `groups` lanes side by side share one, and every `period` of them.
+template <class T>
+__global__ void shared_alike(T* __restrict__ out, const T* __restrict__ in, unsigned group, unsigned period) {
+  __shared__ T memory[256];
+  memory[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[thread_of_grid()] = memory[threadIdx.x % period / group];
+}
+
 /// A byte a lane: four lanes share a word.
 __global__ void shared_bytes(unsigned char* __restrict__ out, const unsigned char* __restrict__ in, unsigned stride) {
   __shared__ unsigned char memory[kSharedWords * 4];
@@ -283,6 +292,15 @@ private:
     add_strides<unsigned>("4 bytes", {0U, 1U, 2U, 3U, 4U, 8U, 16U, 32U, 33U});
     add_strides<uint2>("8 bytes", {0U, 1U, 2U, 3U, 4U, 8U, 16U});
     add_strides<uint4>("16 bytes", {0U, 1U, 2U, 3U, 4U, 8U});
+    for (const unsigned group : {1U, 2U, 4U, 8U, 16U}) {
+      for (const unsigned period : {8U, 16U, 32U}) {
+        if (group >= period) continue;
+        const std::string alike = ", " + std::to_string(group) + " lanes alike, period " + std::to_string(period);
+        const LaunchConfig config{.grid = 128, .block = 256};
+        one("shared 8 bytes" + alike, shared_alike<uint2>, config, out<uint2>(), in<uint2>(), group, period);
+        one("shared 16 bytes" + alike, shared_alike<uint4>, config, out<uint4>(), in<uint4>(), group, period);
+      }
+    }
     one("shared bytes", shared_bytes, {.grid = 128, .block = 256}, out<unsigned char>(), in<unsigned char>(), 1U);
     one("shared bytes, stride 66", shared_bytes, {.grid = 128, .block = 256}, out<unsigned char>(), in<unsigned char>(),
         66U);

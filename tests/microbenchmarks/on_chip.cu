@@ -11,34 +11,35 @@ constexpr unsigned kRounds = 512;
 __device__ void set(unsigned& word, unsigned to) { word = to; }
 __device__ void set(uint4& word, unsigned to) { word = make_uint4(to, to, to, to); }
 
+constexpr unsigned kChains = 4;  // of accesses that wait for each other, in each thread
+
 /// Lane i touches word i * stride (in words of T) of shared memory, again and again; thread 0 of block 0 tells how long
-/// its block took.
+/// its block took. Where a load goes depends on the load before (which brings 0), so that none can be left out.
 template <class T, bool store> __global__ void shared_requests(unsigned* out, unsigned stride, long long* clocks) {
   __shared__ __align__(16) unsigned memory[kSharedWords];
-  for (unsigned i = threadIdx.x; i < kSharedWords; i += blockDim.x) memory[i] = i & 0xffffU;
+  for (unsigned i = threadIdx.x; i < kSharedWords; i += blockDim.x) memory[i] = 0;
   __syncthreads();
   T* const words = reinterpret_cast<T*>(memory);
   constexpr unsigned kMask = kSharedWords * 4 / sizeof(T) - 1;
-  const unsigned at = (threadIdx.x % 32 * stride) & kMask;
-  unsigned sum = 0;
+  unsigned at[kChains];
+  // Another row for each chain, in the same banks.
+  for (unsigned k = 0; k < kChains; ++k) at[k] = (threadIdx.x % 32 * stride + k * (128 / sizeof(T))) & kMask;
   const long long start = clock64();
-  for (unsigned round = 0; round < kRounds / 8; ++round) {
+#pragma unroll 4
+  for (unsigned round = 0; round < kRounds / kChains; ++round) {
 #pragma unroll
-    for (unsigned k = 0; k < 8; ++k) {
-      // Another row each time, in the same banks. The clobber makes each access one of its own.
-      T& word = words[(at + k * (128 / sizeof(T))) & kMask];
+    for (unsigned k = 0; k < kChains; ++k) {
       if constexpr (store) {
-        set(word, round + k);
+        set(words[at[k]], round);
+        asm volatile("" ::: "memory");
       } else {
-        sum ^= fold(word);
+        at[k] += fold(words[at[k]]);
       }
-      asm volatile("" ::: "memory");
     }
   }
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = clock64() - start;
-  if (store) sum = memory[threadIdx.x];
-  if (never(sum)) *out = sum;
+  if (never(at[0] ^ at[1] ^ at[2] ^ at[3] ^ memory[threadIdx.x])) *out = 1;
 }
 
 template <class T, bool store> Json shared_by_stride(const Bench& bench, const char* name) {
@@ -104,38 +105,41 @@ __global__ void shared_chase(unsigned* out, unsigned steps, long long* clocks) {
   if (never(at)) *out = at;
 }
 
-/// Reads the same 16 KiB again and again, through the L1.
-template <class T> __global__ void l1_reads(unsigned* out, const T* in, unsigned words, long long* clocks) {
-  unsigned sum = 0;
-  for (unsigned i = threadIdx.x; i < words; i += blockDim.x) sum ^= fold(in[i]);
+/// Reads the same 16 KiB again and again, through the L1. What is read is 0.
+template <class T> __global__ void l1_reads(unsigned* out, const T* in, long long* clocks) {
+  constexpr unsigned kWords = 16 * kKiB / sizeof(T);
+  unsigned at[kChains];
+  for (unsigned k = 0; k < kChains; ++k) at[k] = (threadIdx.x + k * blockDim.x) % kWords;
+  for (unsigned k = 0; k < kChains; ++k) at[k] += fold(in[at[k]]);
   __syncthreads();
   const long long start = clock64();
-  for (unsigned round = 0; round < 64; ++round) {
-    asm volatile("" ::: "memory");
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < words; i += blockDim.x) sum ^= fold(in[i]) + round;
+  for (unsigned round = 0; round < kRounds / kChains; ++round) {
+#pragma unroll
+    for (unsigned k = 0; k < kChains; ++k) at[k] += fold(in[at[k]]);
   }
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = clock64() - start;
-  if (never(sum)) *out = sum;
+  if (never(at[0] ^ at[1] ^ at[2] ^ at[3])) *out = 1;
 }
 
-/// Each request of a warp touches `lines` lines that the L1 holds: 32 / lines lanes a line.
-__global__ void l1_lines(unsigned* out, const unsigned* in, unsigned lines, long long* clocks) {
-  unsigned sum = 0;
+/// Each request of a warp touches `lines` (1 << lines_log2) lines that the L1 holds.
+__global__ void l1_lines(unsigned* out, const unsigned* in, unsigned lines_log2, long long* clocks) {
   const unsigned lane = threadIdx.x % 32;
-  const unsigned at = lane % lines * 32 + lane / lines;
-  for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) sum ^= in[i];
+  const unsigned own = (lane & ((1U << lines_log2) - 1)) * 32 + (lane >> lines_log2);
+  unsigned at[kChains];
+  for (unsigned k = 0; k < kChains; ++k) at[k] = own + k * 1024;
+  for (unsigned k = 0; k < kChains; ++k) at[k] += in[at[k]];
   __syncthreads();
   const long long start = clock64();
-  for (unsigned round = 0; round < kRounds / 4; ++round) {
-    asm volatile("" ::: "memory");
+#pragma unroll 4
+  for (unsigned round = 0; round < kRounds / kChains; ++round) {
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) sum ^= in[(at + k * 1024) & 4095U] + round;
+    for (unsigned k = 0; k < kChains; ++k) at[k] += in[at[k]];
   }
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = clock64() - start;
-  if (never(sum)) *out = sum;
+  if (never(at[0] ^ at[1] ^ at[2] ^ at[3])) *out = 1;
 }
 
 __global__ void barriers(unsigned rounds, long long* clocks) {
@@ -184,16 +188,15 @@ Json measure_on_chip(const Bench& bench) {
 
   const DeviceBuffer buffer = bench.buffer(16 * kKiB);
   const auto l1 = [&]<class T>(T) {
-    const double time = run(l1_reads<T>, 1024, sink, reinterpret_cast<const T*>(buffer.data()),
-                            static_cast<unsigned>(16 * kKiB / sizeof(T)), clocks);
-    result["l1"].push_back({{"bytes_an_access", sizeof(T)}, {"bytes_per_clock", 64.0 * 16 * kKiB / time}});
+    const double time = run(l1_reads<T>, 1024, sink, reinterpret_cast<const T*>(buffer.data()), clocks);
+    result["l1"].push_back({{"bytes_an_access", sizeof(T)}, {"bytes_per_clock", kRounds * 1024.0 * sizeof(T) / time}});
   };
   l1(unsigned{});
   l1(uint2{});
   l1(uint4{});
-  for (const unsigned lines : {1U, 2U, 4U, 8U, 16U, 32U}) {
-    const double time = run(l1_lines, 1024, sink, reinterpret_cast<const unsigned*>(buffer.data()), lines, clocks);
-    result["l1_lines"].push_back({{"lines_a_request", lines}, {"clocks_a_request", time / (kRounds * 32.0)}});
+  for (unsigned lines_log2 = 0; lines_log2 <= 5; ++lines_log2) {
+    const double time = run(l1_lines, 1024, sink, reinterpret_cast<const unsigned*>(buffer.data()), lines_log2, clocks);
+    result["l1_lines"].push_back({{"lines_a_request", 1 << lines_log2}, {"clocks_a_request", time / (kRounds * 32.0)}});
   }
   for (const unsigned threads : {32U, 128U, 256U, 512U, 1024U}) {
     result["barriers"].push_back({{"threads", threads}, {"clocks", run(barriers, threads, 1024U, clocks) / 1024}});
