@@ -82,7 +82,7 @@ void run(benchmark::State& state, CopyKernel kernel, const LaunchConfig& config,
   }
   emulator::set_trace(emulator::TraceMode::sample);
   state.SetItemsProcessed(static_cast<std::int64_t>(static_cast<double>(state.iterations()) * items));
-  state.counters["ns"] = benchmark::Counter(static_cast<double>(state.iterations()) * items * 1e-9,
+  state.counters["ns"] = benchmark::Counter(static_cast<double>(state.iterations()) * items,
                                             benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
@@ -120,7 +120,7 @@ void add_benchmarks() {
                                    emulator::set_trace(TraceMode::sample);
                                    const double items = 512.0 * kThreads * kBarriers;
                                    state.counters["ns"] =
-                                       benchmark::Counter(static_cast<double>(state.iterations()) * items * 1e-9,
+                                       benchmark::Counter(static_cast<double>(state.iterations()) * items,
                                                           benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
                                  })
         ->Unit(benchmark::kMillisecond)

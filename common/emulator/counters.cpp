@@ -8,6 +8,7 @@ namespace {
 
 constexpr unsigned kLanes = 32;
 constexpr unsigned kSectorShift = 5;
+constexpr unsigned kSectorBytes = 32;
 constexpr unsigned kLineShift = 7;
 constexpr unsigned kBanks = 32;
 constexpr std::size_t kMostWords = 64;  // of a bank in a request: two of each lane, if it is not aligned
@@ -42,9 +43,16 @@ constexpr std::array kMetrics = {
     Metric{index(Counter::shared_wavefronts, kAtom), "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", nullptr},
     Metric{index(Counter::shared_conflicts, kLd), "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", nullptr},
     Metric{index(Counter::shared_conflicts, kSt), "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", nullptr},
-    Metric{index(Counter::l2_read_sectors), "lts__t_sectors_op_read.sum", nullptr},
-    Metric{index(Counter::l2_write_sectors), "lts__t_sectors_op_write.sum", nullptr},
-    Metric{index(Counter::l2_reduction_sectors), "lts__t_sectors_op_red.sum", nullptr},
+    Metric{index(Counter::shared_conflicts, kAtom), "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum",
+           nullptr},
+    Metric{index(Counter::l2_sectors, kLd), "lts__t_sectors_srcunit_tex_op_read.sum", nullptr},
+    Metric{index(Counter::l2_sectors, kSt), "lts__t_sectors_srcunit_tex_op_write.sum", nullptr},
+    Metric{index(Counter::l2_sectors, kRed), "lts__t_sectors_srcunit_tex_op_red.sum", nullptr},
+    Metric{index(Counter::l2_sectors, kAtom), "lts__t_sectors_srcunit_tex_op_atom.sum", nullptr},
+    Metric{index(Counter::l2_all_sectors, kLd), "lts__t_sectors_op_read.sum", nullptr},
+    Metric{index(Counter::l2_all_sectors, kSt), "lts__t_sectors_op_write.sum", nullptr},
+    Metric{index(Counter::l2_all_sectors, kRed), "lts__t_sectors_op_red.sum", nullptr},
+    Metric{index(Counter::l2_all_sectors, kAtom), "lts__t_sectors_op_atom.sum", nullptr},
     Metric{index(Counter::dram_read_bytes), "dram__bytes_read.sum", nullptr},
     Metric{index(Counter::dram_write_bytes), "dram__bytes_write.sum", nullptr},
     Metric{index(Counter::atomic_collisions), "warpbook__atomic_collisions.sum", nullptr},
@@ -63,11 +71,17 @@ bool is_contiguous(const Request& request, unsigned bytes) {
   return difference == 0;
 }
 
-void add_sector(LineList& list, std::uint64_t sector, std::uint64_t& lowest, std::uint64_t& highest) {
+void add_bytes(LineSectors& line, std::uint64_t sector, unsigned bytes) {
+  std::uint8_t& sum = line.bytes[sector & 3U];
+  sum = static_cast<std::uint8_t>(std::min(kSectorBytes, sum + bytes));
+}
+
+void add_sector(LineList& list, std::uint64_t sector, unsigned bytes, std::uint64_t& lowest, std::uint64_t& highest) {
   const std::uint64_t line = sector >> (kLineShift - kSectorShift);
   const std::uint32_t bit = 1U << (sector & 3U);
   const auto append = [&] {
-    list.lines[list.count++] = {line, bit};
+    list.lines[list.count++] = {line, bit, {}};
+    add_bytes(list.lines[list.count - 1], sector, bytes);
     ++list.sectors;
   };
   if (list.count == 0) {
@@ -90,6 +104,7 @@ void add_sector(LineList& list, std::uint64_t sector, std::uint64_t& lowest, std
     if (list.lines[i].line != line) continue;
     list.sectors += (list.lines[i].sectors & bit) == 0 ? 1 : 0;
     list.lines[i].sectors |= bit;
+    add_bytes(list.lines[i], sector, bytes);
     return;
   }
   append();
@@ -124,11 +139,33 @@ SharedCost cost(const Request& request, unsigned bytes, bool merge) {
   const unsigned lanes = kLanes / phases;
   SharedCost result{0, 0};
   for (unsigned phase = 0; phase < phases; ++phase) {
-    const unsigned passes = phase_wavefronts(request, bytes, phase * lanes, (phase + 1) * lanes, merge);
+    const unsigned first = phase * lanes;
+    // Two phases go as one where they ask no bank for a second word.
+    if (merge && phase % 2 == 0 && phases > 1 &&
+        phase_wavefronts(request, bytes, first, first + 2 * lanes, true) <= 1) {
+      const bool any = (request.mask >> first & ((std::uint64_t{1} << 2 * lanes) - 1)) != 0;
+      result.wavefronts += any ? 1 : 0;
+      result.fewest += any ? 1 : 0;
+      ++phase;
+      continue;
+    }
+    const unsigned passes = phase_wavefronts(request, bytes, first, first + lanes, merge);
     result.wavefronts += passes;
     result.fewest += passes != 0 ? 1 : 0;
   }
   return result;
+}
+
+/// True where each active lane's address lies beyond the ones before it.
+bool is_rising(const Request& request) {
+  std::uint64_t previous = 0;
+  bool rising = true;
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+    const std::uint64_t address = request.address[std::countr_zero(left)];
+    rising &= address > previous;
+    previous = address;
+  }
+  return rising;
 }
 
 }  // namespace
@@ -148,7 +185,14 @@ void collect_lines(const Request& request, unsigned bytes, LineList& result) {
     for (std::uint64_t sector = begin; sector <= end;) {
       const std::uint64_t line_end = std::min(end + 1, (sector | 3U) + 1);
       const auto count = static_cast<unsigned>(line_end - sector);
-      result.lines[result.count++] = {sector >> 2, ((1U << count) - 1U) << (sector & 3U)};
+      LineSectors& line = result.lines[result.count++];
+      line = {sector >> 2, ((1U << count) - 1U) << (sector & 3U), {}};
+      for (; sector < line_end; ++sector) {
+        const std::uint64_t from = std::max(request.address[0], sector << kSectorShift);
+        const std::uint64_t to =
+            std::min(request.address[0] + std::uint64_t{kLanes} * bytes, (sector + 1) << kSectorShift);
+        line.bytes[sector & 3U] = static_cast<std::uint8_t>(to - from);
+      }
       result.sectors += count;
       sector = line_end;
     }
@@ -159,14 +203,13 @@ void collect_lines(const Request& request, unsigned bytes, LineList& result) {
   std::uint64_t previous = ~std::uint64_t{0};
   for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
     const std::uint64_t address = request.address[std::countr_zero(left)];
+    if (address == previous) continue;
+    previous = address;
     const std::uint64_t sector = address >> kSectorShift;
-    if (sector != previous) add_sector(result, sector, lowest, highest);
-    previous = sector;
     const std::uint64_t last = (address + bytes - 1) >> kSectorShift;
-    if (last != sector) {
-      add_sector(result, last, lowest, highest);
-      previous = last;
-    }
+    const unsigned beyond = last == sector ? 0 : static_cast<unsigned>((address + bytes) & (kSectorBytes - 1U));
+    add_sector(result, sector, bytes - beyond, lowest, highest);
+    if (last != sector) add_sector(result, last, beyond, lowest, highest);
   }
 }
 
@@ -174,17 +217,56 @@ SharedCost shared_cost(const Request& request, unsigned bytes) { return cost(req
 
 SharedCost shared_atomic_cost(const Request& request, unsigned bytes) { return cost(request, bytes, false); }
 
-unsigned collisions(const Request& request) {
-  unsigned met = 0;
-  for (unsigned lane = 1; lane < kLanes; ++lane) {
-    if ((request.mask >> lane & 1U) == 0) continue;
-    for (unsigned other = 0; other < lane; ++other) {
-      if ((request.mask >> other & 1U) == 0 || request.address[other] != request.address[lane]) continue;
-      ++met;
+AtomicCost atomic_cost(const Request& request, unsigned bytes) {
+  const auto active = static_cast<unsigned>(std::popcount(request.mask));
+  // Distinct addresses, each with the lanes that meet there.
+  std::array<std::uint64_t, kLanes> addresses;
+  std::array<unsigned, kLanes> lanes;
+  unsigned distinct = 0;
+  const bool rising = is_rising(request);
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+    const std::uint64_t address = request.address[std::countr_zero(left)];
+    unsigned place = rising ? distinct : 0;
+    while (place < distinct && addresses[place] != address) ++place;
+    if (place == distinct) {
+      addresses[distinct] = address;
+      lanes[distinct++] = 0;
+    }
+    ++lanes[place];
+  }
+  // In each sector, the most lanes at one address.
+  std::array<std::uint64_t, 2 * kLanes> sectors;
+  std::array<unsigned, 2 * kLanes> turns;
+  unsigned used = 0;
+  for (unsigned i = 0; i < distinct; ++i) {
+    const std::uint64_t last = (addresses[i] + bytes - 1) >> kSectorShift;
+    for (std::uint64_t sector = addresses[i] >> kSectorShift; sector <= last; ++sector) {
+      unsigned place = used;  // It is mostly the one before.
+      while (place > 0 && sectors[place - 1] != sector) --place;
+      if (place == 0) {
+        sectors[used] = sector;
+        turns[used++] = lanes[i];
+      } else {
+        turns[place - 1] = std::max(turns[place - 1], lanes[i]);
+      }
+    }
+  }
+  AtomicCost result{0, active - distinct};
+  for (unsigned i = 0; i < used; ++i) result.sectors += turns[i];
+  return result;
+}
+
+std::uint32_t losers_of_round(const Request& request) {
+  std::uint32_t losers = 0;
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    for (std::uint32_t before = request.mask & ((1U << lane) - 1U); before != 0; before &= before - 1) {
+      if (request.address[std::countr_zero(before)] >> 2 != request.address[lane] >> 2) continue;
+      losers |= 1U << lane;
       break;
     }
   }
-  return met;
+  return losers;
 }
 
 }  // namespace warpbook::emulator

@@ -15,18 +15,20 @@ enum class Operation : std::uint8_t { load, store, reduction, atomic };
 /// Everything that is counted. The first rows come in groups of one shape, indexed by `Operation`.
 enum class Counter : std::uint8_t {
   global_requests = 0,     ///< + Operation
-  global_sectors = 4,      ///< + Operation: distinct aligned 32 bytes, per request
+  global_sectors = 4,      ///< + Operation: distinct aligned 32 bytes, per request; of atomics, see `atomic_cost`
   global_lines = 8,        ///< + Operation: distinct aligned 128 bytes, per request
   shared_requests = 12,    ///< + Operation
   shared_wavefronts = 16,  ///< + Operation: passes through the banks
   shared_conflicts = 20,   ///< + Operation: passes beyond the fewest that the width needs
-  l2_read_sectors = 24,
-  l2_write_sectors,
-  l2_reduction_sectors,
-  l2_packets,  ///< pieces of up to 64 bytes of a line, in which sectors travel between L1 and L2
+  l2_sectors = 24,         ///< + Operation: asked of the L2 by the L1s
+  l2_all_sectors = 28,     ///< + Operation: the same, and what the L2's partitions pass to each other
+  l2_read_packets = 32,    ///< pieces of up to 64 bytes of a line, in which sectors travel from L2 to L1
+  l2_written_lines,        ///< lines, per request, of stores
+  l2_partial_sectors,      ///< of stores that do not write all of a sector
   dram_read_bytes,
   dram_write_bytes,   ///< written while the kernel runs
   dram_dirty_bytes,   ///< written in all: with what stays in the L2, to be written by whoever comes next
+  dram_filled_bytes,  ///< to be read then, because sectors were written in part
   atomic_collisions,  ///< lanes that meet another lane of their request at an address
   atomic_operations,  ///< lanes
   divisions_32,       ///< integer divisions and remainders at run time, of all threads
@@ -62,8 +64,9 @@ struct Request {
 
 /// Four sectors of one 128-byte line.
 struct LineSectors {
-  std::uint64_t line;     ///< address / 128
-  std::uint32_t sectors;  ///< bit i: sector i
+  std::uint64_t line;                 ///< address / 128
+  std::uint32_t sectors;              ///< bit i: sector i
+  std::array<std::uint8_t, 4> bytes;  ///< touched in each sector, at most 32
 };
 
 /// The lines that a request touches, in the order of first touch.
@@ -82,14 +85,23 @@ struct SharedCost {
   unsigned fewest;  ///< what an access of this width needs without conflicts
 };
 
-/// Bank conflicts of a request: 32 banks of 4 bytes; 8-byte accesses go by half-warp, 16-byte ones by quarter-warp;
-/// lanes that read the same word are served together.
+/// Bank conflicts of a request: 32 banks of 4 bytes; 8-byte accesses go by half-warp, 16-byte ones by quarter-warp, two
+/// halves (or two quarters of a half) together where no bank is asked for two words; lanes that read the same word are
+/// served together.
 SharedCost shared_cost(const Request& request, unsigned bytes);
 
 /// The same for an atomic: lanes at one address are served one after another.
 SharedCost shared_atomic_cost(const Request& request, unsigned bytes);
 
-/// Lanes that meet an earlier lane at their address.
-unsigned collisions(const Request& request);
+/// What a request of atomics on global memory costs.
+struct AtomicCost {
+  unsigned sectors;     ///< turns of the L2: in each sector as many as the most lanes that meet at an address
+  unsigned collisions;  ///< lanes that meet an earlier lane at their address
+};
+
+AtomicCost atomic_cost(const Request& request, unsigned bytes);
+
+/// The lanes that have not succeeded after one round of compare-and-swap on 4-byte words: at each word one lane does.
+std::uint32_t losers_of_round(const Request& request);
 
 }  // namespace warpbook::emulator

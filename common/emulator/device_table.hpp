@@ -21,6 +21,8 @@ struct DeviceTable {
   int memory_bus_bits;
   std::size_t memory_bytes;
   std::size_t l2_bytes;
+  std::size_t l2_dirty_bytes;  ///< of changed lines that it keeps at most
+  unsigned l2_partitions;
   std::size_t shared_bytes_per_multiprocessor;
   std::size_t shared_bytes_per_block;        ///< without asking for more
   std::size_t shared_bytes_per_block_optin;  ///< with cudaFuncAttributeMaxDynamicSharedMemorySize

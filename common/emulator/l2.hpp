@@ -13,25 +13,34 @@ namespace warpbook::emulator {
 
 /// The sectors of one 128-byte line that one request reads, writes or reduces.
 struct LineAccess {
-  std::uint64_t line : 52;    ///< address / 128
+  std::uint64_t line : 36;    ///< address / 128
   std::uint64_t sectors : 4;  ///< bit i: sector i
-  std::uint64_t operation : 8;
+  std::uint64_t operation : 2;
+  std::uint64_t weight_log64 : 2;  ///< it stands for 64^this requests
+  std::uint64_t bytes : 20;        ///< of a store: bytes written in each touched sector, less 1, 5 bits a sector
 
-  static LineAccess make(LineSectors sectors, Operation operation) {
-    return {sectors.line, sectors.sectors & 15U, static_cast<std::uint64_t>(operation)};
+  static LineAccess make(const LineSectors& line, Operation operation, std::uint64_t weight) {
+    std::uint64_t bytes = 0;
+    for (unsigned i = 0; i < 4; ++i) bytes |= static_cast<std::uint64_t>((line.bytes[i] - 1U) & 31U) << 5 * i;
+    return {line.line & ((std::uint64_t{1} << 36) - 1), line.sectors & 15U, static_cast<std::uint64_t>(operation),
+            weight == 1    ? 0U
+            : weight == 64 ? 1U
+                           : 2U,
+            bytes};
   }
+  unsigned bytes_in(unsigned sector) const { return static_cast<unsigned>(bytes >> 5 * sector & 31U) + 1; }
+  std::uint64_t weight() const { return std::uint64_t{1} << 6 * weight_log64; }
 };
 static_assert(sizeof(LineAccess) == 8);
 
-/// A block's share of its multiprocessor's L1: 4-way, least recently used, sectored, write-through. It starts empty
-/// with every block: neighbouring blocks run on other multiprocessors.
+/// An L1, of a multiprocessor or a block's share of it: 4-way, least recently used, sectored, write-through.
 class L1Cache {
 public:
   /// Empties the cache and sets its size.
-  void begin_block(std::size_t bytes);
+  void begin(std::size_t bytes);
 
-  /// Looks up a load; returns the sectors that the L2 has to bring.
-  std::uint32_t load(LineSectors access);
+  /// Looks up a load of sectors of a line; returns those that have to be brought.
+  std::uint32_t load(std::uint64_t line, std::uint32_t sectors);
 
 private:
   static constexpr unsigned kWays = 4;
@@ -55,6 +64,7 @@ public:
   struct Traffic {
     std::uint32_t read_sectors;
     std::uint32_t written_sectors;  ///< of lines that had to leave
+    std::uint32_t filled_sectors;   ///< read in order to write them, because the kernel had written them in part
   };
 
   Traffic access(LineAccess access);
@@ -64,11 +74,17 @@ public:
 
   /// Sectors written and not yet in the DRAM.
   std::uint64_t dirty_sectors() const { return dirty_; }
+  /// Those of them that were written in part and never read.
+  std::uint64_t partial_sectors() const { return partial_; }
 
 private:
   static constexpr unsigned kWays = 16;
   // generation (16 bits) | line (40) | dirty (4) | valid (4)
   using Set = std::array<std::uint64_t, kWays>;
+  // Bytes written of each sector that is dirty and not valid.
+  using Written = std::array<std::array<std::uint8_t, 4>, kWays>;
+
+  void store(LineAccess access, std::uint64_t& entry, std::array<std::uint8_t, 4>& written);
 
   std::size_t set_of(std::uint64_t line) const {
     const std::uint64_t hash = (line * 0x9e3779b97f4a7c15ULL) >> 32;  // spreads power-of-two strides, as the card does
@@ -76,8 +92,11 @@ private:
   }
 
   std::vector<Set> sets_;
+  std::vector<Written> written_;
   std::uint64_t generation_ = 0;
   std::uint64_t dirty_ = 0;
+  std::uint64_t partial_ = 0;
+  bool any_partial_ = false;
 };
 
 }  // namespace warpbook::emulator

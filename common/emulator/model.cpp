@@ -100,7 +100,7 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
   seconds(Resource::dram) =
       (at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_dirty_bytes)) / device.dram_bytes_per_second;
   // A packet takes its time on the way however little of it is used.
-  seconds(Resource::l2) = at(totals, Counter::l2_packets) * kPacketBytes / device.l2_bytes_per_second;
+  seconds(Resource::l2) = at(totals, Counter::l2_read_packets) * kPacketBytes / device.l2_bytes_per_second;
   seconds(Resource::l1) = l1_clocks(device, totals) / busy / clock_hz(device);
   seconds(Resource::issue) = issue_slots(device, totals) / (busy * device.schedulers) / clock_hz(device);
   seconds(Resource::atomics) = std::max(shape.hottest_address * device.atomic_address_seconds,

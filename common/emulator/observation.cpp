@@ -61,7 +61,10 @@ nlohmann::ordered_json as_json(const LaunchReport& launch) {
 /// The one observer. Lives until the program's last instruction: programs launch and ask while they end.
 class Observation final : public Observer {
 public:
-  Observation() : device_(device_table()), memory_(device_.l2_bytes), trace_mode_(trace_mode_from_environment()) {
+  Observation()
+      : device_(device_table()), memory_(device_.l2_bytes, device_.l2_dirty_bytes, device_.l2_partitions,
+                                         static_cast<unsigned>(device_.multiprocessors)),
+        trace_mode_(trace_mode_from_environment()) {
     if (const char* path = std::getenv("WARPBOOK_COUNTERS"); path != nullptr) counters_path_ = path;
     std::atexit([] { instance().conclude(); });
     const char* map = std::getenv("WARPBOOK_ACCESS_MAP");
@@ -88,7 +91,7 @@ public:
     const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
     const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
     l1_share_ = (device_.l1_bytes - shared) / resident;
-    memory_.begin_launch();
+    memory_.begin_launch(device_.l1_bytes - shared);
     follow_ = mode_ != TraceMode::off && wants_map(launch);
     // A thread's number in the grid has 32 bits.
     global_.race = options_.race && mode_ == TraceMode::all && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
@@ -163,7 +166,7 @@ public:
     seen.end_block(block);
     if (!block.traced) return;
     const auto ordinal = static_cast<std::uint64_t>(sample_.ordinal(block.linear_block));
-    memory_.add_block(ordinal, sample_.is_settled(ordinal), seen.traffic);
+    memory_.add_block(ordinal, block.linear_block, sample_.is_settled(ordinal), seen.traffic);
   }
 
   double launch_end(const LaunchInfo& launch) override {

@@ -75,7 +75,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   if (!block.traced) return;
   interval_ = 0;
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
-  l1_.begin_block(l1_bytes);
+  l1_.begin(l1_bytes);
   traffic.clear();
   const unsigned tail = block.threads % kWarpSize;
   for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
@@ -211,6 +211,7 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   if (following_ && index_of_warp == 0) [[unlikely]]
     follow(warp);
   check_shared(block, index_of_warp);
+  writes_.begin(0);
   std::uint64_t global_rounds = 0;
   std::uint64_t shared_rounds = 0;
   for (const std::uint32_t log : warp.touched) {
@@ -310,35 +311,74 @@ void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::
 }
 
 void BlockWatch::count_global(const Request& request, const LogKind& kind, std::uint64_t weight) {
-  collect_lines(request, kind.bytes, lines_);
-  const Operation operation = kind.operation;
+  switch (kind.operation) {
+  case Operation::load:
+  case Operation::store:
+    count_access(request, kind.bytes, kind.operation, weight);
+    return;
+  case Operation::reduction:
+  case Operation::atomic:
+    if (kind.bytes == 2)
+      count_compare_and_swap(request, weight);
+    else
+      count_atomic(request, kind.bytes, kind.operation, weight);
+  }
+}
+
+void BlockWatch::count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
+  collect_lines(request, bytes, lines_);
   counts[index(Counter::global_requests, operation)] += weight;
   counts[index(Counter::global_sectors, operation)] += lines_.sectors * weight;
   counts[index(Counter::global_lines, operation)] += lines_.count * weight;
+  send_lines(operation, weight);
+}
+
+/// What goes on to the L2: loads that the block's part of the L1 does not hold, stores that do not meet an earlier one
+/// of their sector on the way, all atomics.
+void BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
   // Addresses from the arena's begin: where it lies differs from run to run.
   const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
   for (unsigned i = 0; i < lines_.count; ++i) {
     LineSectors line = lines_.lines[i];
     line.line -= base;
     if (operation == Operation::load) {
-      line.sectors = l1_.load(line);
+      line.sectors = l1_.load(line.line, line.sectors);
+      if (line.sectors == 0) continue;
+    } else if (operation == Operation::store) {
+      line.sectors = writes_.load(line.line, line.sectors);
       if (line.sectors == 0) continue;
     }
-    const auto in_line = static_cast<std::uint64_t>(std::popcount(line.sectors));
-    const std::uint64_t sectors = in_line * weight;
-    counts[index(operation == Operation::load    ? Counter::l2_read_sectors
-                 : operation == Operation::store ? Counter::l2_write_sectors
-                                                 : Counter::l2_reduction_sectors)] += sectors;
-    counts[index(Counter::l2_packets)] += (in_line + 1) / 2 * weight;
-    traffic.push_back(LineAccess::make(line, operation));
+    traffic.push_back(LineAccess::make(line, operation, weight));
   }
-  if (operation == Operation::load || operation == Operation::store) return;
+}
+
+void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
+  const AtomicCost cost = atomic_cost(request, bytes);
+  collect_lines(request, bytes, lines_);
+  counts[index(Counter::global_requests, operation)] += weight;
+  counts[index(Counter::global_sectors, operation)] += cost.sectors * weight;
+  counts[index(Counter::global_lines, operation)] += lines_.count * weight;
   counts[index(Counter::atomic_operations)] += static_cast<std::uint64_t>(std::popcount(request.mask)) * weight;
-  counts[index(Counter::atomic_collisions)] += collisions(request) * weight;
+  counts[index(Counter::atomic_collisions)] += cost.collisions * weight;
+  counts[index(Counter::l2_sectors, operation)] += cost.sectors * weight;
+  send_lines(operation, weight);
+  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin);
   if (atomic_buckets.empty()) atomic_buckets.resize(kAtomicBuckets);
   for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
-    const std::uint64_t word = (request.address[std::countr_zero(left)] - base * 128) / kind.bytes;
+    const std::uint64_t word = (request.address[std::countr_zero(left)] - base) / bytes;
     atomic_buckets[word * 0x9e3779b97f4a7c15ULL >> 48] += static_cast<std::uint32_t>(weight);
+  }
+}
+
+/// Atomics on 2 bytes have no instruction: a loop reads the word that holds them, and replaces it if nobody else did.
+/// Of the lanes at one word, one gets through in each round.
+void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t weight) {
+  Request words = request;
+  for (std::uint64_t& address : words.address) address &= ~std::uint64_t{3};
+  count_access(words, 4, Operation::load, weight);
+  while (words.mask != 0) {
+    count_atomic(words, 4, Operation::atomic, weight);
+    words.mask = losers_of_round(words);
   }
 }
 

@@ -165,6 +165,10 @@ private:
   void flush(const BlockContext& block, unsigned warp);
   void flush_all(const BlockContext& block);
   void count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
+  void count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
+  void count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
+  void count_compare_and_swap(const Request& request, std::uint64_t weight);
+  void send_lines(Operation operation, std::uint64_t weight);
   void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
   void follow(const WarpLog& warp);
   void check_shared(const BlockContext& block, unsigned warp);
@@ -184,6 +188,7 @@ private:
   std::vector<unsigned> used_sites_;
   RequestPool pool_;
   L1Cache l1_;
+  L1Cache writes_;  ///< the sectors that the warp's stores wrote last
   SharedShadow shadow_;
   AddressRange static_shared_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch

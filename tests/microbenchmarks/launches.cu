@@ -7,6 +7,15 @@ namespace {
 
 __global__ void nothing() {}
 
+/// Which multiprocessor each block runs on, while all blocks are there.
+__global__ void where(unsigned* multiprocessor) {
+  unsigned mine = 0;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(mine));
+  if (threadIdx.x == 0) multiprocessor[blockIdx.x] = mine;
+  const long long start = clock64();
+  while (clock64() - start < 20'000) continue;
+}
+
 }  // namespace
 
 Json measure_launches(const Bench& bench) {
@@ -34,6 +43,13 @@ Json measure_launches(const Bench& bench) {
                                 {"alone_seconds", bench.seconds([&](cudaStream_t stream) { return copy(0, stream); })},
                                 {"in_graph_seconds", bench.graph_seconds(kLaunches, copy)}});
   }
+
+  const unsigned resident = bench.multiprocessors() * 8;
+  const PinnedBuffer places(resident * sizeof(unsigned));
+  auto* const multiprocessor = reinterpret_cast<unsigned*>(places.data());
+  check(launch(where, {.grid = resident, .block = 256, .stream = bench.stream().get()}, multiprocessor), "asking");
+  bench.stream().synchronize();
+  result["multiprocessor_of_block"] = std::vector<unsigned>(multiprocessor, multiprocessor + resident);
 
   // How fast blocks that do nothing come and go.
   for (const unsigned threads : {32U, 128U, 256U, 512U, 1024U}) {

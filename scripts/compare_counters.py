@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Compares the emulator's counters with the golden files that were recorded on a GPU, and writes the table of it.
+
+    scripts/compare_counters.py              # compares; status 1 where something misses without a known reason
+    scripts/compare_counters.py --write      # also writes docs/results/emulator_counters.md
+
+Runs build/emulator's programs (WARPBOOK_BUILD names another build) on the cases that scripts/record_counters.py lists,
+every block traced. Compared is, launch by launch:
+
+    requests and sectors of loads, stores and atomics in the L1    equal
+    wavefronts of shared memory                                    within 2%
+    sectors that the L2 is asked for                               within 15%
+    bytes from the DRAM                                            within 20%
+
+Instructions are not compared: x86 is not SASS.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import record_counters  # noqa: E402
+
+ROOT = record_counters.ROOT
+GOLDEN = ROOT / "docs/results/nvidia-h200/golden"
+TABLE = ROOT / "docs/results/emulator_counters.md"
+
+# Of the metrics in a group, how far the emulator may be off: a share, or an absolute amount where that is more.
+Group = collections.namedtuple("Group", "title share amount metrics")
+
+OPERATIONS = ("ld", "st", "red", "atom")
+GROUPS = [
+    Group("L1 requests", 0, 0, [record_counters.L1.format("t_requests", o) for o in OPERATIONS]),
+    Group("L1 sectors", 0, 0, [record_counters.L1.format("t_sectors", o) for o in OPERATIONS]),
+    Group("shared wavefronts", 0.02, 0,
+          [f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{o}.sum" for o in ("ld", "st")]),
+    Group("L2 sectors", 0.15, 512,
+          [f"lts__t_sectors_srcunit_tex_op_{o}.sum" for o in ("read", "write", "red", "atom")]),
+    Group("DRAM bytes read", 0.20, 16384, ["dram__bytes_read.sum"]),  # 16 KiB: the code and its parameters
+    Group("DRAM bytes written", 0.20, 1 << 20, ["dram__bytes_write.sum"]),  # 1 MiB: what was in the L2 before
+]
+
+# What may differ, and why: file, case and version, group (regular expressions), reason.
+Known = collections.namedtuple("Known", "file what group reason")
+KNOWN = [
+    Known("kernels", "both sides of a branch", "L1 (requests|sectors)|L2 sectors",
+          "clang stores once behind the branch, nvcc on both sides of it"),
+    Known("kernels", "reduce some lanes", "L1 sectors",
+          "one more turn: the order in which lanes of a request are put together"),
+    Known("kernels", "(shared|reduce|load|store|gather|scatter).*", "DRAM bytes written",
+          "the L2 writes lines back early when they were written in part; the emulator when there are too many"),
+    Known("kernels", "store .*with stride (32|64|128)", "DRAM bytes read",
+          "sectors written in part are read when they are written back, see there"),
+]
+
+
+def compare_launch(gpu, emulator):
+    """The groups of a launch: (title, worst metric, GPU's value, emulator's, within)."""
+    result = []
+    for group in GROUPS:
+        worst = None
+        for metric in group.metrics:
+            if metric not in gpu["counters"]:
+                continue
+            measured, seen = gpu["counters"][metric], emulator["counters"].get(metric, 0.0)
+            off = abs(seen - measured)
+            excess = off - max(group.share * measured, group.amount)
+            relative = off / max(measured, 1.0)
+            if worst is None or (excess > 0, relative) > (worst[0] > 0, worst[1]):
+                worst = excess, relative, metric, measured, seen
+        if worst is not None:
+            result.append((group.title, worst[2], worst[3], worst[4], worst[0] <= 0))
+    return result
+
+
+def pair_up(gpu, emulator):
+    """Pairs the launches of both sides by case, version and order; what only one side has is left out."""
+    waiting = collections.defaultdict(list)
+    for launch in emulator:
+        waiting[launch["case"], launch["version"]].append(launch)
+    pairs = []
+    for launch in gpu:
+        others = waiting[launch["case"], launch["version"]]
+        if others:
+            pairs.append((launch, others.pop(0)))
+    return pairs
+
+
+def reason_for(name, launch, title):
+    what = launch["version"] if name == "kernels" else f"{launch['case']} {launch['version']}"
+    for known in KNOWN:
+        if re.fullmatch(known.file, name) and re.fullmatch(known.what, what) and re.fullmatch(known.group, title):
+            return known.reason
+    return None
+
+
+def emulated(name, build):
+    if name == "kernels":
+        return record_counters.from_emulator(build / "tests/golden_kernels", None)
+    number = int(name.removeprefix("chapter"))
+    return record_counters.from_emulator(build / name / "run_all", record_counters.CHAPTERS[number].golden)
+
+
+def compare_file(path, build):
+    """All rows of a golden file: (launch, groups)."""
+    name = path.stem
+    gpu = json.loads(path.read_text())["launches"]
+    pairs = pair_up(gpu, emulated(name, build))
+    return name, len(gpu), [(launch, compare_launch(launch, other)) for launch, other in pairs]
+
+
+def files():
+    return sorted(GOLDEN.glob("*.json"))
+
+
+def misses(name, rows):
+    """(launch, group, known reason or None) of all that is not within its tolerance."""
+    return [(launch, group, reason_for(name, launch, group[0])) for launch, groups in rows for group in groups
+            if not group[4]]
+
+
+def number(value):
+    return f"{value:,.0f}"
+
+
+def summary_lines(results):
+    lines = ["| file | launches | " + " | ".join(g.title for g in GROUPS) + " |", "|---|--:|" + "--:|" * len(GROUPS)]
+    for name, _, rows in results:
+        cells = []
+        for group in GROUPS:
+            of_group = [g for _, groups in rows for g in groups if g[0] == group.title]
+            cells.append(f"{sum(g[4] for g in of_group)} of {len(of_group)}")
+        lines.append(f"| {name} | {len(rows)} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def table(results):
+    device = json.loads(files()[0].read_text())
+    lines = [
+        "# The emulator's counters beside Nsight Compute's",
+        "",
+        f"Generated by `scripts/compare_counters.py --write` from `docs/results/nvidia-h200/golden/` ({device['device']['name']},"
+        f" driver {device['run']['driver']}, CUDA {device['run']['toolkit']}; recorded by `scripts/record_counters.py`).",
+        "Each launch runs once on the GPU under `ncu`, with cold caches, and once on the emulator with every block traced.",
+        "",
+        "Within their tolerance: requests and sectors in the L1 equal, wavefronts of shared memory within 2%, sectors asked",
+        "of the L2 within 15%, bytes of the DRAM within 20% (or 16 KiB read, 1 MiB written).",
+        "",
+        *summary_lines(results),
+        "",
+        "## Misses",
+        "",
+    ]
+    rows = sum(len(rows) for _, _, rows in results)
+    missed_rows = {(name, id(launch)) for name, _, rows in results for launch, _, _ in misses(name, rows)}
+    exact = {g.title for g in GROUPS if g.share == 0}
+    missed_exact = {(name, id(launch)) for name, _, rows in results for launch, group, _ in misses(name, rows)
+                    if group[0] in exact}
+    lines += [f"{len(missed_rows)} of {rows} launches miss at least one tolerance; {len(missed_exact)} have requests or "
+              "sectors that are not equal.", "",
+              "| launch | metric | H200 | emulator | reason |", "|---|---|--:|--:|---|"]
+    for name, _, rows in results:
+        for launch, (_, metric, measured, seen, _), reason in misses(name, rows):
+            what = launch["version"] if name == "kernels" else f"{name} {launch['version']}, {launch['case']}"
+            lines.append(f"| {what} | {metric.removesuffix('.sum')} | {number(measured)} | {number(seen)} | "
+                         f"{reason or '**unexplained**'} |")
+    lines += ["", "## All launches", "",
+              "Sectors a request, GPU and emulator where they differ; then L2 sectors and DRAM bytes, emulator over GPU.",
+              "", "| launch | L1 load sectors | L1 store sectors | L1 atomic sectors | shared wavefronts | L2 | DRAM read |",
+              "|---|--:|--:|--:|--:|--:|--:|"]
+    for name, _, rows in results:
+        for launch, groups in rows:
+            lines.append(row_of(name, launch, dict((g[0], g) for g in groups)))
+    return "\n".join(lines) + "\n"
+
+
+def row_of(name, launch, groups):
+    counters = launch["counters"]
+    cells = []
+    for metrics in ([record_counters.L1.format("t_sectors", "ld")], [record_counters.L1.format("t_sectors", "st")],
+                    [record_counters.L1.format("t_sectors", o) for o in ("red", "atom")],
+                    GROUPS[2].metrics):
+        cells.append(number(sum(counters.get(m, 0) for m in metrics)))
+    for title in ("L2 sectors", "DRAM bytes read"):
+        _, _, measured, seen, _ = groups[title]
+        cells.append(f"{seen / measured:.2f}" if measured > 0 else "-")
+    what = launch["version"] if name == "kernels" else f"{name} {launch['version']}, {launch['case']}"
+    return f"| {what} | " + " | ".join(cells) + " |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.relative_to(ROOT)}")
+    arguments = parser.parse_args()
+    build = pathlib.Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build/emulator"))
+    results = [compare_file(path, build) for path in files()]
+    print("\n".join(summary_lines(results)))
+    unexplained = 0
+    for name, _, rows in results:
+        for launch, (title, metric, measured, seen, _), reason in misses(name, rows):
+            unexplained += reason is None
+            print(f"{'known' if reason else 'MISS'}  {name} {launch['version']} {launch['case'][:48]}: {metric} "
+                  f"{number(measured)}, emulator {number(seen)}")
+    if arguments.write:
+        TABLE.write_text(table(results))
+    sys.exit(1 if unexplained else 0)
+
+
+if __name__ == "__main__":
+    main()
