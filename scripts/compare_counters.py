@@ -48,6 +48,18 @@ GROUPS = [
 # What may differ, and why: file, case and version, group (regular expressions), reason.
 Known = collections.namedtuple("Known", "file what group reason")
 KNOWN = [
+    Known("chapter3", ".* v7d", "L2 sectors|shared wavefronts",
+          "nvcc keeps v7d's arrays in local memory, whose stores reach the L2, too; the emulator does not follow it"),
+    Known("chapter3", ".* v7[abc]", "shared wavefronts",
+          "what is left of each extent: read from shared memory once a loop's turn by clang, less often by nvcc"),
+    Known("chapter3", ".* v(1|2a|2b|3)", "L2 sectors",
+          "blocks that read the same sectors at the same time share more of them on the way to the L2: a matter of timing"),
+    Known("chapter3", "shape=2,3,128,256 .* v4[abc]", "L2 sectors|shared wavefronts",
+          "stores of neighbouring warps to one sector meet on the way to the L2: a matter of timing; ncu's own few per cent "
+          "of wavefronts"),
+    Known("chapter3", ".* v4b", "shared wavefronts", "2.3% of wavefronts more than the rule has"),
+    Known("kernels", "shared bytes.*", "L2 sectors",
+          "blocks fall out of step in the long loop, and ask for the same sectors at different times"),
     Known("kernels", "both sides of a branch", "L1 (requests|sectors)|L2 sectors",
           "clang stores once behind the branch, nvcc on both sides of it"),
     Known("kernels", "reduce some lanes", "L1 sectors",

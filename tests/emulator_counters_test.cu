@@ -250,8 +250,11 @@ TEST_CASE("a tile without padding conflicts 32 ways, one with padding not at all
   CHECK(shared_load_wavefronts(padded) == kRequests);
   CHECK(shared_load_conflicts(padded) == 0);
   // Everything is read and written once: the DRAM sees the matrix, and the L2 keeps what is written.
-  CHECK(padded.counter("lts__t_sectors_op_read.sum") == 4 * kRequests);
-  CHECK(padded.counter("lts__t_sectors_op_write.sum") == 4 * kRequests);
+  CHECK(padded.counter("lts__t_sectors_srcunit_tex_op_read.sum") == 4 * kRequests);
+  CHECK(padded.counter("lts__t_sectors_srcunit_tex_op_write.sum") == 4 * kRequests);
+  // Half of it is passed on between the L2's two partitions.
+  CHECK(padded.counter("lts__t_sectors_op_read.sum") == 6 * kRequests);
+  CHECK(padded.counter("lts__t_sectors_op_write.sum") == 6 * kRequests);
   CHECK(padded.counter("dram__bytes_read.sum") == kN * kN * 4.0);
   CHECK(padded.counter("dram__bytes_write.sum") == 0);
   CHECK(padded.modelled_seconds < plain.modelled_seconds);
