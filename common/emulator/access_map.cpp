@@ -267,9 +267,10 @@ private:
 }  // namespace
 
 BankPlan plan_banks(const MappedRequest& mapped) {
-  const unsigned phases = mapped.bytes <= 4 ? 1 : mapped.bytes == 8 ? 2 : 4;
-  const unsigned lanes = kLanes / phases;
   const bool merge = !is_atomic(mapped);
+  unsigned phases = mapped.bytes <= 4 ? 1 : mapped.bytes == 8 ? 2 : 4;
+  if (merge && shared_cost(mapped.request, mapped.bytes).wavefronts <= phases / 2) phases /= 2;  // They go in pairs.
+  const unsigned lanes = kLanes / phases;
   BankPlan plan;
   for (unsigned phase = 0; phase < phases; ++phase) {
     const std::size_t first = plan.passes.size();

@@ -135,7 +135,7 @@ std::uint16_t atomic_update_16(void* address, std::uint16_t operand,
 std::uint32_t atomic_update_32(void* address, std::uint32_t operand,
                                std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand)) {
   // CUDA's additions to pairs of narrow floats are instructions that return the old value, whether or not it is used.
-  __warpbook_tally[3] = 0;
+  __warpbook_tally[kReductionFlag] = 0;
   before(address, 4, __builtin_return_address(0));
   return replace(static_cast<std::uint32_t*>(address), [=](std::uint32_t old) { return update(old, operand); });
 }

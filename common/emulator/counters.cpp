@@ -58,6 +58,7 @@ constexpr std::array kMetrics = {
     Metric{index(Counter::atomic_collisions), "warpbook__atomic_collisions.sum", nullptr},
     Metric{index(Counter::divisions_32), "warpbook__integer_divisions_32bit.sum", nullptr},
     Metric{index(Counter::divisions_64), "warpbook__integer_divisions_64bit.sum", nullptr},
+    Metric{index(Counter::divisions_64_wide), "warpbook__integer_divisions_64bit_wide.sum", nullptr},
     Metric{index(Counter::instructions), "warpbook__thread_instructions_estimate.sum", nullptr},
 };
 
@@ -133,6 +134,13 @@ unsigned phase_wavefronts(const Request& request, unsigned bytes, unsigned first
   return worst;
 }
 
+/// True where lanes 0 and 1, 2 and 3, ... have the same address, as far as both are active.
+bool pairs_alike(const Request& request) {
+  for (unsigned lane = 0; lane < kLanes; lane += 2)
+    if ((request.mask >> lane & 3U) == 3U && request.address[lane] != request.address[lane + 1]) return false;
+  return true;
+}
+
 SharedCost cost(const Request& request, unsigned bytes, bool merge) {
   const unsigned phases = bytes <= 4 ? 1 : bytes == 8 ? 2 : 4;
   if (merge && is_contiguous(request, bytes) && request.address[0] % bytes == 0) return {phases, phases};
@@ -140,8 +148,8 @@ SharedCost cost(const Request& request, unsigned bytes, bool merge) {
   SharedCost result{0, 0};
   for (unsigned phase = 0; phase < phases; ++phase) {
     const unsigned first = phase * lanes;
-    // Two phases go as one where they ask no bank for a second word.
-    if (merge && phase % 2 == 0 && phases > 1 &&
+    // Two phases go as one where neighbours share their words, and no bank is asked for a second one.
+    if (merge && phase % 2 == 0 && phases > 1 && pairs_alike(request) &&
         phase_wavefronts(request, bytes, first, first + 2 * lanes, true) <= 1) {
       const bool any = (request.mask >> first & ((std::uint64_t{1} << 2 * lanes) - 1)) != 0;
       result.wavefronts += any ? 1 : 0;

@@ -33,7 +33,8 @@ enum class Counter : std::uint8_t {
   atomic_operations,  ///< lanes
   divisions_32,       ///< integer divisions and remainders at run time, of all threads
   divisions_64,
-  instructions,  ///< of all threads, in the compiler's representation
+  divisions_64_wide,  ///< of these, with a number that does not fit 32 bits
+  instructions,       ///< of all threads, in the compiler's representation
   warps,
   barriers,
   global_rounds,  ///< dependent round trips to global memory, summed over warps
@@ -86,8 +87,8 @@ struct SharedCost {
 };
 
 /// Bank conflicts of a request: 32 banks of 4 bytes; 8-byte accesses go by half-warp, 16-byte ones by quarter-warp, two
-/// halves (or two quarters of a half) together where no bank is asked for two words; lanes that read the same word are
-/// served together.
+/// halves (or two quarters of a half) together where neighbouring lanes share their words and no bank is asked for two;
+/// lanes that read the same word are served together.
 SharedCost shared_cost(const Request& request, unsigned bytes);
 
 /// The same for an atomic: lanes at one address are served one after another.

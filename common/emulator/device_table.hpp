@@ -33,23 +33,31 @@ struct DeviceTable {
   int copy_engines;
 
   // What the model of time uses.
-  double launch_seconds;         ///< from one event to the next around a launch that does nothing
-  double graph_launch_seconds;   ///< of a kernel inside a graph
-  double dram_bytes_per_second;  ///< reading and writing in equal parts, without the launch
-  double l2_bytes_per_second;
-  double l1_bytes_per_clock;  ///< of one multiprocessor, shared memory included
-  int schedulers;             ///< of one multiprocessor: warp instructions it can issue in a clock
+  double launch_seconds;               ///< from one event to the next around a launch that does nothing
+  double graph_launch_seconds;         ///< of a kernel inside a graph
+  double start_seconds;                ///< from a kernel's begin until memory is busy, and from then to its end
+  double graph_start_seconds;          ///< the same inside of a graph
+  double dram_bytes_per_second;        ///< reading or writing
+  double dram_mixed_bytes_per_second;  ///< reading and writing in equal parts
+  double l2_bytes_per_second;          ///< read, in packets of 64 bytes
+  double l2_line_write_seconds;        ///< of a line that a request writes, and for each sector of it
+  double l2_sector_write_seconds;
+  double l2_partial_write_seconds;  ///< of a sector that is not written as a whole, in its place
+  double block_launch_seconds;      ///< a block, of the whole card
+  double l1_bytes_per_clock;        ///< of one multiprocessor, shared memory included
+  int schedulers;                   ///< of one multiprocessor: warp instructions it can issue in a clock
   double l1_latency_clocks;
   double l2_latency_clocks;
-  double dram_latency_seconds;  ///< loaded
+  double dram_latency_seconds;  ///< from a load to the use of what it brings, with little else under way
   double block_start_seconds;   ///< from the end of one block to the first load of the block that takes its place
   double barrier_clocks;
   double division32_slots;  ///< warp instructions of an integer division at run time
-  double division64_slots;
-  double slots_per_instruction;   ///< machine instructions for one instruction of the compiler's representation
-  double atomic_address_seconds;  ///< one atomic after another on the same address
-  double atomics_per_second;      ///< on different addresses, of the whole card
-  std::size_t l1_bytes;           ///< L1 and shared memory together, of one multiprocessor
+  double division64_slots;  ///< where both numbers fit 32 bits
+  double division64_wide_slots;
+  double slots_per_instruction;      ///< machine instructions for one instruction of the compiler's representation
+  double atomic_line_seconds;        ///< one turn of atomics after another on a line
+  double atomic_sectors_per_second;  ///< turns on different lines, of the whole card
+  std::size_t l1_bytes;              ///< L1 and shared memory together, of one multiprocessor
 };
 
 /// The card being emulated, by `WARPBOOK_GPU` (h200 when unset). An unknown name ends the program with one line,

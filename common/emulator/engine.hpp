@@ -93,8 +93,11 @@ public:
   /// After the last block. Returns the launch's modelled time in seconds.
   virtual double launch_end(const LaunchInfo&) { return 0.0; }
 
-  /// The modelled time of a copy or fill, in seconds.
-  virtual double copy_seconds(CopyKind, std::size_t /*bytes_read*/, std::size_t /*bytes_written*/) { return 0.0; }
+  /// The modelled time of a copy or fill, by itself or as part of a graph, in seconds.
+  virtual double copy_seconds(CopyKind, std::size_t /*bytes_read*/, std::size_t /*bytes_written*/,
+                              bool /*from_graph*/) {
+    return 0.0;
+  }
   /// The source line of a code address, as "file:line", or "" where unknown.
   virtual std::string locate(const void* /*pc*/) { return {}; }
   /// A mistake that the engine found, as text of whole lines; `kind` is one word ("deadlock", "assert", ...), `pc` the

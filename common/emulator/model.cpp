@@ -10,8 +10,9 @@ constexpr double kWarp = 32;
 constexpr unsigned kAssumedRegisters = 32;   // a thread; the compiler's real figure is not known here
 constexpr double kBusBytesPerSecond = 25e9;  // unmeasured: PCIe 4.0 x16 in practice
 constexpr double kPacketBytes = 64;
-constexpr double kCorner =
-    4;  // of the rounded maximum; measured: one float a thread, where DRAM and latency are equally slow
+// Of the rounded maximum. Measured: memory.bytes_in_flight follows it (2 where the DRAM and the latency are equally
+// slow), and so does memory.one_access_a_thread (2.5).
+constexpr double kCorner = 2.3;
 constexpr double kTiny = 1e-30;        // seconds, in place of none
 constexpr double kBusSeconds = 10e-6;  // unmeasured: one copy's own cost
 
@@ -33,8 +34,45 @@ double l1_clocks(const DeviceTable& device, const Totals& totals) {
 double issue_slots(const DeviceTable& device, const Totals& totals) {
   return (at(totals, Counter::instructions) * device.slots_per_instruction +
           at(totals, Counter::divisions_32) * device.division32_slots +
-          at(totals, Counter::divisions_64) * device.division64_slots) /
+          (at(totals, Counter::divisions_64) - at(totals, Counter::divisions_64_wide)) * device.division64_slots +
+          at(totals, Counter::divisions_64_wide) * device.division64_wide_slots) /
          kWarp;
+}
+
+/// Time of the DRAM. What the L2 held of changed lines has to leave, as far as new ones come; what it holds of them at
+/// the end was not yet paid for.
+double dram_seconds(const DeviceTable& device, double read, double written, bool from_graph) {
+  const double changed = static_cast<double>(device.l2_dirty_bytes);
+  const double share = changed / static_cast<double>(device.l2_bytes);
+  const double pushed_out = std::min(changed, share * (read + written));
+  const double left_behind = std::min(changed, (1 - share) * written);
+  const double writes = from_graph ? written : written + pushed_out - left_behind;
+  const double bytes = read + writes;
+  if (bytes <= 0) return 0;
+  const double mixed = 2 * std::min(read, writes) / bytes;  // 1: as much of the one as of the other
+  return bytes /
+         (device.dram_bytes_per_second - mixed * (device.dram_bytes_per_second - device.dram_mixed_bytes_per_second));
+}
+
+double l2_write_seconds(const DeviceTable& device, const Totals& totals) {
+  const double partial = at(totals, Counter::l2_partial_sectors);
+  return at(totals, Counter::l2_written_lines) * device.l2_line_write_seconds +
+         (at(totals, Counter::l2_sectors, Operation::store) - partial) * device.l2_sector_write_seconds +
+         partial * device.l2_partial_write_seconds;
+}
+
+double atomic_seconds(const DeviceTable& device, const LaunchShape& shape, const Totals& totals) {
+  const double turns =
+      at(totals, Counter::l2_sectors, Operation::reduction) + at(totals, Counter::l2_sectors, Operation::atomic);
+  return std::max(shape.hottest_line * device.atomic_line_seconds, turns / device.atomic_sectors_per_second);
+}
+
+/// A round trip to memory: to the L2, and on to the DRAM as often as the L2 has to fetch.
+double round_trip_seconds(const DeviceTable& device, const Totals& totals) {
+  const double asked = at(totals, Counter::l2_sectors, Operation::load) * 32;
+  const double l2 = device.l2_latency_clocks / clock_hz(device);
+  const double missed = asked > 0 ? std::min(1.0, at(totals, Counter::dram_read_bytes) / asked) : 1.0;
+  return l2 + missed * std::max(0.0, device.dram_latency_seconds - l2);
 }
 
 /// Time that the blocks need one after another in the places that the card has for them, each waiting for its memory.
@@ -48,9 +86,17 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double shared_rounds = at(totals, Counter::shared_rounds) / warps;
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
   const double block_seconds =
-      device.block_start_seconds + global_rounds * device.dram_latency_seconds +
+      device.block_start_seconds + global_rounds * round_trip_seconds(device, totals) +
       (shared_rounds * device.l1_latency_clocks + barriers * device.barrier_clocks) / clock_hz(device);
   return waves * block_seconds;
+}
+
+double overhead_seconds(const DeviceTable& device, bool from_graph) {
+  return from_graph ? device.graph_launch_seconds : device.launch_seconds;
+}
+
+double start_seconds(const DeviceTable& device, bool from_graph) {
+  return from_graph ? device.graph_start_seconds : device.start_seconds;
 }
 
 }  // namespace
@@ -59,8 +105,10 @@ const char* resource_name(Resource resource) {
   switch (resource) {
   case Resource::dram:
     return "DRAM";
-  case Resource::l2:
-    return "L2";
+  case Resource::l2_reads:
+    return "L2 reads";
+  case Resource::l2_writes:
+    return "L2 writes";
   case Resource::l1:
     return "L1 and shared memory";
   case Resource::issue:
@@ -69,6 +117,8 @@ const char* resource_name(Resource resource) {
     return "atomics";
   case Resource::latency:
     return "latency";
+  case Resource::blocks:
+    return "block launches";
   case Resource::count:
     break;
   }
@@ -98,14 +148,16 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
   const double busy = std::min<double>(device.multiprocessors, std::max(1.0, shape.blocks));
 
   seconds(Resource::dram) =
-      (at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_dirty_bytes)) / device.dram_bytes_per_second;
+      dram_seconds(device, at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_filled_bytes),
+                   at(totals, Counter::dram_dirty_bytes), shape.from_graph);
   // A packet takes its time on the way however little of it is used.
-  seconds(Resource::l2) = at(totals, Counter::l2_read_packets) * kPacketBytes / device.l2_bytes_per_second;
+  seconds(Resource::l2_reads) = at(totals, Counter::l2_read_packets) * kPacketBytes / device.l2_bytes_per_second;
+  seconds(Resource::l2_writes) = l2_write_seconds(device, totals);
   seconds(Resource::l1) = l1_clocks(device, totals) / busy / clock_hz(device);
   seconds(Resource::issue) = issue_slots(device, totals) / (busy * device.schedulers) / clock_hz(device);
-  seconds(Resource::atomics) = std::max(shape.hottest_address * device.atomic_address_seconds,
-                                        at(totals, Counter::atomic_operations) / device.atomics_per_second);
+  seconds(Resource::atomics) = atomic_seconds(device, shape, totals);
   seconds(Resource::latency) = latency_seconds(device, shape, totals);
+  seconds(Resource::blocks) = shape.blocks * device.block_launch_seconds;
 
   const auto slowest = std::max_element(result.resource_seconds.begin(), result.resource_seconds.end());
   result.limit = static_cast<Resource>(slowest - result.resource_seconds.begin());
@@ -113,17 +165,17 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
   double sum = 0;
   for (const double busy_seconds : result.resource_seconds)
     sum += std::pow(busy_seconds / std::max(*slowest, kTiny), kCorner);
-  result.seconds = (shape.from_graph ? device.graph_launch_seconds : device.launch_seconds) +
-                   *slowest * (sum > 0 ? std::pow(sum, 1 / kCorner) : 0);
+  result.seconds = overhead_seconds(device, shape.from_graph) + *slowest * (sum > 0 ? std::pow(sum, 1 / kCorner) : 0);
+  // Where memory is touched, it takes until the first of it is there.
+  if (at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_dirty_bytes) > 0)
+    result.seconds += start_seconds(device, shape.from_graph);
   return result;
 }
 
-double modelled_copy_seconds(const DeviceTable& device, std::size_t bytes_read, std::size_t bytes_written) {
-  return device.launch_seconds + static_cast<double>(bytes_read + bytes_written) / device.dram_bytes_per_second;
-}
-
-double modelled_copy_seconds(std::size_t bytes_read, std::size_t bytes_written) {
-  return modelled_copy_seconds(device_table(), bytes_read, bytes_written);
+double modelled_copy_seconds(const DeviceTable& device, std::size_t bytes_read, std::size_t bytes_written,
+                             bool from_graph) {
+  return overhead_seconds(device, from_graph) + start_seconds(device, from_graph) +
+         dram_seconds(device, static_cast<double>(bytes_read), static_cast<double>(bytes_written), from_graph);
 }
 
 double modelled_bus_seconds(std::size_t bytes) { return kBusSeconds + static_cast<double>(bytes) / kBusBytesPerSecond; }

@@ -15,12 +15,12 @@ struct LaunchShape {
   double blocks = 0;
   unsigned threads = 0;          ///< a block
   std::size_t shared_bytes = 0;  ///< a block, static and dynamic
-  double hottest_address = 0;    ///< atomic operations on the address that has the most of them
+  double hottest_line = 0;       ///< turns of atomics at the line that has the most of them
   bool from_graph = false;
 };
 
 /// What a launch can be limited by.
-enum class Resource : unsigned { dram, l2, l1, issue, atomics, latency, count };
+enum class Resource : unsigned { dram, l2_reads, l2_writes, l1, issue, atomics, latency, blocks, count };
 
 /// The resource's name, for people: "DRAM", "issue slots".
 const char* resource_name(Resource resource);
@@ -35,14 +35,14 @@ struct ModelledTime {
 /// Blocks that one multiprocessor holds at a time, by threads, shared memory and an assumed register use.
 unsigned resident_blocks(const DeviceTable& device, unsigned threads, std::size_t shared_bytes);
 
-/// The time of a launch: its overhead and a rounded maximum over its resources.
+/// The time of a launch on data that the L2 does not hold: its overhead and a rounded maximum over its resources. By
+/// itself it finds the L2 full of changed lines, as it does behind a program that streams through memory (and behind
+/// the harness's flush); in a graph, what the launch before left there, and leaves as much.
 ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, const Totals& totals);
 
-/// The time of a copy or fill inside the card's memory, launch included: overhead + bytes / bandwidth.
-double modelled_copy_seconds(const DeviceTable& device, std::size_t bytes_read, std::size_t bytes_written);
-
-/// The same on the emulated card.
-double modelled_copy_seconds(std::size_t bytes_read, std::size_t bytes_written);
+/// The time of a copy or fill inside the card's memory, launch included.
+double modelled_copy_seconds(const DeviceTable& device, std::size_t bytes_read, std::size_t bytes_written,
+                             bool from_graph);
 
 /// The time of a copy between host and card, over the bus.
 double modelled_bus_seconds(std::size_t bytes);

@@ -150,7 +150,7 @@ public:
   void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override {
     Operation operation = kind == AccessKind::read ? Operation::load : Operation::store;
     if (kind == AccessKind::atomic) {
-      operation = std::exchange(__warpbook_tally[3], 0) != 0 ? Operation::reduction : Operation::atomic;
+      operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
       if (global_.race) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
     }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
@@ -174,7 +174,7 @@ public:
     const std::uint64_t blocks = volume(launch.grid);
     Totals totals{};
     bool approximate = false;
-    std::vector<std::uint64_t> buckets;
+    std::vector<double> buckets;
     for (const auto& watch : watches_) {
       if (watch == nullptr || watch->launch() != launch.id) continue;
       for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
@@ -191,6 +191,7 @@ public:
       totals[index(Counter::instructions)] += static_cast<double>(watch->tally[0]);
       totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
       totals[index(Counter::divisions_64)] += static_cast<double>(watch->tally[2]);
+      totals[index(Counter::divisions_64_wide)] += static_cast<double>(watch->tally[3]);
     }
 
     LaunchShape shape;
@@ -198,21 +199,20 @@ public:
     shape.threads = threads_;
     shape.shared_bytes = shared_bytes_;
     shape.from_graph = launch.from_graph;
-    if (!buckets.empty())
-      shape.hottest_address = scale * static_cast<double>(*std::max_element(buckets.begin(), buckets.end()));
+    if (!buckets.empty()) shape.hottest_line = scale * *std::max_element(buckets.begin(), buckets.end());
     const ModelledTime time = model_launch(device_, shape, mode_ == TraceMode::off ? Totals{} : totals);
     keep(launch, totals, time, approximate || !sample_.complete());
     return time.seconds;
   }
 
-  double copy_seconds(CopyKind kind, std::size_t bytes_read, std::size_t bytes_written) override {
+  double copy_seconds(CopyKind kind, std::size_t bytes_read, std::size_t bytes_written, bool from_graph) override {
     switch (kind) {
     case CopyKind::host_to_device:
     case CopyKind::device_to_host:
       return modelled_bus_seconds(std::max(bytes_read, bytes_written));
     case CopyKind::device_to_device:
     case CopyKind::fill:
-      return modelled_copy_seconds(bytes_read, bytes_written);
+      return modelled_copy_seconds(device_, bytes_read, bytes_written, from_graph);
     case CopyKind::host_to_host:
       break;
     }

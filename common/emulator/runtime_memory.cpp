@@ -149,9 +149,9 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   if (const cudaError_t error = check_copy(what, kind); error != cudaSuccess) {
     return remember(error);
   }
-  const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool) {
+  const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool from_graph) {
     what.run();
-    return observer().copy_seconds(kind, what.width * what.height, what.width * what.height);
+    return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
   });
   if (error == cudaSuccess && host_waits) {
     host_waits_until(stream_time(*find_stream(stream)));
@@ -174,12 +174,12 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
                                                std::to_string(place.bytes) + " are allocated.");
     return remember(height > 1 && width > pitch ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
   }
-  return remember(submit(stream, cudaGraphNodeTypeMemset, [=](bool) {
+  return remember(submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
     for (std::size_t row = 0; row < height && width != 0; ++row) {
       std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);
       observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
     }
-    return observer().copy_seconds(CopyKind::fill, 0, width * height);
+    return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
   }));
 }
 

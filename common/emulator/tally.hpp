@@ -6,8 +6,17 @@
 
 #include "common/emulator/include/warpbook_export.h"
 
-/// Of this operating system thread, since it began: instructions, integer divisions of at most 32 bits, and of 64 bits;
-/// and last 1 if nobody uses the result of the atomic to come.
+namespace warpbook::emulator {
+
+/// Entries of the tally that are counts: instructions, integer divisions of at most 32 bits, of 64 bits, and of the
+/// latter those with a number that does not fit 32 bits, which a GPU is slower at.
+inline constexpr unsigned kTallies = 4;
+/// The entry that is 1 if nobody uses the result of the atomic to come.
+inline constexpr unsigned kReductionFlag = kTallies;
+
+}  // namespace warpbook::emulator
+
+/// What this operating system thread has run since it began.
 // NOLINTNEXTLINE(readability-identifier-naming): the pass knows it by this name.
-extern "C" WARPBOOK_EXPORT thread_local constinit std::uint64_t __warpbook_tally[4]
+extern "C" WARPBOOK_EXPORT thread_local constinit std::uint64_t __warpbook_tally[warpbook::emulator::kTallies + 1]
     __attribute__((tls_model("initial-exec")));

@@ -71,7 +71,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
-  __warpbook_tally[3] = 0;
+  __warpbook_tally[kReductionFlag] = 0;
   if (!block.traced) return;
   interval_ = 0;
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
@@ -362,12 +362,12 @@ void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation 
   counts[index(Counter::atomic_collisions)] += cost.collisions * weight;
   counts[index(Counter::l2_sectors, operation)] += cost.sectors * weight;
   send_lines(operation, weight);
-  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin);
+  // Turns at one line are taken one after another; the request's are taken to be spread evenly over its lines.
+  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
   if (atomic_buckets.empty()) atomic_buckets.resize(kAtomicBuckets);
-  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
-    const std::uint64_t word = (request.address[std::countr_zero(left)] - base) / bytes;
-    atomic_buckets[word * 0x9e3779b97f4a7c15ULL >> 48] += static_cast<std::uint32_t>(weight);
-  }
+  const float turns = static_cast<float>(cost.sectors * weight) / static_cast<float>(std::max(1U, lines_.count));
+  for (unsigned i = 0; i < lines_.count; ++i)
+    atomic_buckets[(lines_.lines[i].line - base) * 0x9e3779b97f4a7c15ULL >> 48] += turns;
 }
 
 /// Atomics on 2 bytes have no instruction: a loop reads the word that holds them, and replaces it if nobody else did.

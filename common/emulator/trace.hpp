@@ -15,6 +15,7 @@
 #include "common/emulator/global_shadow.hpp"
 #include "common/emulator/l2.hpp"
 #include "common/emulator/races.hpp"
+#include "common/emulator/tally.hpp"
 
 namespace warpbook::emulator {
 
@@ -104,12 +105,11 @@ public:
 
   // What the traced blocks of this launch added up to.
   Counts counts{};
-  std::array<std::uint64_t, 3> tally{};  ///< of all blocks: instructions, 32-bit divisions, 64-bit divisions
-  bool approximate = false;              ///< long loops were sampled
-  std::vector<LineAccess> traffic;       ///< of the block, beyond its L1, in order
-  std::vector<SeenRequest> seen;         ///< of the block whose first warp is followed, in order
-  std::vector<std::uint32_t>
-      atomic_buckets;  ///< operations by hashed address, of this launch; empty if there were none
+  std::array<std::uint64_t, kTallies> tally{};  ///< of all blocks, see tally.hpp
+  bool approximate = false;                     ///< long loops were sampled
+  std::vector<LineAccess> traffic;              ///< of the block, beyond its L1, in order
+  std::vector<SeenRequest> seen;                ///< of the block whose first warp is followed, in order
+  std::vector<float> atomic_buckets;  ///< turns of atomics by hashed line, of this launch; empty if there were none
 
 private:
   static constexpr unsigned kSites = 4096;
@@ -199,7 +199,7 @@ private:
   std::uint16_t interval_ = 0;  ///< barriers of the block so far
   unsigned pending_ = 0;        ///< warps with something in their logs
   bool following_ = false;
-  std::array<std::uint64_t, 3> tally_begin_{};
+  std::array<std::uint64_t, kTallies> tally_begin_{};
 };
 
 }  // namespace warpbook::emulator

@@ -60,7 +60,10 @@ std::size_t sets_for_cold_launches(std::size_t bytes, std::size_t l2_bytes, bool
 }
 
 Measurement::Measurement(Sampler& sampler, TimedWork work, bool in_graph) : sampler_(sampler), work_(std::move(work)) {
-  if (sampler_.modelled()) return;
+  if (sampler_.modelled()) {
+    if (in_graph) capture(1);
+    return;
+  }
   sampler_.hold(false);
   for (int i = 0; i < kWarmUps; ++i) static_cast<void>(single());
   sampler_.hold(true);
@@ -72,17 +75,23 @@ Measurement::Measurement(Sampler& sampler, TimedWork work, bool in_graph) : samp
   const double wanted = std::ceil(kGraphSeconds / std::max(pilot_, kGraphSeconds / kGraphLaunches));
   launches_ = std::max(1, static_cast<int>(wanted));
   if (work_.restore_each) launches_ = std::min(launches_, static_cast<int>(work_.sets));
+  if (!capture(launches_)) return;
+  static_cast<void>(sample());  // The first launch of a graph also uploads it.
+}
+
+bool Measurement::capture(int launches) {
   try {
     graph_ = Graph::capture(sampler_.stream(), [&](cudaStream_t stream) {
-      for (int i = 0; i < launches_; ++i) work_.launch(static_cast<std::size_t>(i) % work_.sets, stream);
+      for (int i = 0; i < launches; ++i) work_.launch(static_cast<std::size_t>(i) % work_.sets, stream);
       return cudaSuccess;
     });
   } catch (const CudaError&) {  // It allocates or waits, say: it is timed alone.
     static_cast<void>(cudaGetLastError());
     launches_ = 1;
-    return;
+    return false;
   }
-  static_cast<void>(sample());  // The first launch of a graph also uploads it.
+  launches_ = launches;
+  return true;
 }
 
 double Measurement::single() {

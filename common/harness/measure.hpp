@@ -91,6 +91,7 @@ public:
 
 private:
   double single();
+  bool capture(int launches);
 
   Sampler& sampler_;
   TimedWork work_;

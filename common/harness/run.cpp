@@ -232,7 +232,7 @@ void Runner::begin_step(const Step& step) {
     progress_.show(case_->title + ": making the data and the reference");
     const Case& problem = *plan_.cases[case_index_].problem;
     const bool tiny = problem.bytes_moved() < 2;
-    const bool in_graph = !result_.device.emulated && (copy_bench_ ? copy_bench_->in_graph() : tiny);
+    const bool in_graph = copy_bench_ ? copy_bench_->in_graph() : tiny;
     copy_bench_.reset();  // Its memory is for the case now.
     case_bench_ = std::make_unique<CaseBench>(problem, options_.seed, in_graph);
   }

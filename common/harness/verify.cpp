@@ -56,6 +56,21 @@ bool is_kernel_fault(cudaError_t error) {
   }
 }
 
+/// Launches the step as a graph. \return false where that cannot be; nothing was launched then.
+bool launch_in_graph(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream) {
+  try {
+    const Graph graph =
+        Graph::capture(stream, [&](cudaStream_t own) { return step.run(host.problem(), device.main().arrays(), own); });
+    graph.launch(stream);
+    return true;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception&) {  // It allocates or waits, say, or fails: the plain launch tells.
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+}
+
 /// Launches the step. \return an error's text; empty for none.
 std::string launch_step(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream) {
   static_cast<void>(cudaGetLastError());  // An error from before is not this step's.
@@ -157,7 +172,7 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
 }
 
 Verification verify_step(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
-                         Transfer& transfer) {
+                         Transfer& transfer, bool in_graph) {
   Verification result;
   if (step.refusal) {
     if (const std::string why = step.refusal(host.problem()); !why.empty()) {
@@ -173,9 +188,11 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   const Event start;
   const Event stop;
   start.record(stream);
-  if (const std::string error = launch_step(step, host, device, stream); !error.empty()) {
-    fail_with_error(result, error);
-    return result;
+  if (!in_graph || !launch_in_graph(step, host, device, stream)) {
+    if (const std::string error = launch_step(step, host, device, stream); !error.empty()) {
+      fail_with_error(result, error);
+      return result;
+    }
   }
   const cudaError_t recorded = cudaEventRecord(stop.get(), stream.get());
   const cudaError_t finished = cudaStreamSynchronize(stream.get());

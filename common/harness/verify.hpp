@@ -28,10 +28,11 @@ struct Verification {
   double seconds = 0;        ///< Between events around the launch. Of use where time is modelled: caches were warm.
 };
 
-/// Runs the step once on the case's main arrays and judges what it left there.
+/// Runs the step once on the case's main arrays and judges what it left there. `in_graph`: as a graph of one launch,
+/// where it can be captured, so that its time is that of a launch in a graph.
 /// \throws CudaError where the harness's own work fails; Interrupted.
 Verification verify_step(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
-                         Transfer& transfer);
+                         Transfer& transfer, bool in_graph = false);
 
 /// Judges what is on the device now, after a step ran (again): for a check after timing. Same result as `verify_step`.
 Verification verify_contents(const Step& step, const HostCase& host, const DeviceCase& device, Transfer& transfer);

@@ -211,11 +211,11 @@ public:
   static bool isRequired() { return true; }
 
 private:
-  enum Counter : unsigned { kInstructions, kDivisions32, kDivisions64, kCounters };
+  enum Counter : unsigned { kInstructions, kDivisions32, kDivisions64, kWideDivisions64, kCounters };
   static constexpr unsigned kReduction = kCounters;  // the tally's last entry: the next atomic is a reduction
   using Counts = std::array<std::uint64_t, kCounters>;
 
-  /// `extern thread_local std::uint64_t __warpbook_tally[4]`, which the emulator's library defines.
+  /// `extern thread_local std::uint64_t __warpbook_tally[5]`, which the emulator's library defines; see tally.hpp.
   static GlobalVariable* tally_variable(Module& module) {
     auto* type = ArrayType::get(Type::getInt64Ty(module.getContext()), kCounters + 1);
     auto* variable = cast<GlobalVariable>(module.getOrInsertGlobal("__warpbook_tally", type));
@@ -284,7 +284,21 @@ private:
           ++counts[division->getType()->getScalarSizeInBits() > 32 ? kDivisions64 : kDivisions32];
       changed |= add(block, counts);
     }
+    for (Instruction* division : divisions)
+      if (division->getType()->isIntegerTy(64)) count_if_wide(*division);
     return changed;
+  }
+
+  /// A GPU divides numbers of 64 bits as quickly as of 32 where both fit.
+  static void count_if_wide(Instruction& division) {
+    IRBuilder<> builder(&division);
+    Value* bits = builder.CreateOr(division.getOperand(0), division.getOperand(1));
+    Value* wide = builder.CreateZExt(builder.CreateICmpNE(builder.CreateLShr(bits, 32), builder.getInt64(0)),
+                                     builder.getInt64Ty());
+    Value* slot = tally_slot(builder, *division.getModule(), kWideDivisions64);
+    LoadInst* old = builder.CreateLoad(builder.getInt64Ty(), slot);
+    hide(*old);
+    hide(*builder.CreateStore(builder.CreateAdd(old, wide), slot));
   }
 
   static bool add(BasicBlock& block, const Counts& counts) {
