@@ -85,10 +85,14 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double global_rounds = at(totals, Counter::global_rounds) / warps;
   const double shared_rounds = at(totals, Counter::shared_rounds) / warps;
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
+  const double round_trip = round_trip_seconds(device, totals);
+  const double slots = issue_slots(device, totals) / warps;  // of a warp, one after another
   const double block_seconds =
-      device.block_start_seconds + global_rounds * round_trip_seconds(device, totals) +
-      (shared_rounds * device.l1_latency_clocks + barriers * device.barrier_clocks) / clock_hz(device);
-  return waves * block_seconds;
+      device.block_start_seconds + global_rounds * round_trip +
+      (slots * device.alone_clocks + shared_rounds * device.l1_latency_clocks + barriers * device.barrier_clocks) /
+          clock_hz(device);
+  // The first block's start and its first round trip are part of every kernel's start.
+  return std::max(0.0, waves * block_seconds - device.block_start_seconds - std::min(1.0, global_rounds) * round_trip);
 }
 
 double overhead_seconds(const DeviceTable& device, bool from_graph) {
@@ -156,8 +160,10 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
   seconds(Resource::l1) = l1_clocks(device, totals) / busy / clock_hz(device);
   seconds(Resource::issue) = issue_slots(device, totals) / (busy * device.schedulers) / clock_hz(device);
   seconds(Resource::atomics) = atomic_seconds(device, shape, totals);
-  seconds(Resource::latency) = latency_seconds(device, shape, totals);
-  seconds(Resource::blocks) = shape.blocks * device.block_launch_seconds;
+  // Blocks that come and go: as fast as they are launched, or as their places become free.
+  const double launching = shape.blocks * device.block_launch_seconds;
+  const double waiting = latency_seconds(device, shape, totals);
+  seconds(launching > waiting ? Resource::blocks : Resource::latency) = std::max(launching, waiting);
 
   const auto slowest = std::max_element(result.resource_seconds.begin(), result.resource_seconds.end());
   result.limit = static_cast<Resource>(slowest - result.resource_seconds.begin());

@@ -59,6 +59,30 @@ Json describe_device(const Bench& bench) {
           {"clock_hertz", bench.clock_hertz()}};
 }
 
+/// Shared memory and L1 beside the DRAM: bandwidths of the whole card, latencies in clocks.
+Json ratios(const Bench& bench, const Json& result) {
+  const auto most = [](const Json& rows) {
+    double best = 0;
+    for (const Json& row : rows) best = std::max(best, row["bytes_per_clock"].get<double>());
+    return best;
+  };
+  Json stride_1;
+  for (const Json& row : result["on_chip"]["shared"])
+    if (row["access"] == "load" && row["stride_accesses"] == 1) stride_1.push_back(row);
+  const Json& largest = result["memory"]["bandwidth"].back();
+  const double dram = largest["bytes"].get<double>() / largest["read_seconds"].get<double>();
+  const double clocks = bench.clock_hertz() * bench.multiprocessors();
+  const Json& latency = result["memory"]["latency"];
+  const double dram_clocks = latency["dram"]["clocks"].get<double>();
+  return {{"dram_read_bytes_per_second", dram},
+          {"shared_bytes_per_second", most(stride_1) * clocks},
+          {"shared_bandwidth_over_dram", most(stride_1) * clocks / dram},
+          {"l1_bandwidth_over_dram", most(result["on_chip"]["l1"]) * clocks / dram},
+          {"dram_latency_over_shared", dram_clocks / result["on_chip"]["shared_latency_clocks"].get<double>()},
+          {"dram_latency_over_l1", dram_clocks / latency["l1"]["clocks"].get<double>()},
+          {"dram_latency_over_l2", dram_clocks / latency["l2"]["clocks"].get<double>()}};
+}
+
 }  // namespace
 
 Bench::Bench() : flush_(kFlushBytes) {
@@ -101,6 +125,7 @@ int main(int argc, char** argv) {
     add("on_chip", measure_on_chip);
     add("instructions", measure_instructions);
     add("atomics", measure_atomics);
+    result["ratios"] = ratios(bench, result);
     if (argc < 2) {
       std::cout << result.dump(1) << '\n';
     } else if (std::ofstream file(argv[1]); !(file << result.dump(1) << '\n').flush()) {

@@ -34,6 +34,31 @@ __global__ void copy_all(uint4* __restrict__ out, const uint4* __restrict__ in) 
   for (int i = 0; i < 4; ++i) out[first + i * kThreads] = words[i];
 }
 
+/// Copies inside a graph, each on arrays that the L2 no longer holds.
+Json cold_in_graph(const Bench& bench) {
+  Json rows;
+  const std::size_t span = 256 * kMiB;
+  const DeviceBuffer from = bench.buffer(span);
+  const DeviceBuffer to = bench.buffer(span);
+  for (const std::size_t mebibytes : {1, 2, 4, 8, 16}) {
+    const std::size_t bytes = mebibytes * kMiB;
+    const auto sets = static_cast<int>(span / bytes);
+    const auto blocks = static_cast<unsigned>(bytes / (4 * kThreads * sizeof(uint4)));
+    const auto place = [&](const DeviceBuffer& buffer, int i) {
+      return buffer.data() + static_cast<std::size_t>(i % sets) * bytes;
+    };
+    const double kernel = bench.graph_seconds(100, [&](int i, cudaStream_t s) {
+      return launch(copy_all, {.grid = blocks, .block = kThreads, .stream = s}, reinterpret_cast<uint4*>(place(to, i)),
+                    reinterpret_cast<const uint4*>(place(from, i)));
+    });
+    const double copy = bench.graph_seconds(100, [&](int i, cudaStream_t s) {
+      return cudaMemcpyAsync(place(to, i), place(from, i), bytes, cudaMemcpyDeviceToDevice, s);
+    });
+    rows.push_back({{"bytes", bytes}, {"copy_seconds", kernel}, {"memcpy_seconds", copy}});
+  }
+  return rows;
+}
+
 Json bandwidth_by_size(const Bench& bench) {
   Json rows;
   for (const std::size_t mebibytes : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
@@ -340,6 +365,7 @@ Json partial_sectors(const Bench& bench) {
 
 Json measure_memory(const Bench& bench) {
   return {{"bandwidth", bandwidth_by_size(bench)},
+          {"cold_in_graph", cold_in_graph(bench)},
           {"l2_bandwidth", l2_bandwidth(bench)},
           {"latency", latencies(bench)},
           {"bytes_in_flight", bytes_in_flight(bench)},
