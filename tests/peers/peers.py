@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Times the take-away header permute.cuh, PyTorch eager and torch.compile in turn, and writes chapter3_peers.json.
+"""Times a chapter's take-away header, PyTorch eager and torch.compile in turn, and writes chapterN_peers.json.
 
-    python3 tests/peers/peers.py                            the chapter's cases
-    python3 tests/peers/peers.py --random 200 --seed 1      and 200 random ones
-    python3 tests/peers/peers.py --random 200 --part 1/4    every fourth case, where one call is not allowed to take long
-    python3 tests/peers/peers.py --random 200 --workers 12  compiling ahead in 12 processes, then measuring alone
-    python3 tests/peers/peers.py --merge OUT PART PART ...  the parts in one file
+    python3 tests/peers/peers.py --chapter 3                            the chapter's cases
+    python3 tests/peers/peers.py --chapter 3 --random 200 --seed 1      and 200 random ones
+    python3 tests/peers/peers.py --chapter 3 --random 200 --part 1/4    every fourth case, where time is short
+    python3 tests/peers/peers.py --chapter 3 --random 200 --workers 12  compiling ahead in 12 processes
+    python3 tests/peers/peers.py --merge OUT PART PART ...              the parts in one file
+
+What a chapter compares, and how, stands in chapterN.py beside this script.
 
 Results are compared before anything is timed. The file is written anew after each case, so that whatever
 stops the script, what it had measured is there.
@@ -13,6 +15,7 @@ stops the script, what it had measured is there.
 
 import argparse
 import datetime
+import importlib
 import os
 import pathlib
 import re
@@ -20,7 +23,6 @@ import subprocess
 import sys
 import time
 
-from cases import fixed_cases, random_cases
 from results import merge, print_summary, summaries, write_whole
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -37,22 +39,16 @@ def first_line(*command):
         return "unknown"
 
 
-def make_input(case):
-    """Data without NaN, so that equal values mean equal results."""
+def chapters():
+    """The numbers of the chapters that have a module here."""
+    return sorted(int(path.stem.removeprefix("chapter")) for path in pathlib.Path(__file__).parent.glob("chapter*.py"))
+
+
+def make_inputs(case):
     import torch
 
     torch.manual_seed(1)
-    if case.dtype == "uint8":
-        return torch.randint(0, 256, case.shape, dtype=torch.uint8, device="cuda")
-    dtype = {"half": torch.half, "float": torch.float, "double": torch.double}[case.dtype]
-    return torch.randn(case.shape, dtype=dtype, device="cuda")
-
-
-def pytorch_permute(permutation):
-    """The operation as PyTorch has it: a copy in every case, into memory that it allocates."""
-    import torch
-
-    return lambda x: x.permute(permutation).clone(memory_format=torch.contiguous_format)
+    return case.make_inputs()
 
 
 def compile_for_one_case(function):
@@ -89,45 +85,61 @@ def compile_only(cases, deadline):
         if time.monotonic() > deadline:
             break
         try:
-            compile_for_one_case(pytorch_permute(case.permutation))(make_input(case))
+            compile_for_one_case(case.operation())(*make_inputs(case))
         except Exception as problem:  # Measuring meets it again and reports it.
             print(f"{case.name} {case.dtype}: {problem}", file=sys.stderr)
 
 
-def measure(case, permute, timer, with_compiled):
+def make_copy(count):
+    """A function that copies memory to memory and moves as many bytes."""
+    import torch
+
+    source, destination = (torch.zeros(count // 2, dtype=torch.uint8, device="cuda") for _ in range(2))
+    return lambda: destination.copy_(source)
+
+
+def measure(case, library, timer, with_compiled):
     """One row of the file."""
     import torch
 
-    source = make_input(case)
-    permuted = pytorch_permute(case.permutation)
-    expected = permuted(source)
-    destination = torch.empty_like(expected)
-    destination.view(torch.uint8).fill_(0xA5)
-    ours = permute.bind(source, case.permutation, destination, torch.cuda.current_stream().cuda_stream)
-    ours()
-    if not torch.equal(destination, expected):
-        wrong = int((destination != expected).sum())
-        raise RuntimeError(f"{wrong} of {case.elements} elements differ from PyTorch's")
+    inputs = make_inputs(case)
 
-    functions = {"ours": ours, "eager": lambda: permuted(source)}
+    def inputs_of_its_own():
+        return make_inputs(case) if case.in_place else inputs
+
+    operation = case.operation()
+    expected = operation(*inputs_of_its_own())
+    ours, output = case.bind(library, inputs_of_its_own(), torch.cuda.current_stream().cuda_stream)
+    ours()
+    if output.shape != expected.shape or output.dtype != expected.dtype:
+        raise RuntimeError(f"the output is {output.dtype} {tuple(output.shape)}, PyTorch's {expected.dtype} "
+                           f"{tuple(expected.shape)}")
+    problem = case.compare(output, expected)
+    if problem:
+        raise RuntimeError(problem)
+
+    functions = {"ours": ours, "eager": lambda: operation(*inputs)}
     note = None
     if with_compiled:
         try:
-            compiled = compile_for_one_case(permuted)
-            if not torch.equal(compiled(source), expected):
-                raise RuntimeError("its result differs")
-            functions["compiled"] = lambda: compiled(source)
+            compiled = compile_for_one_case(operation)
+            compiled_inputs = inputs_of_its_own()
+            problem = case.compare(compiled(*compiled_inputs), expected)
+            if problem:
+                raise RuntimeError(f"its result differs: {problem}")
+            functions["compiled"] = lambda: compiled(*compiled_inputs)
         except Exception as problem:  # A compiler's failure is a result: the row says so and goes on.
             note = f"torch.compile: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
     del expected
-    flat_source, flat_destination = source.view(-1), destination.view(-1)
-    functions["copy"] = lambda: flat_destination.copy_(flat_source)
+    functions |= {"copy": make_copy(case.bytes_moved)} | case.yardsticks(inputs)
 
     times = timer.time(functions)
-    row = {"case": case.name, "dtype": case.dtype, "bytes_moved": 2 * case.tensor_bytes}
-    for name in ("ours", "eager", "compiled", "copy"):
+    row = {"case": case.name, "dtype": case.dtype, "bytes_moved": case.bytes_moved}
+    for name in dict.fromkeys(("ours", "eager", "compiled", *functions)):
         row[f"{name}_seconds"] = times[name]["median"] if name in times else None
     row["spread"] = times
+    if timer.is_short(times["ours"]):  # There the host decides: what it takes to call each of them.
+        row["call_seconds"] = timer.call_seconds({name: functions[name] for name in functions if name != "copy"})
     if note:
         row["note"] = note
     return row
@@ -142,6 +154,7 @@ def part_of(text):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chapter", type=int, choices=chapters(), help="whose cases; needed unless parts are merged")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="random cases besides the chapter's")
     parser.add_argument("--no-fixed", action="store_true", help="without the chapter's cases")
     parser.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
@@ -152,12 +165,14 @@ def parse_arguments():
     parser.add_argument("--workers", type=int, default=0, metavar="N", help="processes that compile ahead (none)")
     parser.add_argument("--compile-share", type=part_of, help=argparse.SUPPRESS)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/peers", help="where the library is built")
-    parser.add_argument("--library", type=pathlib.Path, help="permute_c.cu as it was built elsewhere")
-    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapter3_peers.json")
+    parser.add_argument("--library", type=pathlib.Path, help="the chapter's NAME_c.cu as it was built elsewhere")
+    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapterN_peers.json")
     parser.add_argument("--merge", nargs="+", type=pathlib.Path, metavar="FILE", help="OUT PART [PART ...]")
     arguments = parser.parse_args()
     if arguments.samples < 30:
         parser.error(f"--samples {arguments.samples}: at least 30 are needed for a median that means something")
+    if arguments.chapter is None and not arguments.merge:
+        parser.error(f"--chapter is needed: one of {', '.join(map(str, chapters()))}")
     if arguments.merge and len(arguments.merge) < 2:
         parser.error("--merge: the output and at least one part are needed")
     return arguments
@@ -184,11 +199,12 @@ def main():
         print("error: no CUDA device is here", file=sys.stderr)
         return 3
 
-    from library import Permute, build
+    from library import build, load
     from timing import Timer
 
-    numbered = [] if arguments.no_fixed else [("fixed", case) for case in fixed_cases()]
-    numbered += [("random", case) for case in random_cases(arguments.random, arguments.seed)]
+    chapter = importlib.import_module(f"chapter{arguments.chapter}")
+    numbered = [] if arguments.no_fixed else [("fixed", case) for case in chapter.fixed_cases()]
+    numbered += [("random", case) for case in chapter.random_cases(arguments.random, arguments.seed)]
     part, parts = arguments.part
     todo = list(enumerate(numbered))[part - 1 :: parts]
 
@@ -205,12 +221,13 @@ def main():
 
     device = torch.cuda.get_device_name(0)
     slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-    output = arguments.output or ROOT / f"docs/results/{slug}/chapter3_peers.json"
+    output = arguments.output or ROOT / f"docs/results/{slug}/chapter{arguments.chapter}_peers.json"
     capability = "".join(map(str, torch.cuda.get_device_capability(0)))
-    permute = Permute(arguments.library or build(arguments.build, capability))
+    library = load(arguments.library or build(chapter.LIBRARY, arguments.build, capability), chapter.FUNCTIONS)
     timer = Timer(arguments.samples)
 
     document = {
+        "chapter": arguments.chapter,
         "device": device,
         "run": {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -236,7 +253,7 @@ def main():
             break
         row = {"number": number, "group": group}
         try:
-            row |= measure(case, permute, timer, not arguments.no_compiled)
+            row |= measure(case, library, timer, not arguments.no_compiled)
             shown = "  ".join(
                 f"{name} {row[name + '_seconds'] * 1e6:.1f}" for name in ("ours", "eager", "compiled", "copy")
                 if row[name + "_seconds"]

@@ -27,6 +27,7 @@ def summarise(rows):
         "failed": len(rows) - len(measured),
         "slower_than_eager": sum(slower(r["spread"]["ours"], r["spread"]["eager"]) for r in measured),
         "compared_with_compiled": len(compiled),
+        "slower_than_compiled": sum(slower(r["spread"]["ours"], r["spread"]["compiled"]) for r in compiled),
         "within_5_percent_of_compiled": sum(r["ours_seconds"] <= 1.05 * r["compiled_seconds"] for r in compiled),
     }
 
@@ -43,7 +44,7 @@ def print_summary(document):
             print(
                 f"{group}: {s['cases']} cases, {s['failed']} failed, {s['slower_than_eager']} slower than eager, "
                 f"{s['within_5_percent_of_compiled']} of {s['compared_with_compiled']} ({share:.1%}) "
-                "within 5% of compiled"
+                f"within 5% of compiled, {s['slower_than_compiled']} slower"
             )
 
 
@@ -57,6 +58,8 @@ def write_whole(path, document):
 def merge(output, parts):
     """Puts the parts of a run into one file, in the cases' order, and returns its content."""
     documents = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
+    if any(document.get("chapter") != documents[0].get("chapter") for document in documents):
+        raise ValueError("the parts differ in chapter")
     runs = [document["run"] for document in documents]
     for key in ("seed", "random", "commit", "driver", "torch"):
         if any(run[key] != runs[0][key] for run in runs):

@@ -46,3 +46,24 @@ class Timer:
                 if sample >= 0:
                     seconds[name].append(begin.elapsed_time(end) * 1e-3)
         return {name: spread(values) for name, values in seconds.items()}
+
+    @staticmethod
+    def is_short(times):
+        """True where launching may take longer than running."""
+        return times["median"] < 2e-5
+
+    def call_seconds(self, functions):
+        """The same, but wall-clock seconds a call, of runs of calls one after another: what a program that calls a short
+        operation again and again waits for. Host and device both count; nothing is flushed."""
+        calls = 200
+        seconds = {name: [] for name in functions}
+        for sample in range(-3, self.samples):
+            for name, function in functions.items():
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                for _ in range(calls):
+                    function()
+                torch.cuda.synchronize()
+                if sample >= 0:
+                    seconds[name].append((time.perf_counter() - start) / calls)
+        return {name: spread(values) for name, values in seconds.items()}

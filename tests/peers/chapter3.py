@@ -1,15 +1,22 @@
-"""What is compared: the cases of the chapter, and random shapes and permutations."""
+"""Chapter 3, permute: its cases, and random shapes and permutations."""
 
+import ctypes
 import dataclasses
 import itertools
 import math
 import random
 
-ELEMENT_BYTES = {"uint8": 1, "half": 2, "float": 4, "double": 8}
+from case import ELEMENT_BYTES, Case, Int, Int64, Pointer, checked, poisoned, torch_dtype
+
+LIBRARY = "permute"
+FUNCTIONS = {
+    "warpbook_permute": [Pointer, Pointer, Int, ctypes.POINTER(Int64), ctypes.POINTER(Int), Int, Pointer],
+}
+DTYPES = ("double", "float", "half", "uint8")
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class Permute(Case):
     """A contiguous tensor and a permutation of its dimensions, as in torch.permute."""
 
     shape: tuple
@@ -31,10 +38,41 @@ class Case:
         return self.elements * ELEMENT_BYTES[self.dtype]
 
     @property
+    def bytes_moved(self):
+        return 2 * self.tensor_bytes
+
+    @property
     def moves_data(self):
         """False where the output equals the input, element by element."""
         kept = [d for d in self.permutation if self.shape[d] != 1]
         return kept != sorted(kept)
+
+    def make_inputs(self):
+        """Data without NaN, so that equal values mean equal results."""
+        import torch
+
+        if self.dtype == "uint8":
+            return (torch.randint(0, 256, self.shape, dtype=torch.uint8, device="cuda"),)
+        return (torch.randn(self.shape, dtype=torch_dtype(self.dtype), device="cuda"),)
+
+    def operation(self):
+        """A copy in every case, into memory that PyTorch allocates."""
+        import torch
+
+        permutation = self.permutation
+        return lambda x: x.permute(permutation).clone(memory_format=torch.contiguous_format)
+
+    def bind(self, library, inputs, stream):
+        import torch
+
+        (source,) = inputs
+        rank = source.dim()
+        shape = (Int64 * rank)(*source.shape)
+        order = (Int * rank)(*self.permutation)
+        output = poisoned(torch.empty([self.shape[d] for d in self.permutation], dtype=source.dtype, device="cuda"))
+        call = checked(library.warpbook_permute, output.data_ptr(), source.data_ptr(), rank, shape, order,
+                       source.element_size(), stream)
+        return call, output
 
 
 def fixed_cases():
@@ -44,18 +82,18 @@ def fixed_cases():
         columns = 1024
         for mebibytes in (16, 32, 64, 128, 1024):
             elements = mebibytes * 2**20 // ELEMENT_BYTES[dtype]
-            cases.append(Case((elements // columns**2, columns, columns), (0, 2, 1), dtype))
-            cases.append(Case((32, elements // columns // 32, columns), (1, 0, 2), dtype))
+            cases.append(Permute((elements // columns**2, columns, columns), (0, 2, 1), dtype))
+            cases.append(Permute((32, elements // columns // 32, columns), (1, 0, 2), dtype))
         cases += [
-            Case((64, 96, 80, 80), (0, 2, 3, 1), dtype),  # NCHW to NHWC
-            Case((64, 80, 80, 96), (0, 3, 1, 2), dtype),  # and back
-            Case((32, 2048, 16, 128), (0, 2, 1, 3), dtype),  # attention: sequence and heads
-            Case((7, 1023, 2047), (0, 2, 1), dtype),
-            Case((31, 17, 63, 129), (3, 1, 0, 2), dtype),
-            Case((13, 7, 31, 11, 257), (4, 2, 0, 3, 1), dtype),
-            Case((8, 6, 10, 12, 14, 90), (5, 0, 4, 1, 3, 2), dtype),
-            Case((4, 6, 8, 10, 12, 14, 26), (6, 4, 2, 0, 1, 3, 5), dtype),
-            Case((4, 6, 5, 8, 7, 10, 9, 12), (7, 0, 6, 1, 5, 2, 4, 3), dtype),
+            Permute((64, 96, 80, 80), (0, 2, 3, 1), dtype),  # NCHW to NHWC
+            Permute((64, 80, 80, 96), (0, 3, 1, 2), dtype),  # and back
+            Permute((32, 2048, 16, 128), (0, 2, 1, 3), dtype),  # attention: sequence and heads
+            Permute((7, 1023, 2047), (0, 2, 1), dtype),
+            Permute((31, 17, 63, 129), (3, 1, 0, 2), dtype),
+            Permute((13, 7, 31, 11, 257), (4, 2, 0, 3, 1), dtype),
+            Permute((8, 6, 10, 12, 14, 90), (5, 0, 4, 1, 3, 2), dtype),
+            Permute((4, 6, 8, 10, 12, 14, 26), (6, 4, 2, 0, 1, 3, 5), dtype),
+            Permute((4, 6, 5, 8, 7, 10, 9, 12), (7, 0, 6, 1, 5, 2, 4, 3), dtype),
         ]
     return cases
 
@@ -72,7 +110,7 @@ def random_case(generator, kind):
     """One case of 8 MiB to 256 MiB and rank 2 to 8. `kind`: "narrow" has an inner size of at most 8, "prime" prime
     sizes only, "any" neither."""
     while True:
-        dtype = generator.choice(sorted(ELEMENT_BYTES))
+        dtype = generator.choice(DTYPES)
         least = 8 * 2**20 // ELEMENT_BYTES[dtype]
         elements = least * 32 ** generator.random()
         rank = generator.randint(2, 8)
@@ -87,7 +125,7 @@ def random_case(generator, kind):
 
         permutation = list(range(rank))
         generator.shuffle(permutation)
-        case = Case(tuple(shape), tuple(permutation), dtype)
+        case = Permute(tuple(shape), tuple(permutation), dtype)
         if case.moves_data and least <= case.elements <= 64 * least:  # Rounding may leave the range: draw again.
             return case
 

@@ -1,0 +1,109 @@
+"""What a chapter's module, chapterN.py, says of its comparison with PyTorch. A module has:
+
+LIBRARY      the name of its take-away header's C interface: NAME_c.cu, here and built by CMake
+FUNCTIONS    that library's functions: name -> ctypes of the arguments; each returns a cudaError_t
+fixed_cases()               the chapter's cases, a list of Case
+random_cases(count, seed)   others, drawn; the same for the same seed
+
+Everything else (the method, what is timed, the file that is written) is the same for every chapter.
+"""
+
+import ctypes
+
+ELEMENT_BYTES = {"uint8": 1, "half": 2, "bfloat16": 2, "float": 4, "int32": 4, "double": 8, "int64": 8}
+
+Pointer = ctypes.c_void_p
+Int = ctypes.c_int
+Int64 = ctypes.c_int64
+Float = ctypes.c_float
+
+
+def torch_dtype(name):
+    """The type that the chapters call by this name."""
+    import torch
+
+    return getattr(torch, name)
+
+
+class Case:
+    """One input. Its class is hashable and equal to another by its parameters (a frozen dataclass), and has `dtype`.
+
+    `operation()` may be called with `inputs` again and again. Where `in_place` is True it changes its first input and
+    returns it: then each function that is compared gets inputs of its own, all made with the same data.
+    """
+
+    in_place = False
+
+    @property
+    def name(self):
+        """As the chapter's --case takes it, without the type."""
+        raise NotImplementedError
+
+    @property
+    def bytes_moved(self):
+        """The bytes that must be moved at least: a copy of as many is the ceiling."""
+        raise NotImplementedError
+
+    def make_inputs(self):
+        """A tuple of tensors on the device, always the same for the same case. Random numbers are seeded already."""
+        raise NotImplementedError
+
+    def operation(self):
+        """The operation as PyTorch has it: a function of the inputs that returns the result. It is also what
+        torch.compile gets."""
+        raise NotImplementedError
+
+    def bind(self, library, inputs, stream):
+        """(call, output): a function of no arguments that runs ours on a stream (a number), and the tensor that holds
+        its result afterwards. Made with `checked` and, for the output, `poisoned`."""
+        raise NotImplementedError
+
+    def compare(self, ours, expected):
+        """What is wrong with a result, as a sentence, or None. Bit for bit in value; arithmetic overrides this with
+        `compare_within`."""
+        import torch
+
+        if torch.equal(ours, expected):
+            return None
+        return f"{int((ours != expected).sum())} of {expected.numel()} elements differ from PyTorch's"
+
+    def yardsticks(self, inputs):
+        """Other things to time beside the copy, name -> function of no arguments; a row gets NAME_seconds for each."""
+        return {}
+
+
+def compare_within(ours, expected, relative, absolute=0.0):
+    """As Case.compare, but elements may differ by `absolute` + `relative` x |expected|. Only NaN equals NaN."""
+    import torch
+
+    a, b = ours.double(), expected.double()
+    right = ((a - b).abs() <= absolute + relative * b.abs()) | (a == b) | (a.isnan() & b.isnan())
+    if bool(right.all()):
+        return None
+    worst = torch.where(right, 0, (a - b).abs()).nan_to_num(nan=float("inf")).max().item()
+    return f"{int((~right).sum())} of {b.numel()} elements differ from PyTorch's by too much, the worst by {worst:g}"
+
+
+def poisoned(tensor):
+    """`tensor`, freshly allocated and contiguous, with bytes in it that no result has."""
+    import torch
+
+    tensor.view(-1).view(torch.uint8).fill_(0xA5)
+    return tensor
+
+
+def checked(function, *arguments):
+    """A function of no arguments that calls the library's and raises what it reports. What the arguments point to must
+    live as long as it does; ctypes arrays do."""
+
+    def call():
+        error = function(*arguments)
+        if error:
+            raise RuntimeError(f"{function.__name__} returned CUDA error {error}")
+
+    return call
+
+
+def log_uniform(generator, least, most):
+    """A number between least and most, each power of two as likely as the next."""
+    return least * (most / least) ** generator.random()
