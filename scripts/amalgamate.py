@@ -14,6 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADERS = [
+    "chapters/chapter1_elementwise/elementwise.cuh",
     "chapters/chapter3_permute/permute.cuh",
 ]
 

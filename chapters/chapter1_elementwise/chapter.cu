@@ -1,0 +1,201 @@
+/// \file
+/// Chapter 1 as data: its steps and its cases.
+
+#include "chapters/chapter1_elementwise/elementwise.cuh"
+#include "chapters/chapter1_elementwise/elementwise_case.hpp"
+#include "chapters/chapter1_elementwise/v1_naive.cuh"
+#include "chapters/chapter1_elementwise/v2_grid_stride.cuh"
+#include "chapters/chapter1_elementwise/v3_packs.cuh"
+#include "chapters/chapter1_elementwise/v4_packed_math.cuh"
+#include "chapters/chapter1_elementwise/v5a_packs_in_flight.cuh"
+#include "chapters/chapter1_elementwise/v5b_one_tile.cuh"
+#include "chapters/chapter1_elementwise/v5c_streaming.cuh"
+
+namespace warpbook::chapter1 {
+namespace {
+
+const ElementwiseCase& as_elementwise(const Case& c) { return static_cast<const ElementwiseCase&>(c); }
+
+/// Calls `f` with a value of the C++ type that a Type stands for.
+template <class F> cudaError_t with_type(Type type, F&& f) {
+  switch (type) {
+  case Type::half:
+    return f(__half{});
+  case Type::bfloat16:
+    return f(__nv_bfloat16{});
+  default:
+    return f(float{});
+  }
+}
+
+const char* refuse_but_multiply(const ElementwiseCase& c) {
+  return c.operation() == Operation::multiply && !c.mixed() ? nullptr : "multiplies arrays of one type only";
+}
+
+const char* refuse_packs(const ElementwiseCase& c) {
+  if (const char* reason = refuse_but_multiply(c)) return reason;
+  return c.aligned() ? nullptr : v3::kMisaligned;
+}
+
+const char* refuse_pairs(const ElementwiseCase& c) {
+  if (const char* reason = refuse_packs(c)) return reason;
+  return c.output_type() == Type::float32 ? "pairs are of half or bfloat16" : nullptr;
+}
+
+/// A step that multiplies. `run(z, x, y, count, stream)` takes pointers of the case's type.
+template <class Run>
+Step multiply_step(const char* version, const char* name, const char* idea,
+                   const char* (*refuse)(const ElementwiseCase&), Run run) {
+  Step step;
+  step.version = version;
+  step.name = name;
+  step.idea = idea;
+  step.refusal = [=](const Case& c) {
+    const char* reason = refuse(as_elementwise(c));
+    return std::string(reason == nullptr ? "" : reason);
+  };
+  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    return with_type(as_elementwise(c).output_type(), [&]<class T>(T) {
+      return run(static_cast<T*>(arrays.output), static_cast<const T*>(arrays.inputs[0]),
+                 static_cast<const T*>(arrays.inputs[1]), as_elementwise(c).count(), stream);
+    });
+  };
+  return step;
+}
+
+/// The take-away functions, each operation with its functor.
+cudaError_t run_template(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  const ElementwiseCase& c = as_elementwise(problem);
+  const std::int64_t count = c.count();
+  if (c.mixed()) {
+    auto* const z = static_cast<float*>(arrays.output);
+    const auto* const x = static_cast<const __half*>(arrays.inputs[0]);
+    const auto* const y = static_cast<const float*>(arrays.inputs[1]);
+    if (c.operation() == Operation::multiply) return elementwise(Multiply{}, z, x, y, count, stream);
+    return elementwise_with_factory(ScaleFrom<float>{y}, z, x, count, stream);
+  }
+  return with_type(c.output_type(), [&]<class T>(T) {
+    auto* const z = static_cast<T*>(arrays.output);
+    const auto* const x = static_cast<const T*>(arrays.inputs[0]);
+    switch (c.operation()) {
+    case Operation::multiply:
+      return elementwise(Multiply{}, z, x, static_cast<const T*>(arrays.inputs[1]), count, stream);
+    case Operation::scale:
+      return elementwise_with_factory(ScaleFrom<T>{static_cast<const float*>(arrays.inputs[1])}, z, x, count, stream);
+    default:
+      return elementwise(MultiplyAdd{}, z, x, static_cast<const T*>(arrays.inputs[1]),
+                         static_cast<const T*>(arrays.inputs[2]), count, stream);
+    }
+  });
+}
+
+Step template_step() {
+  Step step;
+  step.version = "v6";
+  step.name = "template";
+  step.idea = "Any function, types and alignment: what elementwise.cuh gives away.";
+  step.refusal = [](const Case&) { return std::string(); };
+  step.run = run_template;
+  return step;
+}
+
+std::vector<Step> steps() {
+  return {
+      multiply_step(
+          "v1", "naive", "One thread an element.", refuse_but_multiply,
+          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v1::run(z, x, y, n, s); }),
+      multiply_step(
+          "v2", "grid_stride", "Blocks for some waves; each thread takes every so-manieth element.",
+          refuse_but_multiply,
+          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v2::run(z, x, y, n, s); }),
+      multiply_step(
+          "v3", "packs", "16 bytes an access, and a scalar tail.", refuse_packs,
+          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v3::run(z, x, y, n, s); }),
+      multiply_step("v4", "packed_math", "Two halves an instruction.", refuse_pairs,
+                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
+                      if constexpr (sizeof(T) == 2) return v4::run(z, x, y, n, s);
+                      return cudaErrorNotSupported;  // Refused before.
+                    }),
+      multiply_step("v5a", "packs_in_flight", "A thread starts the loads of several packs before it waits.",
+                    refuse_packs,
+                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
+                      return v5a::run(z, x, y, n, s);
+                    }),
+      multiply_step("v5b", "one_tile", "A block for each tile: the hardware hands them out in order.", refuse_packs,
+                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
+                      return v5b::run(z, x, y, n, s);
+                    }),
+      multiply_step("v5c", "streaming", "Results that nobody reads soon leave the L2 first.", refuse_packs,
+                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
+                      return v5c::run(z, x, y, n, s);
+                    }),
+      template_step(),
+  };
+}
+
+std::vector<CaseSpec> cases() {
+  using enum Tier;
+  return {
+      {"n=65536 op=mul dtype=float", quick},
+      {"n=65536 op=mul dtype=half", quick},
+      {"n=65536 op=mul dtype=bfloat16", quick},
+      {"n=65536 op=mul dtype=mixed", quick},
+      {"n=65536 op=scale dtype=half", quick},
+      {"n=65536 op=fma dtype=float", quick},
+      {"n=65537 op=mul dtype=float offset=1", quick},
+      {"n=65537 op=mul dtype=half offset=0,1,3", quick},
+      // The sizes, float and half.
+      {"n=1024 op=mul dtype=float", full},
+      {"n=1024 op=mul dtype=half", full},
+      {"n=16384 op=mul dtype=float", full},
+      {"n=16384 op=mul dtype=half", full},
+      {"n=262144 op=mul dtype=float", full},
+      {"n=262144 op=mul dtype=half", full},
+      {"n=1048576 op=mul dtype=float", standard},
+      {"n=1048576 op=mul dtype=half", standard},
+      {"n=4194304 op=mul dtype=float", full},
+      {"n=4194304 op=mul dtype=half", full},
+      {"n=33554432 op=mul dtype=float", standard},
+      {"n=33554432 op=mul dtype=half", standard},
+      {"n=268435456 op=mul dtype=float", full},
+      {"n=268435456 op=mul dtype=half", full},
+      {"n=2147483659 op=mul dtype=half", full},  // Above 2^31.
+      // Every operation and type.
+      {"n=33554432 op=mul dtype=bfloat16", full},
+      {"n=33554432 op=mul dtype=mixed", full},
+      {"n=33554432 op=scale dtype=float", full},
+      {"n=33554432 op=scale dtype=half", full},
+      {"n=33554432 op=scale dtype=bfloat16", full},
+      {"n=33554432 op=scale dtype=mixed", full},
+      {"n=33554432 op=fma dtype=float", full},
+      {"n=33554432 op=fma dtype=half", full},
+      {"n=33554432 op=fma dtype=bfloat16", full},
+      // Views: all arrays displaced by the same, by different numbers of elements; a prime length.
+      {"n=33554432 op=mul dtype=float offset=1", full},
+      {"n=33554432 op=mul dtype=float offset=0,1,2", full},
+      {"n=33554432 op=mul dtype=half offset=1", full},
+      {"n=33554432 op=mul dtype=half offset=0,1,0", full},
+      {"n=33554432 op=mul dtype=half offset=3,1,6", full},
+      {"n=33554432 op=mul dtype=mixed offset=0,1,2", full},
+      {"n=33554393 op=mul dtype=float", full},
+      {"n=33554393 op=mul dtype=half offset=1,2,3", full},
+  };
+}
+
+}  // namespace
+
+Chapter chapter() {
+  Chapter chapter;
+  chapter.number = 1;
+  chapter.name = "elementwise";
+  chapter.title = "Elementwise: a function of each element, at the speed of the memory";
+  chapter.steps = steps();
+  chapter.cases = cases();
+  chapter.case_help = elementwise_case_help();
+  chapter.make_case = [](const Parameters& parameters) -> std::unique_ptr<Case> {
+    return std::make_unique<ElementwiseCase>(parameters);
+  };
+  return chapter;
+}
+
+}  // namespace warpbook::chapter1

@@ -1,0 +1,80 @@
+/// \file
+/// An elementwise problem as the harness sees it: its parameters as text, its data, its reference, what counts as
+/// equal.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "common/harness/chapter.hpp"
+
+namespace warpbook::chapter1 {
+
+/// What is computed.
+enum class Operation {
+  multiply,      ///< z = x * y.
+  scale,         ///< z = x * s, where s lies in device memory.
+  multiply_add,  ///< z = x * y + w.
+};
+
+/// An element's type.
+enum class Type { float32, half, bfloat16 };
+
+/// Bytes of an element.
+constexpr int bytes_of(Type type) { return type == Type::float32 ? 4 : 2; }
+
+/// One case of chapter 1.
+class ElementwiseCase final : public Case {
+public:
+  /// Reads `n`, `op`, `dtype` and `offset`. \throws BadInput with one line.
+  explicit ElementwiseCase(const Parameters& parameters);
+
+  Operation operation() const { return operation_; }
+  /// The output's type, and that of x. They differ in mixed cases: a float from a half (times a float).
+  Type output_type() const { return output_type_; }
+  Type first_type() const { return first_type_; }
+  bool mixed() const { return output_type_ != first_type_; }
+  std::int64_t count() const { return count_; }
+  /// True where all arrays begin at multiples of 16 bytes.
+  bool aligned() const;
+
+  std::string title() const override;
+  std::string parameters() const override;
+  std::vector<BufferLayout> inputs() const override;
+  BufferLayout output() const override;
+  std::int64_t bytes_moved() const override;
+  void fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const override;
+  void reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const override;
+  /// By units in the last place of the reference, see `tolerance_ulps`. A NaN never passes.
+  Difference compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const override;
+  std::string coordinate(std::int64_t element) const override;
+
+  /// How many representable values a result may lie from the exact result rounded once. 0 where the operation rounds
+  /// once: a product, the sum of a fused multiply-add. 1 where it rounds twice (scaling halves: in float, then to
+  /// half), and for the float multiply-add, whose float64 reference is itself rounded before its last rounding.
+  int tolerance_ulps() const;
+
+private:
+  // Of array number k: the inputs in their order, then the output.
+  Type type(std::size_t array) const;
+  std::size_t array_count() const;
+  std::string offsets_text() const;
+
+  Operation operation_ = Operation::multiply;
+  Type output_type_ = Type::float32;
+  Type first_type_ = Type::float32;
+  std::string dtype_;
+  std::int64_t count_ = 0;
+  std::array<std::int64_t, 4> offset_{};  // Elements: of the output first, then of x, y, w.
+};
+
+/// What `--help` says of a case's keys.
+std::string elementwise_case_help();
+
+/// A value of a type from its bits.
+double decode(Type type, const std::byte* element);
+/// The value of a type nearest to `value`, ties to even, too large ones infinite; written as its bits.
+void encode(Type type, double value, std::byte* element);
+
+}  // namespace warpbook::chapter1
