@@ -5,35 +5,11 @@
 
 #include <cstring>
 #include <limits>
-#include <utility>
+
+#include "common/harness/raw_elements.hpp"
 
 namespace warpbook::chapter3 {
 namespace {
-
-constexpr std::pair<const char*, int> kTypes[] = {{"int8", 1},  {"half", 2},      {"bfloat16", 2},
-                                                  {"float", 4}, {"int32", 4},     {"double", 8},
-                                                  {"int64", 8}, {"complex64", 8}, {"complex128", 16}};
-
-std::string type_names() {
-  std::string names;
-  for (const auto& [name, bytes] : kTypes) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
-
-int bytes_of(const std::string& dtype) {
-  for (const auto& [name, bytes] : kTypes) {
-    if (dtype == name) return bytes;
-  }
-  throw BadInput(fmt::format("dtype={} is unknown; accepted are {}", dtype, type_names()));
-}
-
-// SplitMix64's finaliser: neighbouring numbers become unrelated ones. Source: S. Vigna, public domain.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 template <class T> void permute_elements(const PermuteProblem& p, const T* src, T* dst) {
   const int last = p.rank - 1;
@@ -90,7 +66,7 @@ PermuteCase::PermuteCase(const Parameters& parameters) {
   offset_ = parameters.integer("offset", 0);
   parameters.refuse_unknown();
 
-  problem_.element_bytes = bytes_of(dtype_);
+  problem_.element_bytes = element_bytes_of(dtype_);
   problem_.rank = static_cast<int>(std::min<std::size_t>(shape.size(), kMaxRank));
   if (shape.size() > kMaxRank) {
     throw BadInput(fmt::format("shape has {} dimensions; accepted are 0 to {}", shape.size(), kMaxRank));
@@ -142,15 +118,7 @@ std::vector<BufferLayout> PermuteCase::inputs() const {
 BufferLayout PermuteCase::output() const { return {"dst", problem_.count(), problem_.element_bytes, offset_bytes()}; }
 
 void PermuteCase::fill(std::size_t /*array*/, std::uint64_t seed, std::span<std::byte> bytes) const {
-  const auto words = static_cast<std::int64_t>(bytes.size() / 8);
-  parallel_for(words, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint64_t value = mix(seed ^ static_cast<std::uint64_t>(i));
-      std::memcpy(bytes.data() + i * 8, &value, 8);
-    }
-  });
-  const std::uint64_t value = mix(seed ^ static_cast<std::uint64_t>(words));
-  std::memcpy(bytes.data() + words * 8, &value, bytes.size() % 8);
+  fill_with_random_bits(seed, bytes);
 }
 
 void PermuteCase::reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const {
@@ -186,7 +154,7 @@ std::string permute_case_help() {
                      "perm=D,D,...   which input dimension stands at each position of the output, as in torch.permute\n"
                      "dtype=T        {} (default: float)\n"
                      "offset=N       both arrays begin N elements behind a 256-byte boundary (default: 0)",
-                     kMaxRank, type_names());
+                     kMaxRank, element_type_names());
 }
 
 }  // namespace warpbook::chapter3
