@@ -11,6 +11,8 @@
 #include <limits>
 #include <utility>
 
+#include "common/harness/raw_elements.hpp"
+
 namespace warpbook::chapter1 {
 namespace {
 
@@ -22,14 +24,6 @@ const char* name_of(Operation operation) {
     if (value == operation) return name;
   }
   return "";
-}
-
-// SplitMix64's finaliser: neighbouring numbers become unrelated ones. Source: S. Vigna, public domain.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
 }
 
 // How a type lays out its bits: sign, exponent, fraction.
@@ -71,15 +65,15 @@ bool is_nan(Format f, std::uint64_t bits) {
   return (bits & (sign - 1)) > infinity;
 }
 
-// Random bits of a finite value between 2^-8 and 2^5 in magnitude: products of two reach below half's normal numbers
+// Makes of any bits a finite value between 2^-8 and 2^5 in magnitude: products of two reach below half's normal numbers
 // and stay far from its largest.
-std::uint64_t random_bits(Format f, std::uint64_t random) {
+std::uint64_t moderate(Format f, std::uint64_t bits) {
   constexpr int kLeast = -8;
   constexpr int kBinades = 13;
-  const std::uint64_t fraction = random & ((std::uint64_t{1} << f.fraction_bits) - 1);
-  const auto exponent = static_cast<std::uint64_t>(f.bias() + kLeast + static_cast<int>((random >> 32) % kBinades));
-  const std::uint64_t sign = random >> 63;
-  return sign << (f.exponent_bits + f.fraction_bits) | exponent << f.fraction_bits | fraction;
+  const std::uint64_t exponent_mask = (std::uint64_t{1} << f.exponent_bits) - 1;
+  const std::uint64_t binade = (bits >> f.fraction_bits & exponent_mask) % kBinades;
+  const std::uint64_t exponent = static_cast<std::uint64_t>(f.bias() + kLeast) + binade;
+  return (bits & ~(exponent_mask << f.fraction_bits)) | exponent << f.fraction_bits;
 }
 
 }  // namespace
@@ -238,12 +232,14 @@ std::int64_t ElementwiseCase::bytes_moved() const {
 }
 
 void ElementwiseCase::fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const {
+  fill_with_random_bits(seed, bytes);
   const Format f = format_of(type(array));
   const auto width = static_cast<std::size_t>(f.bytes());
   parallel_for(static_cast<std::int64_t>(bytes.size() / width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint64_t value = random_bits(f, mix(seed ^ static_cast<std::uint64_t>(i)));
-      std::memcpy(bytes.data() + static_cast<std::size_t>(i) * width, &value, width);
+      std::byte* const element = bytes.data() + static_cast<std::size_t>(i) * width;
+      const std::uint64_t value = moderate(f, load_bits(f, element));
+      std::memcpy(element, &value, width);
     }
   });
 }
