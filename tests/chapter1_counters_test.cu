@@ -77,17 +77,21 @@ TEST_CASE("chapter 1, v6: the head of arrays that are displaced alike") {
 }
 
 TEST_CASE("chapter 1, v6: an input displaced otherwise is read by aligned words, two a pack") {
-  // z and x are aligned, y begins 8 bytes behind a boundary. The first pack would need the word before y: four floats
-  // go to the head, four to the tail. 2046 packs from byte 16 on: 63 requests of 17 sectors, one of 480 bytes in 16.
-  // Both inputs are asked for two words a pack: x for the same one twice; y for the one that begins at its byte 16, and
-  // for the next, from byte 32 on: 63 requests of 16 sectors, one of 15.
-  // Edges: a sector at each end, and one more in y, where the last four floats lie across a boundary.
-  // Two threads lack their second pack and load their first again: two sectors, or one where they share it.
-  constexpr double kUneven = 63 * 17 + 16;
-  constexpr double kEven = 63 * 16 + 15;
-  const double x = 2 * (kUneven + 2) + 2;
-  const double y = (kUneven + 2) + (kEven + 1) + 3;
-  check_global("v6", kFloat + " offset=0,0,2", 4 * 64 + 2, x + y, 64 + 1, kUneven + 2);
+  // 2^19 elements, or they would go singly. z and x are aligned, y begins 8 bytes behind a boundary. The first pack
+  // would need the word before y: four floats go to the head, four to the tail. 131070 packs from byte 16 on: 4095
+  // requests of 17 sectors, one of 480 bytes in 16. Both inputs are asked for two words a pack: x for the same one
+  // twice; y for the one that begins at its byte 16, and for the next, from byte 32 on: 4095 requests of 16 sectors,
+  // one of 15. Edges: a sector at each end, and one more in y, where the last four floats lie across a boundary.
+  constexpr double kUneven = 4095 * 17 + 16;
+  constexpr double kEven = 4095 * 16 + 15;
+  const double x = 2 * kUneven + 2;
+  const double y = kUneven + kEven + 3;
+  check_global("v6", "n=524288 op=mul dtype=float offset=0,0,2", 4 * 4096 + 2, x + y, 4096 + 1, kUneven + 2);
+}
+
+TEST_CASE("chapter 1, v6: few elements that would have to be shifted go singly") {
+  // As in v1: 256 requests, of which those of y cross a sector's boundary: 5 sectors instead of 4.
+  check_global("v6", kFloat + " offset=0,0,2", 2 * 256, 256 * 4 + 256 * 5, 256, 256 * 4);
 }
 
 }  // namespace warpbook::chapter1

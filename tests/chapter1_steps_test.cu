@@ -78,6 +78,32 @@ std::string random_case(Dice& dice) {
   return case_text(dice.log_uniform(1, 20'000), operation, dtype, offset);
 }
 
+/// v6 as it shifts large arrays, for arrays of any size.
+template <class T> cudaError_t multiply_shifted(const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
+  if (c.count() == 0) return cudaSuccess;
+  return v6::run_from(0, detail::Always<Multiply>{}, static_cast<T*>(arrays.output), c.count(), stream,
+                      static_cast<const T*>(arrays.inputs[0]), static_cast<const T*>(arrays.inputs[1]));
+}
+
+Step shifted_step() {
+  const auto as_elementwise = [](const Case& c) -> const ElementwiseCase& {
+    return static_cast<const ElementwiseCase&>(c);
+  };
+  Step step;
+  step.version = "v6, shifted";
+  step.refusal = [=](const Case& c) {
+    const bool taken = as_elementwise(c).operation() == Operation::multiply && !as_elementwise(c).mixed() &&
+                       as_elementwise(c).output_type() != Type::bfloat16;
+    return std::string(taken ? "" : "multiplies floats and halves only");
+  };
+  step.run = [=](const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+    const ElementwiseCase& c = as_elementwise(problem);
+    return c.output_type() == Type::half ? multiply_shifted<__half>(c, arrays, stream)
+                                         : multiply_shifted<float>(c, arrays, stream);
+  };
+  return step;
+}
+
 constexpr int kRandomCases = 300;
 constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
 
@@ -96,7 +122,7 @@ struct Widen {
   __device__ double operator()(std::int8_t x) const { return x; }
 };
 
-/// Says where an element lies, so that each shift of each width shows.
+/// Of inputs of three widths.
 struct Pick {
   __device__ std::int64_t operator()(std::uint8_t x, std::uint16_t y, std::int64_t w) const { return x + 1000 * y + w; }
 };
@@ -110,6 +136,20 @@ struct AddTo {
   };
   __device__ Function operator()() const { return {*where}; }
 };
+
+/// Runs a function as the take-away does, and again, shifting however few elements there are. Leaves the second result,
+/// for the caller to judge; an error where the first was another.
+template <class F, class Z, class... X> cudaError_t run_both(const F& f, Z* z, std::int64_t count, const X*... x) {
+  std::vector<Z> first(static_cast<std::size_t>(count));
+  std::vector<Z> second(first.size());
+  const std::size_t bytes = first.size() * sizeof(Z);
+  check(elementwise(f, z, x..., count, nullptr), "elementwise");
+  check(cudaMemcpy(first.data(), z, bytes, cudaMemcpyDeviceToHost), "copying");
+  check(cudaMemset(z, 0x5a, bytes), "clearing");
+  check(v6::run_from(0, detail::Always<F>{f}, z, count, nullptr, x...), "elementwise, shifted");
+  check(cudaMemcpy(second.data(), z, bytes, cudaMemcpyDeviceToHost), "copying");
+  return first == second ? cudaSuccess : cudaErrorUnknown;
+}
 
 /// An array on the device that begins `offset` elements behind its allocation and ends where that ends.
 template <class T> class Array {
@@ -149,7 +189,8 @@ TEST_CASE("chapter 1: every step agrees with the reference") {
   for (int i = 0; i < kRandomCases; ++i) cases.push_back(random_case(dice));
   REQUIRE(cases.size() >= 500);
 
-  const Chapter chapter = chapter1::chapter();
+  Chapter chapter = chapter1::chapter();
+  chapter.steps.push_back(shifted_step());
   const Stream stream;
   Transfer transfer(stream);
   std::map<std::string, Tally> tallies;
@@ -190,12 +231,13 @@ TEST_CASE("chapter 1: a step that walks takes more than one turn") {
 }
 
 TEST_CASE("elementwise takes any types") {
+  // By packs, singly, shifted.
   for (const std::int64_t count : {1, 64, 1000, 4099}) {
     for (std::int64_t offset = 0; offset < 17; offset += 3) {
       INFO("count " << count << " offset " << offset);
       const Array<std::int8_t> bytes(count, offset);
       const Array<double> doubles(count, offset % 3);
-      REQUIRE(elementwise(Widen{}, doubles.data(), bytes.data(), count, nullptr) == cudaSuccess);
+      REQUIRE(run_both(Widen{}, doubles.data(), count, bytes.data()) == cudaSuccess);
       const std::vector<double> widened = doubles.now();
       std::int64_t wrong = 0;
       for (std::int64_t i = 0; i < count; ++i) wrong += widened[static_cast<std::size_t>(i)] == bytes[i] ? 0 : 1;
@@ -203,7 +245,7 @@ TEST_CASE("elementwise takes any types") {
 
       const Array<std::int8_t> other(count, (offset + 5) % 16);
       const Array<std::int8_t> sums(count, (offset * 7) % 16);
-      REQUIRE(elementwise(Plus{}, sums.data(), bytes.data(), other.data(), count, nullptr) == cudaSuccess);
+      REQUIRE(run_both(Plus{}, sums.data(), count, bytes.data(), other.data()) == cudaSuccess);
       const std::vector<std::int8_t> summed = sums.now();
       for (std::int64_t i = 0; i < count; ++i) {
         wrong += summed[static_cast<std::size_t>(i)] == static_cast<std::int8_t>(bytes[i] + other[i]) ? 0 : 1;
@@ -214,7 +256,7 @@ TEST_CASE("elementwise takes any types") {
       const Array<std::uint16_t> y(count, offset % 5);
       const Array<std::int64_t> w(count, 1);
       const Array<std::int64_t> picks(count, offset % 2);
-      REQUIRE(elementwise(Pick{}, picks.data(), x.data(), y.data(), w.data(), count, nullptr) == cudaSuccess);
+      REQUIRE(run_both(Pick{}, picks.data(), count, x.data(), y.data(), w.data()) == cudaSuccess);
       const std::vector<std::int64_t> picked = picks.now();
       for (std::int64_t i = 0; i < count; ++i) {
         wrong += picked[static_cast<std::size_t>(i)] == x[i] + 1000 * y[i] + w[i] ? 0 : 1;
@@ -228,7 +270,7 @@ TEST_CASE("elementwise works in place, with another input shifted") {
   constexpr std::int64_t kCount = 3001;
   const Array<float> x(kCount, 1);
   const Array<float> y(kCount, 2);
-  REQUIRE(elementwise(Plus{}, x.data(), x.data(), y.data(), kCount, nullptr) == cudaSuccess);
+  REQUIRE(v6::run_from(0, detail::Always<Plus>{}, x.data(), kCount, nullptr, x.data(), y.data()) == cudaSuccess);
   const std::vector<float> sums = x.now();
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < kCount; ++i) wrong += sums[static_cast<std::size_t>(i)] == x[i] + y[i] ? 0 : 1;

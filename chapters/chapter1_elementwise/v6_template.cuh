@@ -14,7 +14,7 @@
 /// goes singly.
 ///
 /// Expect v5c's time for aligned arrays; for shifted ones twice the load requests, the same bytes from DRAM, and nearly
-/// the same time, where single elements take a fifth longer (half).
+/// the same time, where single elements take a tenth longer (half).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -32,9 +32,13 @@
 
 namespace warpbook::chapter1::v6 {
 
-/// Threads of a block, and packs of each in flight: README.md has the sweep.
+/// Threads of a block, and packs of each in flight: README.md has the sweep. A shifted pack is two loads of each input.
 inline constexpr int kThreads = 128;
-inline constexpr int kPacks = 2;
+template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
+
+/// Fewer elements than this go singly rather than shifted: such a launch is over before the shifts would pay, and lasts
+/// as long as its longest chain of instructions, which has to be fetched as well.
+inline constexpr std::int64_t kLeastShifted = 1 << 19;
 
 /// An output of so many bytes is stored with the hint that it leaves the L2 first: it would not stay there anyway.
 inline constexpr std::int64_t kStreamedBytes = 32 << 20;
@@ -114,7 +118,7 @@ concept TakesPairs = requires(const F& f, typename PairOf<X>::Type... x) {
 /// f of each element of a pack.
 template <class Z, class F, int kWidth, class... X>
 __device__ __forceinline__ Pack<Z, kWidth> apply(const F& f, const Pack<X, kWidth>&... x) {
-  if constexpr (TakesPairs<F, Z, X...>) {
+  if constexpr (kWidth % 2 == 0 && TakesPairs<F, Z, X...>) {
     Pack<typename PairOf<Z>::Type, kWidth / 2> z;
 #pragma unroll
     for (int k = 0; k < kWidth / 2; ++k) {
@@ -133,54 +137,71 @@ __device__ __forceinline__ Pack<Z, kWidth> apply(const F& f, const Pack<X, kWidt
 template <bool kShifted, int kWidth, class Factory, class Z, class... X>
 __global__ void __launch_bounds__(kThreads) elementwise_kernel(Z* z, Walk walk, Factory factory, Input<X>... x) {
   const auto f = factory();
-  auto* const z_packs = reinterpret_cast<Pack<Z, kWidth>*>(z + walk.head);
-  const std::int64_t first = std::int64_t{blockIdx.x} * (kThreads * kPacks) + threadIdx.x;
-  if (first < walk.packs) {
-    Pack<Z, kWidth> result[kPacks];
-#pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-      // In the last block a thread may lack its second pack. It takes its first one again, so that no branch stands
-      // between the loads.
-      const std::int64_t next = first + k * kThreads;
-      const std::int64_t i = next < walk.packs ? next : first;
-      result[k] = apply<Z>(f, load_pack<kShifted, kWidth>(x, walk.head, i)...);
-    }
-#pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-      const std::int64_t i = first + k * kThreads;
-      if (i < walk.packs) store(&z_packs[i], result[k], walk.streamed);
-    }
-  }
-  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < walk.edge) {
+  // The edges have a block of their own, so that nothing waits for them. The grid's last one: it is small.
+  if (walk.edge != 0 && blockIdx.x == gridDim.x - 1) {
     const int k = static_cast<int>(threadIdx.x);
-    const std::int64_t i = k < walk.head ? k : k + walk.packs * kWidth;
-    z[i] = f(x.data[i]...);
+    if (k < walk.edge) {
+      const std::int64_t i = k < walk.head ? k : k + walk.packs * kWidth;
+      z[i] = f(x.data[i]...);
+    }
+    return;
+  }
+  auto* const z_packs = reinterpret_cast<Pack<Z, kWidth>*>(z + walk.head);
+  const std::int64_t first = std::int64_t{blockIdx.x} * (kThreads * kPacks<kShifted>)+threadIdx.x;
+  if (first >= walk.packs) return;
+  Pack<Z, kWidth> result[kPacks<kShifted>];
+#pragma unroll
+  for (int k = 0; k < kPacks<kShifted>; ++k) {
+    // In the last block a thread may lack its second pack. It takes its first one again, so that no branch stands
+    // between the loads.
+    const std::int64_t next = first + k * kThreads;
+    const std::int64_t i = next < walk.packs ? next : first;
+    result[k] = apply<Z>(f, load_pack<kShifted, kWidth>(x, walk.head, i)...);
+  }
+#pragma unroll
+  for (int k = 0; k < kPacks<kShifted>; ++k) {
+    const std::int64_t i = first + k * kThreads;
+    if (i < walk.packs) store(&z_packs[i], result[k], walk.streamed);
   }
 }
 //! [kernel]
 
-/// Runs z[i] = factory()(x[i]...) for count > 0 elements. Arguments are not checked.
+template <bool kShifted, int kWidth, class Factory, class Z, class... X>
+cudaError_t launch_cut(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
+                       cudaStream_t stream, Input<X>... x) {
+  const std::int64_t tiles = ceil_div<std::int64_t>(cut.packs, kThreads * kPacks<kShifted>);
+  const Walk walk{.packs = cut.packs,
+                  .head = cut.head,
+                  .edge = cut.edge,
+                  .streamed = count * static_cast<std::int64_t>(sizeof(Z)) >= kStreamedBytes};
+  return launch(elementwise_kernel<kShifted, kWidth, Factory, Z, X...>,
+                {.grid = tiles + (cut.edge != 0 ? 1 : 0), .block = kThreads, .stream = stream}, z, walk, factory, x...);
+}
+
+/// As `run`, with another bound for shifting.
 template <class Factory, class Z, class... X>
-cudaError_t run(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
+cudaError_t run_from(std::int64_t least_shifted, const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream,
+                     const X*... x) {
   constexpr int kWidth = 16 / static_cast<int>(std::max({sizeof(Z), sizeof(X)...}));
   static_assert(4 * kWidth <= kThreads, "a block must have a thread for each element of the edges");
   constexpr int kInputs = sizeof...(X);
   const Placement inputs[kInputs] = {{reinterpret_cast<std::uintptr_t>(x), static_cast<int>(sizeof(X))}...};
-  const Cut<kInputs> c =
+  const Cut<kInputs> packs =
       cut<kInputs>(count, kWidth, {reinterpret_cast<std::uintptr_t>(z), static_cast<int>(sizeof(Z))}, inputs);
-  const Walk walk{.packs = c.packs,
-                  .head = c.head,
-                  .edge = c.edge,
-                  .streamed = count * static_cast<std::int64_t>(sizeof(Z)) >= kStreamedBytes};
-  const LaunchConfig config{.grid = std::max<std::int64_t>(1, ceil_div<std::int64_t>(c.packs, kThreads * kPacks)),
-                            .block = kThreads,
-                            .stream = stream};
+  if (!packs.shifted()) return launch_cut<false, kWidth>(packs, factory, z, count, stream, Input<X>{x, 0}...);
+  if (count < least_shifted) {
+    const Cut<kInputs> singles{.packs = count};
+    return launch_cut<false, 1>(singles, factory, z, count, stream, Input<X>{x, 0}...);
+  }
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
-    return c.shifted() ? launch(elementwise_kernel<true, kWidth, Factory, Z, X...>, config, z, walk, factory,
-                                Input<X>{x, c.shift_bytes[i]}...)
-                       : launch(elementwise_kernel<false, kWidth, Factory, Z, X...>, config, z, walk, factory,
-                                Input<X>{x, 0}...);
+    return launch_cut<true, kWidth>(packs, factory, z, count, stream, Input<X>{x, packs.shift_bytes[i]}...);
   }(std::index_sequence_for<X...>{});
+}
+
+/// Runs z[i] = factory()(x[i]...) for count > 0 elements. Arguments are not checked.
+template <class Factory, class Z, class... X>
+cudaError_t run(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
+  return run_from(kLeastShifted, factory, z, count, stream, x...);
 }
 
 }  // namespace warpbook::chapter1::v6
