@@ -24,6 +24,8 @@ constexpr int kSamples = 31;
 constexpr int kBlocks[] = {64, 128, 256, 512, 1024};
 constexpr int kWaveCounts[] = {1, 2, 4, 8, 16, 32, 0};  // 0: a block for each tile.
 
+bool first_row = true;  // Nothing separates it from a row before.
+
 /// Kernels over one array length and type.
 template <class T> class Sweep {
 public:
@@ -75,10 +77,10 @@ private:
     const Summary summary = summarize(seconds);
     std::printf("%s\n  {\"kernel\":\"%s\",\"dtype\":\"%s\",\"n\":%lld,\"packs\":%d,\"block\":%d,\"waves\":%d,"
                 "\"seconds\":{\"median\":%.4g,\"p25\":%.4g,\"p75\":%.4g}}",
-                first_ ? "" : ",", name, type_, static_cast<long long>(count_), packs, block, waves, summary.median,
+                first_row ? "" : ",", name, type_, static_cast<long long>(count_), packs, block, waves, summary.median,
                 summary.p25, summary.p75);
     std::fflush(stdout);
-    first_ = false;
+    first_row = false;
   }
 
   Sampler& sampler_;
@@ -87,7 +89,6 @@ private:
   DeviceBuffer z_;
   DeviceBuffer x_;
   DeviceBuffer y_;
-  static inline bool first_ = true;
 };
 
 void run() {
