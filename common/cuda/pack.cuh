@@ -68,6 +68,17 @@ template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
   }
 }
 
+/// Stores a pack as one word. For packs that were made element by element: copied as a struct, such a pack may be taken
+/// apart again, and stored by elements.
+template <class P> __device__ __forceinline__ void store_whole(P* p, const P& pack) {
+  Word<sizeof(P)> word;
+  __builtin_memcpy(&word, &pack, sizeof(word));
+#ifdef WARPBOOK_EMULATED
+  if constexpr (sizeof(P) <= 8) __asm__("" : "+r"(word));  // Or clang sees through it, and stores the elements.
+#endif
+  *reinterpret_cast<Word<sizeof(P)>*>(p) = word;
+}
+
 /// Stores data that nobody reads soon (`st.global.cs`).
 template <class T> __device__ __forceinline__ void store_streaming(T* p, const T& value) {
   __stcs(reinterpret_cast<Word<sizeof(T)>*>(p), reinterpret_cast<const Word<sizeof(T)>&>(value));
