@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = [
     "chapters/chapter1_elementwise/elementwise.cuh",
     "chapters/chapter3_permute/permute.cuh",
+    "chapters/chapter6_upsample_nearest/upsample_nearest.cuh",
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

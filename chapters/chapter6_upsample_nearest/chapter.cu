@@ -1,0 +1,211 @@
+/// \file
+/// Chapter 6 as data: its steps and its cases.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "chapters/chapter6_upsample_nearest/upsample_case.hpp"
+#include "chapters/chapter6_upsample_nearest/upsample_nearest.cuh"
+
+namespace warpbook::chapter6 {
+namespace {
+
+const UpsampleCase& as_upsample(const Case& c) { return static_cast<const UpsampleCase&>(c); }
+
+/// Where the arrays lie, as far as alignment goes.
+template <class T> const T* address_of(const UpsampleCase& c) {
+  return reinterpret_cast<const T*>(std::uintptr_t{256} + static_cast<std::uintptr_t>(c.output().offset_bytes));
+}
+
+using Refuse = const char* (*)(const UpsampleCase&);  // Why the step does not take a case, or nullptr.
+
+const char* refuse_nothing(const UpsampleCase&) { return nullptr; }
+
+const char* refuse_pairs(const UpsampleCase& c) {
+  if (const char* reason = v2::refuse(make_images(c.problem()))) return reason;
+  return c.output().offset_bytes % (2 * c.element_bytes()) == 0 ? nullptr : "the large array must be aligned to a pair";
+}
+
+const char* refuse_wide(const UpsampleCase& c) {
+  const Images images = make_images(c.problem());
+  if (const char* reason = v2::refuse(images)) return reason;
+  const bool takes = c.type() == Type::float32
+                         ? v4::takes_packs<v4::kWide<float>>(address_of<float>(c), address_of<float>(c), images)
+                         : v4::takes_packs<v4::kWide<__half>>(address_of<__half>(c), address_of<__half>(c), images);
+  return takes ? nullptr : v4::kUneven;
+}
+
+const char* refuse_wide_forward(const UpsampleCase& c) {
+  return c.backward() ? "writes in the output's order, as v4 does backward" : refuse_wide(c);
+}
+
+const char* refuse_large_planes(const UpsampleCase& c) { return v6::refuse(make_images(c.problem())); }
+
+/// A step. `Run::forward(y, x, images, stream)` gets words, `Run::backward(dx, dy, images, stream)` numbers.
+template <class Run> Step step(const char* version, const char* name, const char* idea, Refuse refuse) {
+  Step step;
+  step.version = version;
+  step.name = name;
+  step.idea = idea;
+  step.refusal = [=](const Case& c) {
+    const char* reason = refuse(as_upsample(c));
+    return std::string(reason == nullptr ? "" : reason);
+  };
+  step.run = [](const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+    const UpsampleCase& c = as_upsample(problem);
+    if (c.output().elements == 0) return cudaSuccess;
+    const auto run = [&]<class T>(T) {
+      auto* const out = static_cast<T*>(arrays.output);
+      const auto* const in = static_cast<const T*>(arrays.inputs[0]);
+      return c.backward() ? Run::backward(out, in, c.problem(), stream) : Run::forward(out, in, c.problem(), stream);
+    };
+    switch (c.type()) {
+    case Type::half:
+      return run(__half{});
+    case Type::bfloat16:
+      return run(__nv_bfloat16{});
+    default:
+      return run(float{});
+    }
+  };
+  return step;
+}
+
+// The steps' functions, each step's as one type that `step` can be given.
+
+template <class T> auto* words(T* elements) { return reinterpret_cast<Word<sizeof(T)>*>(elements); }
+template <class T> const auto* words(const T* elements) { return reinterpret_cast<const Word<sizeof(T)>*>(elements); }
+
+struct V1 {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v1::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v1::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V2 {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v2::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v2::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V3 {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v3::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v3::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V4 {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v4::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v4::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V5a {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v5a::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v5a::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V5b {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v5b::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T*, const T*, const UpsampleNearest&, cudaStream_t) {
+    return cudaErrorNotSupported;  // Refused before.
+  }
+};
+struct V6 {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v6::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v6::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V7 {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return upsample_nearest(y, x, p, s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return upsample_nearest_backward(dx, dy, p, s);
+  }
+};
+
+std::vector<Step> steps() {
+  return {
+      step<V1>("v1", "generic", "One thread an element, divisions, PyTorch's rules.", refuse_nothing),
+      step<V2>("v2", "two_by_two", "One input makes a pair in each of two rows.", refuse_pairs),
+      step<V3>("v3", "fast_division", "The last division becomes a multiplication.", refuse_pairs),
+      step<V4>("v4", "wide", "16 bytes to each of two rows.", refuse_wide),
+      step<V5a>("v5a", "packs_in_flight", "Four packs a thread in registers before the first is stored.", refuse_wide),
+      step<V5b>("v5b", "output_order", "What is written is written from the first byte to the last.",
+                refuse_wide_forward),
+      step<V6>("v6", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes),
+      step<V7>("v7", "dispatch", "The right kernel for the problem: what upsample_nearest.cuh gives away.",
+               refuse_nothing),
+  };
+}
+
+std::vector<CaseSpec> cases() {
+  using enum Tier;
+  std::vector<CaseSpec> cases;
+  const auto both = [&cases](const std::string& text, Tier tier) {
+    cases.push_back({text + " dir=forward", tier});
+    cases.push_back({text + " dir=backward", tier});
+  };
+  both("shape=2,8,40,40 dtype=float", quick);
+  both("shape=2,8,40,40 dtype=half", quick);
+  both("shape=2,32,20,20 dtype=half layout=nhwc", quick);
+  both("shape=2,8,21,19 dtype=bfloat16 scale=1.5", quick);
+  both("shape=2,3,17,31 dtype=half offset=1", quick);
+  // The article's.
+  both("shape=16,32,80,80 dtype=float", standard);
+  both("shape=16,32,80,80 dtype=half", standard);
+  both("shape=16,32,80,80 dtype=bfloat16", full);
+  // Large.
+  both("shape=32,64,256,256 dtype=float", full);
+  both("shape=32,64,256,256 dtype=half", full);
+  // Channels last, odd widths, other scales, down.
+  both("shape=16,32,80,80 dtype=half layout=nhwc", full);
+  both("shape=32,64,256,256 dtype=half layout=nhwc", full);
+  both("shape=32,64,256,256 dtype=float layout=nhwc", full);
+  both("shape=32,64,127,129 dtype=half", full);
+  both("shape=32,64,128,130 dtype=half", full);
+  both("shape=16,64,128,128 dtype=float scale=3", full);
+  both("shape=16,64,128,128 dtype=half scale=3", full);
+  both("shape=16,64,160,160 dtype=float scale=1.5", full);
+  both("shape=16,64,160,160 dtype=half scale=1.5", full);
+  both("shape=16,64,160,160 dtype=half scale=1.5 layout=nhwc", full);
+  both("shape=16,64,256,256 dtype=half scale=0.5", full);
+  both("shape=16,64,100,100 dtype=half size=333,271", full);
+  return cases;
+}
+
+}  // namespace
+
+/// Chapter 6.
+Chapter chapter() {
+  Chapter chapter;
+  chapter.number = 6;
+  chapter.name = "upsample_nearest";
+  chapter.title = "Upsample nearest: bigger images, forward and backward";
+  chapter.steps = steps();
+  chapter.cases = cases();
+  chapter.case_help = upsample_case_help();
+  chapter.make_case = [](const Parameters& parameters) -> std::unique_ptr<Case> {
+    return std::make_unique<UpsampleCase>(parameters);
+  };
+  return chapter;
+}
+
+}  // namespace warpbook::chapter6
