@@ -7,7 +7,7 @@
 /// a warp stays contiguous.
 ///
 /// Expect the same requests and sectors with twice the bytes in flight, and time where a full GPU of 32 bytes a thread
-/// was not enough.
+/// was not enough. On an H200 it is enough: the time stays.
 #pragma once
 
 #include "chapters/chapter1_elementwise/v4_packed_math.cuh"
