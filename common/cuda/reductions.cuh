@@ -1,0 +1,101 @@
+/// \file
+/// Reductions: atomic additions to global memory that return nothing, as the memory system has them.
+///
+/// `atomicAdd(half2*)` and its like return the value before, and the toolkit writes them for any address space: what
+/// comes out waits for an answer and carries a loop for shared memory along. `red.global` does neither. Vectors of
+/// reductions came with compute capability 9.0; each of their elements is atomic, the vector is not. Where the hardware
+/// has none, the elements go one by one.
+///
+/// Source: PTX ISA, "red" (vectors: 8.1).
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/cuda/pack.cuh"
+
+namespace warpbook {
+
+/// Whether the code that is compiled now has vectors of reductions in hardware. On the host and emulated: true.
+__host__ __device__ constexpr bool has_vector_reductions() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return false;
+#else
+  return true;
+#endif
+}
+
+/// Adds to one float of global memory.
+__device__ __forceinline__ void reduce_add(float* global, float value) { atomicAdd(global, value); }
+
+/// Adds to two halves of global memory, aligned to 4 bytes.
+__device__ __forceinline__ void reduce_add(__half2* global, __half2 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 600
+  asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;"
+               :
+               : "l"(__cvta_generic_to_global(global)), "r"(reinterpret_cast<const unsigned&>(value))
+               : "memory");
+#else
+  atomicAdd(global, value);
+#endif
+}
+
+/// Adds to two bfloat16 of global memory, aligned to 4 bytes.
+__device__ __forceinline__ void reduce_add(__nv_bfloat162* global, __nv_bfloat162 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;"
+               :
+               : "l"(__cvta_generic_to_global(global)), "r"(reinterpret_cast<const unsigned&>(value))
+               : "memory");
+#else
+  atomicAdd(global, value);
+#endif
+}
+
+/// Adds to four floats of global memory, aligned to 16 bytes.
+__device__ __forceinline__ void reduce_add(float4* global, float4 value) {
+#ifdef WARPBOOK_EMULATED
+  atomicAdd(global, value);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(global)), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+               : "memory");
+#else
+  atomicAdd(&global->x, value.x);
+  atomicAdd(&global->y, value.y);
+  atomicAdd(&global->z, value.z);
+  atomicAdd(&global->w, value.w);
+#endif
+}
+
+/// Adds to eight halves of global memory, aligned to 16 bytes.
+__device__ __forceinline__ void reduce_add(Pack<__half2, 4>* global, Pack<__half2, 4> value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const auto& word = reinterpret_cast<const uint4&>(value);
+  asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+               : "memory");
+#else
+  for (int i = 0; i < 4; ++i) reduce_add(&(*global)[i], value[i]);
+#endif
+}
+
+/// Adds to eight bfloat16 of global memory, aligned to 16 bytes.
+__device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 4>* global, Pack<__nv_bfloat162, 4> value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const auto& word = reinterpret_cast<const uint4&>(value);
+  asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+               : "memory");
+#else
+  for (int i = 0; i < 4; ++i) reduce_add(&(*global)[i], value[i]);
+#endif
+}
+
+}  // namespace warpbook
