@@ -448,6 +448,30 @@ TEST_CASE("a misaligned access is a failure, and the emulated device comes back"
 #endif
 }
 
+TEST_CASE("steps get scratch memory, and a write behind it is rejected") {
+  struct ScratchCase : ByteCase {
+    using ByteCase::ByteCase;
+    std::int64_t scratch_bytes() const override { return 300; }
+  };
+  // To the output by way of the scratch memory.
+  const auto by_way_of = [](int more) {
+    return step_of([=](const Case&, const Arrays& arrays, cudaStream_t stream) {
+      auto* scratch = static_cast<std::byte*>(arrays.scratch);
+      if (reinterpret_cast<std::uintptr_t>(scratch) % 256 != 0) return cudaErrorMisalignedAddress;
+      cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(300 + more), stream);
+      if (error == cudaSuccess) {
+        error = cudaMemcpyAsync(scratch, arrays.inputs[0], 300, cudaMemcpyDeviceToDevice, stream);
+      }
+      if (error != cudaSuccess) return error;
+      return cudaMemcpyAsync(arrays.output, scratch, 300, cudaMemcpyDeviceToDevice, stream);
+    });
+  };
+  CHECK(verify(by_way_of(0), ScratchCase(300)).status == Status::pass);
+  const Verification v = verify(by_way_of(1), ScratchCase(300));
+  CHECK(v.status == Status::fail);
+  CHECK(mentions(v, "the scratch memory"));
+}
+
 TEST_CASE("a step that refuses a case is skipped with its reason") {
   Step step = step_of(run_tiled<Mistake::none>);
   step.refusal = [](const Case&) { return std::string("both dimensions must be even"); };

@@ -15,6 +15,8 @@ std::uint64_t array_seed(std::uint64_t seed, std::size_t array) {
 
 std::size_t array_bytes(const BufferLayout& layout) { return static_cast<std::size_t>(layout.bytes()); }
 
+BufferLayout scratch_layout(const Case& problem) { return {"scratch", problem.scratch_bytes(), 1, 0}; }
+
 std::vector<FencedArray> allocate_inputs(const Case& problem, FenceWidth fence) {
   std::vector<FencedArray> arrays;
   for (const BufferLayout& layout : problem.inputs()) arrays.emplace_back(layout, fence);
@@ -52,12 +54,14 @@ std::size_t HostCase::footprint(const Case& problem) {
 }
 
 DeviceArrays::DeviceArrays(const Case& problem, FenceWidth fence)
-    : inputs_(allocate_inputs(problem, fence)), output_(problem.output(), fence) {}
+    : inputs_(allocate_inputs(problem, fence)), output_(problem.output(), fence),
+      scratch_(scratch_layout(problem), fence) {}
 
 Arrays DeviceArrays::arrays() const {
   Arrays result;
   for (const FencedArray& input : inputs_) result.inputs.push_back(input.data());
   result.output = output_.data();
+  result.scratch = scratch_.data();
   return result;
 }
 
@@ -72,6 +76,7 @@ void DeviceArrays::copy_inputs_from(const DeviceArrays& other, const Stream& str
 
 std::size_t DeviceArrays::footprint(const Case& problem, FenceWidth fence) {
   std::size_t bytes = FencedArray::footprint(problem.output(), fence);
+  bytes += FencedArray::footprint(scratch_layout(problem), fence);
   for (const BufferLayout& layout : problem.inputs()) bytes += FencedArray::footprint(layout, fence);
   return bytes;
 }
@@ -83,6 +88,7 @@ DeviceCase::DeviceCase(const HostCase& host, FenceWidth fence, Transfer& transfe
     main_.inputs()[i].fill_fences(transfer);
     transfer.upload(main_.inputs()[i].data(), contents[i]);
   }
+  main_.scratch().fill_fences(transfer);
   if (host.problem().updates_output()) {
     transfer.upload(before_launch_.data(), host.initial());
   } else {

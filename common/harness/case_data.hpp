@@ -62,6 +62,7 @@ public:
   Arrays arrays() const;
   const std::vector<FencedArray>& inputs() const { return inputs_; }
   const FencedArray& output() const { return output_; }
+  const FencedArray& scratch() const { return scratch_; }
   /// Copies the inputs' contents from another set of the same case. \throws CudaError
   void copy_inputs_from(const DeviceArrays& other, const Stream& stream) const;
 
@@ -71,6 +72,7 @@ public:
 private:
   std::vector<FencedArray> inputs_;
   FencedArray output_;
+  FencedArray scratch_;
 };
 
 /// A case on the device: the arrays that steps are verified on, and what the output holds before each launch.

@@ -52,6 +52,9 @@ public:
   virtual std::vector<BufferLayout> inputs() const = 0;
   /// The array that the steps write.
   virtual BufferLayout output() const = 0;
+  /// Bytes of device memory that steps may use as they like while they run (`Arrays::scratch`); what an earlier launch
+  /// left there is not theirs to rely on. Aligned to 256 bytes.
+  virtual std::int64_t scratch_bytes() const { return 0; }
   /// Bytes that the operation must move at least: every input element read once, every output element written once.
   virtual std::int64_t bytes_moved() const = 0;
 
@@ -86,6 +89,7 @@ public:
 struct Arrays {
   std::vector<const void*> inputs;
   void* output = nullptr;
+  void* scratch = nullptr;  ///< `Case::scratch_bytes()` of them.
 };
 
 /// One version of the chapter's operation.

@@ -165,6 +165,10 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
       input.fill_fences(transfer);
     }
   }
+  if (const FenceDamage damage = device.main().scratch().inspect_fences(transfer)) {
+    append(result.cause, damage.describe("the scratch memory"));
+    device.main().scratch().fill_fences(transfer);
+  }
 
   if (result.difference.count > 0 || !result.cause.empty()) result.status = Status::fail;
   finish_reason(result, step, host);
