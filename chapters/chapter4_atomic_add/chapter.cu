@@ -1,0 +1,194 @@
+/// \file
+/// Chapter 4 as data: its steps and its cases.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chapters/chapter4_atomic_add/sums_case.hpp"
+#include "chapters/chapter4_atomic_add/v1_atomic.cuh"
+#include "chapters/chapter4_atomic_add/v2_float_sums.cuh"
+#include "chapters/chapter4_atomic_add/v3_half2.cuh"
+#include "chapters/chapter4_atomic_add/v4_fast_atomic.cuh"
+#include "chapters/chapter4_atomic_add/v5_warp_sums.cuh"
+#include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"
+#include "chapters/chapter4_atomic_add/v6b_spread_bins.cuh"
+#include "chapters/chapter4_atomic_add/v7_vector_atomics.cuh"
+#include "chapters/chapter4_atomic_add/v8_binned.cuh"
+#include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
+
+namespace warpbook::chapter4 {
+namespace {
+
+using RunScatter = cudaError_t (*)(const ScatterProblem&, const ScatterArrays&, cudaStream_t);
+using RunInner = cudaError_t (*)(const InnerProblem&, const InnerArrays&, cudaStream_t);
+using Refuse = const char* (*)(const SumsCase&);  // Why the step does not take a case, or nullptr.
+
+/// A step. `run_scatter` or `run_inner` may be nullptr, where `refuse` says why.
+Step step(const char* version, const char* name, const char* idea, RunScatter run_scatter, RunInner run_inner,
+          Refuse refuse) {
+  const auto as_sums = [](const Case& c) -> const SumsCase& { return static_cast<const SumsCase&>(c); };
+  Step step;
+  step.version = version;
+  step.name = name;
+  step.idea = idea;
+  step.refusal = [=](const Case& c) {
+    const char* reason = refuse(as_sums(c));
+    return std::string(reason == nullptr ? "" : reason);
+  };
+  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    const SumsCase& sums = as_sums(c);
+    if (sums.is_inner()) {
+      return run_inner(sums.inner(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
+    }
+    return run_scatter(sums.scatter(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
+  };
+  return step;
+}
+
+/// Sums in float that are rounded once are exact in every case of this chapter that a step can be verified by.
+const char* refuse_wide_sums(const SumsCase& c) {
+  return c.exact_in(kFloatBits) ? nullptr : "sums in float round here: beyond 2^24 units a float has no room for 1";
+}
+
+const char* only_narrow(const SumsCase& c) { return c.refuse_narrow_sums(); }
+
+const char* only_two_bytes(const SumsCase& c) {
+  if (c.type() == ElementType::float32) return "its sums are floats as they are: the same as v1";
+  return refuse_wide_sums(c);
+}
+
+const char* only_packed(const SumsCase& c) {
+  if (!c.is_inner()) return "a value's neighbour goes elsewhere: there is nothing to pack";
+  if (const char* reason = v3::refuse_inner(c.inner(), c.address(), c.address())) return reason;
+  return c.refuse_narrow_sums();
+}
+
+const char* only_fast(const SumsCase& c) {
+  if (const char* reason = v4::refuse(c.type())) return reason;
+  return c.refuse_narrow_sums();
+}
+
+/// Scatters round once a warp or block; the inner products of v5 and v6a add up in float.
+const char* narrow_scatter(const SumsCase& c) { return c.is_inner() ? refuse_wide_sums(c) : c.refuse_narrow_sums(); }
+
+const char* only_bins(const SumsCase& c) {
+  if (!c.is_inner()) {
+    if (const char* reason = v6a::refuse_scatter(c.scatter())) return reason;
+  }
+  return narrow_scatter(c);
+}
+
+const char* only_spread_bins(const SumsCase& c) {
+  if (c.is_inner()) return "a block has one sum as it is";
+  if (const char* reason = v6b::refuse_scatter(c.scatter())) return reason;
+  return c.refuse_narrow_sums();
+}
+
+const char* only_vectors(const SumsCase& c) {
+  if (c.is_inner()) return "there is one sum: no vector";
+  if (const char* reason = v7::refuse_scatter(c.scatter(), c.address())) return reason;
+  return c.refuse_narrow_sums();
+}
+
+const char* only_binned(const SumsCase& c) {
+  if (c.is_inner()) return "there is one place: nothing to bin";
+  if (const char* reason = v8::refuse_scatter(c.scatter())) return reason;
+  return refuse_wide_sums(c);
+}
+
+const char* dispatched(const SumsCase& c) {
+  if (!c.is_inner() && v9::choose(c.scatter()) == v9::Way::atomics) return c.refuse_narrow_sums();
+  return refuse_wide_sums(c);
+}
+
+std::vector<Step> steps() {
+  return {
+      step("v1", "atomic", "One atomicAdd of the element's own type for every value.", v1::run_scatter, v1::run_inner,
+           only_narrow),
+      step("v2", "float_sums", "Add up in float, in scratch memory, and convert once.", v2::run_scatter, v2::run_inner,
+           only_two_bytes),
+      step("v3", "half2", "Pack values by hand: two halves an atomic operation.", nullptr, v3::run_inner, only_packed),
+      step("v4", "fast_atomic", "A half goes as a pair whose other half adds -0.0: no loop, any alignment.",
+           v4::run_scatter, v4::run_inner, only_fast),
+      step("v5", "warp_sums", "Lanes that have one place add up first; one of them does the atomic.", v5::run_scatter,
+           v5::run_inner, narrow_scatter),
+      step("v6a", "private_bins", "A block adds up in shared memory, and does one atomic a place.", v6a::run_scatter,
+           v6a::run_inner, only_bins),
+      step("v6b", "spread_bins", "Several sums a place where there is room, or where many values meet.",
+           v6b::run_scatter, nullptr, only_spread_bins),
+      step("v7", "vector_atomics", "Blocks pass on their sums by atomics of 16 bytes.", v7::run_scatter, nullptr,
+           only_vectors),
+      step("v8", "binned", "Sort by tile of destinations, then add in shared memory: no atomics on dst.",
+           v8::run_scatter, nullptr, only_binned),
+      step("v9", "dispatch", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away.",
+           v9::run_scatter, v9::run_inner, dispatched),
+  };
+}
+
+std::vector<CaseSpec> cases() {
+  using enum Tier;
+  std::vector<CaseSpec> cases = {
+      // Small ones of each kind: a half holds their sums, so that every step runs.
+      {"problem=inner count=65536 dtype=half", quick},
+      {"count=131072 places=1024 skew=uniform dtype=half index=int64", quick},
+      {"count=131072 places=1024 skew=zipf dtype=float index=int64", quick},
+      {"count=131072 places=65536 skew=uniform dtype=half index=int32", quick},
+      {"count=131072 places=65536 skew=uniform dtype=bfloat16 index=int64", quick},
+      {"count=131072 places=131072 skew=uniform dtype=float index=int64", quick},
+      {"count=100003 places=70001 skew=stray dtype=half index=int64 offset=1", quick},
+      {"count=1048576 places=1 skew=uniform dtype=float index=int64", standard},
+      {"count=1048576 places=256 skew=uniform dtype=half index=int64", standard},
+      {"count=1048576 places=65536 skew=zipf dtype=float index=int64", standard},
+      {"problem=inner count=1048576 dtype=half", standard},
+      // 32 Mi products.
+      {"problem=inner count=33554432 dtype=half", full},
+      {"problem=inner count=33554432 dtype=bfloat16", full},
+      {"problem=inner count=33554432 dtype=float", full},
+  };
+  // 16 Mi values into n places.
+  for (const char* dtype : {"float", "half", "bfloat16"}) {
+    for (const char* places : {"1", "256", "65536", "16777216"}) {
+      for (const char* skew : {"uniform", "zipf"}) {
+        if (places == std::string("1") && skew == std::string("zipf")) continue;
+        cases.push_back(
+            {std::string("count=16777216 places=") + places + " skew=" + skew + " dtype=" + dtype + " index=int64",
+             full});
+      }
+    }
+  }
+  for (const char* more :
+       {"places=65536 skew=uniform dtype=float index=int32", "places=16777216 skew=uniform dtype=float index=int32",
+        "places=65536 skew=uniform dtype=half index=int32", "places=65536 skew=head dtype=float index=int64",
+        "places=65536 skew=sorted dtype=float index=int64", "places=65536 skew=same dtype=float index=int64",
+        "places=1048576 skew=uniform dtype=float index=int64", "places=1048576 skew=zipf dtype=float index=int64",
+        "places=1048576 skew=uniform dtype=half index=int64", "places=16777216 skew=sorted dtype=float index=int64",
+        "places=16777216 skew=head dtype=half index=int64"}) {
+    cases.push_back({std::string("count=16777216 ") + more, full});
+  }
+  return cases;
+}
+
+std::size_t most_scatter_scratch(const ScatterProblem& p) {
+  return std::max({v2::scatter_scratch_bytes(p), v8::scatter_scratch_bytes(p), v9::scatter_scratch_bytes(p)});
+}
+
+}  // namespace
+
+/// Chapter 4.
+Chapter chapter() {
+  Chapter chapter;
+  chapter.number = 4;
+  chapter.name = "atomic_add";
+  chapter.title = "Atomic add: sums into chosen places, from a loop that waits to the speed of reading";
+  chapter.steps = steps();
+  chapter.cases = cases();
+  chapter.case_help = sums_case_help();
+  chapter.make_case = [](const Parameters& parameters) {
+    return std::make_unique<SumsCase>(parameters, SumsCase::Scratch{most_scatter_scratch, kInnerScratchBytes});
+  };
+  return chapter;
+}
+
+}  // namespace warpbook::chapter4

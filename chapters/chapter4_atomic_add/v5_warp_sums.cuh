@@ -1,0 +1,93 @@
+/// \file
+/// v5 warp sums: add up what a warp has for one place, then one atomic.
+///
+/// Up to v4 every value is an atomic of its own, and those to one place wait for one another in the L2, some 2 ns each.
+/// But lanes of a warp can talk. `__match_any_sync` tells each lane which others have its place; they add up in float
+/// by shuffles, in as many rounds as the largest group has doublings, and one lane of each group adds the sum.
+///
+/// Expect atomics divided by the number of lanes that share a place: 32 for one place, nothing where places are many,
+/// and there the match is paid for nothing. The inner product adds up a thread's products in float and a warp's by
+/// shuffles: atomics divided by 32.
+///
+/// Source: E. Westphal, "Voting and Shuffling to Optimize Atomic Operations", NVIDIA, 2015.
+#pragma once
+
+#include "chapters/chapter4_atomic_add/v2_float_sums.cuh"
+
+namespace warpbook::chapter4 {
+
+inline constexpr unsigned kFullWarp = 0xffffffffU;
+
+/// The sum over a full warp, in every lane.
+__device__ __forceinline__ float warp_sum(float x) {
+  for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(kFullWarp, x, distance);
+  return x;
+}
+
+namespace v5 {
+
+//! [group_sum]
+/// The sum over the lanes in `group`, in its lowest lane. `group` holds this lane and is the same in all its lanes; all
+/// lanes of the warp call.
+__device__ __forceinline__ float group_sum(float x, unsigned group) {
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  unsigned above = group & (0xfffffffeU << lane);  // Lanes of the group that are to be added to this one.
+  unsigned rank = static_cast<unsigned>(__popc(group & ((1U << lane) - 1)));
+  while (__any_sync(kFullWarp, above != 0) != 0) {
+    const int next = __ffs(static_cast<int>(above)) - 1;
+    const float other = __shfl_sync(kFullWarp, x, next < 0 ? lane : next);
+    if (next >= 0) x += other;
+    // Lanes of odd rank have given away what they had.
+    above &= ~__ballot_sync(kFullWarp, (rank & 1) != 0);
+    rank >>= 1;
+  }
+  return x;
+}
+//! [group_sum]
+
+//! [kernel]
+template <class T, class Index>
+__global__ void scatter_add_kernel(T* dst, const T* __restrict__ value, const Index* __restrict__ index,
+                                   std::int64_t count, std::int64_t places) {
+  const std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  std::int64_t place = i < count ? index[i] : -1;
+  if (place >= places) place = -1;
+  const float x = place >= 0 ? to_float(value[i]) : 0;
+  const unsigned group = __match_any_sync(kFullWarp, static_cast<long long>(place));
+  const float sum = group_sum(x, group);
+  const bool lowest = (group & ((1U << (threadIdx.x % 32)) - 1)) == 0;
+  if (lowest && place >= 0) fast_atomic_add<T, std::int64_t>(dst, place, places, from_float<T>(sum));
+}
+
+template <class T>
+__global__ void inner_product_kernel(float* total, const T* __restrict__ a, const T* __restrict__ b,
+                                     std::int64_t count) {
+  const std::int64_t threads = std::int64_t(gridDim.x) * blockDim.x;
+  float sum = 0;
+  for (std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
+    sum += to_float(a[i]) * to_float(b[i]);
+  }
+  sum = warp_sum(sum);
+  if (threadIdx.x % 32 == 0) atomicAdd(total, sum);
+}
+//! [kernel]
+
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  return with_types(
+      p, [&]<class T, class Index>() { return launch_scatter<T, Index>(scatter_add_kernel<T, Index>, p, at, stream); });
+}
+
+inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
+  constexpr int kThreads = 256;
+  if (p.count == 0) return cudaSuccess;
+  return with_element(p.type, [&]<class T>() {
+    return with_float_sums(static_cast<T*>(at.dst), 1, at.scratch, stream, [&](float* sum) {
+      return launch(inner_product_kernel<T>,
+                    {.grid = resident_grid(p.count, kThreads), .block = kThreads, .stream = stream}, sum,
+                    static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count);
+    });
+  });
+}
+
+}  // namespace v5
+}  // namespace warpbook::chapter4

@@ -1,0 +1,168 @@
+/// \file
+/// v9 dispatch: the right kernels for the problem, and one rounding.
+///
+/// Scatter: few values go by v4, an atomic each; places that fit in the shared memory of one block or two go by v6b,
+/// whose blocks leave their sums in scratch, a row a block, for a small kernel to add up and round once; more places go
+/// by v8. The choice looks at the numbers of values and places, which the host knows, never at the indices: v6b and v8
+/// take skew as it comes.
+///
+/// Inner product: no atomics at all. A thread loads 16 bytes of each array, four times at once; blocks leave a sum each
+/// in scratch, and a second kernel adds them up. That kernel is launched while the first one runs and waits for its
+/// end, so that the launch costs no time of its own. The same inputs give the same bits each time.
+///
+/// Expect each case's best step; and for the inner product the speed at which memory can be read.
+#pragma once
+
+#include "chapters/chapter4_atomic_add/v4_fast_atomic.cuh"
+#include "chapters/chapter4_atomic_add/v7_vector_atomics.cuh"
+#include "chapters/chapter4_atomic_add/v8_binned.cuh"
+#include "common/cuda/early_launch.cuh"
+
+namespace warpbook::chapter4::v9 {
+
+/// How a scatter is done.
+enum class Way { atomics, bins, binned };
+
+/// Chooses; see the README for the measurements behind the numbers.
+inline Way choose(const ScatterProblem& p) {
+  constexpr std::int64_t kFewValues = 1 << 16;
+  if (p.count < kFewValues || p.count * 8 < p.places) return Way::atomics;
+  const BinPlan plan = plan_bins(p);
+  if (plan.tiles > 0 && plan.tiles <= 2 && p.places <= p.count) return Way::bins;
+  return v8::refuse_scatter(p) == nullptr ? Way::binned : Way::atomics;
+}
+
+/// dst[p] += the sum over the workers of partial[worker][p]. A block has 32 places and 8 rows of threads.
+inline constexpr int kRows = 8;
+template <class T>
+__global__ void __launch_bounds__(32 * kRows)
+    add_partials_kernel(T* dst, const float* __restrict__ partial, std::int64_t places, int workers) {
+  __shared__ float of_row[kRows][32];
+  wait_for_launches_before();
+  const int column = static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(threadIdx.y);
+  const std::int64_t p = std::int64_t(blockIdx.x) * 32 + column;
+  float sum = 0;
+  if (p < places) {
+    for (int w = row; w < workers; w += kRows) sum += partial[w * places + p];
+  }
+  of_row[row][column] = sum;
+  __syncthreads();
+  if (row != 0 || p >= places) return;
+  for (int r = 1; r < kRows; ++r) sum += of_row[r][column];
+  dst[p] = from_float<T>(to_float(dst[p]) + sum);
+}
+
+/// Bytes of scratch that a problem takes.
+inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
+  if (p.count == 0 || p.places == 0) return 0;
+  switch (choose(p)) {
+  case Way::bins:
+    return v6b::partial_bytes(p, plan_bins(p));
+  case Way::binned:
+    return v8::scatter_scratch_bytes(p);
+  default:
+    return 0;
+  }
+}
+
+//! [dispatch]
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  const Way way = choose(p);
+  if (way == Way::atomics) return v4::run_scatter(p, at, stream);
+  if (way == Way::binned) return v8::run_scatter(p, at, stream);
+  auto* const partial = static_cast<float*>(at.scratch);
+  const cudaError_t error = v6b::run_with(p, at, partial, Flush::partials, stream);
+  if (error != cudaSuccess) return error;
+  return with_element(p.type, [&]<class T>() {
+    return launch_early(add_partials_kernel<T>,
+                        {.grid = ceil_div<std::int64_t>(p.places, 32), .block = {32, kRows}, .stream = stream},
+                        static_cast<T*>(at.dst), partial, p.places, plan_bins(p).workers);
+  });
+}
+//! [dispatch]
+
+inline constexpr int kInnerThreads = 512;
+inline constexpr int kWords = 4;  // Of each array, under way together in a thread.
+
+//! [inner_product]
+template <class T>
+__global__ void __launch_bounds__(kInnerThreads)
+    inner_product_kernel(float* partial, const T* __restrict__ a, const T* __restrict__ b, std::int64_t count,
+                         bool aligned) {
+  constexpr int kElements = 16 / static_cast<int>(sizeof(T));
+  using Vector = Pack<T, kElements>;
+  let_next_launch_begin();
+  const std::int64_t thread = std::int64_t(blockIdx.x) * kInnerThreads * kWords + threadIdx.x;
+  const std::int64_t threads = std::int64_t(gridDim.x) * kInnerThreads * kWords;
+  float sum = 0;
+  std::int64_t done = 0;
+  if (aligned) {
+    const std::int64_t vectors = count / kElements;
+    for (std::int64_t first = thread; first < vectors; first += threads) {
+      Vector x[kWords];
+      Vector y[kWords];
+#pragma unroll
+      for (int k = 0; k < kWords; ++k) {
+        const std::int64_t v = first + k * kInnerThreads;
+        if (v >= vectors) break;
+        x[k] = load_streaming(reinterpret_cast<const Vector*>(a) + v);
+        y[k] = load_streaming(reinterpret_cast<const Vector*>(b) + v);
+      }
+#pragma unroll
+      for (int k = 0; k < kWords; ++k) {
+        if (first + k * kInnerThreads >= vectors) break;
+#pragma unroll
+        for (int e = 0; e < kElements; ++e) sum = fmaf(to_float(x[k][e]), to_float(y[k][e]), sum);
+      }
+    }
+    done = vectors * kElements;
+  }
+  for (std::int64_t i = done + std::int64_t(blockIdx.x) * kInnerThreads + threadIdx.x; i < count;
+       i += std::int64_t(gridDim.x) * kInnerThreads) {
+    sum = fmaf(to_float(a[i]), to_float(b[i]), sum);
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+/// dst[0] = (keep ? dst[0] : 0) + the sum of `parts`.
+template <class T>
+__global__ void __launch_bounds__(kInnerThreads) add_parts_kernel(T* dst, const float* partial, int parts, bool keep) {
+  wait_for_launches_before();
+  float sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < parts; i += kInnerThreads) sum += partial[i];
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) *dst = from_float<T>(keep ? to_float(*dst) + sum : sum);
+}
+//! [inner_product]
+
+/// dst[0] = (keep ? dst[0] : 0) + a . b.
+inline cudaError_t inner_product(const InnerProblem& p, const InnerArrays& at, bool keep, cudaStream_t stream) {
+  return with_element(p.type, [&]<class T>() {
+    constexpr std::int64_t kPerBlock = kInnerThreads * kWords * 16 / static_cast<std::int64_t>(sizeof(T));
+    constexpr std::int64_t kBlocksPerMultiprocessor = 4;
+    std::int64_t blocks = ceil_div<std::int64_t>(p.count, kPerBlock);
+    const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors();
+    if (blocks > most) blocks = most;
+    if (blocks > kMostInnerBlocks) blocks = kMostInnerBlocks;
+    auto* const partial = static_cast<float*>(at.scratch);
+    const auto address = reinterpret_cast<std::uintptr_t>(at.a) | reinterpret_cast<std::uintptr_t>(at.b);
+    if (blocks > 0) {
+      const cudaError_t error =
+          launch(inner_product_kernel<T>, {.grid = blocks, .block = kInnerThreads, .stream = stream}, partial,
+                 static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count, address % 16 == 0);
+      if (error != cudaSuccess) return error;
+    }
+    return launch_early(add_parts_kernel<T>, {.grid = 1, .block = kInnerThreads, .stream = stream},
+                        static_cast<T*>(at.dst), partial, static_cast<int>(blocks), keep);
+  });
+}
+
+inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
+  if (p.count == 0) return cudaSuccess;
+  return inner_product(p, at, true, stream);
+}
+
+}  // namespace warpbook::chapter4::v9
