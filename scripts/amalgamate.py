@@ -17,6 +17,7 @@ HEADERS = [
     "chapters/chapter1_elementwise/elementwise.cuh",
     "chapters/chapter3_permute/permute.cuh",
     "chapters/chapter6_upsample_nearest/upsample_nearest.cuh",
+    "chapters/chapter4_atomic_add/atomic_add.cuh",
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

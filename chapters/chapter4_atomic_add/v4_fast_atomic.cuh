@@ -46,9 +46,14 @@ inline const char* refuse(ElementType type) {
   return type == ElementType::float32 ? "a float has an atomic of its own: the same as v1" : nullptr;
 }
 
+/// For the types of p.
+template <class T, class Index>
+cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  return launch_scatter<T, Index>(scatter_add_kernel<T, Index>, p, at, stream);
+}
+
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  return with_types(
-      p, [&]<class T, class Index>() { return launch_scatter<T, Index>(scatter_add_kernel<T, Index>, p, at, stream); });
+  return with_types(p, [&]<class T, class Index>() { return run_scatter_as<T, Index>(p, at, stream); });
 }
 
 inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {

@@ -216,27 +216,27 @@ inline const char* refuse_scatter(const ScatterProblem& p) {
   return plan_bins(p).tiles > 0 ? nullptr : "the places do not fit in the shared memory of four blocks";
 }
 
-/// Runs the kernel. `p` is not empty and not refused. `partial` may be nullptr where it is not used.
-inline cudaError_t run_with(const ScatterProblem& p, const ScatterArrays& at, float* partial, Flush flush,
-                            cudaStream_t stream) {
+/// Runs the kernel for the types of p, which is not empty and not refused. `partial` may be nullptr where it is not
+/// used.
+template <class T, class Index>
+cudaError_t run_as(const ScatterProblem& p, const ScatterArrays& at, float* partial, Flush flush, cudaStream_t stream) {
   const BinPlan plan = plan_bins(p);
-  return with_types(p, [&]<class T, class Index>() {
-    const auto launch_it = [&](auto* kernel) {
-      return launch(
-          kernel,
-          {.grid = plan.tiles * plan.workers, .block = kThreads, .shared_bytes = plan.shared_bytes(), .stream = stream},
-          static_cast<T*>(at.dst), partial, static_cast<const T*>(at.value), static_cast<const Index*>(at.index),
-          p.count, p.places, plan, flush);
-    };
-    return plan.copies > 1 ? launch_it(scatter_add_kernel<T, Index, true>)
-                           : launch_it(scatter_add_kernel<T, Index, false>);
-  });
+  const auto launch_it = [&](auto* kernel) {
+    return launch(
+        kernel,
+        {.grid = plan.tiles * plan.workers, .block = kThreads, .shared_bytes = plan.shared_bytes(), .stream = stream},
+        static_cast<T*>(at.dst), partial, static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
+        p.places, plan, flush);
+  };
+  return plan.copies > 1 ? launch_it(scatter_add_kernel<T, Index, true>)
+                         : launch_it(scatter_add_kernel<T, Index, false>);
 }
 
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
-  return run_with(p, at, nullptr, Flush::atomics, stream);
+  return with_types(p,
+                    [&]<class T, class Index>() { return run_as<T, Index>(p, at, nullptr, Flush::atomics, stream); });
 }
 
 }  // namespace v6b

@@ -26,7 +26,9 @@ inline const char* refuse_scatter(const ScatterProblem& p, const void* dst) {
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   if (refuse_scatter(p, at.dst) != nullptr) return cudaErrorInvalidValue;
-  return v6b::run_with(p, at, nullptr, Flush::vectors, stream);  // flush_vectors in v6b_spread_bins.cuh
+  return with_types(p, [&]<class T, class Index>() {
+    return v6b::run_as<T, Index>(p, at, nullptr, Flush::vectors, stream);  // flush_vectors in v6b_spread_bins.cuh
+  });
 }
 //! [kernel]
 

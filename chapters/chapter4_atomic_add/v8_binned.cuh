@@ -367,9 +367,9 @@ inline const char* refuse_scatter(const ScatterProblem& p) {
              : "more than 2^25 places, or than 2^31 values";
 }
 
-inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  if (p.count == 0 || p.places == 0) return cudaSuccess;
-  if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
+/// For the types of p, which is not empty and not refused.
+template <class T, class Index>
+cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   const int processors = multiprocessors();
   const Plan plan = plan_scatter(p, processors);
   auto* const scratch = static_cast<std::byte*>(at.scratch);
@@ -377,32 +377,35 @@ inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at,
   auto* const totals = reinterpret_cast<int*>(scratch + plan.totals);
   auto* const work = reinterpret_cast<Work*>(scratch + plan.work);
   auto* const split_sums = reinterpret_cast<float*>(scratch + plan.split_sums);
-  return with_types(p, [&]<class T, class Index>() {
-    auto* const entries = reinterpret_cast<Entry<T>*>(scratch);
-    auto* const dst = static_cast<T*>(at.dst);
-    cudaError_t error = cudaMemsetAsync(totals, 0, static_cast<std::size_t>(plan.tiles) * sizeof(int), stream);
-    if (error != cudaSuccess) return error;
-    error =
-        launch(bin_kernel<T, Index>,
-               {.grid = plan.chunks, .block = kBinThreads, .shared_bytes = kChunk * sizeof(Entry<T>), .stream = stream},
-               entries, starts, totals, static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
-               p.places, plan.tile_bits, plan.tiles);
-    if (error != cudaSuccess) return error;
-    error = launch(plan_kernel<kPlanThreads>, {.grid = processors, .block = kPlanThreads, .stream = stream}, work,
-                   split_sums, totals, plan.tiles, plan.tile_bits, plan.part);
-    if (error != cudaSuccess) return error;
+  auto* const entries = reinterpret_cast<Entry<T>*>(scratch);
+  auto* const dst = static_cast<T*>(at.dst);
+  cudaError_t error = cudaMemsetAsync(totals, 0, static_cast<std::size_t>(plan.tiles) * sizeof(int), stream);
+  if (error != cudaSuccess) return error;
+  error =
+      launch(bin_kernel<T, Index>,
+             {.grid = plan.chunks, .block = kBinThreads, .shared_bytes = kChunk * sizeof(Entry<T>), .stream = stream},
+             entries, starts, totals, static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
+             p.places, plan.tile_bits, plan.tiles);
+  if (error != cudaSuccess) return error;
+  error = launch(plan_kernel<kPlanThreads>, {.grid = processors, .block = kPlanThreads, .stream = stream}, work,
+                 split_sums, totals, plan.tiles, plan.tile_bits, plan.part);
+  if (error != cudaSuccess) return error;
 
-    const std::size_t shared_bytes = sizeof(float) << plan.tile_bits;
-    const std::int64_t room = shared_bytes_limit();
-    const std::int64_t resident = room / static_cast<std::int64_t>(shared_bytes + sizeof(HotPlaces) + 5120) > 1 ? 2 : 1;
-    error =
-        launch(add_kernel<T>,
-               {.grid = resident * processors, .block = kTileThreads, .shared_bytes = shared_bytes, .stream = stream},
-               dst, split_sums, entries, starts, work, plan.chunks, p.places, plan.tile_bits, plan.tiles);
-    if (error != cudaSuccess || plan.most_split == 0) return error;
-    return launch(add_split_kernel<T>, {.grid = plan.most_split, .block = kTileThreads, .stream = stream}, dst,
-                  split_sums, work, p.places, plan.tile_bits, plan.tiles);
-  });
+  const std::size_t shared_bytes = sizeof(float) << plan.tile_bits;
+  const std::int64_t room = shared_bytes_limit();
+  const std::int64_t resident = room / static_cast<std::int64_t>(shared_bytes + sizeof(HotPlaces) + 5120) > 1 ? 2 : 1;
+  error = launch(add_kernel<T>,
+                 {.grid = resident * processors, .block = kTileThreads, .shared_bytes = shared_bytes, .stream = stream},
+                 dst, split_sums, entries, starts, work, plan.chunks, p.places, plan.tile_bits, plan.tiles);
+  if (error != cudaSuccess || plan.most_split == 0) return error;
+  return launch(add_split_kernel<T>, {.grid = plan.most_split, .block = kTileThreads, .stream = stream}, dst,
+                split_sums, work, p.places, plan.tile_bits, plan.tiles);
+}
+
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
+  return with_types(p, [&]<class T, class Index>() { return run_scatter_as<T, Index>(p, at, stream); });
 }
 
 }  // namespace warpbook::chapter4::v8

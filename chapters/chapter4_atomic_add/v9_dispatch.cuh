@@ -67,21 +67,25 @@ inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
 }
 
 //! [dispatch]
-inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+/// For the types of p.
+template <class T, class Index>
+cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   const Way way = choose(p);
-  if (way == Way::atomics) return v4::run_scatter(p, at, stream);
-  if (way == Way::binned) return v8::run_scatter(p, at, stream);
+  if (way == Way::atomics) return v4::run_scatter_as<T, Index>(p, at, stream);
+  if (way == Way::binned) return v8::run_scatter_as<T, Index>(p, at, stream);
   auto* const partial = static_cast<float*>(at.scratch);
-  const cudaError_t error = v6b::run_with(p, at, partial, Flush::partials, stream);
+  const cudaError_t error = v6b::run_as<T, Index>(p, at, partial, Flush::partials, stream);
   if (error != cudaSuccess) return error;
-  return with_element(p.type, [&]<class T>() {
-    return launch_early(add_partials_kernel<T>,
-                        {.grid = ceil_div<std::int64_t>(p.places, 32), .block = {32, kRows}, .stream = stream},
-                        static_cast<T*>(at.dst), partial, p.places, plan_bins(p).workers);
-  });
+  return launch_early(add_partials_kernel<T>,
+                      {.grid = ceil_div<std::int64_t>(p.places, 32), .block = {32, kRows}, .stream = stream},
+                      static_cast<T*>(at.dst), partial, p.places, plan_bins(p).workers);
 }
 //! [dispatch]
+
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  return with_types(p, [&]<class T, class Index>() { return run_scatter_as<T, Index>(p, at, stream); });
+}
 
 inline constexpr int kInnerThreads = 512;
 inline constexpr int kWords = 4;  // Of each array, under way together in a thread.
@@ -139,30 +143,29 @@ __global__ void __launch_bounds__(kInnerThreads) add_parts_kernel(T* dst, const 
 //! [inner_product]
 
 /// dst[0] = (keep ? dst[0] : 0) + a . b.
-inline cudaError_t inner_product(const InnerProblem& p, const InnerArrays& at, bool keep, cudaStream_t stream) {
-  return with_element(p.type, [&]<class T>() {
-    constexpr std::int64_t kPerBlock = kInnerThreads * kWords * 16 / static_cast<std::int64_t>(sizeof(T));
-    constexpr std::int64_t kBlocksPerMultiprocessor = 4;
-    std::int64_t blocks = ceil_div<std::int64_t>(p.count, kPerBlock);
-    const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors();
-    if (blocks > most) blocks = most;
-    if (blocks > kMostInnerBlocks) blocks = kMostInnerBlocks;
-    auto* const partial = static_cast<float*>(at.scratch);
-    const auto address = reinterpret_cast<std::uintptr_t>(at.a) | reinterpret_cast<std::uintptr_t>(at.b);
-    if (blocks > 0) {
-      const cudaError_t error =
-          launch(inner_product_kernel<T>, {.grid = blocks, .block = kInnerThreads, .stream = stream}, partial,
-                 static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count, address % 16 == 0);
-      if (error != cudaSuccess) return error;
-    }
-    return launch_early(add_parts_kernel<T>, {.grid = 1, .block = kInnerThreads, .stream = stream},
-                        static_cast<T*>(at.dst), partial, static_cast<int>(blocks), keep);
-  });
+template <class T>
+cudaError_t inner_product_as(std::int64_t count, const InnerArrays& at, bool keep, cudaStream_t stream) {
+  constexpr std::int64_t kPerBlock = kInnerThreads * kWords * 16 / static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t kBlocksPerMultiprocessor = 4;
+  std::int64_t blocks = ceil_div<std::int64_t>(count, kPerBlock);
+  const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors();
+  if (blocks > most) blocks = most;
+  if (blocks > kMostInnerBlocks) blocks = kMostInnerBlocks;
+  auto* const partial = static_cast<float*>(at.scratch);
+  const auto address = reinterpret_cast<std::uintptr_t>(at.a) | reinterpret_cast<std::uintptr_t>(at.b);
+  if (blocks > 0) {
+    const cudaError_t error =
+        launch(inner_product_kernel<T>, {.grid = blocks, .block = kInnerThreads, .stream = stream}, partial,
+               static_cast<const T*>(at.a), static_cast<const T*>(at.b), count, address % 16 == 0);
+    if (error != cudaSuccess) return error;
+  }
+  return launch_early(add_parts_kernel<T>, {.grid = 1, .block = kInnerThreads, .stream = stream},
+                      static_cast<T*>(at.dst), partial, static_cast<int>(blocks), keep);
 }
 
 inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
   if (p.count == 0) return cudaSuccess;
-  return inner_product(p, at, true, stream);
+  return with_element(p.type, [&]<class T>() { return inner_product_as<T>(p.count, at, true, stream); });
 }
 
 }  // namespace warpbook::chapter4::v9
