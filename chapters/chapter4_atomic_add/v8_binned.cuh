@@ -387,15 +387,23 @@ cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cud
              entries, starts, totals, static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
              p.places, plan.tile_bits, plan.tiles);
   if (error != cudaSuccess) return error;
-  error = launch(plan_kernel<kPlanThreads>, {.grid = processors, .block = kPlanThreads, .stream = stream}, work,
-                 split_sums, totals, plan.tiles, plan.tile_bits, plan.part);
+  const auto at_most = [](std::int64_t wanted, std::int64_t most) { return wanted < most ? wanted : most; };
+  const std::int64_t cleared = std::int64_t{plan.most_split} << plan.tile_bits;
+  error =
+      launch(plan_kernel<kPlanThreads>,
+             {.grid = at_most(1 + cleared / (4 * kPlanThreads), processors), .block = kPlanThreads, .stream = stream},
+             work, split_sums, totals, plan.tiles, plan.tile_bits, plan.part);
   if (error != cudaSuccess) return error;
 
   const std::size_t shared_bytes = sizeof(float) << plan.tile_bits;
   const std::int64_t room = shared_bytes_limit();
   const std::int64_t resident = room / static_cast<std::int64_t>(shared_bytes + sizeof(HotPlaces) + 5120) > 1 ? 2 : 1;
+  const std::int64_t most_items = plan.tiles + p.count / plan.part;
   error = launch(add_kernel<T>,
-                 {.grid = resident * processors, .block = kTileThreads, .shared_bytes = shared_bytes, .stream = stream},
+                 {.grid = at_most(most_items, resident * processors),
+                  .block = kTileThreads,
+                  .shared_bytes = shared_bytes,
+                  .stream = stream},
                  dst, split_sums, entries, starts, work, plan.chunks, p.places, plan.tile_bits, plan.tiles);
   if (error != cudaSuccess || plan.most_split == 0) return error;
   return launch(add_split_kernel<T>, {.grid = plan.most_split, .block = kTileThreads, .stream = stream}, dst,

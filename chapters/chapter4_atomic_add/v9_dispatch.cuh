@@ -66,20 +66,30 @@ inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
   }
 }
 
-//! [dispatch]
-/// For the types of p.
+/// v6b's kernel, and the sum of what its blocks leave. p is not empty and not refused.
 template <class T, class Index>
-cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  if (p.count == 0 || p.places == 0) return cudaSuccess;
-  const Way way = choose(p);
-  if (way == Way::atomics) return v4::run_scatter_as<T, Index>(p, at, stream);
-  if (way == Way::binned) return v8::run_scatter_as<T, Index>(p, at, stream);
+cudaError_t run_bins_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   auto* const partial = static_cast<float*>(at.scratch);
   const cudaError_t error = v6b::run_as<T, Index>(p, at, partial, Flush::partials, stream);
   if (error != cudaSuccess) return error;
   return launch_early(add_partials_kernel<T>,
                       {.grid = ceil_div<std::int64_t>(p.places, 32), .block = {32, kRows}, .stream = stream},
                       static_cast<T*>(at.dst), partial, p.places, plan_bins(p).workers);
+}
+
+//! [dispatch]
+/// For the types of p.
+template <class T, class Index>
+cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  switch (choose(p)) {
+  case Way::bins:
+    return run_bins_as<T, Index>(p, at, stream);
+  case Way::binned:
+    return v8::run_scatter_as<T, Index>(p, at, stream);
+  default:
+    return v4::run_scatter_as<T, Index>(p, at, stream);
+  }
 }
 //! [dispatch]
 
