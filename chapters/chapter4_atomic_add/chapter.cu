@@ -88,8 +88,8 @@ const char* only_spread_bins(const SumsCase& c) {
 
 const char* only_vectors(const SumsCase& c) {
   if (c.is_inner()) return "there is one sum: no vector";
-  if (const char* reason = v7::refuse_scatter(c.scatter(), c.address())) return reason;
-  return c.refuse_narrow_sums();
+  if (const char* reason = v7::refuse_scatter(c.scatter())) return reason;
+  return refuse_wide_sums(c);
 }
 
 const char* only_binned(const SumsCase& c) {
@@ -118,8 +118,8 @@ std::vector<Step> steps() {
            v6a::run_inner, only_bins),
       step("v6b", "spread_bins", "Several sums a place where there is room, or where many values meet.",
            v6b::run_scatter, nullptr, only_spread_bins),
-      step("v7", "vector_atomics", "Blocks pass on their sums by atomics of 16 bytes.", v7::run_scatter, nullptr,
-           only_vectors),
+      step("v7", "vector_atomics", "Blocks pass on float sums by atomics of 16 bytes; what has no bin goes to the L2.",
+           v7::run_scatter, nullptr, only_vectors),
       step("v8", "binned", "Sort by tile of destinations, then add in shared memory: no atomics on dst.",
            v8::run_scatter, nullptr, only_binned),
       step("v9", "dispatch", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away.",
@@ -171,7 +171,7 @@ std::vector<CaseSpec> cases() {
 }
 
 std::size_t most_scatter_scratch(const ScatterProblem& p) {
-  return std::max({v2::scatter_scratch_bytes(p), v8::scatter_scratch_bytes(p), v9::scatter_scratch_bytes(p)});
+  return std::max({v2::scatter_scratch_bytes(p), v7::scatter_scratch_bytes(p), v8::scatter_scratch_bytes(p)});
 }
 
 }  // namespace

@@ -10,11 +10,13 @@
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"
+#include "common/cuda/early_launch.cuh"
 
 namespace warpbook::chapter4 {
 
 /// dst[p] += sum[p], rounded once.
 template <class T> __global__ void add_sums_kernel(T* dst, const float* __restrict__ sum, std::int64_t places) {
+  wait_for_launches_before();
   const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (p < places) dst[p] = from_float<T>(to_float(dst[p]) + sum[p]);
 }
@@ -28,9 +30,9 @@ cudaError_t with_float_sums(T* dst, std::int64_t places, void* scratch, cudaStre
   if (cleared != cudaSuccess) return cleared;
   const cudaError_t added = add(sums);
   if (added != cudaSuccess) return added;
-  return launch(add_sums_kernel<T>,
-                {.grid = ceil_div<std::int64_t>(places, kThreads), .block = kThreads, .stream = stream}, dst, sums,
-                places);
+  return launch_early(add_sums_kernel<T>,
+                      {.grid = ceil_div<std::int64_t>(places, kThreads), .block = kThreads, .stream = stream}, dst,
+                      sums, places);
 }
 
 namespace v2 {

@@ -21,10 +21,10 @@ namespace warpbook::chapter4::v8 {
 
 inline constexpr int kMostTiles = 1024;
 inline constexpr int kMostTileBits = 15;
-inline constexpr int kBinThreads = 512;
-inline constexpr int kChunkPerThread = 16;
+inline constexpr int kBinThreads = 1024;
+inline constexpr int kChunkPerThread = 8;
 inline constexpr int kChunk = kBinThreads * kChunkPerThread;
-inline constexpr int kTileThreads = 1024;
+inline constexpr int kTileThreads = 512;
 
 /// A place in a tile, and what is to be added there.
 template <class T> struct alignas(4) Entry {
@@ -59,7 +59,7 @@ struct Work {
 /// The plan; tiles == 0 where there is nothing to do, or more places or values than the kernels count.
 inline Plan plan_scatter(const ScatterProblem& p, int multiprocessor_count) {
   Plan plan;
-  constexpr std::int64_t kAimedTiles = 512;
+  constexpr std::int64_t kAimedTiles = 1024;
   constexpr std::int64_t kLeastPart = 16384;
   if (p.count == 0 || p.places == 0) return plan;
   if (p.places > std::int64_t{kMostTiles} << kMostTileBits || p.count > std::int64_t{1} << 31) return plan;
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kBinThreads)
 #pragma unroll
   for (int k = 0; k < kChunkPerThread; ++k) {
     const std::int64_t i = first + k * kBinThreads;
-    place[k] = i < count ? v6b::place_in_tile(index[i], 0, static_cast<int>(places)) : -1;
+    place[k] = i < count ? v6b::place_of(index[i], places) : -1;
     added[k] = i < count ? value[i] : from_float<T>(0);
   }
   int rank[kChunkPerThread];
@@ -237,6 +237,36 @@ template <class T> __device__ __forceinline__ void add_bins(T* dst, const float*
   }
 }
 
+/// What of a run its own lanes leave to the whole block: the runs of a turn that are longer.
+struct LongRuns {
+  static constexpr int kShort = 16;
+  int pushed;  // Since the item began.
+  int run[kTileThreads / 8 * 4];
+};
+
+/// Adds the rest of the turn's long runs, a block's width at a time. All threads call; `list` holds `runs` of them.
+template <class T>
+__device__ __forceinline__ void add_long_runs(float* bin, int bins, HotPlaces& hot, Care care, const LongRuns& list,
+                                              int runs, const Entry<T>* entries, const std::uint16_t* column,
+                                              std::int64_t pitch, std::int64_t turn) {
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int k = 0; k < runs; ++k) {
+    const std::int64_t chunk = turn + list.run[k];
+    const int begin = column[chunk * pitch];
+    const int length = column[chunk * pitch + 1] - begin;
+    const Entry<T>* const run = entries + chunk * kChunk + begin;
+    // Another warp begins with each run, so that short rests are shared out.
+    const int own = (thread + k * 32) % kTileThreads;
+    for (int j = LongRuns::kShort + own; j - own % 32 < length; j += kTileThreads) {
+      Entry<T> entry;
+      entry.place = 0;
+      entry.value = from_float<T>(0);
+      if (j < length) entry = run[j];
+      add_to_bin(bin, bins, hot, care, j < length ? static_cast<int>(entry.place) : -1, to_float(entry.value), nullptr);
+    }
+  }
+}
+
 //! [add]
 template <class T>
 __global__ void __launch_bounds__(kTileThreads)
@@ -245,42 +275,46 @@ __global__ void __launch_bounds__(kTileThreads)
                std::int64_t places, int tile_bits, int tiles) {
   constexpr int kLanes = 8;  // That share a run.
   constexpr int kRuns = 4;   // Of a lane, under way together.
+  constexpr int kSteps = LongRuns::kShort / kLanes;
   constexpr int kGroups = kTileThreads / kLanes;
   __shared__ HotPlaces hot;
-  __shared__ int first_item[kMostTiles + 1];
+  __shared__ LongRuns rest;
   auto* const bin = dynamic_shared<float>();
+  const int bins = 1 << tile_bits;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % kLanes;
-  for (int t = thread; t <= tiles; t += kTileThreads) first_item[t] = work->first_item[t];
-  __syncthreads();
+  const int items = work->first_item[tiles];
 
-  for (int item = static_cast<int>(blockIdx.x); item < first_item[tiles]; item += static_cast<int>(gridDim.x)) {
+  for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
     int tile = 0;
     for (int beyond = tiles; beyond - tile > 1;) {
       const int middle = (tile + beyond) / 2;
-      (first_item[middle] <= item ? tile : beyond) = middle;
+      (work->first_item[middle] <= item ? tile : beyond) = middle;
     }
-    const int parts = first_item[tile + 1] - first_item[tile];
-    const int part = item - first_item[tile];
+    const int parts = work->first_item[tile + 1] - work->first_item[tile];
+    const int part = item - work->first_item[tile];
     const std::int64_t chunk0 = chunks * part / parts;
     const std::int64_t chunk1 = chunks * (part + 1) / parts;
     const std::uint16_t* const column = starts + tile;
     const std::int64_t pitch = tiles + 1;
 
-    clear_bins(bin, 1 << tile_bits, hot);
+    clear_bins(bin, bins, hot);
+    if (thread == 0) rest.pushed = 0;
     int sample[1] = {-1};
+    bool same = false;
     const std::int64_t sampled = chunk0 + (chunk1 - chunk0) * thread / kTileThreads;
     if (sampled < chunk1) {
       const int begin = column[sampled * pitch];
       const int length = column[sampled * pitch + 1] - begin;
-      if (length > 0) sample[0] = entries[sampled * kChunk + begin + thread % length].place;
+      const Entry<T>* const run = entries + sampled * kChunk + begin;
+      if (length > 0) sample[0] = run[thread % length].place;
+      same = length > 1 && static_cast<int>(run[(thread + 1) % length].place) == sample[0];
     }
-    find_hot(bin, hot, sample);
-    const bool any_hot = hot.found > 0;
+    const Care care = find_hot(bin, bins, hot, sample, same);
 
-    // The same number of turns for all lanes of a warp: add_to_bin wants them together.
+    // The same number of turns for all threads: add_to_bin wants a warp's lanes together, long runs all threads.
+    int pushed_before = 0;
     for (std::int64_t turn = chunk0; turn < chunk1; turn += kGroups * kRuns) {
-      int at[kRuns];
       int left[kRuns];
       const Entry<T>* run[kRuns];
 #pragma unroll
@@ -290,49 +324,49 @@ __global__ void __launch_bounds__(kTileThreads)
         const int begin = inside ? column[chunk * pitch] : 0;
         left[r] = inside ? column[chunk * pitch + 1] - begin : 0;
         run[r] = entries + chunk * kChunk + begin;
-        at[r] = lane;
       }
-      Entry<T> entry[2][kRuns];
+      Entry<T> entry[kSteps][kRuns];
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
+      for (int s = 0; s < kSteps; ++s) {
 #pragma unroll
         for (int r = 0; r < kRuns; ++r) {
           entry[s][r].place = 0;
           entry[s][r].value = from_float<T>(0);
-          if (at[r] + s * kLanes < left[r]) entry[s][r] = run[r][at[r] + s * kLanes];
+          if (lane + s * kLanes < left[r]) entry[s][r] = run[r][lane + s * kLanes];
         }
       }
-#pragma unroll
-      for (int s = 0; s < 2; ++s) {
-#pragma unroll
-        for (int r = 0; r < kRuns; ++r) {
-          add_to_bin(bin, hot, any_hot, at[r] + s * kLanes < left[r] ? static_cast<int>(entry[s][r].place) : -1,
-                     to_float(entry[s][r].value));
-        }
-      }
+      bool any_long = false;
 #pragma unroll
       for (int r = 0; r < kRuns; ++r) {
-        for (int k = at[r] + 2 * kLanes; __any_sync(kFullWarp, k < left[r]) != 0; k += kLanes) {
-          const bool inside = k < left[r];
-          Entry<T> more;
-          more.place = 0;
-          more.value = from_float<T>(0);
-          if (inside) more = run[r][k];
-          add_to_bin(bin, hot, any_hot, inside ? static_cast<int>(more.place) : -1, to_float(more.value));
+        if (left[r] <= LongRuns::kShort) continue;
+        any_long = true;
+        if (lane == 0) rest.run[atomicAdd(&rest.pushed, 1) - pushed_before] = thread / kLanes + r * kGroups;
+      }
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+#pragma unroll
+        for (int r = 0; r < kRuns; ++r) {
+          add_to_bin(bin, bins, hot, care, lane + s * kLanes < left[r] ? static_cast<int>(entry[s][r].place) : -1,
+                     to_float(entry[s][r].value), nullptr);
         }
       }
+      if (__syncthreads_or(any_long ? 1 : 0) == 0) continue;
+      const int pushed = rest.pushed;
+      add_long_runs(bin, bins, hot, care, rest, pushed - pushed_before, entries, column, pitch, turn);
+      pushed_before = pushed;
+      __syncthreads();
     }
     __syncthreads();
-    fold_hot(bin, hot);
+    fold_hot(bin, bins, hot, nullptr);
     __syncthreads();
     const std::int64_t first = std::int64_t(tile) << tile_bits;
-    const int own = static_cast<int>(places - first < (1 << tile_bits) ? places - first : 1 << tile_bits);
+    const int own = static_cast<int>(places - first < bins ? places - first : bins);
     if (parts == 1) {
       add_bins(dst + first, bin, own);
     } else {
       auto* const sums = reinterpret_cast<float4*>(split_sums + (std::int64_t(work->split_slot[tile]) << tile_bits));
-      for (int p = thread; p < 1 << (tile_bits - 2); p += kTileThreads) {
-        reduce_add(&sums[p], float4{bin[4 * p], bin[4 * p + 1], bin[4 * p + 2], bin[4 * p + 3]});
+      for (int p = thread; p < bins / 4; p += kTileThreads) {
+        reduce_add(&sums[p], reinterpret_cast<const float4*>(bin)[p]);
       }
     }
     __syncthreads();
@@ -348,8 +382,9 @@ __global__ void __launch_bounds__(kTileThreads)
   __shared__ int found;
   if (threadIdx.x == 0) found = -1;
   __syncthreads();
-  const int t = static_cast<int>(threadIdx.x);
-  if (t < tiles && work->split_slot[t] == static_cast<int>(blockIdx.x)) found = t;
+  for (int t = static_cast<int>(threadIdx.x); t < tiles; t += kTileThreads) {
+    if (work->split_slot[t] == static_cast<int>(blockIdx.x)) found = t;
+  }
   __syncthreads();
   if (found < 0) return;
   const std::int64_t first = std::int64_t(found) << tile_bits;
@@ -397,7 +432,8 @@ cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cud
 
   const std::size_t shared_bytes = sizeof(float) << plan.tile_bits;
   const std::int64_t room = shared_bytes_limit();
-  const std::int64_t resident = room / static_cast<std::int64_t>(shared_bytes + sizeof(HotPlaces) + 5120) > 1 ? 2 : 1;
+  const std::int64_t fit = room / static_cast<std::int64_t>(shared_bytes + sizeof(HotPlaces) + sizeof(LongRuns) + 1024);
+  const std::int64_t resident = fit > 2048 / kTileThreads ? 2048 / kTileThreads : fit < 1 ? 1 : fit;
   const std::int64_t most_items = plan.tiles + p.count / plan.part;
   error = launch(add_kernel<T>,
                  {.grid = at_most(most_items, resident * processors),

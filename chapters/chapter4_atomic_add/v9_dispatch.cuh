@@ -27,30 +27,8 @@ enum class Way { atomics, bins, binned };
 inline Way choose(const ScatterProblem& p) {
   constexpr std::int64_t kFewValues = 1 << 16;
   if (p.count < kFewValues || p.count * 8 < p.places) return Way::atomics;
-  const BinPlan plan = plan_bins(p);
-  if (plan.tiles > 0 && plan.tiles <= 2 && p.places <= p.count) return Way::bins;
+  if (v7::refuse_scatter(p) == nullptr && p.places <= p.count) return Way::bins;
   return v8::refuse_scatter(p) == nullptr ? Way::binned : Way::atomics;
-}
-
-/// dst[p] += the sum over the workers of partial[worker][p]. A block has 32 places and 8 rows of threads.
-inline constexpr int kRows = 8;
-template <class T>
-__global__ void __launch_bounds__(32 * kRows)
-    add_partials_kernel(T* dst, const float* __restrict__ partial, std::int64_t places, int workers) {
-  __shared__ float of_row[kRows][32];
-  wait_for_launches_before();
-  const int column = static_cast<int>(threadIdx.x);
-  const int row = static_cast<int>(threadIdx.y);
-  const std::int64_t p = std::int64_t(blockIdx.x) * 32 + column;
-  float sum = 0;
-  if (p < places) {
-    for (int w = row; w < workers; w += kRows) sum += partial[w * places + p];
-  }
-  of_row[row][column] = sum;
-  __syncthreads();
-  if (row != 0 || p >= places) return;
-  for (int r = 1; r < kRows; ++r) sum += of_row[r][column];
-  dst[p] = from_float<T>(to_float(dst[p]) + sum);
 }
 
 /// Bytes of scratch that a problem takes.
@@ -58,23 +36,12 @@ inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
   if (p.count == 0 || p.places == 0) return 0;
   switch (choose(p)) {
   case Way::bins:
-    return v6b::partial_bytes(p, plan_bins(p));
+    return v7::scatter_scratch_bytes(p);
   case Way::binned:
     return v8::scatter_scratch_bytes(p);
   default:
     return 0;
   }
-}
-
-/// v6b's kernel, and the sum of what its blocks leave. p is not empty and not refused.
-template <class T, class Index>
-cudaError_t run_bins_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  auto* const partial = static_cast<float*>(at.scratch);
-  const cudaError_t error = v6b::run_as<T, Index>(p, at, partial, Flush::partials, stream);
-  if (error != cudaSuccess) return error;
-  return launch_early(add_partials_kernel<T>,
-                      {.grid = ceil_div<std::int64_t>(p.places, 32), .block = {32, kRows}, .stream = stream},
-                      static_cast<T*>(at.dst), partial, p.places, plan_bins(p).workers);
 }
 
 //! [dispatch]
@@ -84,7 +51,7 @@ cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cud
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   switch (choose(p)) {
   case Way::bins:
-    return run_bins_as<T, Index>(p, at, stream);
+    return v7::run_scatter_as<T, Index>(p, at, stream);
   case Way::binned:
     return v8::run_scatter_as<T, Index>(p, at, stream);
   default:
