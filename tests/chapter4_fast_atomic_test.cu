@@ -73,9 +73,7 @@ template <class T> std::uint16_t bits_of(T x) {
 
 template <class T> T from_bits(unsigned bits) {
   const auto narrow = static_cast<std::uint16_t>(bits);
-  T x;
-  std::memcpy(&x, &narrow, 2);
-  return x;
+  return reinterpret_cast<const T&>(narrow);
 }
 
 template <class T> T value_of(float x) {

@@ -68,6 +68,8 @@ private:
   std::uint64_t state_;
 };
 
+__extension__ using Wide = unsigned __int128;  // Of g++ and clang, if not of ISO C++.
+
 /// A rank from 1 to n, k with a probability proportional to 1 / k: drawn with ln(1 + 1/k), then kept so that 1/k is
 /// left.
 std::int64_t zipf_rank(Draw& draw, std::int64_t n) {
@@ -253,7 +255,7 @@ void SumsCase::fill_indices(std::uint64_t seed, std::span<std::byte> bytes) cons
     if (places_ == 0) return 0;
     switch (skew_) {
     case Skew::zipf: {
-      const auto wide = static_cast<unsigned __int128>(zipf_rank(draw, places_)) * static_cast<std::uint64_t>(stride);
+      const auto wide = static_cast<Wide>(zipf_rank(draw, places_)) * static_cast<std::uint64_t>(stride);
       return static_cast<std::int64_t>(wide % static_cast<std::uint64_t>(places_));
     }
     case Skew::head:
