@@ -18,7 +18,9 @@ namespace warpbook::chapter4 {
 template <class T> __global__ void add_sums_kernel(T* dst, const float* __restrict__ sum, std::int64_t places) {
   wait_for_launches_before();
   const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  //! [exercise round_once]
   if (p < places) dst[p] = from_float<T>(to_float(dst[p]) + sum[p]);
+  //! [exercise round_once]
 }
 
 /// Clears `places` floats of scratch, has `add` add to them, and adds them to dst.

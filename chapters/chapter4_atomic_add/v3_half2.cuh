@@ -21,6 +21,7 @@ template <class Pair>
 __global__ void inner_product_kernel(Pair* total, const Pair* __restrict__ a, const Pair* __restrict__ b,
                                      std::int64_t pairs) {
   const std::int64_t threads = std::int64_t(gridDim.x) * blockDim.x;
+  //! [exercise half2]
   Pair sum{};
   sum.x = 0.0F;
   sum.y = 0.0F;
@@ -28,6 +29,7 @@ __global__ void inner_product_kernel(Pair* total, const Pair* __restrict__ a, co
     sum = __hfma2(a[i], b[i], sum);
   }
   reduce_add(total, sum);
+  //! [exercise half2]
 }
 //! [kernel]
 

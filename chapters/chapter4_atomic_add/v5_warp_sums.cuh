@@ -33,6 +33,7 @@ __device__ __forceinline__ float group_sum(float x, unsigned group) {
   const auto lane = static_cast<int>(threadIdx.x % 32);
   unsigned above = group & (0xfffffffeU << lane);  // Lanes of the group that are to be added to this one.
   unsigned rank = static_cast<unsigned>(__popc(group & ((1U << lane) - 1)));
+  //! [exercise group_sum]
   while (__any_sync(kFullWarp, above != 0) != 0) {
     const int next = __ffs(static_cast<int>(above)) - 1;
     const float other = __shfl_sync(kFullWarp, x, next < 0 ? lane : next);
@@ -41,6 +42,7 @@ __device__ __forceinline__ float group_sum(float x, unsigned group) {
     above &= ~__ballot_sync(kFullWarp, (rank & 1) != 0);
     rank >>= 1;
   }
+  //! [exercise group_sum]
   return x;
 }
 //! [group_sum]

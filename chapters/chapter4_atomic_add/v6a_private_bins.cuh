@@ -40,12 +40,14 @@ __global__ void __launch_bounds__(kThreads)
   for (int p = static_cast<int>(threadIdx.x); p < places; p += kThreads) bin[p] = 0;
   __syncthreads();
 
+  //! [exercise private_bins]
   const std::int64_t threads = std::int64_t(gridDim.x) * kThreads;
   for (std::int64_t i = std::int64_t(blockIdx.x) * kThreads + threadIdx.x; i < count; i += threads) {
     const Index place = index[i];
     if (place >= 0 && place < places) atomicAdd(&bin[place], to_float(value[i]));
   }
   __syncthreads();
+  //! [exercise private_bins]
 
   for (int p = static_cast<int>(threadIdx.x); p < places; p += kThreads) {
     if (bin[p] != 0) fast_atomic_add(dst, p, places, from_float<T>(bin[p]));

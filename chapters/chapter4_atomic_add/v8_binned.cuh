@@ -167,6 +167,7 @@ __global__ void __launch_bounds__(kBinThreads)
   }
   __syncthreads();
 
+//! [exercise place_entries]
 #pragma unroll
   for (int k = 0; k < kChunkPerThread; ++k) {
     if (place[k] < 0) continue;
@@ -175,6 +176,7 @@ __global__ void __launch_bounds__(kBinThreads)
     entry.value = added[k];
     sorted[begin[place[k] >> tile_bits] + rank[k]] = entry;
   }
+  //! [exercise place_entries]
   __syncthreads();
   for (int i = thread; i < valid; i += kBinThreads) entries[std::int64_t(blockIdx.x) * kChunk + i] = sorted[i];
 }
