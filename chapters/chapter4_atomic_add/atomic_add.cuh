@@ -41,10 +41,9 @@ template <class T> bool usable(const T* array, std::int64_t elements) {
 
 /// dst[index[i]] += value[i] for i from 0 to count - 1, as `dst.scatter_add_(0, index, value)` of one dimension.
 ///
-/// With more than 65,536 values that are not far fewer than the places, each place's values are added up in float and
-/// rounded to T once, whatever T is; otherwise each value is added by an atomic operation in T, rounding each time, and
-/// denormal floats count as zero. Either way the order of additions is not fixed, so that the last bits may change from
-/// run to run. An index outside 0 to places - 1 is left out: nothing outside dst is written.
+/// Few values are added by an atomic operation in T each; more, as `chapter4::v9::choose` says, are added up in float, and
+/// for half and bfloat16 rounded once. The order of additions is not fixed, so that the last bits may change from run to
+/// run, and denormal floats may count as zero. An index outside 0 to places - 1 is left out: nothing outside dst changes.
 ///
 /// \tparam T half, bfloat16 or float. \tparam Index int32 or int64.
 /// \param workspace device memory, aligned to 256 bytes; what it holds does not matter, before or after. nullptr: only
