@@ -144,6 +144,26 @@ TEMPLATE_TEST_CASE("fast_atomic_add leaves a neighbour's bits alone", "", __half
   }
 }
 
+TEMPLATE_TEST_CASE("fast_atomic_add adds nothing outside the array, not even nothing", "", __half, __nv_bfloat16) {
+  // Adding -0.0 changes no number, but it makes a signalling NaN quiet: so it would show.
+  const unsigned signalling = std::is_same_v<TestType, __half> ? 0x7d01 : 0x7f81;
+  for (int offset = 1; offset < 4; ++offset) {
+    for (int length = 1; length <= 4; ++length) {
+      for (int place = 0; place < length; ++place) {
+        INFO("offset " << offset << ", length " << length << ", place " << place);
+        std::vector<TestType> memory(12, from_bits<TestType>(signalling));
+        for (int i = 0; i < length; ++i) memory[static_cast<std::size_t>(offset + i)] = value_of<TestType>(2);
+        const auto after = add(memory, offset, length, {place}, {value_of<TestType>(1)});
+        for (int i = 0; i < 12; ++i) {
+          const bool inside = i >= offset && i < offset + length;
+          const auto at = static_cast<std::size_t>(i);
+          CHECK(bits_of(after[at]) == (inside ? bits_of(value_of<TestType>(i == offset + place ? 3 : 2)) : signalling));
+        }
+      }
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("fast_atomic_add: a neighbour that is NaN stays NaN", "", __half, __nv_bfloat16) {
   for (int place = 0; place < 4; ++place) {
     std::vector<TestType> memory(4, from_bits<TestType>(nan_bits<TestType>()));
