@@ -52,7 +52,7 @@ private:
   std::mt19937_64 engine_;
 };
 
-/// Without a device's say: the numbers of values from which v9 takes bins are not reached by small cases.
+/// The take-away functions as a step. Of the inner product the part that adds to what the output holds, as cases do.
 Step take_away_step() {
   Step step;
   step.version = "atomic_add.cuh";
@@ -68,7 +68,6 @@ Step take_away_step() {
       auto* const dst = static_cast<T*>(arrays.output);
       const auto* const first = static_cast<const T*>(arrays.inputs[0]);
       if (sums.is_inner()) {
-        // It replaces where the case adds: the case's first content stays, so it is added by a second term.
         return v9::inner_product_as<T>(sums.inner().count, {dst, first, arrays.inputs[1], arrays.scratch}, true,
                                        stream);
       }
@@ -218,9 +217,12 @@ TEST_CASE("v9 sends a problem where it belongs") {
   };
   constexpr std::int64_t kMany = 16 << 20;
   CHECK(way(1000, 10) == v9::Way::atomics);
+  CHECK(way(100'000, 65'536) == v9::Way::atomics);
+  CHECK(way(100'000, 256) == v9::Way::bins);
   CHECK(way(kMany, 1) == v9::Way::bins);
   CHECK(way(kMany, 256) == v9::Way::bins);
   CHECK(way(kMany, 65'536) == v9::Way::bins);
+  CHECK(way(kMany, 1 << 20) == v9::Way::atomics);  // They fit in the L2.
   CHECK(way(kMany, kMany) == v9::Way::binned);
   CHECK(way(kMany, std::int64_t{1} << 26) == v9::Way::atomics);  // More tiles than a block counts.
   CHECK(way(std::int64_t{1} << 33, kMany) == v9::Way::atomics);
@@ -291,13 +293,13 @@ TEST_CASE("the take-away functions refuse what they cannot do") {
   CHECK(inner_product<__half>(workspace, test.bytes, halves, nullptr, halves, 10, nullptr) == kInvalid);
 
   // A workspace that is too small, by one byte.
-  for (const std::int64_t places : {70'000, 200'000}) {
+  for (const std::int64_t places : {70'000, 16 << 20}) {
     std::size_t needed = 0;
-    CHECK(scatter_add<__half, int>(nullptr, needed, nullptr, nullptr, nullptr, 1 << 20, places, nullptr) ==
+    CHECK(scatter_add<__half, int>(nullptr, needed, nullptr, nullptr, nullptr, 8 << 20, places, nullptr) ==
           cudaSuccess);
     CHECK(needed > 1);
     --needed;
-    CHECK(scatter_add(workspace, needed, halves, halves, reinterpret_cast<const int*>(test.index.data()), 1 << 20,
+    CHECK(scatter_add(workspace, needed, halves, halves, reinterpret_cast<const int*>(test.index.data()), 8 << 20,
                       places, nullptr) == kInvalid);
   }
   std::size_t bytes = 0;
