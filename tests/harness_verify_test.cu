@@ -494,6 +494,21 @@ TEST_CASE("a yardstick is compared with the input") {
   CHECK(verify(wrong, kOddMatrix).status == Status::fail);
 }
 
+TEST_CASE("a yardstick that fills is compared with what it fills with") {
+  const auto filling_with = [](int value) {
+    Step fill = step_of([=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+      return cudaMemsetAsync(arrays.output, value, static_cast<std::size_t>(c.output().bytes()), stream);
+    });
+    fill.yardstick = true;
+    fill.fills = std::byte{0x5a};
+    return fill;
+  };
+  CHECK(verify(filling_with(0x5a), kOddMatrix).status == Status::pass);
+  const Verification wrong = verify(filling_with(0x5b), kOddMatrix);
+  CHECK(wrong.status == Status::fail);
+  CHECK(wrong.reason.find("from the fill") != std::string::npos);
+}
+
 TEST_CASE("the same seed makes the same data") {
   const TransposeCase problem(8, 8);
   const HostCase a(problem, 5);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -106,6 +107,9 @@ struct Step {
   /// True for a yardstick: a kernel that only copies input 0 to the output (of the same size). It is verified against
   /// the input and stands in the table, but no speedup is counted from or to it.
   bool yardstick = false;
+  /// What a yardstick sets every byte of the output to, where it reads nothing and only fills: what writing alone
+  /// takes.
+  std::optional<std::byte> fills = std::nullopt;
 };
 
 /// When a case is run.

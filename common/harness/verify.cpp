@@ -18,10 +18,27 @@ void append(std::string& text, const std::string& part, const char* separator = 
   text += part;
 }
 
-/// What the step has to produce. A yardstick copies input 0.
-std::span<const std::byte> expected_of(const Step& step, const HostCase& host) {
-  return step.yardstick ? host.inputs().at(0) : host.expected();
-}
+/// What the step has to produce. A yardstick copies input 0, or fills.
+class Expected {
+public:
+  Expected(const Step& step, const HostCase& host) {
+    if (!step.yardstick) {
+      span_ = host.expected();
+    } else if (!step.fills) {
+      span_ = host.inputs().at(0);
+    } else {
+      filled_ = HostBytes(host.expected().size());
+      std::memset(filled_.span().data(), std::to_integer<int>(*step.fills), filled_.span().size());
+      span_ = filled_.span();
+    }
+  }
+
+  std::span<const std::byte> span() const { return span_; }
+
+private:
+  HostBytes filled_;  // Where nothing else holds it.
+  std::span<const std::byte> span_;
+};
 
 /// Puts the output and its fences into the state before a launch.
 void prepare_output(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
@@ -32,7 +49,8 @@ void prepare_output(const Step& step, const HostCase& host, const DeviceCase& de
     device.restore(device.main(), stream);
     return;
   }
-  const std::span<const std::byte> expected = expected_of(step, host);
+  const Expected expectation(step, host);
+  const std::span<const std::byte> expected = expectation.span();
   transfer.upload(output.data(), expected.size(), [&](std::span<std::byte> chunk, std::size_t offset) {
     for (std::size_t i = 0; i < chunk.size(); ++i) chunk[i] = ~expected[offset + i];
   });
@@ -117,7 +135,9 @@ void finish_reason(Verification& result, const Step& step, const HostCase& host)
     std::string text = "first wrong at " + result.coordinate + ": expected " + result.difference.expected + ", got " +
                        result.difference.actual + "; " + format_count(result.difference.count) + " of " +
                        format_quantity(elements, "element") + (result.difference.count == 1 ? " differs" : " differ") +
-                       (step.yardstick ? " from the input" : "");
+                       (!step.yardstick ? ""
+                        : step.fills    ? " from the fill"
+                                        : " from the input");
     append(text, result.cause);
     result.reason = one_line(text);
   } else {
@@ -132,7 +152,8 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
   const Case& problem = host.problem();
   const BufferLayout layout = problem.output();
   const FencedArray& output = device.main().output();
-  const std::span<const std::byte> expected = expected_of(step, host);
+  const Expected expectation(step, host);
+  const std::span<const std::byte> expected = expectation.span();
 
   if (!transfer.holds(output.data(), expected)) {
     HostBytes actual(expected.size());
@@ -215,7 +236,7 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
     finish_reason(result, step, host);
   }
   if (result.difference.count > 0) {
-    HostBytes actual(expected_of(step, host).size());
+    HostBytes actual(host.expected().size());
     transfer.download(device.main().output().data(), actual.span());
     const std::string hint = rerun_hint(step, host, device, stream, transfer, actual.span());
     if (!hint.empty()) {
