@@ -112,6 +112,8 @@ TEST_CASE("the excluded dimension stays by itself") {
 TEST_CASE("an empty view stays as it is") {
   check_collapsed(make_view({3, 0, 5}, {5, 5, 1}), {3, 0, 5}, {5, 5, 1});
   check_collapsed(make_view({3, 0, 5}, {5, 5, 1}), {3, 0, 5}, {5, 5, 1}, 2, 2);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  CHECK(make_view({most, most, 0}, {1, 1, 1}).count() == 0);
 }
 
 TEST_CASE("a collapsed view shows the same elements in the same order, in the fewest dimensions") {

@@ -23,7 +23,10 @@ struct TensorView {
   /// Number of elements that the view shows.
   std::int64_t count() const {
     std::int64_t n = 1;
-    for (int d = 0; d < dims; ++d) n *= sizes[d];
+    for (int d = 0; d < dims; ++d) {
+      if (sizes[d] == 0) return 0;
+    }
+    for (int d = 0; d < dims; ++d) n *= sizes[d];  // Only now: beside a 0, the others' product may not fit.
     return n;
   }
   /// Offset of the last element from the first one; 0 for an empty view.
