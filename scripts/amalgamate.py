@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADERS = [
     "chapters/chapter1_elementwise/elementwise.cuh",
+    "chapters/chapter2_strided/strided_copy.cuh",
     "chapters/chapter3_permute/permute.cuh",
     "chapters/chapter6_upsample_nearest/upsample_nearest.cuh",
     "chapters/chapter4_atomic_add/atomic_add.cuh",

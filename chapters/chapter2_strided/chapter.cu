@@ -1,0 +1,154 @@
+/// \file
+/// Chapter 2 as data: its steps and its cases.
+
+#include "chapters/chapter2_strided/fill.cuh"
+#include "chapters/chapter2_strided/strided_case.hpp"
+#include "chapters/chapter2_strided/v1_naive.cuh"
+#include "chapters/chapter2_strided/v2_static_dims.cuh"
+#include "chapters/chapter2_strided/v3_collapsed_dims.cuh"
+#include "chapters/chapter2_strided/v4_index_type.cuh"
+#include "chapters/chapter2_strided/v5_fast_division.cuh"
+#include "chapters/chapter2_strided/v6_carried_index.cuh"
+#include "chapters/chapter2_strided/v7_wide_runs.cuh"
+#include "chapters/chapter2_strided/v8_strided_tile.cuh"
+#include "chapters/chapter2_strided/v9_dispatch.cuh"
+
+namespace warpbook::chapter2 {
+namespace {
+
+using Run = cudaError_t (*)(const StridedProblem&, const void*, void*, cudaStream_t);
+using Refuse = const char* (*)(const StridedProblem&);  // Why the step does not take a problem, or nullptr.
+
+const StridedProblem& problem_of(const Case& c) { return static_cast<const StridedCase&>(c).problem(); }
+
+Step step(const char* version, const char* name, const char* idea, Run run, Refuse refuse = nullptr) {
+  Step step;
+  step.version = version;
+  step.name = name;
+  step.idea = idea;
+  step.refusal = [=](const Case& c) {
+    const char* reason = refuse == nullptr ? nullptr : refuse(problem_of(c));
+    return std::string(reason == nullptr ? "" : reason);
+  };
+  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    return run(problem_of(c), arrays.inputs[0], arrays.output, stream);
+  };
+  return step;
+}
+
+Step fill_yardstick() {
+  Step result = step("f", "fill", "A cudaMemsetAsync of the output: what writing alone takes.", fill::run,
+                     [](const StridedProblem& p) { return p.into_view ? "a view is written with gaps" : nullptr; });
+  result.yardstick = true;
+  result.fills = std::byte{fill::kByte};
+  return result;
+}
+
+const char* refuse_tiles(const StridedProblem& p) {
+  if (p.count() == 0) return nullptr;
+  return v8::refuse(prepare_collapsed(p, nullptr, nullptr).problem);
+}
+
+std::vector<Step> steps() {
+  return {
+      fill_yardstick(),
+      step("v1", "naive", "One thread an element: a 64-bit division and remainder for each dimension.", v1::run),
+      step("v2", "static_dims", "The number of dimensions is a template parameter.", v2::run),
+      step("v3", "collapsed_dims", "Dimensions of size 1 dropped, neighbours that are one run merged.", v3::run),
+      step("v4", "index_type", "32-bit indices where sizes and strides allow.", v4::run),
+      step("v5", "fast_division", "Sizes known on the host become multiplications.", v5::run),
+      step("v6", "carried_index", "Several elements a thread, the index carried on like digits.", v6::run),
+      step("v7", "wide_runs", "Words of up to 16 bytes along contiguous runs, of 4 on the contiguous side.", v7::run),
+      step("v8", "strided_tile", "A tile in shared memory, in order on both sides.", v8::run, refuse_tiles),
+      step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),
+  };
+}
+
+// The tensor x of 64 Mi elements has the shape (64, 1024, 1024), and a smaller one stands in for it in quick cases.
+std::vector<CaseSpec> cases() {
+  using enum Tier;
+  return {
+      {"shape=2,4,2 strides=16,4,2 dtype=float name=the_example", quick},
+      // Contiguous last dimensions: x[:, ::2], x[:, 1:, 1:], x[:, :, :512].
+      {"shape=16,128,256 strides=65536,512,1 dtype=float name=[:,::2]", quick},
+      {"shape=16,255,255 strides=65536,256,1 offset=257 dtype=half name=[:,1:,1:]", quick},
+      {"shape=64,512,1024 strides=1048576,2048,1 dtype=float name=[:,::2]", standard},
+      {"shape=64,512,1024 strides=1048576,2048,1 dtype=half name=[:,::2]", standard},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=float name=[:,1:,1:]", standard},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half name=[:,1:,1:]", standard},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=int8 name=[:,1:,1:]", full},
+      {"shape=64,1024,512 strides=1048576,1024,1 dtype=float name=[:,:,:512]", full},
+      {"shape=64,1024,512 strides=1048576,1024,1 dtype=half name=[:,:,:512]", full},
+      {"shape=1048576,60 strides=64,1 offset=3 dtype=half name=rows_of_60", full},
+      // Steps along the last dimension: x[..., ::2], x[..., ::16], and ::3 of 256x64x64x64.
+      {"shape=16,256,128 strides=65536,256,2 dtype=float name=[...,::2]", quick},
+      {"shape=64,1024,512 strides=1048576,1024,2 dtype=float name=[...,::2]", standard},
+      {"shape=64,1024,512 strides=1048576,1024,2 dtype=half name=[...,::2]", standard},
+      {"shape=64,1024,512 strides=1048576,1024,2 dtype=int8 name=[...,::2]", full},
+      {"shape=64,1024,64 strides=1048576,1024,16 dtype=float name=[...,::16]", full},
+      {"shape=64,1024,64 strides=1048576,1024,16 dtype=half name=[...,::16]", full},
+      {"shape=256,64,64,22 strides=262144,4096,64,3 dtype=float name=[...,::3]", full},
+      {"shape=256,64,64,22 strides=262144,4096,64,3 dtype=half name=[...,::3]", full},
+      // Transposes: of x, of slices of x, and with a step.
+      {"shape=16,256,128 strides=32768,1,256 dtype=float name=transpose(1,2)", quick},
+      {"shape=16,255,127 strides=32768,1,256 offset=257 dtype=half name=[:,1:,1:].transpose(1,2)", quick},
+      {"shape=64,1024,1024 strides=1048576,1,1024 dtype=float name=transpose(1,2)", standard},
+      {"shape=64,1024,1024 strides=1048576,1,1024 dtype=half name=transpose(1,2)", standard},
+      {"shape=1024,1024,64 strides=1,1024,1048576 dtype=float name=transpose(0,2)", full},
+      {"shape=1024,1024,64 strides=1,1024,1048576 dtype=half name=transpose(0,2)", full},
+      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float name=[:,1:,1:].transpose(1,2)", standard},
+      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=half name=[:,1:,1:].transpose(1,2)", standard},
+      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=int8 name=[:,1:,1:].transpose(1,2)", full},
+      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=double name=[:,1:,1:].transpose(1,2)", full},
+      {"shape=64,512,1024 strides=1048576,2,1024 dtype=float name=[...,::2].transpose(1,2)", full},
+      {"shape=64,512,1024 strides=1048576,2,1024 dtype=half name=[...,::2].transpose(1,2)", full},
+      // Broadcasts to 64 Mi elements: of a matrix, of columns, of both; and windows that overlap.
+      {"shape=16,256,256 strides=0,256,1 dtype=float name=expand_first", quick},
+      {"shape=16,256,256 strides=256,1,0 dtype=float name=expand_last", quick},
+      {"shape=64,1024,1024 strides=0,1024,1 dtype=float name=expand_first", standard},
+      {"shape=64,1024,1024 strides=0,1024,1 dtype=half name=expand_first", full},
+      {"shape=64,1024,1024 strides=1024,0,1 dtype=float name=expand_middle", full},
+      {"shape=64,1024,1024 strides=1024,0,1 dtype=half name=expand_middle", full},
+      {"shape=64,1024,1024 strides=1024,1,0 dtype=float name=expand_last", standard},
+      {"shape=64,1024,1024 strides=1024,1,0 dtype=half name=expand_last", full},
+      {"shape=65536,32,32 strides=32,1,0 dtype=half name=expand_last_of_32", full},
+      {"shape=1048576,64 strides=1,1 dtype=float name=windows", full},
+      {"shape=1048576,64 strides=1,1 dtype=half name=windows", full},
+      // Into views.
+      {"shape=16,256,128 strides=65536,256,2 dtype=float into=1 name=[...,::2]", quick},
+      {"shape=64,512,1024 strides=1048576,2048,1 dtype=float into=1 name=[:,::2]", standard},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=float into=1 name=[:,1:,1:]", full},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half into=1 name=[:,1:,1:]", full},
+      {"shape=64,1024,512 strides=1048576,1024,2 dtype=float into=1 name=[...,::2]", full},
+      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float into=1 name=[:,1:,1:].transpose(1,2)", full},
+      {"shape=64,1024,1024 strides=1048576,1,1024 dtype=half into=1 name=transpose(1,2)", full},
+      // Many dimensions of which none merge: 12 of 2 or 4, and the most that there may be.
+      {"shape=2,4,2,4,2,4,2,4,2,4,2,4 strides=131072,65536,16384,8192,2048,1024,256,128,32,16,4,2 dtype=float "
+       "name=12_dims",
+       quick},
+      {"shape=2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2 "
+       "strides=8388608,16777216,2097152,4194304,524288,1048576,"
+       "131072,262144,32768,65536,8192,16384,2048,4096,512,1024,128,256,32,64,8,16,2,4,1 dtype=float name=25_dims",
+       full},
+      // Offsets, and counts, beyond 32 bits.
+      {"shape=3,1048576 strides=1073741824,2 dtype=int8 name=far_apart", full},
+      {"shape=2049,1048576 strides=0,1 dtype=int8 name=2^31_elements", full},
+  };
+}
+
+}  // namespace
+
+/// Chapter 2.
+Chapter chapter() {
+  Chapter chapter;
+  chapter.number = 2;
+  chapter.name = "strided";
+  chapter.title = "Strided access: any view made contiguous, and written into";
+  chapter.steps = steps();
+  chapter.cases = cases();
+  chapter.case_help = strided_case_help();
+  chapter.make_case = [](const Parameters& parameters) { return std::make_unique<StridedCase>(parameters); };
+  return chapter;
+}
+
+}  // namespace warpbook::chapter2

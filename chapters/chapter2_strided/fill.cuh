@@ -1,0 +1,23 @@
+/// \file
+/// A yardstick: what writing alone takes.
+///
+/// A broadcast view reads little and writes much. The table's ceiling is a copy, which reads half of what it moves, so
+/// it says nothing of such a case; a cudaMemsetAsync of the output does.
+#pragma once
+
+#include "chapters/chapter2_strided/strided.hpp"
+#include "common/cuda/launch.cuh"
+
+namespace warpbook::chapter2::fill {
+
+/// What every byte of the output becomes.
+inline constexpr int kByte = 0x5a;
+
+//! [kernel]
+inline cudaError_t run(const StridedProblem& p, const void* /*src*/, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  return cudaMemsetAsync(dst, kByte, static_cast<std::size_t>(p.count() * p.element_bytes), stream);
+}
+//! [kernel]
+
+}  // namespace warpbook::chapter2::fill

@@ -1,0 +1,117 @@
+/// \file
+/// How v8 cuts a strided copy into tiles that are close together on both sides.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "chapters/chapter2_strided/strided.hpp"
+
+namespace warpbook::chapter2 {
+
+/// One dimension of the copy, with its stride on either side, in elements.
+struct CopyDimension {
+  std::int64_t size;
+  std::int64_t src_stride;
+  std::int64_t dst_stride;
+};
+
+/// Some of the copy's dimensions, counted as one: index i runs over all of them, the first the fastest.
+struct Space {
+  static constexpr int kMost = 6;
+
+  int dims = 0;
+  std::array<CopyDimension, kMost> dimension{};
+  std::int64_t count = 1;
+
+  void add(const CopyDimension& d) {
+    dimension[dims++] = d;
+    count *= d.size;
+  }
+};
+
+/// The copy's dimensions in three parts. Neighbours in `along_src` are close together in the source, neighbours in
+/// `along_dst` in the destination; a tile spans a piece of both. Blocks count through the others.
+struct TilePlan {
+  Space along_src;
+  Space along_dst;
+  int others = 0;
+  std::array<CopyDimension, kMaxViewDims> other{};
+  std::int64_t batches = 1;  ///< Combinations of the others.
+};
+
+/// The copy's dimensions in the view's order.
+inline int copy_dimensions(const StridedProblem& p, std::array<CopyDimension, kMaxViewDims>& dimension) {
+  std::int64_t contiguous = 1;
+  for (int d = p.view.dims - 1; d >= 0; --d) {
+    dimension[d] = {p.view.sizes[d], p.into_view ? contiguous : p.view.strides[d],
+                    p.into_view ? p.view.strides[d] : contiguous};
+    contiguous *= p.view.sizes[d];
+  }
+  return p.view.dims;
+}
+
+/// Deals the dimensions of a collapsed problem to the parts of a plan for tiles of `side` elements each way. Both
+/// spaces take the dimensions that are fastest on their side, until they fill a tile; then whichever wastes more of its
+/// last tile takes the next.
+inline TilePlan plan_tiles(const StridedProblem& p, std::int64_t side) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
+  std::array<bool, kMaxViewDims> dealt{};
+  TilePlan plan;
+
+  // The free dimension with the smallest stride on a side. A broadcast one brings nothing new: it comes last.
+  const auto next = [&](bool src) {
+    int best = -1;
+    const auto stride = [&](int d) { return src ? dimension[d].src_stride : dimension[d].dst_stride; };
+    for (int d = 0; d < dims; ++d) {
+      if (dealt[d] || stride(d) == 0) continue;
+      if (best < 0 || stride(d) < stride(best)) best = d;
+    }
+    return best;
+  };
+  const auto deal = [&](Space& space, bool src) {
+    const int d = space.dims < Space::kMost ? next(src) : -1;
+    if (d < 0 || space.count > INT32_MAX / dimension[d].size) return false;
+    dealt[d] = true;
+    space.add(dimension[d]);
+    return true;
+  };
+  deal(plan.along_src, true);
+  deal(plan.along_dst, false);
+  while (plan.along_src.count < side && deal(plan.along_src, true)) {
+  }
+  while (plan.along_dst.count < side && deal(plan.along_dst, false)) {
+  }
+  // A space of 70 leaves most of its second tile empty; one of 7000 does not.
+  constexpr std::int64_t kTilesEnough = 8;
+  while (plan.along_src.count < side * kTilesEnough && plan.along_src.count % side != 0 && deal(plan.along_src, true)) {
+  }
+  while (plan.along_dst.count < side * kTilesEnough && plan.along_dst.count % side != 0 &&
+         deal(plan.along_dst, false)) {
+  }
+  for (int d = dims - 1; d >= 0; --d) {
+    if (dealt[d]) continue;
+    plan.other[plan.others++] = dimension[d];
+    plan.batches *= dimension[d].size;
+  }
+  return plan;
+}
+
+/// How many times the bytes they need do `neighbours` elements fetch in 32-byte sectors, if each sector is fetched
+/// once: elements that follow each other along the given dimensions, the first the fastest, with these strides.
+template <class StrideOf>
+double sector_excess(const CopyDimension* dimension, int dims, int element_bytes, double neighbours, StrideOf stride) {
+  double left = neighbours;
+  double sectors = 1;
+  for (int k = 0; k < dims && left > 1; ++k) {
+    const double taken = std::min(static_cast<double>(dimension[k].size), left);
+    const double step = static_cast<double>(stride(dimension[k])) * element_bytes / 32;
+    sectors *= step >= 1 ? taken : std::max(1.0, taken * step);
+    left /= taken;
+  }
+  return std::max(1.0, sectors * 32 / (neighbours / std::max(left, 1.0) * element_bytes));
+}
+
+}  // namespace warpbook::chapter2

@@ -1,0 +1,93 @@
+/// \file
+/// v2 static dims: the number of dimensions as a template parameter.
+///
+/// v1's loop cannot be opened: how often it turns is known at run time only. With the count as a template parameter the
+/// compiler writes the divisions one after another, and keeps sizes and strides where it wants them. One kernel for
+/// each count and element size is the price, in compile time and in the binary; beyond kMostStaticDims v1's kernel
+/// serves.
+///
+/// Expect the same divisions, without the loop around them: little, since the divisions are what costs.
+#pragma once
+
+#include "chapters/chapter2_strided/v1_naive.cuh"
+
+namespace warpbook::chapter2 {
+
+/// Up to how many dimensions a kernel of its own is compiled for. PyTorch stops at 2.
+inline constexpr int kMostStaticDims = 5;
+
+/// Calls `f.template operator()<dims>()` for 1 to kMostStaticDims dimensions, and with 0 for any other count.
+template <class F> cudaError_t with_dims(int dims, F&& f) {
+  switch (dims) {
+  case 1:
+    return f.template operator()<1>();
+  case 2:
+    return f.template operator()<2>();
+  case 3:
+    return f.template operator()<3>();
+  case 4:
+    return f.template operator()<4>();
+  case 5:
+    return f.template operator()<5>();
+  default:
+    return f.template operator()<0>();
+  }
+}
+
+namespace v2 {
+
+inline constexpr int kThreads = 256;
+
+/// A view of so many dimensions.
+template <int dims> struct View {
+  std::uint64_t sizes[dims];
+  std::uint64_t strides[dims];
+};
+
+//! [kernel]
+template <int dims, class W>
+__global__ void __launch_bounds__(kThreads)
+    strided_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ View<dims> view,
+                   std::uint64_t count, bool into_view) {
+  const std::uint64_t linear = std::uint64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (linear >= count) return;
+
+  std::uint64_t offset = 0;
+  std::uint64_t rest = linear;
+#pragma unroll
+  for (int d = dims - 1; d > 0; --d) {
+    offset += rest % view.sizes[d] * view.strides[d];
+    rest /= view.sizes[d];
+  }
+  offset += rest * view.strides[0];
+
+  dst[into_view ? offset : linear] = src[into_view ? linear : offset];
+}
+//! [kernel]
+
+inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  const std::int64_t count = p.count();
+  if (count == 0) return cudaSuccess;
+  const Prepared q = prepare(p, src, dst);
+  return with_dims(q.problem.view.dims, [&]<int dims>() {
+    if constexpr (dims == 0) {
+      return v1::run(p, src, dst, stream);
+    } else {
+      View<dims> view{};
+      for (int d = 0; d < dims; ++d) {
+        view.sizes[d] = static_cast<std::uint64_t>(q.problem.view.sizes[d]);
+        view.strides[d] = static_cast<std::uint64_t>(q.problem.view.strides[d]);
+      }
+      return with_word_bytes(p.element_bytes, [&]<int bytes>() {
+        using W = Word<bytes>;
+        return launch(strided_kernel<dims, W>,
+                      {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
+                      reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
+                      static_cast<std::uint64_t>(count), p.into_view);
+      });
+    }
+  });
+}
+
+}  // namespace v2
+}  // namespace warpbook::chapter2

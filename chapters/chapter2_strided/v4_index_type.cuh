@@ -1,0 +1,71 @@
+/// \file
+/// v4 index type: 32-bit numbers where sizes *and* strides allow.
+///
+/// v3 divides 64-bit numbers, though few tensors have 2^31 elements. A 32-bit division takes far fewer instructions.
+/// The trap is that two things have to fit: the number of elements, which the divisions are about, and the offset of
+/// the view's last element, which the multiplications are about. A view of two elements may reach over 8 GiB
+/// (`fits_32_bits` in common/cuda/tensor_view.hpp; PyTorch's canUse32BitIndexMath).
+///
+/// Expect the 64-bit divisions in the counters to become as many 32-bit ones, and the largest gain so far.
+#pragma once
+
+#include "chapters/chapter2_strided/v3_collapsed_dims.cuh"
+
+namespace warpbook::chapter2::v4 {
+
+inline constexpr int kThreads = 256;
+
+/// A view of so many dimensions; 0: known at run time.
+template <int dims> struct View {
+  int count;
+  std::uint32_t sizes[dims == 0 ? kMaxViewDims : dims];
+  std::uint32_t strides[dims == 0 ? kMaxViewDims : dims];
+};
+
+//! [kernel]
+template <int dims, class W>
+__global__ void __launch_bounds__(kThreads)
+    strided_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ View<dims> view,
+                   std::uint32_t count, bool into_view) {
+  const std::uint32_t linear = blockIdx.x * kThreads + threadIdx.x;
+  if (linear >= count) return;
+
+  std::uint32_t offset = 0;
+  std::uint32_t rest = linear;
+#pragma unroll
+  for (int d = (dims == 0 ? view.count : dims) - 1; d > 0; --d) {
+    offset += rest % view.sizes[d] * view.strides[d];
+    rest /= view.sizes[d];
+  }
+  offset += rest * view.strides[0];
+
+  dst[into_view ? offset : linear] = src[into_view ? linear : offset];
+}
+//! [kernel]
+
+inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  const std::int64_t count = p.count();
+  if (count == 0) return cudaSuccess;
+  const Prepared q = prepare_collapsed(p, src, dst);
+  //! [exercise index_width]
+  const bool narrow = fits_32_bits(q.problem.view, kThreads);
+  //! [exercise index_width]
+  if (!narrow) return v2::run(q.problem, q.src, q.dst, stream);
+  return with_dims(q.problem.view.dims, [&]<int dims>() {
+    View<dims> view{};
+    view.count = q.problem.view.dims;
+    for (int d = 0; d < view.count; ++d) {
+      view.sizes[d] = static_cast<std::uint32_t>(q.problem.view.sizes[d]);
+      view.strides[d] = static_cast<std::uint32_t>(q.problem.view.strides[d]);
+    }
+    return with_word_bytes(p.element_bytes, [&]<int bytes>() {
+      using W = Word<bytes>;
+      return launch(strided_kernel<dims, W>,
+                    {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
+                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
+                    static_cast<std::uint32_t>(count), p.into_view);
+    });
+  });
+}
+
+}  // namespace warpbook::chapter2::v4

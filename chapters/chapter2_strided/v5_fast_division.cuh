@@ -1,0 +1,71 @@
+/// \file
+/// v5 fast division: sizes known on the host, turned into multiplications.
+///
+/// v4 still divides for each dimension, in some twenty instructions. All divisors are sizes that the host knows before
+/// the launch, so it computes a multiplier and a shift for each, and a quotient costs a multiplication, an addition and
+/// a shift (common/cuda/fast_division.cuh, told in chapter 3 too).
+///
+/// Expect the divisions to be gone from the counters, and a gain as large as their share of v4's time.
+#pragma once
+
+#include "chapters/chapter2_strided/v4_index_type.cuh"
+#include "common/cuda/fast_division.cuh"
+
+namespace warpbook::chapter2::v5 {
+
+inline constexpr int kThreads = 256;
+
+/// A view of so many dimensions; 0: known at run time.
+template <int dims> struct View {
+  int count;
+  FastDivisor<std::uint32_t> sizes[dims == 0 ? kMaxViewDims : dims];
+  std::uint32_t strides[dims == 0 ? kMaxViewDims : dims];
+};
+
+//! [kernel]
+template <int dims, class W>
+__global__ void __launch_bounds__(kThreads)
+    strided_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ View<dims> view,
+                   std::uint32_t count, bool into_view) {
+  const std::uint32_t linear = blockIdx.x * kThreads + threadIdx.x;
+  if (linear >= count) return;
+
+  //! [exercise fast_division]
+  std::uint32_t offset = 0;
+  std::uint32_t rest = linear;
+#pragma unroll
+  for (int d = (dims == 0 ? view.count : dims) - 1; d > 0; --d) {
+    const auto [quotient, index] = view.sizes[d].divide(rest);
+    offset += index * view.strides[d];
+    rest = quotient;
+  }
+  offset += rest * view.strides[0];
+  //! [exercise fast_division]
+
+  dst[into_view ? offset : linear] = src[into_view ? linear : offset];
+}
+//! [kernel]
+
+inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  const std::int64_t count = p.count();
+  if (count == 0) return cudaSuccess;
+  const Prepared q = prepare_collapsed(p, src, dst);
+  if (!fits_32_bits(q.problem.view, kThreads)) return v2::run(q.problem, q.src, q.dst, stream);
+  return with_dims(q.problem.view.dims, [&]<int dims>() {
+    View<dims> view{};
+    view.count = q.problem.view.dims;
+    for (int d = 0; d < view.count; ++d) {
+      view.sizes[d] = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(q.problem.view.sizes[d]));
+      view.strides[d] = static_cast<std::uint32_t>(q.problem.view.strides[d]);
+    }
+    return with_word_bytes(p.element_bytes, [&]<int bytes>() {
+      using W = Word<bytes>;
+      return launch(strided_kernel<dims, W>,
+                    {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
+                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
+                    static_cast<std::uint32_t>(count), p.into_view);
+    });
+  });
+}
+
+}  // namespace warpbook::chapter2::v5

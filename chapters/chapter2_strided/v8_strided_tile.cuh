@@ -1,0 +1,205 @@
+/// \file
+/// v8 strided tile: a tile in shared memory, between a view and an array that disagree on what is near.
+///
+/// v7 goes through the contiguous side in order. Where the view's last dimension is not its fastest, as in a slice of a
+/// transposed matrix, 32 neighbours lie in 32 sectors, and the sector's other elements are wanted much later. Chapter
+/// 3's tiles would do, but they start from a contiguous array, and a slice is none.
+///
+/// So a block takes a tile: some elements along the dimensions that are fastest in the source, times some along those
+/// that are fastest in the destination (tile_plan.hpp). It reads with its lanes along the first and writes with its
+/// lanes along the second. An element's place is its row's place plus its column's on either side, so each is found
+/// once: a lane keeps to its columns, and the rows' places stand in a table in shared memory. A short dimension does
+/// not waste lanes, since several are counted through as one.
+///
+/// Expect sectors as few as v7's on a contiguous view, and the time to be that of the bytes.
+#pragma once
+
+#include "chapters/chapter2_strided/tile_plan.hpp"
+#include "chapters/chapter2_strided/v7_wide_runs.cuh"
+
+namespace warpbook::chapter2::v8 {
+
+/// The tile for elements of `bytes`.
+template <int bytes> struct Tile {
+  static constexpr int kThreads = 256;
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kSrc = bytes <= 4 ? 64 : 32;                  // Elements along the source's fastest dimensions,
+  static constexpr int kDst = bytes <= 8 ? 64 : 32;                  // and along the destination's.
+  static constexpr int kPitch = kSrc + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
+};
+
+/// An element's place on both sides, in bytes.
+struct Place {
+  std::int64_t src;
+  std::int64_t dst;
+};
+
+/// A dimension, with strides in bytes.
+struct Dimension {
+  FastDivisor<std::uint32_t> size;
+  std::int64_t src_stride;
+  std::int64_t dst_stride;
+};
+
+/// What the kernel needs to know of a plan.
+struct Tiles {
+  Dimension along_src[Space::kMost];
+  Dimension along_dst[Space::kMost];
+  Dimension other[kMaxViewDims];
+  int src_dims;
+  int dst_dims;
+  int others;
+  std::uint32_t src_count;
+  std::uint32_t dst_count;
+  FastDivisor<std::uint32_t> src_tiles;
+  FastDivisor<std::uint32_t> dst_tiles;
+};
+
+/// The place of index `i` of some dimensions counted as one.
+__device__ __forceinline__ Place place_of(const Dimension* dimension, int dims, std::uint32_t i) {
+  Place place{0, 0};
+#pragma unroll 1
+  for (int k = 0; k < dims; ++k) {
+    std::uint32_t index = i;
+    if (k + 1 < dims) {
+      const auto division = dimension[k].size.divide(i);
+      index = division.remainder;
+      i = division.quotient;
+    }
+    place.src += index * dimension[k].src_stride;
+    place.dst += index * dimension[k].dst_stride;
+  }
+  return place;
+}
+
+//! [kernel]
+template <int bytes>
+__global__ void __launch_bounds__(Tile<bytes>::kThreads)
+    tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
+  using T = Tile<bytes>;
+  using W = Word<bytes>;
+  __shared__ W tile[T::kDst * T::kPitch];
+  __shared__ std::int64_t src_rows[T::kDst];
+  __shared__ std::int64_t dst_rows[T::kSrc];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+
+  const auto [rest, src_tile] = tiles.src_tiles.divide(blockIdx.x);
+  const auto [batch, dst_tile] = tiles.dst_tiles.divide(rest);
+  const std::uint32_t first_src = src_tile * T::kSrc;
+  const std::uint32_t first_dst = dst_tile * T::kDst;
+  const int columns = static_cast<int>(min(tiles.src_count - first_src, std::uint32_t(T::kSrc)));
+  const int rows = static_cast<int>(min(tiles.dst_count - first_dst, std::uint32_t(T::kDst)));
+  const Place origin = place_of(tiles.other, tiles.others, batch);
+
+  // Each of the tile's columns (along the source) and rows (along the destination) is placed once, by one thread.
+  __shared__ std::int64_t src_columns[T::kSrc];
+  __shared__ std::int64_t dst_columns[T::kDst];
+  static_assert(T::kSrc + T::kDst <= T::kThreads);
+  if (static_cast<int>(threadIdx.x) < T::kSrc) {
+    const auto i = static_cast<int>(threadIdx.x);
+    if (i < columns) {
+      const Place place = place_of(tiles.along_src, tiles.src_dims, first_src + threadIdx.x);
+      src_columns[i] = place.src;
+      dst_rows[i] = place.dst;
+    }
+  } else if (static_cast<int>(threadIdx.x) < T::kSrc + T::kDst) {
+    const auto i = static_cast<int>(threadIdx.x) - T::kSrc;
+    if (i < rows) {
+      const Place place = place_of(tiles.along_dst, tiles.dst_dims, first_dst + static_cast<std::uint32_t>(i));
+      src_rows[i] = place.src;
+      dst_columns[i] = place.dst;
+    }
+  }
+  __syncthreads();
+
+  W word[T::kDst / T::kWarps][T::kSrc / 32];
+  const char* from[T::kSrc / 32];
+#pragma unroll
+  for (int i = 0; i < T::kSrc / 32; ++i) {
+    from[i] = src + origin.src + (lane + 32 * i < columns ? src_columns[lane + 32 * i] : 0);
+  }
+#pragma unroll
+  for (int t = 0; t < T::kDst / T::kWarps; ++t) {
+    const int row = warp + t * T::kWarps;
+    if (row >= rows) break;
+    const std::int64_t at = src_rows[row];
+#pragma unroll
+    for (int i = 0; i < T::kSrc / 32; ++i) {
+      if (lane + 32 * i < columns) word[t][i] = *reinterpret_cast<const W*>(from[i] + at);
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < T::kDst / T::kWarps; ++t) {
+    const int row = warp + t * T::kWarps;
+    if (row >= rows) break;
+#pragma unroll
+    for (int i = 0; i < T::kSrc / 32; ++i) {
+      if (lane + 32 * i < columns) tile[row * T::kPitch + lane + 32 * i] = word[t][i];
+    }
+  }
+  __syncthreads();
+
+  char* to[T::kDst / 32];
+#pragma unroll
+  for (int i = 0; i < T::kDst / 32; ++i) {
+    to[i] = dst + origin.dst + (lane + 32 * i < rows ? dst_columns[lane + 32 * i] : 0);
+  }
+#pragma unroll
+  for (int t = 0; t < T::kSrc / T::kWarps; ++t) {
+    const int column = warp + t * T::kWarps;
+    if (column >= columns) break;
+    const std::int64_t at = dst_rows[column];
+#pragma unroll
+    for (int i = 0; i < T::kDst / 32; ++i) {
+      if (lane + 32 * i < rows) {
+        *reinterpret_cast<W*>(to[i] + at) = tile[(lane + 32 * i) * T::kPitch + column];
+      }
+    }
+  }
+}
+//! [kernel]
+
+/// Why tiles do not fit a collapsed problem; nullptr where they do.
+inline const char* refuse(const StridedProblem& p) {
+  if (p.view.dims < 2) return "one dimension is no matter of tiles";
+  const TilePlan plan = plan_tiles(p, 64);
+  if (plan.along_src.dims == 0 || plan.along_dst.dims == 0) return "one side has a single element to walk along";
+  return plan.along_src.count >= 8 && plan.along_dst.count >= 8 ? nullptr
+                                                                : "a side of the tile would be shorter than 8";
+}
+
+/// Moves tiles. The problem is collapsed and not refused.
+inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
+  return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
+    using T = Tile<bytes>;
+    const TilePlan plan = plan_tiles(q.problem, 64);
+    Tiles tiles{};
+    const auto dimension = [](const CopyDimension& d) {
+      return Dimension{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(d.size)), d.src_stride * bytes,
+                       d.dst_stride * bytes};
+    };
+    tiles.src_dims = plan.along_src.dims;
+    tiles.dst_dims = plan.along_dst.dims;
+    tiles.others = plan.others;
+    for (int k = 0; k < tiles.src_dims; ++k) tiles.along_src[k] = dimension(plan.along_src.dimension[k]);
+    for (int k = 0; k < tiles.dst_dims; ++k) tiles.along_dst[k] = dimension(plan.along_dst.dimension[k]);
+    for (int k = 0; k < tiles.others; ++k) tiles.other[k] = dimension(plan.other[k]);
+    tiles.src_count = static_cast<std::uint32_t>(plan.along_src.count);
+    tiles.dst_count = static_cast<std::uint32_t>(plan.along_dst.count);
+    const std::int64_t across = ceil_div<std::int64_t>(plan.along_src.count, T::kSrc);
+    const std::int64_t down = ceil_div<std::int64_t>(plan.along_dst.count, T::kDst);
+    tiles.src_tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
+    tiles.dst_tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
+    return launch(tile_kernel<bytes>, {.grid = across * down * plan.batches, .block = T::kThreads, .stream = stream},
+                  reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
+  });
+}
+
+inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const Prepared q = prepare_collapsed(p, src, dst);
+  return refuse(q.problem) == nullptr ? run_tiles(q, stream) : v7::run_prepared(q, stream);
+}
+
+}  // namespace warpbook::chapter2::v8

@@ -1,0 +1,86 @@
+/// \file
+/// v9 dispatch: the right kernel for the view.
+///
+/// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing is strided, which
+/// is a copy; the view is a whole array in another order of dimensions, which is chapter 3's permute; going through the
+/// contiguous side in order would fetch many sectors for few elements, which is a matter of tiles (v8); and all else
+/// (v7). The choice looks at nothing but sizes, strides and alignment.
+///
+/// Expect each case's best step, nearly everywhere. This is what `strided_copy.cuh` gives away, so what is measured is
+/// what people take.
+#pragma once
+
+#include "chapters/chapter2_strided/v8_strided_tile.cuh"
+#include "chapters/chapter3_permute/permute.cuh"
+
+namespace warpbook::chapter2::v9 {
+
+/// A permutation of a contiguous array's dimensions, as `warpbook::permute` takes it.
+struct Permutation {
+  int rank = 0;  ///< 0: the view is none.
+  std::array<std::int64_t, 8> shape{};
+  std::array<int, 8> order{};
+};
+
+/// The view of a collapsed problem as a permutation of a whole array's dimensions.
+inline Permutation as_permutation(const StridedProblem& p) {
+  const TensorView& view = p.view;
+  Permutation result;
+  if (view.dims < 2 || view.dims > 8) return result;
+  std::array<int, 8> by_stride{};  // The view's dimensions as the array has them: the largest stride first.
+  for (int d = 0; d < view.dims; ++d) by_stride[d] = d;
+  std::sort(by_stride.begin(), by_stride.begin() + view.dims,
+            [&](int a, int b) { return view.strides[a] > view.strides[b]; });
+  std::int64_t contiguous = 1;
+  for (int k = view.dims - 1; k >= 0; --k) {
+    if (view.strides[by_stride[k]] != contiguous) return result;
+    contiguous *= view.sizes[by_stride[k]];
+  }
+  result.rank = view.dims;
+  for (int k = 0; k < view.dims; ++k) {
+    if (p.into_view) {  // From the view's order to the array's.
+      result.shape[k] = view.sizes[k];
+      result.order[k] = by_stride[k];
+    } else {
+      result.shape[k] = view.sizes[by_stride[k]];
+      result.order[by_stride[k]] = k;
+    }
+  }
+  return result;
+}
+
+/// How many times the bytes it needs a block of v7 fetches from the view's side, if each sector is fetched once.
+inline double walked_excess(const StridedProblem& p) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
+  std::reverse(dimension.begin(), dimension.begin() + dims);
+  return sector_excess(dimension.data(), dims, p.element_bytes, 1024,
+                       [&](const CopyDimension& d) { return p.into_view ? d.dst_stride : d.src_stride; });
+}
+
+/// Up to which excess v7 goes through the contiguous side in order.
+inline constexpr double kMostWalkedExcess = 3;
+
+//! [kernel]
+inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const Prepared q = prepare_collapsed(p, src, dst);
+  const TensorView& view = q.problem.view;
+  if (view.dims == 1 && view.strides[0] == 1) {
+    const auto bytes = static_cast<std::size_t>(view.sizes[0] * p.element_bytes);
+    return cudaMemcpyAsync(q.dst, q.src, bytes, cudaMemcpyDeviceToDevice, stream);
+  }
+  //! [exercise dispatch]
+  if (const Permutation m = as_permutation(q.problem); m.rank > 0) {
+    return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
+  }
+  const Prepared wide = with_elements_of(q, movement_bytes(q));
+  if (walked_excess(wide.problem) > kMostWalkedExcess && v8::refuse(wide.problem) == nullptr) {
+    return v8::run_tiles(wide, stream);
+  }
+  return v7::run_prepared(wide, stream);
+  //! [exercise dispatch]
+}
+//! [kernel]
+
+}  // namespace warpbook::chapter2::v9
