@@ -47,10 +47,26 @@ cudaError_t run_take_away(const StridedProblem& p, const void* src, void* dst, c
 cudaError_t run_v6_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   return p.count() == 0 ? cudaSuccess : v6::run_as<std::uint64_t>(prepare_collapsed(p, src, dst), stream);
 }
-cudaError_t run_v7_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+cudaError_t run_v7a_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
-  return v7::run_as<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
+  return v7a::run_as<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
+}
+
+cudaError_t run_rows_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const Prepared q = prepare_collapsed(p, src, dst);
+  const TensorView& view = q.problem.view;
+  const std::int64_t row = view.sizes[view.dims - 1] * p.element_bytes;
+  return view.strides[view.dims - 1] == 1 ? v7c::run_rows<std::uint64_t>(q, (row + 30) / 16, stream)
+                                          : v7a::run_as<std::uint64_t>(q, stream);
+}
+// Rows of any length, shifted: also those that are left to others for speed.
+cudaError_t run_all_rows(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const Prepared q = prepare_collapsed(p, src, dst);
+  return q.problem.view.strides[q.problem.view.dims - 1] == 1 ? v7c::run_shifted(q, stream)
+                                                              : v7a::run_prepared(q, stream);
 }
 
 /// The chapter's steps, the take-away functions, and what only large views use.
@@ -58,7 +74,9 @@ std::vector<Step> all_steps() {
   std::vector<Step> steps = chapter().steps;
   steps.push_back(make_step("strided_copy.cuh", run_take_away));
   steps.push_back(make_step("v6, 64 bits", run_v6_in_64_bits));
-  steps.push_back(make_step("v7, 64 bits", run_v7_in_64_bits));
+  steps.push_back(make_step("v7a, 64 bits", run_v7a_in_64_bits));
+  steps.push_back(make_step("v7c, 64 bits", run_rows_in_64_bits));
+  steps.push_back(make_step("v7c, all rows", run_all_rows));
   return steps;
 }
 

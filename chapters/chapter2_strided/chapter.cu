@@ -9,7 +9,9 @@
 #include "chapters/chapter2_strided/v4_index_type.cuh"
 #include "chapters/chapter2_strided/v5_fast_division.cuh"
 #include "chapters/chapter2_strided/v6_carried_index.cuh"
-#include "chapters/chapter2_strided/v7_wide_runs.cuh"
+#include "chapters/chapter2_strided/v7a_wide_words.cuh"
+#include "chapters/chapter2_strided/v7b_repeats.cuh"
+#include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
 #include "chapters/chapter2_strided/v8_strided_tile.cuh"
 #include "chapters/chapter2_strided/v9_dispatch.cuh"
 
@@ -58,7 +60,9 @@ std::vector<Step> steps() {
       step("v4", "index_type", "32-bit indices where sizes and strides allow.", v4::run),
       step("v5", "fast_division", "Sizes known on the host become multiplications.", v5::run),
       step("v6", "carried_index", "Several elements a thread, the index carried on like digits.", v6::run),
-      step("v7", "wide_runs", "Words of up to 16 bytes along contiguous runs, of 4 on the contiguous side.", v7::run),
+      step("v7a", "wide_words", "Words of up to 16 bytes where rows allow it, of 4 on the contiguous side.", v7a::run),
+      step("v7b", "repeats", "What a view shows again and again is read once and written often.", v7b::run),
+      step("v7c", "shifted_rows", "Words of 16 bytes along rows that begin anywhere.", v7c::run),
       step("v8", "strided_tile", "A tile in shared memory, in order on both sides.", v8::run, refuse_tiles),
       step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),
   };

@@ -80,9 +80,14 @@ inline TilePlan plan_tiles(const StridedProblem& p, std::int64_t side) {
   };
   deal(plan.along_src, true);
   deal(plan.along_dst, false);
-  while (plan.along_src.count < side && deal(plan.along_src, true)) {
-  }
-  while (plan.along_dst.count < side && deal(plan.along_dst, false)) {
+  // What both could take goes to the one that is shorter.
+  for (bool dealing = true; dealing && std::min(plan.along_src.count, plan.along_dst.count) < side;) {
+    const bool src = plan.along_src.count < plan.along_dst.count;
+    dealing = src ? deal(plan.along_src, true) : deal(plan.along_dst, false);
+    if (!dealing) {
+      dealing = src ? plan.along_dst.count < side && deal(plan.along_dst, false)
+                    : plan.along_src.count < side && deal(plan.along_src, true);
+    }
   }
   // A space of 70 leaves most of its second tile empty; one of 7000 does not.
   constexpr std::int64_t kTilesEnough = 8;

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "chapters/chapter2_strided/tile_plan.hpp"
-#include "chapters/chapter2_strided/v7_wide_runs.cuh"
+#include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
 
 namespace warpbook::chapter2::v8 {
 
@@ -199,7 +199,7 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
-  return refuse(q.problem) == nullptr ? run_tiles(q, stream) : v7::run_prepared(q, stream);
+  return refuse(q.problem) == nullptr ? run_tiles(q, stream) : v7c::run_prepared(q, stream);
 }
 
 }  // namespace warpbook::chapter2::v8

@@ -78,7 +78,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   if (walked_excess(wide.problem) > kMostWalkedExcess && v8::refuse(wide.problem) == nullptr) {
     return v8::run_tiles(wide, stream);
   }
-  return v7::run_prepared(wide, stream);
+  return v7c::run_prepared(wide, stream);
   //! [exercise dispatch]
 }
 //! [kernel]

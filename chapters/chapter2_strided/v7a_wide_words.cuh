@@ -1,5 +1,5 @@
 /// \file
-/// v7 wide runs: whole words wherever the data allow it.
+/// v7a wide words: whole words wherever the data allow it.
 ///
 /// v6 moves one element a load and a store, and a half is 2 bytes. Three things make accesses wider. Where the view's
 /// last dimension is contiguous and everything is a multiple of 16 bytes (or 8, or 4), such a word becomes the element.
@@ -13,13 +13,13 @@
 
 #include "chapters/chapter2_strided/v6_carried_index.cuh"
 
-namespace warpbook::chapter2::v7 {
+namespace warpbook::chapter2::v7a {
 
 inline constexpr int kThreads = 256;
 /// Elements that move together on the contiguous side: at least 4 bytes.
 template <class W> inline constexpr int kPack = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;
-/// Packs of a thread: 32 bytes in flight, and 64 in words of 16 bytes.
-template <class W> inline constexpr int kPacks = sizeof(W) == 16 ? 4 : sizeof(W) == 8 ? 4 : 8;
+/// Packs of a thread: up to 32 bytes in flight, and not more than 16 loads.
+template <class W> inline constexpr int kPacks = sizeof(W) == 16 ? 2 : sizeof(W) == 4 ? 8 : 4;
 
 /// What the kernel moves: `packs` whole packs from element `head` on, and single elements before and behind them.
 template <class Index> struct Extent {
@@ -130,4 +130,4 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   return run_prepared(prepare_collapsed(p, src, dst), stream);
 }
 
-}  // namespace warpbook::chapter2::v7
+}  // namespace warpbook::chapter2::v7a

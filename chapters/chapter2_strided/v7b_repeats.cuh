@@ -1,0 +1,158 @@
+/// \file
+/// v7b repeats: what is read once and written many times.
+///
+/// A view may show an element many times: through a broadcast dimension (stride 0), or through windows that overlap.
+/// v7a loads it again each time. From the caches, but every load is a request, and where a whole matrix is repeated, as
+/// many bytes come out of the L2 as go into memory. Three things help. Where the last dimension is a broadcast, one
+/// load fills a pack. Where it is not, but neighbours are read from close together, a thread's pack is 16 bytes, so
+/// that stores are few and the loads of a pack meet in the L1. And where the first dimension is a broadcast, a thread
+/// keeps what it has loaded and writes it kCopies times.
+///
+/// Expect a fill's speed for broadcasts, and nothing elsewhere: all other views, and writing into any, are left to v7a.
+#pragma once
+
+#include "chapters/chapter2_strided/v7a_wide_words.cuh"
+
+namespace warpbook::chapter2::v7b {
+
+inline constexpr int kThreads = 256;
+inline constexpr int kPackBytes = 16;
+inline constexpr int kPacks = 2;   ///< Of a thread.
+inline constexpr int kCopies = 8;  ///< That a block writes of what it has read, at most.
+
+/// What the kernel moves, `copies` times with `copy_step` packs between two copies; see v7a::Extent.
+struct Extent {
+  std::uint32_t packs;
+  int head;
+  int tail;
+  std::uint32_t count;
+  std::uint32_t copies;
+  std::uint32_t copy_step;
+};
+
+//! [kernel]
+template <class W>
+__global__ void __launch_bounds__(kThreads)
+    repeat_kernel(W* __restrict__ dst, const W* __restrict__ src,
+                  const __grid_constant__ WalkedView<std::uint32_t> view, const __grid_constant__ Extent extent) {
+  constexpr int pack = kPackBytes / static_cast<int>(sizeof(W));
+  using P = Pack<W, pack>;
+  Walk<std::uint32_t> walk;
+
+  const int i = static_cast<int>(threadIdx.x);
+  if (pack > 1 && blockIdx.x == 0 && blockIdx.y == 0 && i < extent.head + extent.tail) {
+    const std::uint32_t linear =
+        i < extent.head ? std::uint32_t(i) : extent.count - std::uint32_t(extent.head + extent.tail - i);
+    walk.locate(view, linear);
+    dst[linear] = src[walk.offset(view)];
+  }
+
+  const std::uint32_t warp = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
+  const std::uint32_t first = warp * (32 * kPacks) + threadIdx.x % 32;
+  if (first >= extent.packs) return;
+  walk.locate(view, std::uint32_t(extent.head) + first * pack);
+
+  P word[kPacks];
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+    if (first + 32 * p >= extent.packs) break;
+    const std::uint32_t offset = walk.offset(view);
+    const bool in_one_row = walk.last + pack <= view.sizes[0].divisor;
+    if (in_one_row && view.strides[0] == 0) {
+      //! [exercise one_load]
+      const W repeated = src[offset];
+#pragma unroll
+      for (int j = 0; j < pack; ++j) word[p][j] = repeated;
+      //! [exercise one_load]
+    } else if (in_one_row) {
+#pragma unroll
+      for (int j = 0; j < pack; ++j) word[p][j] = src[offset + std::uint32_t(j) * view.strides[0]];
+    } else {
+      Walk<std::uint32_t> one = walk;
+#pragma unroll
+      for (int j = 0; j < pack; ++j) {
+        word[p][j] = src[one.offset(view)];
+        if (j + 1 < pack) one.advance(view, 1, 0);
+      }
+    }
+    walk.advance(view, view.step_last, view.step_second);
+  }
+  P* const dst_packs = reinterpret_cast<P*>(dst + extent.head);
+  const std::uint32_t first_copy = blockIdx.y * kCopies;
+  const std::uint32_t end_copy = min(first_copy + kCopies, extent.copies);
+  for (std::uint32_t copy = first_copy; copy < end_copy; ++copy) {
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) {
+      if (first + 32 * p < extent.packs) dst_packs[copy * extent.copy_step + first + 32 * p] = word[p];
+    }
+  }
+}
+//! [kernel]
+
+/// How often the whole of what follows a collapsed view's first dimension is shown: its size where it is a broadcast of
+/// whole packs, else 1.
+inline std::int64_t whole_copies(const Prepared& q) {
+  const TensorView& view = q.problem.view;
+  if (view.dims < 2 || view.strides[0] != 0) return 1;
+  const auto address = reinterpret_cast<std::uintptr_t>(q.dst);
+  const std::int64_t bytes = view.count() / view.sizes[0] * q.problem.element_bytes;
+  return bytes % kPackBytes == 0 && address % kPackBytes == 0 ? view.sizes[0] : 1;
+}
+
+/// Whether neighbours are read from the same elements, or nearly: a broadcast or overlapping innermost dimension.
+inline bool reads_again(const TensorView& view) {
+  const int last = view.dims - 1;
+  if (view.strides[last] == 0) return true;
+  return last > 0 && view.strides[last - 1] > 0 && view.strides[last - 1] < view.sizes[last] * view.strides[last];
+}
+
+/// Whether v7b has anything to add for a collapsed problem in its widest elements.
+inline bool pays(const Prepared& q) {
+  const TensorView& view = q.problem.view;
+  return !q.problem.into_view && fits_32_bits(view, 8 * kThreads * kPacks * kPackBytes) &&
+         (whole_copies(q) > 1 || reads_again(view));
+}
+
+/// Moves a problem that v7b pays for.
+inline cudaError_t run_repeats(const Prepared& q, cudaStream_t stream) {
+  TensorView once = q.problem.view;
+  const std::int64_t copies = whole_copies(q);
+  if (copies > 1) once.sizes[0] = 1;
+  once = collapse(once).view;
+  if (once.dims == 0) {
+    once.dims = 1;
+    once.sizes[0] = once.strides[0] = 1;
+  }
+  return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
+    using W = Word<bytes>;
+    constexpr int pack = kPackBytes / bytes;
+    const std::int64_t count = once.count();
+    const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % kPackBytes) / bytes;
+    const std::int64_t head = off == 0 ? 0 : pack - off < count ? pack - off : count;
+    const std::int64_t whole = (count - head) / pack;
+    const Extent extent{static_cast<std::uint32_t>(whole),
+                        static_cast<int>(head),
+                        static_cast<int>(count - head - whole * pack),
+                        static_cast<std::uint32_t>(count),
+                        static_cast<std::uint32_t>(copies),
+                        static_cast<std::uint32_t>(whole)};
+    const std::int64_t blocks = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks);
+    return launch(repeat_kernel<W>,
+                  {.grid = {blocks, ceil_div<std::int64_t>(copies, kCopies)}, .block = kThreads, .stream = stream},
+                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
+                  walked<std::uint32_t>(once, 32 * pack), extent);
+  });
+}
+
+/// Moves a collapsed problem.
+inline cudaError_t run_prepared(const Prepared& p, cudaStream_t stream) {
+  const Prepared q = with_elements_of(p, movement_bytes(p));
+  return pays(q) ? run_repeats(q, stream) : v7a::run_prepared(p, stream);
+}
+
+inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  return run_prepared(prepare_collapsed(p, src, dst), stream);
+}
+
+}  // namespace warpbook::chapter2::v7b
