@@ -99,18 +99,21 @@ inline std::int64_t whole_copies(const Prepared& q) {
   return bytes % kPackBytes == 0 && address % kPackBytes == 0 ? view.sizes[0] : 1;
 }
 
-/// Whether neighbours are read from the same elements, or nearly: a broadcast or overlapping innermost dimension.
-inline bool reads_again(const TensorView& view) {
+/// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows that overlap.
+inline bool reads_again(const StridedProblem& p) {
+  const TensorView& view = p.view;
   const int last = view.dims - 1;
   if (view.strides[last] == 0) return true;
-  return last > 0 && view.strides[last - 1] > 0 && view.strides[last - 1] < view.sizes[last] * view.strides[last];
+  constexpr std::int64_t kNearBytes = 32;  // Further apart, each element of a window has a sector of its own.
+  return last > 0 && view.strides[last] * p.element_bytes <= kNearBytes && view.strides[last - 1] > 0 &&
+         view.strides[last - 1] < view.sizes[last] * view.strides[last];
 }
 
 /// Whether v7b has anything to add for a collapsed problem in its widest elements.
 inline bool pays(const Prepared& q) {
   const TensorView& view = q.problem.view;
   return !q.problem.into_view && fits_32_bits(view, 8 * kThreads * kPacks * kPackBytes) &&
-         (whole_copies(q) > 1 || reads_again(view));
+         (whole_copies(q) > 1 || reads_again(q.problem));
 }
 
 /// Moves a problem that v7b pays for.

@@ -1,0 +1,179 @@
+// The emulator's counters of chapter 2's steps against values worked out by hand.
+//
+// A request is one memory instruction of a warp, a sector is 32 aligned bytes that it touches. All arrays begin at
+// multiples of 256 bytes.
+
+#include "tests/catch.hpp"
+
+#ifdef WARPBOOK_EMULATED
+
+#include <warpbook_emulator.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "common/harness/chapter.hpp"
+#include "common/harness/device.hpp"
+#include "common/harness/verify.hpp"
+
+namespace warpbook::chapter2 {
+
+Chapter chapter();  // chapter.cu
+
+namespace {
+
+/// What the emulator counted of one launch.
+struct Counted {
+  double load_requests, load_sectors, store_requests, store_sectors;
+  double shared_load_conflicts, shared_store_conflicts;
+  double divisions_32, divisions_64;
+  std::string kernel;
+};
+
+/// Verifies a step on a case, every block traced.
+Counted count(const std::string& version, const std::string& parameters) {
+  INFO(version << " on " << parameters);
+  const Chapter chapter = chapter2::chapter();
+  const auto step =
+      std::find_if(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return s.version == version; });
+  REQUIRE(step != chapter.steps.end());
+  const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
+  emulator::set_trace(emulator::TraceMode::all);
+  const Verification found = verify_step(*step, *problem, 1);
+  emulator::set_trace(emulator::TraceMode::sample);
+  INFO(found.reason);
+  REQUIRE(found.status == Status::pass);
+  const emulator::LaunchReport seen = emulator::last_launch();
+  REQUIRE_FALSE(seen.extrapolated);
+  return {seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
+          seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
+          seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
+          seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
+          seen.counter("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
+          seen.counter("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"),
+          seen.counter("warpbook__integer_divisions_32bit.sum"),
+          seen.counter("warpbook__integer_divisions_64bit.sum"),
+          seen.kernel};
+}
+
+void check_global(const Counted& seen, double load_requests, double load_sectors, double store_requests,
+                  double store_sectors) {
+  CHECK(seen.load_requests == load_requests);
+  CHECK(seen.load_sectors == load_sectors);
+  CHECK(seen.store_requests == store_requests);
+  CHECK(seen.store_sectors == store_sectors);
+}
+
+}  // namespace
+
+TEST_CASE("chapter 2, v1 to v5: the divisions go") {
+  // 4 x 16 rows of 64 floats, every second one of 128 or more: 4096 elements, none of whose dimensions merge. An
+  // element divides twice, each time with a remainder, which the emulator counts too. A warp reads 32 elements over 256
+  // bytes, 8 sectors, and writes 4.
+  const std::string rows = "shape=4,16,64 strides=4096,160,2 dtype=float";
+  for (const std::string version : {"v1", "v2", "v3"}) {
+    INFO(version);
+    const Counted seen = count(version, rows);
+    check_global(seen, 128, 128 * 8, 128, 128 * 4);
+    CHECK(seen.divisions_64 == 4096 * 2);
+    CHECK(seen.divisions_32 == 0);
+  }
+  const Counted narrow = count("v4", rows);
+  check_global(narrow, 128, 128 * 8, 128, 128 * 4);
+  CHECK(narrow.divisions_64 == 0);
+  CHECK(narrow.divisions_32 == 4096 * 2);
+  for (const std::string version : {"v5", "v6", "v7a"}) {
+    INFO(version);
+    const Counted seen = count(version, rows);
+    check_global(seen, 128, 128 * 8, 128, 128 * 4);
+    CHECK(seen.divisions_64 == 0);
+    CHECK(seen.divisions_32 == 0);
+  }
+}
+
+TEST_CASE("chapter 2, v3: what merges divides no more") {
+  // Of shape (4, 16, 64) with every second element: one run of step 2.
+  const std::string step = "shape=4,16,64 strides=2048,128,2 dtype=float";
+  CHECK(count("v2", step).divisions_64 == 4096 * 2);
+  CHECK(count("v3", step).divisions_64 == 0);
+  // The first two dimensions merge: one division is left.
+  const std::string rows = "shape=4,16,64 strides=2560,160,2 dtype=float";
+  CHECK(count("v3", rows).divisions_64 == 4096);
+}
+
+TEST_CASE("chapter 2, v7: words") {
+  // 64 rows of 64 halves, 192 bytes apart: 4096 elements. v6: 128 requests of 64 bytes on either side, 2 sectors.
+  const std::string aligned = "shape=64,64 strides=96,1 dtype=half";
+  check_global(count("v6", aligned), 128, 128 * 2, 128, 128 * 2);
+  // Words of 16 bytes, 512 of them: 16 requests of 16 sectors; a row is 128 bytes, aligned to 64.
+  check_global(count("v7a", aligned), 16, 16 * 16, 16, 16 * 16);
+
+  // The same rows from the second half on: 62 of them a row, so that words of 4 bytes are written, 31 a row. A pack is
+  // two loads. 62 x 64 / 2 = 1984 words: 62 requests of 128 bytes to write, and twice as many to read.
+  const std::string odd = "shape=64,62 strides=96,1 offset=1 dtype=half";
+  const Counted seen = count("v7a", odd);
+  CHECK(seen.store_requests == 62);
+  CHECK(seen.store_sectors == 62 * 4);
+  CHECK(seen.load_requests >= 2 * 62);  // A pack that two rows share is loaded by instructions of its own.
+}
+
+TEST_CASE("chapter 2, v7b: a broadcast is loaded once") {
+  // 128 floats, each 64 times: 8192 elements, 2048 packs of 16 bytes. A warp writes 512 bytes, 2 rows: 64 requests.
+  const Counted last = count("v7b", "shape=128,64 strides=1,0 dtype=float");
+  check_global(last, 64, 64, 64, 64 * 16);
+  // A matrix of 64 x 64 floats, from a larger one, 16 times: 1024 words of 16 bytes are read twice, by blocks that
+  // write 8 copies each. 32 requests a copy.
+  const Counted first = count("v7b", "shape=16,64,64 strides=0,128,1 dtype=float");
+  check_global(first, 2 * 32, 2 * 32 * 16, 16 * 32, 16 * 32 * 16);
+  check_global(count("v7a", "shape=16,64,64 strides=0,128,1 dtype=float"), 16 * 32, 16 * 32 * 16, 16 * 32,
+               16 * 32 * 16);
+}
+
+TEST_CASE("chapter 2, v7c: rows that begin anywhere") {
+  // 16 rows of 992 bytes, one byte behind a boundary: 62 words a row, 992 in all, 31 requests to write. Each word is
+  // two loads of 16 bytes; a row lies in 63 aligned words, so a warp's two requests touch 32 words each. The
+  // array's very first and last words have no second word beside them, and go byte by byte: 16 requests more each.
+  const Counted seen = count("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
+  CHECK(seen.store_requests == 31 + 2 * 16);
+  CHECK(seen.store_sectors == 31 * 16 + 2 * 16);
+  CHECK(seen.load_requests == 2 * 31 + 2 * 16);
+  // v7a reads byte by byte, and writes words of 4.
+  const Counted bytes = count("v7a", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
+  CHECK(bytes.load_requests == 16 * 31);
+  CHECK(bytes.store_requests == 4 * 31);
+}
+
+TEST_CASE("chapter 2, v8: in order on both sides") {
+  // A slice of a transposed matrix: 64 x 64 floats, columns 128 apart. v7c reads 32 sectors a request.
+  const std::string slice = "shape=64,64 strides=1,128 dtype=float";
+  const Counted walked = count("v7c", slice);
+  check_global(walked, 128, 128 * 32, 128, 128 * 4);
+  const Counted seen = count("v8", slice);
+  check_global(seen, 128, 128 * 4, 128, 128 * 4);
+  CHECK(seen.shared_load_conflicts == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+  CHECK(seen.divisions_32 == 0);
+}
+
+TEST_CASE("chapter 2, v9 sends a view to its step") {
+  const auto same = [](const char* version, const std::string& parameters) {
+    INFO(parameters);
+    CHECK(count("v9", parameters).kernel == count(version, parameters).kernel);
+  };
+  same("v7a", "shape=64,64 strides=96,1 dtype=half");
+  same("v7a", "shape=64,64 strides=200,3 dtype=half");
+  same("v7b", "shape=128,64 strides=1,0 dtype=float");
+  same("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
+  same("v8", "shape=100,100 strides=1,128 dtype=float");
+  // A whole array in another order is chapter 3's.
+  CHECK(count("v9", "shape=64,64 strides=1,64 dtype=float").kernel.find("chapter3") != std::string::npos);
+}
+
+}  // namespace warpbook::chapter2
+
+#else
+
+TEST_CASE("chapter 2's counters are the emulator's") { SUCCEED("A GPU counts with Nsight Compute."); }
+
+#endif
