@@ -12,6 +12,7 @@
 
 #include "chapters/chapter2_strided/strided_case.hpp"
 #include "chapters/chapter2_strided/strided_copy.cuh"
+#include "chapters/chapter2_strided/v6_carried_index.cuh"
 #include "common/harness/device.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
@@ -50,7 +51,8 @@ cudaError_t run_v6_in_64_bits(const StridedProblem& p, const void* src, void* ds
 cudaError_t run_v7a_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
-  return v7a::run_as<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
+  return p.into_view ? v6::run_as<std::uint64_t>(q, stream)
+                     : v7a::run_gather<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
 }
 
 cudaError_t run_rows_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
@@ -59,7 +61,7 @@ cudaError_t run_rows_in_64_bits(const StridedProblem& p, const void* src, void* 
   const TensorView& view = q.problem.view;
   const std::int64_t row = view.sizes[view.dims - 1] * p.element_bytes;
   return view.strides[view.dims - 1] == 1 ? v7c::run_rows<std::uint64_t>(q, (row + 30) / 16, stream)
-                                          : v7a::run_as<std::uint64_t>(q, stream);
+                                          : v6::run_as<std::uint64_t>(q, stream);
 }
 // Rows of any length, shifted: also those that are left to others for speed.
 cudaError_t run_all_rows(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {

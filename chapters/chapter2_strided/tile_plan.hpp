@@ -104,19 +104,19 @@ inline TilePlan plan_tiles(const StridedProblem& p, std::int64_t side) {
   return plan;
 }
 
-/// How many times the bytes they need do `neighbours` elements fetch in 32-byte sectors, if each sector is fetched
-/// once: elements that follow each other along the given dimensions, the first the fastest, with these strides.
-template <class StrideOf>
-double sector_excess(const CopyDimension* dimension, int dims, int element_bytes, double neighbours, StrideOf stride) {
-  double left = neighbours;
-  double sectors = 1;
-  for (int k = 0; k < dims && left > 1; ++k) {
-    const double taken = std::min(static_cast<double>(dimension[k].size), left);
-    const double step = static_cast<double>(stride(dimension[k])) * element_bytes / 32;
-    sectors *= step >= 1 ? taken : std::max(1.0, taken * step);
-    left /= taken;
+/// In how many pieces of `piece_bytes` do `neighbours` elements lie that follow each other along the given dimensions,
+/// the first the fastest? `bytes_between(dimension)` is the distance of two neighbours along one.
+template <class BytesBetween>
+double pieces_touched(const CopyDimension* dimension, int dims, double neighbours, double piece_bytes,
+                      BytesBetween bytes_between) {
+  double pieces = 1;
+  for (int k = 0; k < dims && neighbours > 1; ++k) {
+    const double taken = std::min(static_cast<double>(dimension[k].size), neighbours);
+    const double step = bytes_between(dimension[k]) / piece_bytes;
+    pieces *= step >= 1 ? taken : std::max(1.0, taken * step);
+    neighbours /= taken;
   }
-  return std::max(1.0, sectors * 32 / (neighbours / std::max(left, 1.0) * element_bytes));
+  return pieces;
 }
 
 }  // namespace warpbook::chapter2

@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 /// From how many bytes a row on, where they are a matter of shifts.
-inline constexpr std::int64_t kLeastBytes = 256;
+inline constexpr std::int64_t kLeastBytes = 512;
 
 /// Whether rows of a collapsed problem, in its widest elements, are long and begin anywhere.
 inline bool pays(const Prepared& q) {

@@ -26,7 +26,7 @@ template <int bytes> struct Tile {
   static constexpr int kSrc = bytes <= 2 ? 64 : 32;  // Elements along the source's fastest dimensions,
   static constexpr int kDst = bytes <= 4 ? 128 : bytes == 8 ? 64 : 32;  // and along the destination's.
   static constexpr int kSector = 32 / bytes;                            // Elements.
-  static constexpr bool kWindows = bytes >= 2 && bytes <= 8;            // See `windowed` below.
+  static constexpr bool kWindows = bytes == 4 || bytes == 8;            // See `windowed` below.
   static constexpr int kRows = kDst + (kWindows ? kSector - 1 : 0);
   static constexpr int kPitch = kSrc + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
 };
