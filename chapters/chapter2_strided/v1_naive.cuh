@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t linear = std::uint64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (linear >= count) return;
 
-  //! [exercise index_to_offset]
   std::uint64_t offset = 0;
+  //! [exercise index_to_offset]
   std::uint64_t rest = linear;
 #pragma unroll 1
   for (int d = view.dims - 1; d > 0; --d) {

@@ -30,8 +30,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t linear = blockIdx.x * kThreads + threadIdx.x;
   if (linear >= count) return;
 
-  //! [exercise fast_division]
   std::uint32_t offset = 0;
+  //! [exercise fast_division]
   std::uint32_t rest = linear;
 #pragma unroll
   for (int d = (dims == 0 ? view.count : dims) - 1; d > 0; --d) {
