@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "chapters/chapter2_strided/strided_case.hpp"
-#include "chapters/chapter2_strided/strided_copy.cuh"
-#include "chapters/chapter2_strided/v6_carried_index.cuh"
 #include "common/harness/device.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
@@ -20,7 +18,11 @@
 
 namespace warpbook::chapter2 {
 
-Chapter chapter();  // chapter.cu
+// chapter.cu
+Chapter chapter();
+cudaError_t copy_by_take_away(void* dst, const void* src, const TensorView& view, int element_bytes, bool into_view,
+                              cudaStream_t stream);
+std::vector<Step> steps_for_large_views();
 
 namespace {
 
@@ -40,45 +42,14 @@ Step make_step(const char* version, RunProblem run) {
 }
 
 cudaError_t run_take_away(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return p.into_view ? write_into_view(dst, p.view, src, p.element_bytes, stream)
-                     : make_contiguous(dst, src, p.view, p.element_bytes, stream);
-}
-
-// The kernels for more than 2^31 elements, on fewer.
-cudaError_t run_v6_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return p.count() == 0 ? cudaSuccess : v6::run_as<std::uint64_t>(prepare_collapsed(p, src, dst), stream);
-}
-cudaError_t run_v7a_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const Prepared q = prepare_collapsed(p, src, dst);
-  return p.into_view ? v6::run_as<std::uint64_t>(q, stream)
-                     : v7a::run_gather<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
-}
-
-cudaError_t run_rows_in_64_bits(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const Prepared q = prepare_collapsed(p, src, dst);
-  const TensorView& view = q.problem.view;
-  const std::int64_t row = view.sizes[view.dims - 1] * p.element_bytes;
-  return view.strides[view.dims - 1] == 1 ? v7c::run_rows<std::uint64_t>(q, (row + 30) / 16, stream)
-                                          : v6::run_as<std::uint64_t>(q, stream);
-}
-// Rows of any length, shifted: also those that are left to others for speed.
-cudaError_t run_all_rows(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const Prepared q = prepare_collapsed(p, src, dst);
-  return q.problem.view.strides[q.problem.view.dims - 1] == 1 ? v7c::run_shifted(q, stream)
-                                                              : v7a::run_prepared(q, stream);
+  return copy_by_take_away(dst, src, p.view, p.element_bytes, p.into_view, stream);
 }
 
 /// The chapter's steps, the take-away functions, and what only large views use.
 std::vector<Step> all_steps() {
   std::vector<Step> steps = chapter().steps;
   steps.push_back(make_step("strided_copy.cuh", run_take_away));
-  steps.push_back(make_step("v6, 64 bits", run_v6_in_64_bits));
-  steps.push_back(make_step("v7a, 64 bits", run_v7a_in_64_bits));
-  steps.push_back(make_step("v7c, 64 bits", run_rows_in_64_bits));
-  steps.push_back(make_step("v7c, all rows", run_all_rows));
+  for (const Step& step : steps_for_large_views()) steps.push_back(step);
   return steps;
 }
 
@@ -244,7 +215,7 @@ TEST_CASE("element [1][3][1] of the example is element 30 of the array") {
   const DeviceBuffer src(array.size() * sizeof(float));
   const DeviceBuffer dst(16 * sizeof(float));
   check(cudaMemcpy(src.data(), array.data(), src.bytes(), cudaMemcpyHostToDevice), "copying the input");
-  check(make_contiguous(dst.data(), src.data(), make_view({2, 4, 2}, {16, 4, 2}), sizeof(float), nullptr), "the copy");
+  check(copy_by_take_away(dst.data(), src.data(), make_view({2, 4, 2}, {16, 4, 2}), 4, false, nullptr), "the copy");
   std::vector<float> result(16);
   check(cudaMemcpy(result.data(), dst.data(), dst.bytes(), cudaMemcpyDeviceToHost), "copying the output");
   CHECK(result[1 * 4 * 2 + 3 * 2 + 1] == 30);
@@ -265,13 +236,13 @@ struct ArgumentTest {
 
   cudaError_t from(const TensorView& view, int element_bytes, std::size_t src_offset = 0,
                    std::size_t dst_offset = 0) const {
-    return make_contiguous(dst_buffer.data() + dst_offset, src_buffer.data() + src_offset, view, element_bytes,
-                           nullptr);
+    return copy_by_take_away(dst_buffer.data() + dst_offset, src_buffer.data() + src_offset, view, element_bytes, false,
+                             nullptr);
   }
   cudaError_t into(const TensorView& view, int element_bytes, std::size_t src_offset = 0,
                    std::size_t dst_offset = 0) const {
-    return write_into_view(dst_buffer.data() + dst_offset, view, src_buffer.data() + src_offset, element_bytes,
-                           nullptr);
+    return copy_by_take_away(dst_buffer.data() + dst_offset, src_buffer.data() + src_offset, view, element_bytes, true,
+                             nullptr);
   }
   /// What both say of it.
   void refused(const TensorView& view, int element_bytes) const {
@@ -320,14 +291,15 @@ TEST_CASE("the take-away functions refuse what is no view") {
   }
   SECTION("null arrays") {
     void* const array = test.dst_buffer.data();
-    CHECK(make_contiguous(nullptr, array, good, 4, nullptr) == cudaErrorInvalidValue);
-    CHECK(make_contiguous(array, nullptr, good, 4, nullptr) == cudaErrorInvalidValue);
-    CHECK(write_into_view(nullptr, good, array, 4, nullptr) == cudaErrorInvalidValue);
-    CHECK(write_into_view(array, good, nullptr, 4, nullptr) == cudaErrorInvalidValue);
+    CHECK(copy_by_take_away(nullptr, array, good, 4, false, nullptr) == cudaErrorInvalidValue);
+    CHECK(copy_by_take_away(array, nullptr, good, 4, false, nullptr) == cudaErrorInvalidValue);
+    CHECK(copy_by_take_away(nullptr, array, good, 4, true, nullptr) == cudaErrorInvalidValue);
+    CHECK(copy_by_take_away(array, nullptr, good, 4, true, nullptr) == cudaErrorInvalidValue);
     const TensorView empty = make_view({4, 0}, {1, 1});
-    CHECK(make_contiguous(nullptr, nullptr, empty, 4, nullptr) == cudaSuccess);
-    CHECK(write_into_view(nullptr, empty, nullptr, 4, nullptr) == cudaSuccess);
-    CHECK(make_contiguous(nullptr, nullptr, make_view({most, most, 0}, {most, 1, 1}), 16, nullptr) == cudaSuccess);
+    CHECK(copy_by_take_away(nullptr, nullptr, empty, 4, false, nullptr) == cudaSuccess);
+    CHECK(copy_by_take_away(nullptr, nullptr, empty, 4, true, nullptr) == cudaSuccess);
+    CHECK(copy_by_take_away(nullptr, nullptr, make_view({most, most, 0}, {most, 1, 1}), 16, false, nullptr) ==
+          cudaSuccess);
   }
   SECTION("misaligned arrays") {
     for (const int bytes : {2, 4, 8, 16}) {

@@ -3,6 +3,7 @@
 
 #include "chapters/chapter2_strided/fill.cuh"
 #include "chapters/chapter2_strided/strided_case.hpp"
+#include "chapters/chapter2_strided/strided_copy.cuh"
 #include "chapters/chapter2_strided/v1_naive.cuh"
 #include "chapters/chapter2_strided/v2_static_dims.cuh"
 #include "chapters/chapter2_strided/v3_collapsed_dims.cuh"
@@ -141,6 +142,43 @@ std::vector<CaseSpec> cases() {
 }
 
 }  // namespace
+
+// For the tests, so that these kernels are compiled once.
+
+/// make_contiguous or write_into_view.
+cudaError_t copy_by_take_away(void* dst, const void* src, const TensorView& view, int element_bytes, bool into_view,
+                              cudaStream_t stream) {
+  return into_view ? write_into_view(dst, view, src, element_bytes, stream)
+                   : make_contiguous(dst, src, view, element_bytes, stream);
+}
+
+/// What the dispatcher takes for large views only, for views of any size.
+std::vector<Step> steps_for_large_views() {
+  const Run v6_in_64_bits = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+    return p.count() == 0 ? cudaSuccess : v6::run_as<std::uint64_t>(prepare_collapsed(p, src, dst), stream);
+  };
+  const Run v7a_in_64_bits = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+    if (p.count() == 0) return cudaSuccess;
+    const Prepared q = prepare_collapsed(p, src, dst);
+    return p.into_view ? v6::run_as<std::uint64_t>(q, stream)
+                       : v7a::run_gather<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
+  };
+  const Run rows_in_64_bits = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+    const Prepared q = prepare_collapsed(p, src, dst);
+    return v7c::run_rows<std::uint64_t>(q, v7c::slots_of(q), stream);
+  };
+  const Run rows_of_any_length = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+    return v7c::run_shifted(prepare_collapsed(p, src, dst), stream);
+  };
+  const Refuse no_rows = [](const StridedProblem& p) {
+    if (p.count() == 0) return "no elements";
+    const TensorView view = prepare_collapsed(p, nullptr, nullptr).problem.view;
+    return view.strides[view.dims - 1] == 1 ? nullptr : "the last dimension is not contiguous";
+  };
+  return {step("v6, 64 bits", "", "", v6_in_64_bits), step("v7a, 64 bits", "", "", v7a_in_64_bits),
+          step("v7c, 64 bits", "", "", rows_in_64_bits, no_rows),
+          step("v7c, any length", "", "", rows_of_any_length, no_rows)};
+}
 
 /// Chapter 2.
 Chapter chapter() {
