@@ -4,6 +4,7 @@
 import importlib
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))
 sys.dont_write_bytecode = True
 
+import chapter2  # noqa: E402
 import peers  # noqa: E402
 from chapter3 import fixed_cases, is_prime, random_cases  # noqa: E402
 from results import merge, slower, summarise  # noqa: E402
@@ -101,6 +103,31 @@ class Modules(unittest.TestCase):
                 self.assertNotEqual(module.random_cases(5, 3), module.random_cases(5, 4))
                 for case in fixed + module.random_cases(5, 3):
                     self.assertGreater(case.bytes_moved, 0)
+
+
+class Views(unittest.TestCase):
+    """Chapter 2's."""
+
+    def test_random_views_are_what_the_chapter_says(self):
+        for case in chapter2.random_cases(100, 7):
+            self.assertFalse(case.is_contiguous)
+            self.assertIn(case.result_bytes, range(2**23, 2**28 + 1))
+
+    def test_touched_blocks_are_those_of_the_elements(self):
+        generator = random.Random(5)
+        for _ in range(3000):
+            element_bytes = generator.choice((1, 2, 4, 8))
+            steps = [(generator.randint(1, 7), element_bytes * generator.choice((0, 1, 2, 5, 16, 30, 100, 1000)))
+                     for _ in range(generator.randint(0, 4))]
+            first = element_bytes * generator.randint(0, 99)
+            places = [first]
+            for size, between in steps:
+                places = [place + k * between for place in places for k in range(size)]
+            self.assertEqual(chapter2.touched_blocks(steps, element_bytes, first), len({p // 64 for p in places}), steps)
+
+    def test_the_least_traffic_of_a_step(self):
+        view = chapter2.View((64, 1024, 64), (1 << 20, 1024, 16), 0, "float")  # Each element a block of its own.
+        self.assertEqual(view.bytes_moved, 2**22 * 4 + 2**22 * 64)
 
 
 class CommandLine(unittest.TestCase):

@@ -1,7 +1,9 @@
 """Chapter 2, strided access: its cases, and random views."""
 
+import collections
 import ctypes
 import dataclasses
+import itertools
 import math
 import random
 
@@ -25,21 +27,37 @@ def random_tensor(elements, dtype):
 
 def touched_blocks(steps, element_bytes, first_byte):
     """How many 64-byte blocks elements lie in that follow each other by these (size, bytes between neighbours)."""
-    import torch
-
     steps = sorted((step for step in steps if step[0] > 1 and step[1] > 0), key=lambda step: step[1])
+    merged = []  # Windows that overlap: where a step is a multiple of the one before and no longer than all of its run,
+    for size, between in steps:  # both together are one longer run of the smaller step.
+        if merged and between % merged[-1][1] == 0 and between // merged[-1][1] <= merged[-1][0]:
+            merged[-1][0] += (size - 1) * (between // merged[-1][1])
+        else:
+            merged.append([size, between])
     run = element_bytes  # Without a gap of a whole block: it touches all blocks from its first byte to its last.
-    while steps and steps[0][1] < run + BLOCK_BYTES:
-        size, between = steps.pop(0)
+    while merged and merged[0][1] < run + BLOCK_BYTES:
+        size, between = merged.pop(0)
         run += (size - 1) * between
-    starts = torch.tensor([first_byte], dtype=torch.int64)
-    for size, between in steps:
-        starts = (starts[:, None] + torch.arange(size) * between).reshape(-1)
-    first, last = starts // BLOCK_BYTES, (starts + run - 1) // BLOCK_BYTES
-    edges = torch.zeros(int(last.max()) + 2, dtype=torch.int32)
-    edges.index_add_(0, first, torch.ones_like(first, dtype=torch.int32))
-    edges.index_add_(0, last + 1, -torch.ones_like(last, dtype=torch.int32))
-    return int((edges.cumsum(0) > 0).sum())
+
+    extent, independent = run, True
+    for size, between in merged:
+        independent = independent and between >= extent + BLOCK_BYTES
+        extent += (size - 1) * between
+    if independent:  # No two runs share a block: only where each begins within a block counts.
+        begins = collections.Counter({first_byte % BLOCK_BYTES: 1})
+        for size, between in merged:
+            period = BLOCK_BYTES // math.gcd(between, BLOCK_BYTES)
+            turned = collections.Counter()
+            for begin, times in begins.items():
+                for k in range(min(size, period)):
+                    turned[(begin + k * between) % BLOCK_BYTES] += times * ((size - k + period - 1) // period)
+            begins = turned
+        return sum(times * ((begin + run - 1) // BLOCK_BYTES + 1) for begin, times in begins.items())
+    blocks = set()
+    for place in itertools.product(*(range(0, size * between, between) for size, between in merged)):
+        first = first_byte + sum(place)
+        blocks.update(range(first // BLOCK_BYTES, (first + run - 1) // BLOCK_BYTES + 1))
+    return len(blocks)
 
 
 @dataclasses.dataclass(frozen=True)
