@@ -1,0 +1,237 @@
+/// \file
+/// What the kernels of chapter 5 share: types and how they add up, the index, views and rows as kernels take them.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "chapters/chapter4_atomic_add/atomic_add.cuh"
+#include "chapters/chapter5_index_add/index_add.hpp"
+#include "common/cuda/fast_division.cuh"
+#include "common/cuda/launch.cuh"
+#include "common/cuda/pack.cuh"
+
+namespace warpbook::chapter5 {
+
+// ---- Types.
+
+namespace detail {
+template <class T> struct SumOf {
+  using Type = float;
+};
+template <> struct SumOf<double> {
+  using Type = double;
+};
+template <class T>
+  requires std::is_integral_v<T>
+struct SumOf<T> {  // Unsigned: a signed overflow has no meaning, and the bits are the same.
+  using Type = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+};
+}  // namespace detail
+
+/// What values of T are summed in, where a step sums in registers or shared memory.
+template <class T> using Sum = typename detail::SumOf<T>::Type;
+
+/// A value as a summand.
+template <class T> __device__ __forceinline__ Sum<T> widen(T value) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __half2float(value);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __bfloat162float(value);
+  } else {
+    return static_cast<Sum<T>>(value);
+  }
+}
+
+/// A sum as a value, rounded to nearest.
+template <class T> __device__ __forceinline__ T narrow(Sum<T> sum) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __float2half(sum);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __float2bfloat16(sum);
+  } else {
+    return static_cast<T>(sum);
+  }
+}
+
+/// What a sum of no values is: x + -0.0 is x for every x, also for -0.0.
+template <class T> __device__ __forceinline__ Sum<T> nothing() {
+  if constexpr (std::is_integral_v<Sum<T>>) {
+    return 0;
+  } else {
+    return static_cast<Sum<T>>(-0.0);
+  }
+}
+
+/// The factor as the kernels take it.
+template <class T> Sum<T> alpha_of(const IndexAddProblem& p) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<Sum<T>>(p.alpha_integer);
+  } else {
+    return static_cast<Sum<T>>(p.alpha);
+  }
+}
+
+/// Calls `f.template operator()<T>()` for every type.
+template <class F> cudaError_t with_type(ElementType type, F&& f) {
+  switch (type) {
+  case ElementType::float16:
+    return f.template operator()<__half>();
+  case ElementType::bfloat16:
+    return f.template operator()<__nv_bfloat16>();
+  case ElementType::float32:
+    return f.template operator()<float>();
+  case ElementType::float64:
+    return f.template operator()<double>();
+  case ElementType::int8:
+    return f.template operator()<std::int8_t>();
+  case ElementType::uint8:
+    return f.template operator()<std::uint8_t>();
+  case ElementType::int16:
+    return f.template operator()<std::int16_t>();
+  case ElementType::int32:
+    return f.template operator()<std::int32_t>();
+  case ElementType::int64:
+    return f.template operator()<std::int64_t>();
+  }
+  return cudaErrorInvalidValue;
+}
+
+/// Calls `f.template operator()<T>()` for the steps before v7b, which are built for two types only.
+template <class F> cudaError_t with_early_type(ElementType type, F&& f) {
+  if (type == ElementType::float32) return f.template operator()<float>();
+  if (type == ElementType::float16) return f.template operator()<__half>();
+  return cudaErrorNotSupported;
+}
+
+/// Why a step that is built for float and half alone refuses a problem; nullptr where it takes it.
+inline const char* refuse_other_types(const IndexAddProblem& p) {
+  return p.type == ElementType::float32 || p.type == ElementType::float16 ? nullptr
+                                                                          : "this step is built for float and half";
+}
+
+// ---- The index.
+
+/// int32 or int64, which every thread tells by the same branch: no kernel is built twice for it.
+struct IndexView {
+  const void* data;
+  bool wide;  // int64.
+
+  __device__ __forceinline__ std::int64_t operator[](std::int64_t i) const {
+    return wide ? static_cast<const std::int64_t*>(data)[i] : static_cast<const std::int32_t*>(data)[i];
+  }
+};
+
+inline IndexView index_view(const IndexAddProblem& p, const IndexAddArrays& a) { return {a.index, p.index_bytes == 8}; }
+
+/// Whether `row`, which stands at `position` of the index, is one of `rows`; where it is not, says so to `outside`.
+__device__ __forceinline__ bool inside(std::int64_t row, std::int64_t rows, std::int64_t position,
+                                       unsigned long long* outside) {
+  if (static_cast<std::uint64_t>(row) < static_cast<std::uint64_t>(rows)) return true;
+  if (outside != nullptr) atomicMax(outside, static_cast<unsigned long long>(position) + 1);
+  return false;
+}
+
+// ---- The device.
+
+/// Multiprocessors of the current device.
+inline int multiprocessors() {
+  int device = 0;
+  int count = 1;
+  if (cudaGetDevice(&device) != cudaSuccess) return 1;
+  if (cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return 1;
+  return count;
+}
+
+// ---- Rows.
+
+/// Where a place of the row lies in both tensors, in elements.
+struct Place {
+  std::int64_t dst;
+  std::int64_t src;
+};
+
+/// A row in words of one or more elements: which word lies where. Dividing takes a few instructions, and a thread does
+/// it once for all entries that it adds: the general case costs what the contiguous one does.
+struct RowMap {
+  std::int64_t words = 1;           ///< Of a row.
+  std::int64_t dst_row_stride = 0;  ///< Elements from a row to the next.
+  std::int64_t src_row_stride = 0;
+  std::int64_t rows = 0;     ///< R.
+  std::int64_t entries = 0;  ///< N.
+  int dims = 0;
+  int word_elements = 1;
+  FastDivisor<std::uint64_t> size[kMaxViewDims - 1];
+  std::int64_t dst_stride[kMaxViewDims - 1];
+  std::int64_t src_stride[kMaxViewDims - 1];
+
+  __device__ __forceinline__ Place place(std::int64_t word) const {
+    Place result{0, 0};
+    auto rest = static_cast<std::uint64_t>(word);
+    for (int d = dims - 1; d > 0; --d) {
+      const auto [quotient, remainder] = size[d].divide(rest);
+      result.dst += static_cast<std::int64_t>(remainder) * dst_stride[d];
+      result.src += static_cast<std::int64_t>(remainder) * src_stride[d];
+      rest = quotient;
+    }
+    if (dims > 0) {
+      result.dst += static_cast<std::int64_t>(rest) * dst_stride[0];
+      result.src += static_cast<std::int64_t>(rest) * src_stride[0];
+    }
+    return result;
+  }
+};
+
+/// The map of a problem's rows, in words of 16 bytes where its arrays allow it and `wide` is set.
+inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide = true) {
+  const RowDims row = row_dims(p);
+  RowMap map;
+  map.word_elements = wide ? word_elements(p, row, a.dst, a.src) : 1;
+  map.words = p.row_elements() / map.word_elements;
+  map.dst_row_stride = p.dst.strides[p.dim];
+  map.src_row_stride = p.src.strides[p.dim];
+  map.rows = p.rows();
+  map.entries = p.entries();
+  map.dims = row.dims;
+  for (int d = 0; d < row.dims; ++d) {
+    const bool last = d == row.dims - 1;
+    map.size[d] =
+        FastDivisor<std::uint64_t>(static_cast<std::uint64_t>(row.dim[d].size / (last ? map.word_elements : 1)));
+    map.dst_stride[d] = row.dim[d].dst_stride * (last ? map.word_elements : 1);
+    map.src_stride[d] = row.dim[d].src_stride * (last ? map.word_elements : 1);
+  }
+  return map;
+}
+
+/// How a block's threads share the work: `lanes` neighbours, a power of two, take neighbouring words of a row, and
+/// groups of so many take different entries.
+struct Lanes {
+  int lanes = 1;
+  std::int64_t chunks = 1;  ///< How many times `lanes` words make a row.
+};
+
+inline Lanes lanes_for(std::int64_t words, int most) {
+  Lanes result;
+  while (result.lanes < most && result.lanes < words) result.lanes *= 2;
+  result.chunks = ceil_div<std::int64_t>(words, result.lanes);
+  return result;
+}
+
+/// One or several elements of 16 bytes together.
+template <class T, int n> __device__ __forceinline__ Pack<T, n> load_word(const T* p) {
+  return *reinterpret_cast<const Pack<T, n>*>(p);
+}
+
+/// Calls `f.template operator()<n>()` for a word of one element or of 16 bytes.
+template <class T, class F> cudaError_t with_word(int word_elements, F&& f) {
+  if (word_elements == 1) return f.template operator()<1>();
+  return f.template operator()<static_cast<int>(16 / sizeof(T))>();
+}
+
+}  // namespace warpbook::chapter5

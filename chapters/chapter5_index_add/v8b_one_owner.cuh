@@ -1,0 +1,108 @@
+/// \file
+/// v8b one owner: where the entries are few, the first of each row adds up for all.
+///
+/// (32,1024,1024) += (15,1024,1024) has 15 entries of 4 MiB. v7b sends all 15 through the L2's adders; yet a block can
+/// see with a glance at 15 numbers which entries share a row. So an entry owns its row if no earlier one names it: its
+/// blocks sum all entries of that row in registers, in their order, and read and write dst once, plainly. Blocks of the
+/// others leave at once.
+///
+/// No atomics, sums in float, and the same result on every run. Expect the speed of a copy on long rows. The glance is
+/// N numbers a block: that limits it to a few thousand entries.
+#pragma once
+
+#include "chapters/chapter5_index_add/kernel_parts.cuh"
+
+namespace warpbook::chapter5::v8b {
+
+inline constexpr int kMostEntries = 2048;
+inline constexpr int kWords = 4;  // That a thread has in flight.
+
+//! [kernel]
+template <class T, int n>
+__global__ void __launch_bounds__(256)
+    index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, RowMap row,
+                     Sum<T> alpha, FastDivisor<std::uint32_t> chunks) {
+  __shared__ unsigned same[kMostEntries / 32];  // A bit for each entry: it names the same row as the block's.
+  const auto [entry, chunk] = chunks.divide(blockIdx.x);
+  const std::int64_t own_row = index[entry];
+  if (!inside(own_row, row.rows, entry, outside)) return;
+
+  const int entries = static_cast<int>(row.entries);
+  bool earlier = false;
+  for (int first = static_cast<int>(threadIdx.x) / 32 * 32; first < entries; first += static_cast<int>(blockDim.x)) {
+    const int e = first + static_cast<int>(threadIdx.x) % 32;
+    const bool match = e < entries && index[e] == own_row;
+    earlier = earlier || (match && e < static_cast<int>(entry));
+    const unsigned mask = __ballot_sync(0xffffffffU, match);
+    if (threadIdx.x % 32 == 0) same[first / 32] = mask;
+  }
+  if (__syncthreads_or(earlier)) return;
+
+  const std::int64_t first_word = std::int64_t(chunk) * blockDim.x * kWords + threadIdx.x;
+  Place place[kWords];
+  Sum<T> sum[kWords][n];
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    const std::int64_t word = first_word + w * static_cast<int>(blockDim.x);
+    place[w] = word < row.words ? row.place(word) : Place{-1, -1};
+#pragma unroll
+    for (int k = 0; k < n; ++k) sum[w][k] = nothing<T>();
+  }
+  for (int group = static_cast<int>(entry) / 32; group * 32 < entries; ++group) {
+    for (unsigned mask = same[group]; mask != 0; mask &= mask - 1) {
+      const T* from = src + (group * 32 + __ffs(static_cast<int>(mask)) - 1) * row.src_row_stride;
+      Pack<T, n> value[kWords];
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        if (place[w].src >= 0) value[w] = load_word<T, n>(from + place[w].src);
+      }
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+#pragma unroll
+        for (int k = 0; k < n; ++k) {
+          if (place[w].src >= 0) sum[w][k] += alpha * widen(value[w][k]);
+        }
+      }
+    }
+  }
+  T* const to = dst + own_row * row.dst_row_stride;
+  Pack<T, n> old[kWords];
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    if (place[w].src >= 0) old[w] = load_word<T, n>(to + place[w].dst);
+  }
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    if (place[w].src < 0) continue;
+#pragma unroll
+    for (int k = 0; k < n; ++k) old[w][k] = narrow<T>(widen(old[w][k]) + sum[w][k]);
+    *reinterpret_cast<Pack<T, n>*>(to + place[w].dst) = old[w];
+  }
+}
+//! [kernel]
+
+/// Why the step refuses a problem; nullptr where it takes it.
+inline const char* refuse(const IndexAddProblem& p) {
+  return p.entries() <= kMostEntries ? nullptr : "a block looks at every entry: 2048 at most";
+}
+
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  const RowMap row = row_map(p, a);
+  int threads = 32;
+  while (threads < 256 && threads * kWords < row.words) threads *= 2;
+  const std::int64_t chunks = ceil_div<std::int64_t>(row.words, threads * kWords);
+  if (chunks > INT32_MAX / row.entries) return cudaErrorInvalidValue;
+  return with_word<T>(row.word_elements, [&]<int n>() {
+    return launch(index_add_kernel<T, n>, {.grid = row.entries * chunks, .block = threads, .stream = stream},
+                  static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
+                  alpha_of<T>(p), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
+  });
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  if (p.empty()) return cudaSuccess;
+  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
+}
+
+}  // namespace warpbook::chapter5::v8b

@@ -1,0 +1,284 @@
+/// \file
+/// v9 sorted segments: sort the index once, then add each row's entries without an atomic.
+///
+/// Between v8a's few rows and v7b's many lies most of practice: thousands of rows, each named many times, some far more
+/// often than others (words of a language: Zipf's law). v7b queues at the popular rows, v8a has no room. Sorted, a
+/// row's entries stand side by side: the 8 bytes of an entry's row and place are moved instead of its whole row of src.
+/// Then each group of threads walks over a stretch of sorted entries, sums in registers while the row stays the same,
+/// and adds to dst once, plainly, when it changes.
+///
+/// A row's entries may go on in the next stretch. Then nobody may write dst: the stretch leaves its sum in the
+/// workspace, and a last kernel adds the sums of each such row. Radix sort keeps the order of equal keys, and each sum
+/// has one order of additions: the result is the same on every run, on every device.
+///
+/// Expect the speed of reading src plus the time of the sort, whatever the duplicates; and no gain where there are
+/// none.
+#pragma once
+
+#include "chapters/chapter5_index_add/kernel_parts.cuh"
+#include "common/cuda/sort_pairs.cuh"
+
+namespace warpbook::chapter5::v9 {
+
+inline constexpr int kThreads = 256;
+inline constexpr int kInFlight = 4;        // Entries that a thread loads before it adds the first.
+inline constexpr int kTilesPerBlock = 32;  // That one block of the last kernel looks at.
+
+/// What the sort is given: rows as keys, places as values. An index outside sorts behind all rows.
+template <class Key>
+__global__ void prepare_kernel(Key* __restrict__ keys, std::uint32_t* __restrict__ places, IndexView index,
+                               unsigned long long* outside, std::int64_t rows, int entries) {
+  const int e = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (e >= entries) return;
+  const std::int64_t row = index[e];
+  keys[e] = static_cast<Key>(inside(row, rows, e, outside) ? row : rows);
+  places[e] = static_cast<std::uint32_t>(e);
+}
+
+/// Sums that a stretch leaves: of the row that came from the stretch before, and of the one that goes on in the next.
+template <class T, int n> struct Partials {
+  Pack<Sum<T>, n>* came;
+  Pack<Sum<T>, n>* goes;
+};
+
+//! [kernel]
+template <class T, int n>
+__global__ void __launch_bounds__(kThreads)
+    segment_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys,
+                   const std::uint32_t* __restrict__ places, const T* __restrict__ src, RowMap row, Sum<T> alpha,
+                   FastDivisor<std::uint32_t> chunks, int lanes, int stretch) {
+  const auto [tile, chunk] = chunks.divide(blockIdx.x);
+  const std::int64_t walker = std::int64_t(tile) * (kThreads / lanes) + static_cast<int>(threadIdx.x) / lanes;
+  const std::int64_t word = std::int64_t(chunk) * lanes + static_cast<int>(threadIdx.x) % lanes;
+  const int entries = static_cast<int>(row.entries);
+  if (word >= row.words || walker * stretch >= entries) return;
+  const int begin = static_cast<int>(walker) * stretch;
+  const int end = min(begin + stretch, entries);
+  const Place place = row.place(word);
+  const auto none = static_cast<std::uint32_t>(row.rows);  // The key of what is outside.
+
+  const std::uint32_t came_from = begin > 0 ? keys[begin - 1] : none;
+  const std::uint32_t goes_to = end < entries ? keys[end] : none;
+  std::uint32_t key = keys[begin];
+  bool came = begin > 0 && came_from == key;
+  Pack<Sum<T>, n> sum;
+#pragma unroll
+  for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+
+  for (int first = begin; first < end; first += kInFlight) {
+    std::uint32_t next[kInFlight];  // The key behind each entry.
+    Pack<T, n> value[kInFlight];
+    Pack<T, n> old[kInFlight];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      const int e = first + i;
+      next[i] = e + 1 < end ? keys[e + 1] : goes_to;
+      if (e < end) value[i] = load_word<T, n>(src + place.src + std::int64_t(places[e]) * row.src_row_stride);
+    }
+    std::uint32_t own = key;
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {  // Where a row ends, dst is wanted: it is asked for now, with the others.
+      if (first + i < end && own != none && (next[i] != own || first + i + 1 == entries)) {
+        old[i] = load_word<T, n>(dst + place.dst + std::int64_t(own) * row.dst_row_stride);
+      }
+      own = next[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      const int e = first + i;
+      if (e >= end) break;
+#pragma unroll
+      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
+      const bool ends = next[i] != key || e + 1 == entries;
+      if (!ends && e + 1 < end) continue;
+      if (key != none) {
+        if (came) {
+          partials.came[walker * row.words + word] = sum;
+        } else if (!ends) {
+          partials.goes[walker * row.words + word] = sum;
+        } else {
+#pragma unroll
+          for (int k = 0; k < n; ++k) old[i][k] = narrow<T>(widen(old[i][k]) + sum[k]);
+          *reinterpret_cast<Pack<T, n>*>(dst + place.dst + std::int64_t(key) * row.dst_row_stride) = old[i];
+        }
+      }
+      came = false;
+      key = next[i];
+#pragma unroll
+      for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+    }
+  }
+}
+//! [kernel]
+
+/// The first entry from `low` on whose key is greater than `key`.
+__device__ __forceinline__ int behind(const std::uint32_t* keys, std::uint32_t key, int low, int entries) {
+  int high = entries;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (keys[middle] <= key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// Adds the sums of rows that lie in several stretches. A block looks at so many stretches, and adds the rows that go
+/// on behind them, one after another.
+template <class T, int n>
+__global__ void __launch_bounds__(kThreads)
+    join_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys, RowMap row,
+                FastDivisor<std::uint32_t> chunks, int lanes, int stretch) {
+  __shared__ Pack<Sum<T>, n> shared[kThreads];
+  const auto [tile, chunk] = chunks.divide(blockIdx.x);
+  const std::int64_t word = std::int64_t(chunk) * lanes + static_cast<int>(threadIdx.x) % lanes;
+  const int entries = static_cast<int>(row.entries);
+  const int group = static_cast<int>(threadIdx.x) / lanes;
+  const int groups = kThreads / lanes;
+  const std::int64_t first_walker = std::int64_t(tile) * kTilesPerBlock;
+
+  for (std::int64_t walker = first_walker; walker < first_walker + kTilesPerBlock; ++walker) {
+    // Does a row begin in this stretch and go on in the next? All threads of the block see the same.
+    const std::int64_t begin = walker * stretch;
+    const std::int64_t end = begin + stretch;
+    if (end >= entries) break;
+    const std::uint32_t key = keys[end - 1];
+    if (keys[end] != key || key == static_cast<std::uint32_t>(row.rows)) continue;
+    if (begin > 0 && keys[begin - 1] == key && keys[begin] == key) continue;
+    const std::int64_t last = (behind(keys, key, static_cast<int>(end), entries) - 1) / stretch;
+
+    Pack<Sum<T>, n> sum;
+#pragma unroll
+    for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+    if (word < row.words) {
+#pragma unroll 4
+      for (std::int64_t w = walker + 1 + group; w <= last; w += groups) {
+        const Pack<Sum<T>, n> more = partials.came[w * row.words + word];
+#pragma unroll
+        for (int k = 0; k < n; ++k) sum[k] += more[k];
+      }
+    }
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    if (group == 0 && word < row.words) {
+      sum = partials.goes[walker * row.words + word];
+      const int used = static_cast<int>(min(static_cast<std::int64_t>(groups), last - walker));
+      for (int g = 0; g < used; ++g) {
+#pragma unroll
+        for (int k = 0; k < n; ++k) sum[k] += shared[g * lanes + static_cast<int>(threadIdx.x)][k];
+      }
+      T* const to = dst + row.place(word).dst + std::int64_t(key) * row.dst_row_stride;
+      Pack<T, n> old = load_word<T, n>(to);
+#pragma unroll
+      for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
+      *reinterpret_cast<Pack<T, n>*>(to) = old;
+    }
+    __syncthreads();
+  }
+}
+
+inline int sum_bytes(ElementType type) { return element_bytes(type) == 8 ? 8 : 4; }
+
+/// Where things lie in the workspace.
+struct Plan {
+  Lanes lanes;
+  int stretch = 0;  ///< Entries of one walker.
+  std::int64_t walkers = 0;
+  int bits = 1;
+  std::size_t sort_bytes = 0;
+  std::size_t array_bytes = 0;  ///< Of keys or places, rounded up to 256.
+  std::size_t partial_bytes = 0;
+  std::size_t workspace_bytes = 0;
+};
+
+inline std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+inline constexpr int kStretch = 32;
+
+inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& row, int stretch = kStretch) {
+  result.lanes = lanes_for(row.words, 32);
+  result.stretch = stretch;
+  result.walkers = ceil_div<std::int64_t>(row.entries, stretch);
+  result.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row.rows)));
+  const cudaError_t error = sort_pairs(nullptr, result.sort_bytes, nullptr, nullptr, nullptr, nullptr,
+                                       static_cast<int>(row.entries), result.bits, nullptr);
+  result.sort_bytes = rounded(result.sort_bytes);
+  result.array_bytes = rounded(static_cast<std::size_t>(row.entries) * 4);
+  result.partial_bytes = rounded(static_cast<std::size_t>(result.walkers) * static_cast<std::size_t>(p.row_elements()) *
+                                 static_cast<std::size_t>(sum_bytes(p.type)));
+  result.workspace_bytes = result.sort_bytes + 4 * result.array_bytes + 2 * result.partial_bytes;
+  return error;
+}
+
+/// Why the step refuses a problem; nullptr where it takes it.
+inline const char* refuse(const IndexAddProblem& p) {
+  if (p.entries() > (1 << 30)) return "the sort takes 2^30 entries at most";
+  if (p.rows() > 0xfffffffe) return "the sort takes rows up to 2^32 - 2";
+  return nullptr;
+}
+
+inline std::size_t workspace_bytes(const IndexAddProblem& p) {
+  if (p.empty() || refuse(p) != nullptr) return 0;
+  Plan result;
+  static_cast<void>(plan(result, p, row_map(p, {}, false)));
+  return result.workspace_bytes;
+}
+
+inline cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, int stretch, cudaStream_t stream) {
+  if (p.empty()) return cudaSuccess;
+  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+  const RowMap row = row_map(p, a);
+  Plan plan;
+  cudaError_t error = v9::plan(plan, p, row, stretch);
+  if (error != cudaSuccess) return error;
+  if (plan.workspace_bytes > a.workspace_bytes) return cudaErrorInvalidValue;
+  auto* room = static_cast<std::byte*>(a.workspace);
+  const auto take = [&](std::size_t bytes) {
+    std::byte* const result = room;
+    room += bytes;
+    return result;
+  };
+  void* const sort_room = take(plan.sort_bytes);
+  const auto take_array = [&] { return reinterpret_cast<std::uint32_t*>(take(plan.array_bytes)); };
+  std::uint32_t* const keys = take_array();
+  std::uint32_t* const places = take_array();
+  std::uint32_t* const sorted_keys = take_array();
+  std::uint32_t* const sorted_places = take_array();
+  std::byte* const came = take(plan.partial_bytes);
+  std::byte* const goes = take(plan.partial_bytes);
+
+  const int entries = static_cast<int>(row.entries);
+  error = launch(prepare_kernel<std::uint32_t>, {.grid = ceil_div(entries, 256), .block = 256, .stream = stream}, keys,
+                 places, index_view(p, a), a.outside, row.rows, entries);
+  if (error != cudaSuccess) return error;
+  error = sort_pairs(sort_room, plan.sort_bytes, sorted_keys, sorted_places, keys, places, entries, plan.bits, stream);
+  if (error != cudaSuccess) return error;
+
+  const std::int64_t chunk_count = plan.lanes.chunks;
+  const std::int64_t tiles = ceil_div<std::int64_t>(plan.walkers, kThreads / plan.lanes.lanes);
+  if (chunk_count > INT32_MAX / std::max(tiles, plan.walkers)) return cudaErrorInvalidValue;
+  const FastDivisor<std::uint32_t> chunks(static_cast<std::uint32_t>(chunk_count));
+  return with_type(p.type, [&]<class T>() {
+    return with_word<T>(row.word_elements, [&]<int n>() {
+      const Partials<T, n> partials{reinterpret_cast<Pack<Sum<T>, n>*>(came), reinterpret_cast<Pack<Sum<T>, n>*>(goes)};
+      const cudaError_t launched =
+          launch(segment_kernel<T, n>, {.grid = tiles * chunk_count, .block = kThreads, .stream = stream},
+                 static_cast<T*>(a.dst), partials, sorted_keys, sorted_places, static_cast<const T*>(a.src), row,
+                 alpha_of<T>(p), chunks, plan.lanes.lanes, plan.stretch);
+      if (launched != cudaSuccess || plan.walkers == 1) return launched;
+      return launch(join_kernel<T, n>,
+                    {.grid = ceil_div<std::int64_t>(plan.walkers, kTilesPerBlock) * chunk_count,
+                     .block = kThreads,
+                     .stream = stream},
+                    static_cast<T*>(a.dst), partials, sorted_keys, row, chunks, plan.lanes.lanes, plan.stretch);
+    });
+  });
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  return run_with(p, a, kStretch, stream);
+}
+
+}  // namespace warpbook::chapter5::v9
