@@ -12,11 +12,18 @@
 #include "chapters/chapter5_index_add/v6a_multiply_subtract.cuh"
 #include "chapters/chapter5_index_add/v6b_fast_division.cuh"
 #include "chapters/chapter5_index_add/v7a_fast_atomics.cuh"
+#include "chapters/chapter5_index_add/v8c_sorted_tiles.cuh"
 
 namespace warpbook::chapter5 {
 
 std::size_t step_workspace_bytes(const IndexAddProblem& problem) {
-  return std::max({v8a::workspace_bytes(problem), v9::workspace_bytes(problem), v10::workspace_bytes(problem)});
+  return std::max({v8a::workspace_bytes(problem), v8c::workspace_bytes(problem), v9::workspace_bytes(problem),
+                   v10::workspace_bytes(problem)});
+}
+
+cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, void* dst,
+                           const void* index, const void* src, unsigned long long* outside, cudaStream_t stream) {
+  return index_add(workspace, workspace_bytes, problem, dst, index, src, outside, stream);
 }
 
 namespace {
@@ -62,6 +69,17 @@ Step step(const char* version, const char* name, const char* idea, Run run, Refu
   return step;
 }
 
+/// v8c sums in float to the end where its blocks keep all rows; only there it takes what needs that.
+Step tile_step() {
+  constexpr const char* kIdea = "A block sorts its entries by row and adds up what meets in registers.";
+  const Step narrow = step("v8c", "sorted_tiles", kIdea, v8c::run, v8c::refuse);
+  Step result = step("v8c", "sorted_tiles", kIdea, v8c::run, v8c::refuse, SumsIn::float_at_least);
+  result.refusal = [narrow, wide = result.refusal](const Case& c) {
+    return (v8c::sums_in_float(static_cast<const IndexAddCase&>(c).problem()) ? wide : narrow.refusal)(c);
+  };
+  return result;
+}
+
 std::vector<Step> steps() {
   using enum SumsIn;
   return {
@@ -83,6 +101,7 @@ std::vector<Step> steps() {
            float_at_least),
       step("v8b", "one_owner", "Few entries: the first of each row adds up for all, in registers.", v8b::run,
            v8b::refuse, float_at_least),
+      tile_step(),
       step("v9", "sorted_segments", "Sort the index once, add each row's entries without an atomic.", v9::run,
            v9::refuse, float_at_least),
       step("v10", "dispatch", "The right kernel for the problem: what index_add.cuh gives away.", v10::run, nullptr,

@@ -39,7 +39,8 @@ __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64
 template <class T, int n>
 __global__ void __launch_bounds__(kThreads)
     index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, RowMap row,
-                     Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint32_t> chunks, int lanes, int turns) {
+                     Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint32_t> chunks, int lanes, int turns,
+                     int in_flight) {
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
   const int groups = static_cast<int>(blockDim.x) / lanes;
   const int group = static_cast<int>(threadIdx.x) / lanes;
@@ -47,24 +48,24 @@ __global__ void __launch_bounds__(kThreads)
   if (word >= row.words) return;
   const Place place = row.place(word);
 
-  std::int64_t entry = std::int64_t(tile) * groups * turns * kInFlight + group;
-  for (int turn = 0; turn < turns && entry < row.entries; ++turn, entry += std::int64_t(groups) * kInFlight) {
+  std::int64_t entry = std::int64_t(tile) * groups * turns * in_flight + group;
+  for (int turn = 0; turn < turns && entry < row.entries; ++turn, entry += std::int64_t(groups) * in_flight) {
     std::int64_t to[kInFlight];
     Pack<T, n> value[kInFlight];
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       const std::int64_t e = entry + std::int64_t(groups) * i;
-      to[i] = e < row.entries ? index[e] : 0;
+      to[i] = i < in_flight && e < row.entries ? index[e] : 0;
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       const std::int64_t e = entry + std::int64_t(groups) * i;
-      if (e < row.entries) value[i] = load_word<T, n>(src + place.src + e * row.src_row_stride);
+      if (i < in_flight && e < row.entries) value[i] = load_word<T, n>(src + place.src + e * row.src_row_stride);
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       const std::int64_t e = entry + std::int64_t(groups) * i;
-      if (e >= row.entries || !inside(to[i], row.rows, e, outside)) continue;
+      if (i >= in_flight || e >= row.entries || !inside(to[i], row.rows, e, outside)) continue;
       if (alpha != Sum<T>(1)) {
 #pragma unroll
         for (int k = 0; k < n; ++k) value[i][k] = narrow<T>(alpha * widen(value[i][k]));
@@ -107,18 +108,18 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   const RowMap row = row_map(p, a, across);
   const Lanes lanes = lanes_for(row.words, across ? 32 : 1);
   const int groups = kThreads / lanes.lanes;
-  // As many turns as leave every multiprocessor full of threads a few times over: the row's place is found once for
-  // all of them.
-  const std::int64_t threads_wanted = std::int64_t(multiprocessors()) * 2048 * 4;
-  const std::int64_t walks = ceil_div<std::int64_t>(row.entries, kInFlight) * lanes.chunks * lanes.lanes;
-  const int turns = static_cast<int>(std::clamp<std::int64_t>(walks / threads_wanted, 1, 64));
-  const std::int64_t tiles = ceil_div<std::int64_t>(row.entries, std::int64_t(groups) * turns * kInFlight);
+  // A card full of threads comes first, then several entries in flight, then turns, which share one place in the row.
+  const std::int64_t resident = std::int64_t(multiprocessors()) * 1024;
+  const std::int64_t walks = row.entries * lanes.chunks * lanes.lanes;
+  const int in_flight = static_cast<int>(std::clamp<std::int64_t>(walks / resident, 1, kInFlight));
+  const int turns = static_cast<int>(std::clamp<std::int64_t>(walks / (resident * kInFlight * 8), 1, 64));
+  const std::int64_t tiles = ceil_div<std::int64_t>(row.entries, std::int64_t(groups) * turns * in_flight);
   if (lanes.chunks > INT32_MAX || tiles > INT32_MAX / lanes.chunks) return cudaErrorInvalidValue;
   return with_word<T>(row.word_elements, [&]<int n>() {
     return launch(index_add_kernel<T, n>, {.grid = tiles * lanes.chunks, .block = kThreads, .stream = stream},
                   static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
                   alpha_of<T>(p), p.dst.reach() + 1,
-                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.lanes, turns);
+                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.lanes, turns, in_flight);
   });
 }
 

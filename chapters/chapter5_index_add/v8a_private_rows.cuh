@@ -17,7 +17,7 @@
 
 namespace warpbook::chapter5::v8a {
 
-inline constexpr int kInFlight = 8;  // Entries that a thread loads before it adds the first.
+inline constexpr int kInFlight = 4;  // Entries that a thread loads before it adds the first.
 inline constexpr int kMostThreads = 512;
 inline constexpr int kSharedBytes = 96 * 1024;  // Of a block: two fit a multiprocessor with 228 KiB.
 
@@ -26,7 +26,7 @@ using Piece = Pack<float, 4>;
 
 //! [kernel]
 template <class T, int n>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kMostThreads, 2)
     sum_kernel(float* __restrict__ partial, IndexView index, const T* __restrict__ src, unsigned long long* outside,
                RowMap row, float alpha, FastDivisor<std::uint32_t> chunks, int lanes, std::int64_t entries_per_block) {
   constexpr int kPieces = (n + 3) / 4;
@@ -151,7 +151,7 @@ inline Plan plan(const IndexAddProblem& p, const RowMap& row) {
   result.shared_bytes = static_cast<std::size_t>(used_groups * group_bytes);
   const std::int64_t resident = std::max<std::int64_t>(
       1, std::min<std::int64_t>(2 * kSharedBytes / static_cast<std::int64_t>(result.shared_bytes + 1024),
-                                2048 / result.threads));
+                                1024 / result.threads));
   const std::int64_t blocks = std::int64_t(multiprocessors()) * resident;
   const std::int64_t tiles = std::max<std::int64_t>(
       1, std::min(blocks / result.lanes.chunks, ceil_div<std::int64_t>(row.entries, used_groups * kInFlight)));
@@ -183,6 +183,7 @@ inline const char* refuse(const IndexAddProblem& p) {
     return "this step is built for float, half and bfloat16";
   }
   if (p.empty()) return nullptr;
+  if (p.rows() == 0) return "there are no rows";
   // Wide or narrow words: both must fit, as the arrays' alignment is not known here.
   IndexAddArrays aligned;
   const bool fits = plan(p, row_map(p, aligned, true)).threads > 0 && plan(p, row_map(p, aligned, false)).threads > 0;

@@ -15,10 +15,9 @@
 namespace warpbook::chapter5::v8b {
 
 inline constexpr int kMostEntries = 2048;
-inline constexpr int kWords = 4;  // That a thread has in flight.
 
 //! [kernel]
-template <class T, int n>
+template <class T, int n, int kWords, bool early>
 __global__ void __launch_bounds__(256)
     index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, RowMap row,
                      Sum<T> alpha, FastDivisor<std::uint32_t> chunks) {
@@ -26,17 +25,6 @@ __global__ void __launch_bounds__(256)
   const auto [entry, chunk] = chunks.divide(blockIdx.x);
   const std::int64_t own_row = index[entry];
   if (!inside(own_row, row.rows, entry, outside)) return;
-
-  const int entries = static_cast<int>(row.entries);
-  bool earlier = false;
-  for (int first = static_cast<int>(threadIdx.x) / 32 * 32; first < entries; first += static_cast<int>(blockDim.x)) {
-    const int e = first + static_cast<int>(threadIdx.x) % 32;
-    const bool match = e < entries && index[e] == own_row;
-    earlier = earlier || (match && e < static_cast<int>(entry));
-    const unsigned mask = __ballot_sync(0xffffffffU, match);
-    if (threadIdx.x % 32 == 0) same[first / 32] = mask;
-  }
-  if (__syncthreads_or(earlier)) return;
 
   const std::int64_t first_word = std::int64_t(chunk) * blockDim.x * kWords + threadIdx.x;
   Place place[kWords];
@@ -48,14 +36,39 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int k = 0; k < n; ++k) sum[w][k] = nothing<T>();
   }
+  Pack<T, n> value[kWords];
+  if constexpr (early) {  // The entry's own row of src is on its way during the glance.
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      if (place[w].src >= 0) value[w] = load_word<T, n>(src + entry * row.src_row_stride + place[w].src);
+    }
+  }
+  const int entries = static_cast<int>(row.entries);
+  bool earlier = false;
+  for (int first = static_cast<int>(threadIdx.x) / 32 * 32; first < entries; first += static_cast<int>(blockDim.x)) {
+    const int e = first + static_cast<int>(threadIdx.x) % 32;
+    const bool match = e < entries && index[e] == own_row;
+    earlier = earlier || (match && e < static_cast<int>(entry));
+    const unsigned mask = __ballot_sync(0xffffffffU, match);
+    if (threadIdx.x % 32 == 0) same[first / 32] = mask;
+  }
+  if (__syncthreads_or(earlier)) return;
+
+  T* const to = dst + own_row * row.dst_row_stride;
+  Pack<T, n> old[kWords];
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    if (place[w].src >= 0) old[w] = load_word<T, n>(to + place[w].dst);
+  }
+  bool loaded = early;
   for (int group = static_cast<int>(entry) / 32; group * 32 < entries; ++group) {
     for (unsigned mask = same[group]; mask != 0; mask &= mask - 1) {
       const T* from = src + (group * 32 + __ffs(static_cast<int>(mask)) - 1) * row.src_row_stride;
-      Pack<T, n> value[kWords];
 #pragma unroll
       for (int w = 0; w < kWords; ++w) {
-        if (place[w].src >= 0) value[w] = load_word<T, n>(from + place[w].src);
+        if (place[w].src >= 0 && !loaded) value[w] = load_word<T, n>(from + place[w].src);
       }
+      loaded = false;
 #pragma unroll
       for (int w = 0; w < kWords; ++w) {
 #pragma unroll
@@ -64,12 +77,6 @@ __global__ void __launch_bounds__(256)
         }
       }
     }
-  }
-  T* const to = dst + own_row * row.dst_row_stride;
-  Pack<T, n> old[kWords];
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    if (place[w].src >= 0) old[w] = load_word<T, n>(to + place[w].dst);
   }
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
@@ -86,16 +93,18 @@ inline const char* refuse(const IndexAddProblem& p) {
   return p.entries() <= kMostEntries ? nullptr : "a block looks at every entry: 2048 at most";
 }
 
-template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+template <class T, int kWords = 2, bool early = true>
+cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const RowMap row = row_map(p, a);
   int threads = 32;
   while (threads < 256 && threads * kWords < row.words) threads *= 2;
   const std::int64_t chunks = ceil_div<std::int64_t>(row.words, threads * kWords);
   if (chunks > INT32_MAX / row.entries) return cudaErrorInvalidValue;
   return with_word<T>(row.word_elements, [&]<int n>() {
-    return launch(index_add_kernel<T, n>, {.grid = row.entries * chunks, .block = threads, .stream = stream},
-                  static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-                  alpha_of<T>(p), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
+    return launch(index_add_kernel<T, n, kWords, early>,
+                  {.grid = row.entries * chunks, .block = threads, .stream = stream}, static_cast<T*>(a.dst),
+                  index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
+                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
   });
 }
 

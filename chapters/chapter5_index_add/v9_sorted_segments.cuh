@@ -201,7 +201,7 @@ inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& ro
   result.lanes = lanes_for(row.words, 32);
   result.stretch = stretch;
   result.walkers = ceil_div<std::int64_t>(row.entries, stretch);
-  result.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row.rows)));
+  result.bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row.rows))));
   const cudaError_t error = sort_pairs(nullptr, result.sort_bytes, nullptr, nullptr, nullptr, nullptr,
                                        static_cast<int>(row.entries), result.bits, nullptr);
   result.sort_bytes = rounded(result.sort_bytes);
