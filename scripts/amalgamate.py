@@ -19,6 +19,7 @@ HEADERS = [
     "chapters/chapter3_permute/permute.cuh",
     "chapters/chapter6_upsample_nearest/upsample_nearest.cuh",
     "chapters/chapter4_atomic_add/atomic_add.cuh",
+    "chapters/chapter5_index_add/index_add.cuh",
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -78,7 +78,8 @@ template <class T> Sum<T> alpha_of(const IndexAddProblem& p) {
   }
 }
 
-/// Calls `f.template operator()<T>()` for every type.
+/// Calls `f.template operator()<T>()` for every type. Integers go as unsigned ones: sums wrap around, and the bits are
+/// the same.
 template <class F> cudaError_t with_type(ElementType type, F&& f) {
   switch (type) {
   case ElementType::float16:
@@ -90,15 +91,14 @@ template <class F> cudaError_t with_type(ElementType type, F&& f) {
   case ElementType::float64:
     return f.template operator()<double>();
   case ElementType::int8:
-    return f.template operator()<std::int8_t>();
   case ElementType::uint8:
     return f.template operator()<std::uint8_t>();
   case ElementType::int16:
-    return f.template operator()<std::int16_t>();
+    return f.template operator()<std::uint16_t>();
   case ElementType::int32:
-    return f.template operator()<std::int32_t>();
+    return f.template operator()<std::uint32_t>();
   case ElementType::int64:
-    return f.template operator()<std::int64_t>();
+    return f.template operator()<std::uint64_t>();
   }
   return cudaErrorInvalidValue;
 }

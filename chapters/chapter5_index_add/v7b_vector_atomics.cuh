@@ -88,9 +88,9 @@ template <class F> cudaError_t with_atomic_type(ElementType type, F&& f) {
   case ElementType::float64:
     return f.template operator()<double>();
   case ElementType::int32:
-    return f.template operator()<std::int32_t>();
+    return f.template operator()<std::uint32_t>();
   case ElementType::int64:
-    return f.template operator()<std::int64_t>();
+    return f.template operator()<std::uint64_t>();
   default:
     return cudaErrorNotSupported;
   }
