@@ -21,8 +21,9 @@ std::size_t step_workspace_bytes(const IndexAddProblem& problem) {
                    v10::workspace_bytes(problem)});
 }
 
-cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, void* dst,
-                           const void* index, const void* src, unsigned long long* outside, cudaStream_t stream) {
+cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, float* dst,
+                           const std::int64_t* index, const float* src, unsigned long long* outside,
+                           cudaStream_t stream) {
   return index_add(workspace, workspace_bytes, problem, dst, index, src, outside, stream);
 }
 

@@ -46,6 +46,7 @@ struct IndexAddProblem {
   TensorView src;                  ///< Sizes as dst's, but for `dim`; offset 0.
   double alpha = 1;                ///< Of the types with a fraction.
   std::int64_t alpha_integer = 1;  ///< Of the integers.
+  bool deterministic = false;      ///< The same result on every run; for the dispatcher.
 
   /// R.
   std::int64_t rows() const { return dst.sizes[dim]; }

@@ -77,9 +77,10 @@ std::string index_add_case_help();
 /// Bytes of workspace that the steps need at most. Defined beside the steps.
 std::size_t step_workspace_bytes(const IndexAddProblem& problem);
 
-/// `warpbook::index_add` as it is built beside the steps, so that tests need not build its kernels again.
-cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, void* dst,
-                           const void* index, const void* src, unsigned long long* outside, cudaStream_t stream);
+/// `warpbook::index_add` of floats as it is built beside the steps, so that tests need not build its kernels again.
+cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, float* dst,
+                           const std::int64_t* index, const float* src, unsigned long long* outside,
+                           cudaStream_t stream);
 
 /// The scratch memory's first bytes are for `IndexAddArrays::outside`, the rest for the workspace.
 inline constexpr std::int64_t kOutsideBytes = 256;

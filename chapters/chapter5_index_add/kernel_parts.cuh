@@ -33,7 +33,30 @@ template <class T>
 struct SumOf<T> {  // Unsigned: a signed overflow has no meaning, and the bits are the same.
   using Type = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 };
+template <class T> struct BitsOf {
+  using Type = T;
+};
+template <class T>
+  requires std::is_integral_v<T>
+struct BitsOf<T> {
+  using Type = std::make_unsigned_t<T>;
+};
 }  // namespace detail
+
+/// Integers are added as unsigned ones: sums wrap around, and the bits are the same.
+template <class T> using BitsOf = typename detail::BitsOf<T>::Type;
+
+/// The name of T.
+template <class T> constexpr ElementType element_type() {
+  if constexpr (std::is_same_v<T, __half>) return ElementType::float16;
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) return ElementType::bfloat16;
+  if constexpr (std::is_same_v<T, float>) return ElementType::float32;
+  if constexpr (std::is_same_v<T, double>) return ElementType::float64;
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 1) return ElementType::uint8;
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 2) return ElementType::int16;
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return ElementType::int32;
+  return ElementType::int64;
+}
 
 /// What values of T are summed in, where a step sums in registers or shared memory.
 template <class T> using Sum = typename detail::SumOf<T>::Type;
@@ -78,8 +101,7 @@ template <class T> Sum<T> alpha_of(const IndexAddProblem& p) {
   }
 }
 
-/// Calls `f.template operator()<T>()` for every type. Integers go as unsigned ones: sums wrap around, and the bits are
-/// the same.
+/// Calls `f.template operator()<T>()` for every type, integers as unsigned ones.
 template <class F> cudaError_t with_type(ElementType type, F&& f) {
   switch (type) {
   case ElementType::float16:

@@ -13,12 +13,13 @@
 #include "chapters/chapter5_index_add/v7b_vector_atomics.cuh"
 #include "chapters/chapter5_index_add/v8a_private_rows.cuh"
 #include "chapters/chapter5_index_add/v8b_one_owner.cuh"
+#include "chapters/chapter5_index_add/v8c_sorted_tiles.cuh"
 #include "chapters/chapter5_index_add/v9_sorted_segments.cuh"
 
 namespace warpbook::chapter5::v10 {
 
 /// Which kernel takes a problem.
-enum class Kernel { none, atomics, private_rows, one_owner, sorted_segments };
+enum class Kernel { none, atomics, private_rows, one_owner, sorted_tiles, sorted_segments, unsupported };
 
 //! [choose]
 inline Kernel choose(const IndexAddProblem& p) {
@@ -26,12 +27,16 @@ inline Kernel choose(const IndexAddProblem& p) {
   const std::int64_t rows = std::max<std::int64_t>(p.rows(), 1);
   const std::int64_t entries = p.entries();
   const std::int64_t row_bytes = p.row_elements() * element_bytes(p.type);
-  const bool major = index_is_major(p.dst, p.dim);
-  const bool sorts = v9::refuse(p) == nullptr;
-  if (v8b::refuse(p) == nullptr && row_bytes >= 512 && major) return Kernel::one_owner;
-  if (v7b::refuse(p) != nullptr) return sorts ? Kernel::sorted_segments : Kernel::one_owner;
-  if (rows <= 64 && entries >= 4096 && v8a::refuse(p) == nullptr) return Kernel::private_rows;
-  if (sorts && major && entries >= 8192 && row_bytes >= 32 && entries >= 4 * rows) return Kernel::sorted_segments;
+  const bool few_rows = rows <= 64 && entries >= 4096 && v8a::refuse(p) == nullptr;
+  if (p.deterministic || v7b::refuse(p) != nullptr) {  // No atomics.
+    if (few_rows) return Kernel::private_rows;
+    if (v8b::refuse(p) == nullptr && (entries <= 64 || v9::refuse(p) != nullptr)) return Kernel::one_owner;
+    return v9::refuse(p) == nullptr ? Kernel::sorted_segments : Kernel::unsupported;
+  }
+  if (!index_is_major(p.dst, p.dim)) return few_rows ? Kernel::private_rows : Kernel::atomics;
+  if (entries <= 64 && row_bytes >= 65536) return Kernel::one_owner;
+  if (few_rows) return Kernel::private_rows;
+  if (entries >= 8192 && entries >= 64 * rows && v8c::refuse(p) == nullptr) return Kernel::sorted_tiles;
   return Kernel::atomics;
 }
 //! [choose]
@@ -41,6 +46,8 @@ inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   switch (choose(p)) {
   case Kernel::private_rows:
     return v8a::workspace_bytes(p);
+  case Kernel::sorted_tiles:
+    return v8c::workspace_bytes(p);
   case Kernel::sorted_segments:
     return v9::workspace_bytes(p);
   default:
@@ -48,20 +55,34 @@ inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   }
 }
 
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+/// The problem's kernel for elements of T, which is what `p.type` says.
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  constexpr bool kHasAtomics = sizeof(T) >= 4 || !std::is_integral_v<T>;
+  constexpr bool kSumsInFloat = std::is_same_v<Sum<T>, float>;
   switch (choose(p)) {
   case Kernel::none:
     return cudaSuccess;
-  case Kernel::atomics:
-    return v7b::run(p, a, stream);
-  case Kernel::private_rows:
-    return v8a::run(p, a, stream);
   case Kernel::one_owner:
-    return v8b::run(p, a, stream);
+    return v8b::run_as<T>(p, a, stream);
   case Kernel::sorted_segments:
-    return v9::run(p, a, stream);
+    return v9::run_as<T>(p, a, stream);
+  case Kernel::atomics:
+    if constexpr (kHasAtomics) return v7b::run_as<T>(p, a, stream);
+    break;
+  case Kernel::private_rows:
+    if constexpr (kSumsInFloat) return v8a::run_as<T>(p, a, stream);
+    break;
+  case Kernel::sorted_tiles:
+    if constexpr (kSumsInFloat) return v8c::run_as<T>(p, a, stream);
+    break;
+  case Kernel::unsupported:
+    break;
   }
-  return cudaErrorInvalidValue;
+  return cudaErrorNotSupported;
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::v10

@@ -197,31 +197,32 @@ inline std::size_t workspace_bytes(const IndexAddProblem& p) {
                   plan(p, row_map(p, aligned, false)).workspace_bytes);
 }
 
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const RowMap row = row_map(p, a);
   const Plan plan = v8a::plan(p, row);
   if (plan.workspace_bytes > a.workspace_bytes) return cudaErrorInvalidValue;
   if (plan.lanes.chunks * std::max<std::int64_t>(plan.tiles, row.rows * 2) > INT32_MAX) return cudaErrorInvalidValue;
   const FastDivisor<std::uint32_t> chunks(static_cast<std::uint32_t>(plan.lanes.chunks));
   auto* const partial = static_cast<float*>(a.workspace);
-  return with_float_sums(p.type, [&]<class T>() {
-    return with_word<T>(row.word_elements, [&]<int n>() {
-      const cudaError_t error = launch(sum_kernel<T, n>,
-                                       {.grid = plan.tiles * plan.lanes.chunks,
-                                        .block = plan.threads,
-                                        .shared_bytes = plan.shared_bytes,
-                                        .stream = stream},
-                                       partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-                                       alpha_of<T>(p), chunks, plan.lanes.lanes, plan.entries_per_block);
-      if (error != cudaSuccess) return error;
-      constexpr int kPieces = (n + 3) / 4;
-      return launch(finish_kernel<T, n>,
-                    {.grid = row.rows * kPieces * plan.lanes.chunks, .block = 256, .stream = stream},
-                    static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.lanes, plan.tiles);
-    });
+  return with_word<T>(row.word_elements, [&]<int n>() {
+    const cudaError_t error = launch(sum_kernel<T, n>,
+                                     {.grid = plan.tiles * plan.lanes.chunks,
+                                      .block = plan.threads,
+                                      .shared_bytes = plan.shared_bytes,
+                                      .stream = stream},
+                                     partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
+                                     alpha_of<T>(p), chunks, plan.lanes.lanes, plan.entries_per_block);
+    if (error != cudaSuccess) return error;
+    constexpr int kPieces = (n + 3) / 4;
+    return launch(finish_kernel<T, n>, {.grid = row.rows * kPieces * plan.lanes.chunks, .block = 256, .stream = stream},
+                  static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.lanes, plan.tiles);
   });
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  if (p.empty()) return cudaSuccess;
+  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+  return with_float_sums(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::v8a

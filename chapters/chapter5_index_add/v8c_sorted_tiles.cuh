@@ -212,38 +212,41 @@ inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   return std::max(plan(row_map(p, {}, true)).workspace_bytes, plan(row_map(p, {}, false)).workspace_bytes);
 }
 
-inline cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, const RowMap& row, const Plan& plan,
-                            cudaStream_t stream) {
+template <class T>
+cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, const RowMap& row, const Plan& plan,
+                     cudaStream_t stream) {
   if (plan.workspace_bytes > a.workspace_bytes) return cudaErrorInvalidValue;
   if (plan.lanes.chunks > INT32_MAX / std::max(plan.tiles, plan.keeps_sums ? row.rows * 2 : 1)) {
     return cudaErrorInvalidValue;
   }
   const FastDivisor<std::uint32_t> chunks(static_cast<std::uint32_t>(plan.lanes.chunks));
   auto* const partial = plan.keeps_sums ? static_cast<float*>(a.workspace) : nullptr;
-  return v8a::with_float_sums(p.type, [&]<class T>() {
-    return with_word<T>(row.word_elements, [&]<int n>() {
-      const cudaError_t error =
-          launch(index_add_kernel<T, n>,
-                 {.grid = plan.tiles * plan.lanes.chunks,
-                  .block = kThreads,
-                  .shared_bytes = plan.room.bytes(),
-                  .stream = stream},
-                 static_cast<T*>(a.dst), partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-                 alpha_of<T>(p), p.dst.reach() + 1, chunks, plan.lanes.lanes, plan.room);
-      if (error != cudaSuccess || !plan.keeps_sums) return error;
-      constexpr int kPieces = (n + 3) / 4;
-      return launch(v8a::finish_kernel<T, n>,
-                    {.grid = row.rows * kPieces * plan.lanes.chunks, .block = 256, .stream = stream},
-                    static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.lanes, static_cast<int>(plan.tiles));
-    });
+  return with_word<T>(row.word_elements, [&]<int n>() {
+    const cudaError_t error =
+        launch(index_add_kernel<T, n>,
+               {.grid = plan.tiles * plan.lanes.chunks,
+                .block = kThreads,
+                .shared_bytes = plan.room.bytes(),
+                .stream = stream},
+               static_cast<T*>(a.dst), partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
+               alpha_of<T>(p), p.dst.reach() + 1, chunks, plan.lanes.lanes, plan.room);
+    if (error != cudaSuccess || !plan.keeps_sums) return error;
+    constexpr int kPieces = (n + 3) / 4;
+    return launch(v8a::finish_kernel<T, n>,
+                  {.grid = row.rows * kPieces * plan.lanes.chunks, .block = 256, .stream = stream},
+                  static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.lanes, static_cast<int>(plan.tiles));
   });
+}
+
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  const RowMap row = row_map(p, a);
+  return run_with<T>(p, a, row, plan(row), stream);
 }
 
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   if (p.empty()) return cudaSuccess;
   if (refuse(p) != nullptr) return cudaErrorNotSupported;
-  const RowMap row = row_map(p, a);
-  return run_with(p, a, row, plan(row), stream);
+  return v8a::with_float_sums(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::v8c

@@ -22,7 +22,8 @@ namespace warpbook::chapter5::v9 {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kInFlight = 4;        // Entries that a thread loads before it adds the first.
-inline constexpr int kTilesPerBlock = 32;  // That one block of the last kernel looks at.
+inline constexpr int kTile = 2048;         // Sorted entries of a block at most.
+inline constexpr int kTilesPerBlock = 32;  // Stretches that one block of the last kernel looks at.
 
 /// What the sort is given: rows as keys, places as values. An index outside sorts behind all rows.
 template <class Key>
@@ -47,41 +48,41 @@ __global__ void __launch_bounds__(kThreads)
     segment_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys,
                    const std::uint32_t* __restrict__ places, const T* __restrict__ src, RowMap row, Sum<T> alpha,
                    FastDivisor<std::uint32_t> chunks, int lanes, int stretch) {
+  __shared__ std::uint32_t tile_keys[kTile + 2];  // With the one before and the one behind.
+  __shared__ std::uint32_t tile_places[kTile];
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
-  const std::int64_t walker = std::int64_t(tile) * (kThreads / lanes) + static_cast<int>(threadIdx.x) / lanes;
-  const std::int64_t word = std::int64_t(chunk) * lanes + static_cast<int>(threadIdx.x) % lanes;
+  const auto thread = static_cast<int>(threadIdx.x);
   const int entries = static_cast<int>(row.entries);
-  if (word >= row.words || walker * stretch >= entries) return;
-  const int begin = static_cast<int>(walker) * stretch;
-  const int end = min(begin + stretch, entries);
-  const Place place = row.place(word);
-  const auto none = static_cast<std::uint32_t>(row.rows);  // The key of what is outside.
+  const int per_tile = kThreads / lanes * stretch;
+  const int tile_begin = static_cast<int>(tile) * per_tile;
+  const int tile_entries = min(per_tile, entries - tile_begin);
+  const auto none = static_cast<std::uint32_t>(row.rows);  // The key of what is outside, and beyond the ends.
+  for (int i = thread; i < tile_entries + 2; i += kThreads) {
+    const int e = tile_begin + i - 1;
+    tile_keys[i] = e >= 0 && e < entries ? keys[e] : none;
+  }
+  for (int i = thread; i < tile_entries; i += kThreads) tile_places[i] = places[tile_begin + i];
+  __syncthreads();
 
-  const std::uint32_t came_from = begin > 0 ? keys[begin - 1] : none;
-  const std::uint32_t goes_to = end < entries ? keys[end] : none;
-  std::uint32_t key = keys[begin];
-  bool came = begin > 0 && came_from == key;
+  const int walker = thread / lanes;
+  const std::int64_t word = std::int64_t(chunk) * lanes + thread % lanes;
+  const int begin = walker * stretch;
+  const int end = min(begin + stretch, tile_entries);
+  if (word >= row.words || begin >= end) return;
+  const Place place = row.place(word);
+  const std::uint32_t* const key = tile_keys + 1;
+  const std::int64_t own_partial = (std::int64_t(tile) * (kThreads / lanes) + walker) * row.words + word;
+  bool came = key[begin - 1] == key[begin];
   Pack<Sum<T>, n> sum;
 #pragma unroll
   for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
 
   for (int first = begin; first < end; first += kInFlight) {
-    std::uint32_t next[kInFlight];  // The key behind each entry.
     Pack<T, n> value[kInFlight];
-    Pack<T, n> old[kInFlight];
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
-      const int e = first + i;
-      next[i] = e + 1 < end ? keys[e + 1] : goes_to;
-      if (e < end) value[i] = load_word<T, n>(src + place.src + std::int64_t(places[e]) * row.src_row_stride);
-    }
-    std::uint32_t own = key;
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {  // Where a row ends, dst is wanted: it is asked for now, with the others.
-      if (first + i < end && own != none && (next[i] != own || first + i + 1 == entries)) {
-        old[i] = load_word<T, n>(dst + place.dst + std::int64_t(own) * row.dst_row_stride);
-      }
-      own = next[i];
+      if (first + i >= end) continue;
+      value[i] = load_word<T, n>(src + place.src + std::int64_t(tile_places[first + i]) * row.src_row_stride);
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
@@ -89,21 +90,21 @@ __global__ void __launch_bounds__(kThreads)
       if (e >= end) break;
 #pragma unroll
       for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
-      const bool ends = next[i] != key || e + 1 == entries;
+      const bool ends = key[e + 1] != key[e];
       if (!ends && e + 1 < end) continue;
-      if (key != none) {
-        if (came) {
-          partials.came[walker * row.words + word] = sum;
-        } else if (!ends) {
-          partials.goes[walker * row.words + word] = sum;
-        } else {
+      if (key[e] == none) return;  // Nothing but what is outside follows.
+      if (came) {
+        partials.came[own_partial] = sum;
+      } else if (!ends) {
+        partials.goes[own_partial] = sum;
+      } else {
+        T* const to = dst + place.dst + std::int64_t(key[e]) * row.dst_row_stride;
+        Pack<T, n> old = load_word<T, n>(to);
 #pragma unroll
-          for (int k = 0; k < n; ++k) old[i][k] = narrow<T>(widen(old[i][k]) + sum[k]);
-          *reinterpret_cast<Pack<T, n>*>(dst + place.dst + std::int64_t(key) * row.dst_row_stride) = old[i];
-        }
+        for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
+        *reinterpret_cast<Pack<T, n>*>(to) = old;
       }
       came = false;
-      key = next[i];
 #pragma unroll
       for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
     }
@@ -111,44 +112,52 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// The first entry from `low` on whose key is greater than `key`.
-__device__ __forceinline__ int behind(const std::uint32_t* keys, std::uint32_t key, int low, int entries) {
-  int high = entries;
-  while (low < high) {
+/// The last stretch that begins with `key`, given that stretch number `from` does: by doubled steps, then halved ones.
+__device__ __forceinline__ int last_with(const std::uint32_t* keys, std::uint32_t key, int from, int stretch,
+                                         int walkers) {
+  int step = 1;
+  while (from + step < walkers && keys[(from + step) * stretch] == key) step *= 2;
+  int low = from + step / 2;  // Begins with the key; `high` does not.
+  int high = min(from + step, walkers);
+  while (high - low > 1) {
     const int middle = low + (high - low) / 2;
-    if (keys[middle] <= key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+    (keys[middle * stretch] == key ? low : high) = middle;
   }
   return low;
 }
 
-/// Adds the sums of rows that lie in several stretches. A block looks at so many stretches, and adds the rows that go
-/// on behind them, one after another.
+/// Adds the sums of rows that lie in several stretches. A block looks at so many stretches, a thread at each, and then
+/// adds the rows that begin there and go on behind, one after another.
 template <class T, int n>
 __global__ void __launch_bounds__(kThreads)
     join_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys, RowMap row,
-                FastDivisor<std::uint32_t> chunks, int lanes, int stretch) {
+                FastDivisor<std::uint32_t> chunks, int lanes, int stretch, int walkers) {
   __shared__ Pack<Sum<T>, n> shared[kThreads];
+  __shared__ int last_of[kTilesPerBlock];
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
-  const std::int64_t word = std::int64_t(chunk) * lanes + static_cast<int>(threadIdx.x) % lanes;
-  const int entries = static_cast<int>(row.entries);
-  const int group = static_cast<int>(threadIdx.x) / lanes;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const std::int64_t word = std::int64_t(chunk) * lanes + thread % lanes;
+  const int group = thread / lanes;
   const int groups = kThreads / lanes;
-  const std::int64_t first_walker = std::int64_t(tile) * kTilesPerBlock;
+  const int first_walker = static_cast<int>(tile) * kTilesPerBlock;
 
-  for (std::int64_t walker = first_walker; walker < first_walker + kTilesPerBlock; ++walker) {
-    // Does a row begin in this stretch and go on in the next? All threads of the block see the same.
-    const std::int64_t begin = walker * stretch;
-    const std::int64_t end = begin + stretch;
-    if (end >= entries) break;
-    const std::uint32_t key = keys[end - 1];
-    if (keys[end] != key || key == static_cast<std::uint32_t>(row.rows)) continue;
-    if (begin > 0 && keys[begin - 1] == key && keys[begin] == key) continue;
-    const std::int64_t last = (behind(keys, key, static_cast<int>(end), entries) - 1) / stretch;
+  if (thread < kTilesPerBlock) {
+    const int walker = first_walker + thread;
+    last_of[thread] = -1;
+    if (walker + 1 < walkers) {
+      const int begin = walker * stretch;
+      const std::uint32_t key = keys[begin + stretch - 1];
+      const bool goes = keys[begin + stretch] == key && key != static_cast<std::uint32_t>(row.rows);
+      const bool came = begin > 0 && keys[begin - 1] == key;  // Then all of the stretch has this key.
+      if (goes && !came) last_of[thread] = last_with(keys, key, walker + 1, stretch, walkers);
+    }
+  }
+  __syncthreads();
 
+  for (int i = 0; i < kTilesPerBlock; ++i) {
+    const int last = last_of[i];
+    if (last < 0) continue;
+    const int walker = first_walker + i;
     Pack<Sum<T>, n> sum;
 #pragma unroll
     for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
@@ -160,16 +169,16 @@ __global__ void __launch_bounds__(kThreads)
         for (int k = 0; k < n; ++k) sum[k] += more[k];
       }
     }
-    shared[threadIdx.x] = sum;
+    shared[thread] = sum;
     __syncthreads();
     if (group == 0 && word < row.words) {
       sum = partials.goes[walker * row.words + word];
-      const int used = static_cast<int>(min(static_cast<std::int64_t>(groups), last - walker));
+      const int used = min(groups, last - walker);
       for (int g = 0; g < used; ++g) {
 #pragma unroll
-        for (int k = 0; k < n; ++k) sum[k] += shared[g * lanes + static_cast<int>(threadIdx.x)][k];
+        for (int k = 0; k < n; ++k) sum[k] += shared[g * lanes + thread][k];
       }
-      T* const to = dst + row.place(word).dst + std::int64_t(key) * row.dst_row_stride;
+      T* const to = dst + row.place(word).dst + std::int64_t(keys[walker * stretch + stretch - 1]) * row.dst_row_stride;
       Pack<T, n> old = load_word<T, n>(to);
 #pragma unroll
       for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
@@ -199,8 +208,8 @@ inline constexpr int kStretch = 32;
 
 inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& row, int stretch = kStretch) {
   result.lanes = lanes_for(row.words, 32);
-  result.stretch = stretch;
-  result.walkers = ceil_div<std::int64_t>(row.entries, stretch);
+  result.stretch = std::min(stretch, kTile / (kThreads / result.lanes.lanes));
+  result.walkers = ceil_div<std::int64_t>(row.entries, result.stretch);
   result.bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row.rows))));
   const cudaError_t error = sort_pairs(nullptr, result.sort_bytes, nullptr, nullptr, nullptr, nullptr,
                                        static_cast<int>(row.entries), result.bits, nullptr);
@@ -221,14 +230,15 @@ inline const char* refuse(const IndexAddProblem& p) {
 
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   if (p.empty() || refuse(p) != nullptr) return 0;
-  Plan result;
-  static_cast<void>(plan(result, p, row_map(p, {}, false)));
-  return result.workspace_bytes;
+  Plan wide;
+  Plan narrow;  // The arrays' alignment is not known here.
+  static_cast<void>(plan(wide, p, row_map(p, {}, true)));
+  static_cast<void>(plan(narrow, p, row_map(p, {}, false)));
+  return std::max(wide.workspace_bytes, narrow.workspace_bytes);
 }
 
-inline cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, int stretch, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+template <class T>
+cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream, int stretch = kStretch) {
   const RowMap row = row_map(p, a);
   Plan plan;
   cudaError_t error = v9::plan(plan, p, row, stretch);
@@ -260,25 +270,26 @@ inline cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, i
   const std::int64_t tiles = ceil_div<std::int64_t>(plan.walkers, kThreads / plan.lanes.lanes);
   if (chunk_count > INT32_MAX / std::max(tiles, plan.walkers)) return cudaErrorInvalidValue;
   const FastDivisor<std::uint32_t> chunks(static_cast<std::uint32_t>(chunk_count));
-  return with_type(p.type, [&]<class T>() {
-    return with_word<T>(row.word_elements, [&]<int n>() {
-      const Partials<T, n> partials{reinterpret_cast<Pack<Sum<T>, n>*>(came), reinterpret_cast<Pack<Sum<T>, n>*>(goes)};
-      const cudaError_t launched =
-          launch(segment_kernel<T, n>, {.grid = tiles * chunk_count, .block = kThreads, .stream = stream},
-                 static_cast<T*>(a.dst), partials, sorted_keys, sorted_places, static_cast<const T*>(a.src), row,
-                 alpha_of<T>(p), chunks, plan.lanes.lanes, plan.stretch);
-      if (launched != cudaSuccess || plan.walkers == 1) return launched;
-      return launch(join_kernel<T, n>,
-                    {.grid = ceil_div<std::int64_t>(plan.walkers, kTilesPerBlock) * chunk_count,
-                     .block = kThreads,
-                     .stream = stream},
-                    static_cast<T*>(a.dst), partials, sorted_keys, row, chunks, plan.lanes.lanes, plan.stretch);
-    });
+  return with_word<T>(row.word_elements, [&]<int n>() {
+    const Partials<T, n> partials{reinterpret_cast<Pack<Sum<T>, n>*>(came), reinterpret_cast<Pack<Sum<T>, n>*>(goes)};
+    const cudaError_t launched =
+        launch(segment_kernel<T, n>, {.grid = tiles * chunk_count, .block = kThreads, .stream = stream},
+               static_cast<T*>(a.dst), partials, sorted_keys, sorted_places, static_cast<const T*>(a.src), row,
+               alpha_of<T>(p), chunks, plan.lanes.lanes, plan.stretch);
+    if (launched != cudaSuccess || plan.walkers == 1) return launched;
+    return launch(join_kernel<T, n>,
+                  {.grid = ceil_div<std::int64_t>(plan.walkers, kTilesPerBlock) * chunk_count,
+                   .block = kThreads,
+                   .stream = stream},
+                  static_cast<T*>(a.dst), partials, sorted_keys, row, chunks, plan.lanes.lanes, plan.stretch,
+                  static_cast<int>(plan.walkers));
   });
 }
 
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  return run_with(p, a, kStretch, stream);
+  if (p.empty()) return cudaSuccess;
+  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::v9

@@ -29,7 +29,6 @@ std::int64_t wrong_elements(float* dst, const std::int64_t* index, const float* 
   const std::int64_t dst_shape[2] = {kRows, kColumns};
   const std::int64_t src_shape[2] = {kEntries, kColumns};
   warpbook::IndexAddProblem problem;
-  problem.type = warpbook::IndexAddType::float32;
   problem.dim = 0;
   problem.dst = warpbook::contiguous_view(2, dst_shape);
   problem.src = warpbook::contiguous_view(2, src_shape);
