@@ -259,7 +259,7 @@ TEST_CASE("every step agrees with the reference, and says which index is outside
     std::cout << "  " << version << ": ran " << tally.ran << ", refused " << tally.refused << std::endl;
     INFO(version);
     CHECK(tally.ran >= 150);
-    if (version == "v10") CHECK(tally.refused == 0);
+    if (version == "v9") CHECK(tally.refused == 0);
   }
 }
 
@@ -559,7 +559,7 @@ TEST_CASE("the take-away function refuses what it cannot add") {
           kInvalid);
   }
   SECTION("too small a workspace") {
-    const std::int64_t dst_shape[2] = {16, 64};
+    const std::int64_t dst_shape[2] = {2, 64};
     const std::int64_t src_shape[2] = {100'000, 64};
     test.p.dst = contiguous_view(2, dst_shape);
     test.p.src = contiguous_view(2, src_shape);

@@ -181,7 +181,8 @@ struct Place {
 
 /// A row in words of one or more elements: which word lies where. Dividing takes a few instructions, and a thread does
 /// it once for all entries that it adds: the general case costs what the contiguous one does.
-struct RowMap {
+/// \tparam room dimensions that there is room for. A launch of a few microseconds notices a kilobyte of arguments.
+template <int room> struct RowMapOf {
   std::int64_t words = 1;           ///< Of a row.
   std::int64_t dst_row_stride = 0;  ///< Elements from a row to the next.
   std::int64_t src_row_stride = 0;
@@ -189,9 +190,9 @@ struct RowMap {
   std::int64_t entries = 0;  ///< N.
   int dims = 0;
   int word_elements = 1;
-  FastDivisor<std::uint64_t> size[kMaxViewDims - 1];
-  std::int64_t dst_stride[kMaxViewDims - 1];
-  std::int64_t src_stride[kMaxViewDims - 1];
+  FastDivisor<std::uint64_t> size[room];
+  std::int64_t dst_stride[room];
+  std::int64_t src_stride[room];
 
   __device__ __forceinline__ Place place(std::int64_t word) const {
     Place result{0, 0};
@@ -209,6 +210,29 @@ struct RowMap {
     return result;
   }
 };
+
+/// Room for every problem.
+using RowMap = RowMapOf<kMaxViewDims - 1>;
+/// Room for all contiguous tensors, and most views.
+using SmallRowMap = RowMapOf<2>;
+
+/// The same map in less room; it has at most two dimensions.
+inline SmallRowMap small_map(const RowMap& map) {
+  SmallRowMap result;
+  result.words = map.words;
+  result.dst_row_stride = map.dst_row_stride;
+  result.src_row_stride = map.src_row_stride;
+  result.rows = map.rows;
+  result.entries = map.entries;
+  result.dims = map.dims;
+  result.word_elements = map.word_elements;
+  for (int d = 0; d < map.dims; ++d) {
+    result.size[d] = map.size[d];
+    result.dst_stride[d] = map.dst_stride[d];
+    result.src_stride[d] = map.src_stride[d];
+  }
+  return result;
+}
 
 /// The map of a problem's rows, in words of 16 bytes where its arrays allow it and `wide` is set.
 inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide = true) {
@@ -254,6 +278,14 @@ template <class T, int n> __device__ __forceinline__ Pack<T, n> load_word(const 
 template <class T, class F> cudaError_t with_word(int word_elements, F&& f) {
   if (word_elements == 1) return f.template operator()<1>();
   return f.template operator()<static_cast<int>(16 / sizeof(T))>();
+}
+
+/// Calls `f.template operator()<n>(map)` with a problem's map and word: a small map and wide words where that is
+/// possible, else single elements and room for all dimensions.
+template <class T, class F> cudaError_t with_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide, F&& f) {
+  const RowMap map = row_map(p, a, wide);
+  if (map.dims > 2) return f.template operator()<1>(row_map(p, a, false));
+  return with_word<T>(map.word_elements, [&]<int n>() { return f.template operator()<n>(small_map(map)); });
 }
 
 }  // namespace warpbook::chapter5

@@ -21,25 +21,38 @@ namespace warpbook::chapter5::v10 {
 /// Which kernel takes a problem.
 enum class Kernel { none, atomics, private_rows, one_owner, sorted_tiles, sorted_segments, unsupported };
 
+/// With more rows than this, a tile seldom names one twice.
+inline constexpr std::int64_t kTileRows = 4096;
+
 //! [choose]
 inline Kernel choose(const IndexAddProblem& p) {
   if (p.empty()) return Kernel::none;
   const std::int64_t rows = std::max<std::int64_t>(p.rows(), 1);
   const std::int64_t entries = p.entries();
   const std::int64_t row_bytes = p.row_elements() * element_bytes(p.type);
-  const bool few_rows = rows <= 64 && entries >= 4096 && v8a::refuse(p) == nullptr;
+  const bool private_rows_fit = v8a::refuse(p) == nullptr;
   if (p.deterministic || v7b::refuse(p) != nullptr) {  // No atomics.
-    if (few_rows) return Kernel::private_rows;
+    if (rows <= 16 && entries >= 4096 && private_rows_fit) return Kernel::private_rows;
     if (v8b::refuse(p) == nullptr && (entries <= 64 || v9::refuse(p) != nullptr)) return Kernel::one_owner;
     return v9::refuse(p) == nullptr ? Kernel::sorted_segments : Kernel::unsupported;
   }
-  if (!index_is_major(p.dst, p.dim)) return few_rows ? Kernel::private_rows : Kernel::atomics;
-  if (entries <= 64 && row_bytes >= 65536) return Kernel::one_owner;
-  if (few_rows) return Kernel::private_rows;
-  if (entries >= 8192 && entries >= 64 * rows && v8c::refuse(p) == nullptr) return Kernel::sorted_tiles;
+  const bool major = index_is_major(p.dst, p.dim) || row_bytes == element_bytes(p.type);
+  if (entries <= 64 && row_bytes >= 65536 && major) return Kernel::one_owner;
+  if (rows <= 2 && entries >= 1024 && private_rows_fit) return Kernel::private_rows;
+  // Below so many bytes, and without a queue, sorting costs more than it saves.
+  const bool worth_sorting = entries * row_bytes >= (32 << 20) || entries / rows >= 2048;
+  if (major && rows <= kTileRows && worth_sorting && v8c::refuse(p) == nullptr) return Kernel::sorted_tiles;
+  if (rows <= 64 && entries >= 4096 && private_rows_fit) return Kernel::private_rows;
   return Kernel::atomics;
 }
 //! [choose]
+
+/// True where no row is summed in half or bfloat16.
+inline bool sums_in_float(const IndexAddProblem& p) {
+  const Kernel kernel = choose(p);
+  return element_bytes(p.type) > 2 ||
+         (kernel == Kernel::sorted_tiles ? v8c::sums_in_float(p) : kernel != Kernel::atomics);
+}
 
 /// Bytes of workspace that the problem needs.
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {

@@ -56,6 +56,12 @@ inline cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, G
   });
 }
 
+/// Why the step refuses a problem; nullptr where it takes it.
+inline const char* refuse(const IndexAddProblem& p) {
+  if (const char* reason = refuse_other_types(p)) return reason;
+  return p.entries() <= 65536 ? nullptr : "so many entries, one by one, take seconds";
+}
+
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   return run_with(p, a, pytorch_grid(p.row_elements()), stream);
 }

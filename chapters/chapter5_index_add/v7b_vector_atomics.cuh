@@ -36,9 +36,9 @@ __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64
 }
 
 //! [kernel]
-template <class T, int n>
+template <class T, int n, class Map>
 __global__ void __launch_bounds__(kThreads)
-    index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, RowMap row,
+    index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, Map row,
                      Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint32_t> chunks, int lanes, int turns,
                      int in_flight) {
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       const std::int64_t e = entry + std::int64_t(groups) * i;
-      if (i < in_flight && e < row.entries) value[i] = load_word<T, n>(src + place.src + e * row.src_row_stride);
+      if (i < in_flight && e < row.entries)
+        value[i] = load_streaming(reinterpret_cast<const Pack<T, n>*>(src + place.src + e * row.src_row_stride));
     }
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
@@ -105,18 +106,18 @@ inline const char* refuse(const IndexAddProblem& p) {
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const bool across = index_is_major(p.dst, p.dim) || p.row_elements() == 1;
-  const RowMap row = row_map(p, a, across);
-  const Lanes lanes = lanes_for(row.words, across ? 32 : 1);
-  const int groups = kThreads / lanes.lanes;
-  // A card full of threads comes first, then several entries in flight, then turns, which share one place in the row.
-  const std::int64_t resident = std::int64_t(multiprocessors()) * 1024;
-  const std::int64_t walks = row.entries * lanes.chunks * lanes.lanes;
-  const int in_flight = static_cast<int>(std::clamp<std::int64_t>(walks / resident, 1, kInFlight));
-  const int turns = static_cast<int>(std::clamp<std::int64_t>(walks / (resident * kInFlight * 8), 1, 64));
-  const std::int64_t tiles = ceil_div<std::int64_t>(row.entries, std::int64_t(groups) * turns * in_flight);
-  if (lanes.chunks > INT32_MAX || tiles > INT32_MAX / lanes.chunks) return cudaErrorInvalidValue;
-  return with_word<T>(row.word_elements, [&]<int n>() {
-    return launch(index_add_kernel<T, n>, {.grid = tiles * lanes.chunks, .block = kThreads, .stream = stream},
+  return with_map<T>(p, a, across, [&]<int n>(const auto& row) {
+    const Lanes lanes = lanes_for(row.words, across ? 32 : 1);
+    const int groups = kThreads / lanes.lanes;
+    // A card full of threads comes first, then several entries in flight, then turns, which share one place in the row.
+    const std::int64_t resident = std::int64_t(multiprocessors()) * 1024;
+    const std::int64_t walks = row.entries * lanes.chunks * lanes.lanes;
+    const int in_flight = static_cast<int>(std::clamp<std::int64_t>(walks / resident, 1, kInFlight));
+    const int turns = static_cast<int>(std::clamp<std::int64_t>(walks / (resident * kInFlight * 8), 1, 64));
+    const std::int64_t tiles = ceil_div<std::int64_t>(row.entries, std::int64_t(groups) * turns * in_flight);
+    if (lanes.chunks > INT32_MAX || tiles > INT32_MAX / lanes.chunks) return cudaErrorInvalidValue;
+    using Map = std::remove_cvref_t<decltype(row)>;
+    return launch(index_add_kernel<T, n, Map>, {.grid = tiles * lanes.chunks, .block = kThreads, .stream = stream},
                   static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
                   alpha_of<T>(p), p.dst.reach() + 1,
                   FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.lanes, turns, in_flight);

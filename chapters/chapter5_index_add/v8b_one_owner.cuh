@@ -17,32 +17,23 @@ namespace warpbook::chapter5::v8b {
 inline constexpr int kMostEntries = 2048;
 
 //! [kernel]
-template <class T, int n, int kWords, bool early>
+template <class T, int n, class Map>
 __global__ void __launch_bounds__(256)
-    index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, RowMap row,
+    index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, Map row,
                      Sum<T> alpha, FastDivisor<std::uint32_t> chunks) {
   __shared__ unsigned same[kMostEntries / 32];  // A bit for each entry: it names the same row as the block's.
   const auto [entry, chunk] = chunks.divide(blockIdx.x);
   const std::int64_t own_row = index[entry];
   if (!inside(own_row, row.rows, entry, outside)) return;
 
-  const std::int64_t first_word = std::int64_t(chunk) * blockDim.x * kWords + threadIdx.x;
-  Place place[kWords];
-  Sum<T> sum[kWords][n];
-#pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    const std::int64_t word = first_word + w * static_cast<int>(blockDim.x);
-    place[w] = word < row.words ? row.place(word) : Place{-1, -1};
-#pragma unroll
-    for (int k = 0; k < n; ++k) sum[w][k] = nothing<T>();
-  }
-  Pack<T, n> value[kWords];
-  if constexpr (early) {  // The entry's own row of src is on its way during the glance.
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) {
-      if (place[w].src >= 0) value[w] = load_word<T, n>(src + entry * row.src_row_stride + place[w].src);
-    }
-  }
+  // The entry's own word is on its way during the glance.
+  const std::int64_t word = std::int64_t(chunk) * blockDim.x + threadIdx.x;
+  const bool active = word < row.words;
+  const Place place = row.place(active ? word : 0);
+  const T* const from = src + place.src;
+  Pack<T, n> value;
+  if (active) value = load_word<T, n>(from + entry * row.src_row_stride);
+
   const int entries = static_cast<int>(row.entries);
   bool earlier = false;
   for (int first = static_cast<int>(threadIdx.x) / 32 * 32; first < entries; first += static_cast<int>(blockDim.x)) {
@@ -52,39 +43,26 @@ __global__ void __launch_bounds__(256)
     const unsigned mask = __ballot_sync(0xffffffffU, match);
     if (threadIdx.x % 32 == 0) same[first / 32] = mask;
   }
-  if (__syncthreads_or(earlier)) return;
+  if (__syncthreads_or(earlier) || !active) return;
 
-  T* const to = dst + own_row * row.dst_row_stride;
-  Pack<T, n> old[kWords];
+  T* const to = dst + own_row * row.dst_row_stride + place.dst;
+  Pack<T, n> old = load_word<T, n>(to);
+  Sum<T> sum[n];
 #pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    if (place[w].src >= 0) old[w] = load_word<T, n>(to + place[w].dst);
-  }
-  bool loaded = early;
+  for (int k = 0; k < n; ++k) sum[k] = alpha * widen(value[k]);
+  const unsigned later = static_cast<unsigned>(~std::uint64_t{0} << (entry % 32 + 1));  // Of the first 32 entries.
   for (int group = static_cast<int>(entry) / 32; group * 32 < entries; ++group) {
-    for (unsigned mask = same[group]; mask != 0; mask &= mask - 1) {
-      const T* from = src + (group * 32 + __ffs(static_cast<int>(mask)) - 1) * row.src_row_stride;
+    unsigned mask = same[group];
+    if (group == static_cast<int>(entry) / 32) mask &= later;
+    for (; mask != 0; mask &= mask - 1) {
+      value = load_word<T, n>(from + (group * 32 + __ffs(static_cast<int>(mask)) - 1) * row.src_row_stride);
 #pragma unroll
-      for (int w = 0; w < kWords; ++w) {
-        if (place[w].src >= 0 && !loaded) value[w] = load_word<T, n>(from + place[w].src);
-      }
-      loaded = false;
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) {
-#pragma unroll
-        for (int k = 0; k < n; ++k) {
-          if (place[w].src >= 0) sum[w][k] += alpha * widen(value[w][k]);
-        }
-      }
+      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[k]);
     }
   }
 #pragma unroll
-  for (int w = 0; w < kWords; ++w) {
-    if (place[w].src < 0) continue;
-#pragma unroll
-    for (int k = 0; k < n; ++k) old[w][k] = narrow<T>(widen(old[w][k]) + sum[w][k]);
-    *reinterpret_cast<Pack<T, n>*>(to + place[w].dst) = old[w];
-  }
+  for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
+  *reinterpret_cast<Pack<T, n>*>(to) = old;
 }
 //! [kernel]
 
@@ -93,18 +71,16 @@ inline const char* refuse(const IndexAddProblem& p) {
   return p.entries() <= kMostEntries ? nullptr : "a block looks at every entry: 2048 at most";
 }
 
-template <class T, int kWords = 2, bool early = true>
-cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  const RowMap row = row_map(p, a);
-  int threads = 32;
-  while (threads < 256 && threads * kWords < row.words) threads *= 2;
-  const std::int64_t chunks = ceil_div<std::int64_t>(row.words, threads * kWords);
-  if (chunks > INT32_MAX / row.entries) return cudaErrorInvalidValue;
-  return with_word<T>(row.word_elements, [&]<int n>() {
-    return launch(index_add_kernel<T, n, kWords, early>,
-                  {.grid = row.entries * chunks, .block = threads, .stream = stream}, static_cast<T*>(a.dst),
-                  index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
-                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  return with_map<T>(p, a, true, [&]<int n>(const auto& row) {
+    int threads = 32;
+    while (threads < 256 && threads < row.words) threads *= 2;
+    const std::int64_t chunks = ceil_div<std::int64_t>(row.words, threads);
+    if (chunks > INT32_MAX / row.entries) return cudaErrorInvalidValue;
+    using Map = std::remove_cvref_t<decltype(row)>;
+    return launch(index_add_kernel<T, n, Map>, {.grid = row.entries * chunks, .block = threads, .stream = stream},
+                  static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
+                  alpha_of<T>(p), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
   });
 }
 

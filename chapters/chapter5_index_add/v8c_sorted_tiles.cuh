@@ -177,7 +177,8 @@ struct Plan {
   std::size_t workspace_bytes = 0;
 };
 
-inline Plan plan(const RowMap& row) {
+inline Plan plan(const IndexAddProblem& p, const RowMap& row) {
+  const bool narrow_type = element_bytes(p.type) == 2;
   Plan result;
   result.lanes = lanes_for(row.words, 32);
   // About one tile for every block that is resident: all start at once, and none is left over.
@@ -185,8 +186,11 @@ inline Plan plan(const RowMap& row) {
   const std::int64_t entries = std::clamp<std::int64_t>(ceil_div(row.entries, wanted), 256, kMostEntries);
   result.room.entries = static_cast<int>((entries + 7) / 8 * 8);
   result.tiles = ceil_div<std::int64_t>(row.entries, result.room.entries);
+  // Reductions of a tile's sums are a little faster than keeping them. But where a row gets so many that a half or a
+  // bfloat16 would lose them, the sums are kept, and rounded once.
   const std::int64_t floats = row.rows * result.lanes.lanes * row.word_elements;
-  if (row.rows > 0 && row.rows < 65536 && floats <= 16384) {
+  const bool many = row.entries / std::max<std::int64_t>(row.rows, 1) >= (narrow_type ? 128 : 16384);
+  if (row.rows > 0 && row.rows < 65536 && floats <= 16384 && many) {
     result.keeps_sums = true;
     result.room.sum_floats = static_cast<int>(floats);
     result.workspace_bytes = static_cast<std::size_t>(result.tiles * result.lanes.chunks * floats * 4);
@@ -204,12 +208,12 @@ inline const char* refuse(const IndexAddProblem& p) {
 
 /// True where no narrow type is summed in.
 inline bool sums_in_float(const IndexAddProblem& p) {
-  return p.empty() || (plan(row_map(p, {}, true)).keeps_sums && plan(row_map(p, {}, false)).keeps_sums);
+  return p.empty() || (plan(p, row_map(p, {}, true)).keeps_sums && plan(p, row_map(p, {}, false)).keeps_sums);
 }
 
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   if (p.empty() || refuse(p) != nullptr) return 0;
-  return std::max(plan(row_map(p, {}, true)).workspace_bytes, plan(row_map(p, {}, false)).workspace_bytes);
+  return std::max(plan(p, row_map(p, {}, true)).workspace_bytes, plan(p, row_map(p, {}, false)).workspace_bytes);
 }
 
 template <class T>
@@ -240,7 +244,7 @@ cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, const Ro
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const RowMap row = row_map(p, a);
-  return run_with<T>(p, a, row, plan(row), stream);
+  return run_with<T>(p, a, row, plan(p, row), stream);
 }
 
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {

@@ -127,8 +127,8 @@ def fixed_cases():
         ]
         cases += [IndexAdd((rows, 64), 0, 1048576, dtype) for rows in (1, 16, 1024, 1048576)]
         cases += [
-            IndexAdd((32768, 1024), 0, 32768, dtype, "zipf"),
-            IndexAdd((262144, 512), 0, 65536, dtype, "zipf"),
+            IndexAdd((32768, 1024), 0, 16384, dtype, "zipf"),
+            IndexAdd((262144, 512), 0, 32768, dtype, "zipf"),
             IndexAdd((4096, 4096), 0, 64, dtype),
             IndexAdd((4096, 4096), 1, 4096, dtype),
             IndexAdd((64, 1024, 256), 1, 1024, dtype),
