@@ -259,12 +259,13 @@ inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wi
 /// groups of so many take different entries.
 struct Lanes {
   int lanes = 1;
+  int bits = 0;             ///< lanes = 1 << bits: kernels shift where they would divide.
   std::int64_t chunks = 1;  ///< How many times `lanes` words make a row.
 };
 
 inline Lanes lanes_for(std::int64_t words, int most) {
   Lanes result;
-  while (result.lanes < most && result.lanes < words) result.lanes *= 2;
+  while (result.lanes < most && result.lanes < words) result.lanes = 1 << ++result.bits;
   result.chunks = ceil_div<std::int64_t>(words, result.lanes);
   return result;
 }

@@ -39,12 +39,13 @@ __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64
 template <class T, int n, class Map>
 __global__ void __launch_bounds__(kThreads)
     index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, Map row,
-                     Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint32_t> chunks, int lanes, int turns,
+                     Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint32_t> chunks, int lane_bits, int turns,
                      int in_flight) {
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
-  const int groups = static_cast<int>(blockDim.x) / lanes;
-  const int group = static_cast<int>(threadIdx.x) / lanes;
-  const std::int64_t word = std::int64_t(chunk) * lanes + static_cast<int>(threadIdx.x) % lanes;
+  const int groups = kThreads >> lane_bits;
+  const int group = static_cast<int>(threadIdx.x) >> lane_bits;
+  const int lane = static_cast<int>(threadIdx.x) - (group << lane_bits);
+  const std::int64_t word = (std::int64_t(chunk) << lane_bits) + lane;
   if (word >= row.words) return;
   const Place place = row.place(word);
 
@@ -120,7 +121,7 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
     return launch(index_add_kernel<T, n, Map>, {.grid = tiles * lanes.chunks, .block = kThreads, .stream = stream},
                   static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
                   alpha_of<T>(p), p.dst.reach() + 1,
-                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.lanes, turns, in_flight);
+                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.bits, turns, in_flight);
   });
 }
 

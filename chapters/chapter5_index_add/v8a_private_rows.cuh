@@ -28,15 +28,17 @@ using Piece = Pack<float, 4>;
 template <class T, int n>
 __global__ void __launch_bounds__(kMostThreads, 2)
     sum_kernel(float* __restrict__ partial, IndexView index, const T* __restrict__ src, unsigned long long* outside,
-               RowMap row, float alpha, FastDivisor<std::uint32_t> chunks, int lanes, std::int64_t entries_per_block) {
+               RowMap row, float alpha, FastDivisor<std::uint32_t> chunks, int lane_bits,
+               std::int64_t entries_per_block) {
   constexpr int kPieces = (n + 3) / 4;
   constexpr int kPerPiece = n < 4 ? n : 4;
   auto* const sums = dynamic_shared<Pack<float, kPerPiece>>();
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
   const int rows = static_cast<int>(row.rows);
-  const int groups = static_cast<int>(blockDim.x) / lanes;
-  const int group = static_cast<int>(threadIdx.x) / lanes;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int lanes = 1 << lane_bits;
+  const int groups = static_cast<int>(blockDim.x) >> lane_bits;
+  const int group = static_cast<int>(threadIdx.x) >> lane_bits;
+  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   const std::int64_t word = std::int64_t(chunk) * lanes + lane;
   const bool active = word < row.words;
   auto* const own = sums + group * rows * kPieces * lanes + lane;
@@ -88,22 +90,23 @@ __global__ void __launch_bounds__(kMostThreads, 2)
 /// Adds the blocks' sums to dst. A block takes `lanes` pieces of a chunk; its groups share the tiles.
 template <class T, int n>
 __global__ void __launch_bounds__(256) finish_kernel(T* dst, const float* __restrict__ partial, RowMap row,
-                                                     FastDivisor<std::uint32_t> chunks, int lanes, int tiles) {
+                                                     FastDivisor<std::uint32_t> chunks, int lane_bits, int tiles) {
   constexpr int kPieces = (n + 3) / 4;
   constexpr int kPerPiece = n < 4 ? n : 4;
   using Sums = Pack<float, kPerPiece>;
   __shared__ Sums shared[256];
   const auto [row_piece, chunk] = chunks.divide(blockIdx.x);  // Which row and which piece of the lanes' words.
+  const int lanes = 1 << lane_bits;
   const int pieces = static_cast<int>(row.rows) * kPieces * lanes;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int groups = 256 / lanes;
+  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
+  const int groups = 256 >> lane_bits;
   const auto* from =
       reinterpret_cast<const Sums*>(partial) + std::int64_t(chunk) * pieces + std::int64_t(row_piece) * lanes + lane;
   Sums sum;
   for (int k = 0; k < kPerPiece; ++k) sum[k] = nothing<float>();
   const std::int64_t stride = std::int64_t(chunks.divisor) * pieces;
 #pragma unroll 4
-  for (int tile = static_cast<int>(threadIdx.x) / lanes; tile < tiles; tile += groups) {
+  for (int tile = static_cast<int>(threadIdx.x) >> lane_bits; tile < tiles; tile += groups) {
     const Sums more = from[tile * stride];
     for (int k = 0; k < kPerPiece; ++k) sum[k] += more[k];
   }
@@ -211,11 +214,11 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
                                       .shared_bytes = plan.shared_bytes,
                                       .stream = stream},
                                      partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-                                     alpha_of<T>(p), chunks, plan.lanes.lanes, plan.entries_per_block);
+                                     alpha_of<T>(p), chunks, plan.lanes.bits, plan.entries_per_block);
     if (error != cudaSuccess) return error;
     constexpr int kPieces = (n + 3) / 4;
     return launch(finish_kernel<T, n>, {.grid = row.rows * kPieces * plan.lanes.chunks, .block = 256, .stream = stream},
-                  static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.lanes, plan.tiles);
+                  static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.bits, plan.tiles);
   });
 }
 

@@ -21,7 +21,8 @@
 
 namespace warpbook::chapter5::v8c {
 
-inline constexpr int kThreads = 512;
+inline constexpr int kThreadBits = 9;
+inline constexpr int kThreads = 1 << kThreadBits;
 inline constexpr int kBuckets = 4096;      // That a tile's entries are sorted into: rows, or hashes of rows.
 inline constexpr int kMostEntries = 8192;  // Of a tile.
 inline constexpr int kInFlight = 4;        // Entries that a thread loads before it adds the first.
@@ -74,7 +75,7 @@ template <class T, int n>
 __global__ void __launch_bounds__(kThreads, 2)
     index_add_kernel(T* dst, float* __restrict__ partial, IndexView index, const T* __restrict__ src,
                      unsigned long long* outside, RowMap row, float alpha, std::int64_t dst_length,
-                     FastDivisor<std::uint32_t> chunks, int lanes, Room room) {
+                     FastDivisor<std::uint32_t> chunks, int lane_bits, Room room) {
   constexpr int kPerPiece = n < 4 ? n : 4;
   constexpr int kPieces = n / kPerPiece;
   auto* const sums = dynamic_shared<float>();
@@ -111,11 +112,12 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
   __syncthreads();
 
-  const int groups = kThreads / lanes;
-  const int lane = thread % lanes;
+  const int lanes = 1 << lane_bits;
+  const int groups = kThreads >> lane_bits;
+  const int lane = thread & (lanes - 1);
   const std::int64_t word = std::int64_t(chunk) * lanes + lane;
-  const int stretch = ceil_div(all_valid, groups);
-  const int begin = thread / lanes * stretch;
+  const int stretch = (all_valid + groups - 1) >> (kThreadBits - lane_bits);
+  const int begin = (thread >> lane_bits) * stretch;
   const int end = min(begin + stretch, all_valid);
   if (word < row.words && begin < end) {
     const Place place = row.place(word);
@@ -233,12 +235,12 @@ cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, const Ro
                 .shared_bytes = plan.room.bytes(),
                 .stream = stream},
                static_cast<T*>(a.dst), partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-               alpha_of<T>(p), p.dst.reach() + 1, chunks, plan.lanes.lanes, plan.room);
+               alpha_of<T>(p), p.dst.reach() + 1, chunks, plan.lanes.bits, plan.room);
     if (error != cudaSuccess || !plan.keeps_sums) return error;
     constexpr int kPieces = (n + 3) / 4;
     return launch(v8a::finish_kernel<T, n>,
                   {.grid = row.rows * kPieces * plan.lanes.chunks, .block = 256, .stream = stream},
-                  static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.lanes, static_cast<int>(plan.tiles));
+                  static_cast<T*>(a.dst), partial, row, chunks, plan.lanes.bits, static_cast<int>(plan.tiles));
   });
 }
 

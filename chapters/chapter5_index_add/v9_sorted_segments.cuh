@@ -47,13 +47,13 @@ template <class T, int n>
 __global__ void __launch_bounds__(kThreads)
     segment_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys,
                    const std::uint32_t* __restrict__ places, const T* __restrict__ src, RowMap row, Sum<T> alpha,
-                   FastDivisor<std::uint32_t> chunks, int lanes, int stretch) {
+                   FastDivisor<std::uint32_t> chunks, int lane_bits, int stretch) {
   __shared__ std::uint32_t tile_keys[kTile + 2];  // With the one before and the one behind.
   __shared__ std::uint32_t tile_places[kTile];
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
   const auto thread = static_cast<int>(threadIdx.x);
   const int entries = static_cast<int>(row.entries);
-  const int per_tile = kThreads / lanes * stretch;
+  const int per_tile = (kThreads >> lane_bits) * stretch;
   const int tile_begin = static_cast<int>(tile) * per_tile;
   const int tile_entries = min(per_tile, entries - tile_begin);
   const auto none = static_cast<std::uint32_t>(row.rows);  // The key of what is outside, and beyond the ends.
@@ -64,14 +64,14 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = thread; i < tile_entries; i += kThreads) tile_places[i] = places[tile_begin + i];
   __syncthreads();
 
-  const int walker = thread / lanes;
-  const std::int64_t word = std::int64_t(chunk) * lanes + thread % lanes;
+  const int walker = thread >> lane_bits;
+  const std::int64_t word = (std::int64_t(chunk) << lane_bits) + (thread & ((1 << lane_bits) - 1));
   const int begin = walker * stretch;
   const int end = min(begin + stretch, tile_entries);
   if (word >= row.words || begin >= end) return;
   const Place place = row.place(word);
   const std::uint32_t* const key = tile_keys + 1;
-  const std::int64_t own_partial = (std::int64_t(tile) * (kThreads / lanes) + walker) * row.words + word;
+  const std::int64_t own_partial = (std::int64_t(tile) * (kThreads >> lane_bits) + walker) * row.words + word;
   bool came = key[begin - 1] == key[begin];
   Pack<Sum<T>, n> sum;
 #pragma unroll
@@ -131,14 +131,14 @@ __device__ __forceinline__ int last_with(const std::uint32_t* keys, std::uint32_
 template <class T, int n>
 __global__ void __launch_bounds__(kThreads)
     join_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys, RowMap row,
-                FastDivisor<std::uint32_t> chunks, int lanes, int stretch, int walkers) {
+                FastDivisor<std::uint32_t> chunks, int lane_bits, int stretch, int walkers) {
   __shared__ Pack<Sum<T>, n> shared[kThreads];
   __shared__ int last_of[kTilesPerBlock];
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
   const auto thread = static_cast<int>(threadIdx.x);
-  const std::int64_t word = std::int64_t(chunk) * lanes + thread % lanes;
-  const int group = thread / lanes;
-  const int groups = kThreads / lanes;
+  const std::int64_t word = (std::int64_t(chunk) << lane_bits) + (thread & ((1 << lane_bits) - 1));
+  const int group = thread >> lane_bits;
+  const int groups = kThreads >> lane_bits;
   const int first_walker = static_cast<int>(tile) * kTilesPerBlock;
 
   if (thread < kTilesPerBlock) {
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(kThreads)
       const int used = min(groups, last - walker);
       for (int g = 0; g < used; ++g) {
 #pragma unroll
-        for (int k = 0; k < n; ++k) sum[k] += shared[g * lanes + thread][k];
+        for (int k = 0; k < n; ++k) sum[k] += shared[(g << lane_bits) + thread][k];
       }
       T* const to = dst + row.place(word).dst + std::int64_t(keys[walker * stretch + stretch - 1]) * row.dst_row_stride;
       Pack<T, n> old = load_word<T, n>(to);
@@ -275,13 +275,13 @@ cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream
     const cudaError_t launched =
         launch(segment_kernel<T, n>, {.grid = tiles * chunk_count, .block = kThreads, .stream = stream},
                static_cast<T*>(a.dst), partials, sorted_keys, sorted_places, static_cast<const T*>(a.src), row,
-               alpha_of<T>(p), chunks, plan.lanes.lanes, plan.stretch);
+               alpha_of<T>(p), chunks, plan.lanes.bits, plan.stretch);
     if (launched != cudaSuccess || plan.walkers == 1) return launched;
     return launch(join_kernel<T, n>,
                   {.grid = ceil_div<std::int64_t>(plan.walkers, kTilesPerBlock) * chunk_count,
                    .block = kThreads,
                    .stream = stream},
-                  static_cast<T*>(a.dst), partials, sorted_keys, row, chunks, plan.lanes.lanes, plan.stretch,
+                  static_cast<T*>(a.dst), partials, sorted_keys, row, chunks, plan.lanes.bits, plan.stretch,
                   static_cast<int>(plan.walkers));
   });
 }
