@@ -23,9 +23,11 @@ __global__ void large_index_kernel(T* dst, IndexView index, const T* __restrict_
                                    Number count, float alpha, std::int64_t dst_length, Add add) {
   const auto step = static_cast<Number>(gridDim.x) * blockDim.x;
   for (auto number = static_cast<Number>(blockIdx.x) * blockDim.x + threadIdx.x; number < count; number += step) {
+    //! [exercise index_major]
     const auto [quotient, remainder] = inner.divide(number);
     const Number entry = index_major ? quotient : remainder;
     const Number element = index_major ? remainder : quotient;
+    //! [exercise index_major]
     const std::int64_t row = index[static_cast<std::int64_t>(entry)];
     if (!inside(row, rows, static_cast<std::int64_t>(entry), outside)) continue;
     const Number to = dst_row.offset_of(element) + static_cast<Number>(row) * dst_row.row_stride;

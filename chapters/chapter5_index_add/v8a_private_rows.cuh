@@ -64,6 +64,7 @@ __global__ void __launch_bounds__(kMostThreads, 2)
       const std::int64_t e = entry + std::int64_t(groups) * i;
       if (e >= end || !inside(to[i], row.rows, e, outside)) continue;
       auto* const row_sums = own + static_cast<int>(to[i]) * kPieces * lanes;
+      //! [exercise private_sum]
 #pragma unroll
       for (int piece = 0; piece < kPieces; ++piece) {
         auto sum = row_sums[piece * lanes];
@@ -71,6 +72,7 @@ __global__ void __launch_bounds__(kMostThreads, 2)
         for (int k = 0; k < kPerPiece; ++k) sum[k] += alpha * widen(value[i][piece * kPerPiece + k]);
         row_sums[piece * lanes] = sum;
       }
+      //! [exercise private_sum]
     }
   }
   __syncthreads();

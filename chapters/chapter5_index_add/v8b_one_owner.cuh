@@ -35,6 +35,7 @@ __global__ void __launch_bounds__(256)
   if (active) value = load_word<T, n>(from + entry * row.src_row_stride);
 
   const int entries = static_cast<int>(row.entries);
+  //! [exercise glance]
   bool earlier = false;
   for (int first = static_cast<int>(threadIdx.x) / 32 * 32; first < entries; first += static_cast<int>(blockDim.x)) {
     const int e = first + static_cast<int>(threadIdx.x) % 32;
@@ -43,6 +44,7 @@ __global__ void __launch_bounds__(256)
     const unsigned mask = __ballot_sync(0xffffffffU, match);
     if (threadIdx.x % 32 == 0) same[first / 32] = mask;
   }
+  //! [exercise glance]
   if (__syncthreads_or(earlier) || !active) return;
 
   T* const to = dst + own_row * row.dst_row_stride + place.dst;

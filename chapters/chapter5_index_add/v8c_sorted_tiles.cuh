@@ -39,6 +39,7 @@ __device__ __forceinline__ void scan_buckets(std::uint32_t* counts) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   std::uint32_t* const own = counts + threadIdx.x * kPerThread;
+  //! [exercise scan]
   std::uint32_t sum = 0;
 #pragma unroll
   for (int i = 0; i < kPerThread; ++i) sum += own[i];
@@ -57,6 +58,7 @@ __device__ __forceinline__ void scan_buckets(std::uint32_t* counts) {
     own[i] = before;
     before += count;
   }
+  //! [exercise scan]
 }
 
 /// How a block's shared memory is divided. In this order: the rows' sums (if kept), buckets, the entries' rows, their

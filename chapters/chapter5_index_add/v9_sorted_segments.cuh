@@ -93,6 +93,7 @@ __global__ void __launch_bounds__(kThreads)
       const bool ends = key[e + 1] != key[e];
       if (!ends && e + 1 < end) continue;
       if (key[e] == none) return;  // Nothing but what is outside follows.
+      //! [exercise stretch_ends]
       if (came) {
         partials.came[own_partial] = sum;
       } else if (!ends) {
@@ -105,6 +106,7 @@ __global__ void __launch_bounds__(kThreads)
         *reinterpret_cast<Pack<T, n>*>(to) = old;
       }
       came = false;
+      //! [exercise stretch_ends]
 #pragma unroll
       for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
     }
