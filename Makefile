@@ -2,6 +2,7 @@
 DEVICE ?= $(shell scripts/pick_device.sh)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
+EXERCISES := $(shell ls chapters/*/exercises.toml 2>/dev/null | sed -n 's/.*chapter\([0-9]*\)_.*/exercise\1/p')
 
 ifneq ($(if $(DEVICE),$(filter-out gpu emulator,$(DEVICE)),none),)
 $(error DEVICE=$(DEVICE): accepted are gpu and emulator)
@@ -13,10 +14,15 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help deps test nightly emulate headers format clean $(CHAPTERS)
+.PHONY: help deps test nightly headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
 	@$(foreach chapter,$(CHAPTERS),echo "make $(chapter)                build ./$(chapter)/run_all";)
+	@$(foreach exercise,$(EXERCISES),echo "make $(exercise)               the chapter's exercises, laid out and checked (RESET=name restores one)";)
+	@echo "make watch                   check exercises while you edit them; the same as ./workbook"
+	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions"
+	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
 	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
@@ -32,6 +38,19 @@ deps:
 $(CHAPTERS):
 	@echo "DEVICE=$(DEVICE)"
 	@scripts/configure.sh $(DEVICE) && cmake --build build/$(DEVICE) --parallel $(JOBS) --target $@
+
+$(EXERCISES):
+	@./workbook --device $(DEVICE) chapter $(@:exercise%=%) $(if $(RESET),--reset "$(RESET)")
+
+watch:
+	@./workbook --device $(DEVICE)
+
+handout:
+	@$(if $(OUT),./workbook handout "$(OUT)",echo "error: where to? make handout OUT=dir" >&2; exit 2)
+
+grade:
+	@$(if $(and $(DIR),$(OUT)),./workbook grade "$(DIR)" "$(OUT)" $(if $(SEED),--seed $(SEED)),\
+	  echo "error: make grade DIR=submissions OUT=grades.csv" >&2; exit 2)
 
 test:
 	@scripts/test.sh $(DEVICE) --label-exclude nightly

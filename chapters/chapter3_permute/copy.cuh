@@ -22,11 +22,15 @@ __global__ void __launch_bounds__(kThreads)
   W word[words];
 #pragma unroll
   for (int i = 0; i < words; ++i) {
+    //! [exercise load_guard]
     if (first + i * kThreads < count) word[i] = src[first + i * kThreads];
+    //! [exercise load_guard]
   }
 #pragma unroll
   for (int i = 0; i < words; ++i) {
+    //! [exercise store_guard]
     if (first + i * kThreads < count) dst[first + i * kThreads] = word[i];
+    //! [exercise store_guard]
   }
 }
 //! [kernel]

@@ -56,6 +56,7 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   const std::int64_t dst_offset = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (dst_offset >= count) return;
 
+  //! [exercise offset_to_index]
   std::int64_t index[rank];
   std::int64_t remaining = dst_offset;
 #pragma unroll
@@ -68,6 +69,7 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   std::int64_t src_offset = 0;
 #pragma unroll
   for (int d = 0; d < rank; ++d) src_offset += index[d] * layout.src_stride[d];
+  //! [exercise offset_to_index]
 
   dst[dst_offset] = src[src_offset];
 }

@@ -32,6 +32,7 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   const Index dst_offset = Index(blockIdx.x) * blockDim.x + threadIdx.x;
   if (dst_offset >= count) return;
 
+  //! [exercise offset_to_index]
   Index index[rank];
   Index remaining = dst_offset;
 #pragma unroll
@@ -44,6 +45,7 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   Index src_offset = 0;
 #pragma unroll
   for (int d = 0; d < rank; ++d) src_offset += index[d] * layout.src_stride[d];
+  //! [exercise offset_to_index]
 
   dst[dst_offset] = src[src_offset];
 }

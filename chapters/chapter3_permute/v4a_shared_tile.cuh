@@ -25,8 +25,10 @@ inline constexpr int kThreadRows = 8;  // A block is 32 x 8 threads: each moves 
 template <class W>
 __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, int rows, int columns, int tiles_down,
                                  int tiles_across) {
+  //! [exercise tile_array]
   __shared__ W tile[kTile][kTile];
 
+  //! [exercise tile_array]
   const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
   const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
   const int down = static_cast<int>(rest % static_cast<unsigned>(tiles_down));
@@ -35,6 +37,7 @@ __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src,
   const int column0 = across * kTile;
   const int x = static_cast<int>(threadIdx.x);
 
+  //! [exercise tile_copy]
   if (column0 + x < columns) {
     for (int y = static_cast<int>(threadIdx.y); y < kTile && row0 + y < rows; y += kThreadRows) {
       tile[y][x] = src[matrix + std::int64_t(row0 + y) * columns + column0 + x];
@@ -46,6 +49,7 @@ __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src,
       dst[matrix + std::int64_t(column0 + y) * rows + row0 + x] = tile[x][y];
     }
   }
+  //! [exercise tile_copy]
 }
 //! [kernel]
 

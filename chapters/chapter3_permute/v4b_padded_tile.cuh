@@ -21,8 +21,10 @@ using v4a::kTile;
 template <class W>
 __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, int rows, int columns, int tiles_down,
                                  int tiles_across) {
+  //! [exercise padded_array]
   __shared__ W tile[kTile][kTile + 1];
 
+  //! [exercise padded_array]
   const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
   const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
   const int down = static_cast<int>(rest % static_cast<unsigned>(tiles_down));
@@ -31,6 +33,7 @@ __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src,
   const int column0 = across * kTile;
   const int x = static_cast<int>(threadIdx.x);
 
+  //! [exercise padded_copy]
   if (column0 + x < columns) {
     for (int y = static_cast<int>(threadIdx.y); y < kTile && row0 + y < rows; y += kThreadRows) {
       tile[y][x] = src[matrix + std::int64_t(row0 + y) * columns + column0 + x];
@@ -42,6 +45,7 @@ __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src,
       dst[matrix + std::int64_t(column0 + y) * rows + row0 + x] = tile[x][y];
     }
   }
+  //! [exercise padded_copy]
 }
 //! [kernel]
 

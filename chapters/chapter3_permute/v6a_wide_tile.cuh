@@ -115,7 +115,9 @@ __device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, st
   for (int i = 0; i < T::kLoads; ++i) {
     const int word_row = (i * T::kThreads + thread) / T::kChunksPerRow;
     const int column_chunk = (i * T::kThreads + thread) % T::kChunksPerRow;
+    //! [exercise swizzle_write]
     const int swizzle = word_row / T::kWordsPerChunk % 8;
+    //! [exercise swizzle_write]
     uint4 chunks[kPacked];
     pack_columns<bytes>(loaded[i], chunks);
 #pragma unroll
@@ -131,7 +133,9 @@ __device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, st
     const int row_chunk = unit / (kShare * T::kColumns) * kShare + unit % kShare;
     // Where pack_columns and the loop above put this column's words.
     const int p = column % T::kElementsPerChunk / T::kWordsPerChunk;
+    //! [exercise swizzle_read]
     const int chunk = (p * T::kChunksPerRow + column / T::kElementsPerChunk) ^ (row_chunk % 8);
+    //! [exercise swizzle_read]
     Pack<W, T::kWordsPerChunk> stored;
 #pragma unroll
     for (int w = 0; w < T::kWordsPerChunk; ++w) {

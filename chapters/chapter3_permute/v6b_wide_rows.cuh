@@ -37,7 +37,9 @@ __global__ void __launch_bounds__(kThreads<W>)
 #pragma unroll
   for (int i = 0; i < kWords<W>; ++i) {
     Index remaining = first + Index(i * kThreads<W>);
+    //! [exercise word_guard]
     if (remaining < count) {
+      //! [exercise word_guard]
       Index src_offset = 0;
 #pragma unroll
       for (int d = 0; d < kMaxRank; ++d) {

@@ -95,7 +95,9 @@ __global__ void __launch_bounds__(kThreads)
     dst_origin += first * boxes.dst_stride[d];
     rest = quotient;
   }
+  //! [exercise origin_barrier]
   __syncthreads();
+  //! [exercise origin_barrier]
 
   for (int i = static_cast<int>(threadIdx.x); i < boxes.volume; i += kThreads) {
     const Place from = locate(boxes.src_axis, boxes.axes, src_origin, left, i);

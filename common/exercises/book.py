@@ -1,0 +1,316 @@
+"""The book's exercises as data: chapters/chapterN_*/exercises.toml and the marked regions of the steps.
+
+A step's file holds regions between pairs of `//! [exercise NAME]`. An exercise is that file with some regions replaced
+by what exercises.toml gives in their place, and all marks taken out. The file, its TODO form and its solution are made
+from that one text: nothing is written twice.
+"""
+
+import dataclasses
+import pathlib
+import re
+
+from counters import COUNTERS
+
+try:
+    import tomllib
+except ImportError:  # pragma: no cover
+    raise SystemExit("error: the exercises need Python 3.11 or newer (tomllib)") from None
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PRISTINE = "handed_out"  # The folder in a handout's chapter that holds the files as they were handed out.
+MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE)
+OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
+KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug"}
+
+
+class BookError(Exception):
+    """Something in exercises.toml or in a step's marks is not as it should be: one line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """What a counter must not exceed (or fall short of) on one of the exercise's cases."""
+
+    counter: str
+    at_most: float | None
+    at_least: float | None
+    case: str
+
+    def met_by(self, value):
+        return not (
+            value is None
+            or (self.at_most is not None and value > self.at_most)
+            or (self.at_least is not None and value < self.at_least)
+        )
+
+    def limit(self):
+        if self.at_most is not None:
+            return "none" if self.at_most == 0 else f"at most {self.at_most:g}"
+        return f"at least {self.at_least:g}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A stretch of an exercise's file: as handed out, and in the step. They differ where the reader has work to do."""
+
+    handed_out: str
+    step: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Exercise:
+    chapter: int
+    folder: str  # "chapter3_permute"
+    name: str
+    title: str
+    step: str  # "v4a"
+    step_file: str  # "v4a_shared_tile.cuh"
+    kind: str
+    task: str
+    hints: tuple
+    call: str  # The C++ expression that runs the step.
+    cases: tuple  # As in exercises.toml: some are templates.
+    bars: tuple
+    gpu: dict | None  # {"case": ..., "share": ...}
+    allow: tuple  # Names that the file may call besides CUDA's, as regular expressions.
+    yardstick: bool
+    kernel_writes: bool  # The result must come from a kernel.
+    pieces: tuple
+
+    @property
+    def handed_out(self):
+        return "".join(piece.handed_out for piece in self.pieces)
+
+    @property
+    def solution(self):
+        """The step's file, byte for byte; None in a handout, which has no solutions."""
+        if any(piece.step is None for piece in self.pieces):
+            return None
+        return "".join(piece.step for piece in self.pieces)
+
+    @property
+    def key(self):
+        return f"chapter{self.chapter}/{self.name}"
+
+    def path(self, root=ROOT):
+        """The reader's file."""
+        return root / "exercises" / f"chapter{self.chapter}" / f"{self.name}.cuh"
+
+    def put_back(self, text):
+        """The step's file from an exercise's text in which everything is as handed out."""
+        result, at = [], 0
+        for piece in self.pieces:
+            if not text.startswith(piece.handed_out, at):
+                raise BookError(f"{self.key}: the text is not as handed out")
+            result.append(piece.step)
+            at += len(piece.handed_out)
+        if at != len(text):
+            raise BookError(f"{self.key}: the text goes on where the exercise ends")
+        return "".join(result)
+
+    def removed(self):
+        """The texts that the reader has to write."""
+        return [p.step for p in self.pieces if p.step and p.step != p.handed_out and not is_mark(p.step)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Chapter:
+    number: int
+    folder: str
+    title: str
+    case: str  # The class of its cases.
+    header: str  # Where that class is.
+    exercises: tuple
+    cheats: dict
+
+    @property
+    def path(self):
+        return f"chapters/{self.folder}"
+
+
+def split_regions(text, where):
+    """[(name or None, text)]: the marks' lines stand alone, under the name "mark"."""
+    parts, at, open_name = [], 0, None
+    for mark in MARK.finditer(text):
+        parts.append((open_name, text[at : mark.start()]))
+        parts.append(("mark", mark.group()))
+        at = mark.end()
+        if open_name is None:
+            open_name = mark["name"]
+        elif open_name == mark["name"]:
+            open_name = None
+        else:
+            raise BookError(f"{where}: region {open_name} is still open where {mark['name']} begins")
+    if open_name is not None:
+        raise BookError(f"{where}: region {open_name} has no end")
+    parts.append((None, text[at:]))
+    return parts
+
+
+def is_mark(text):
+    return bool(MARK.fullmatch(text) or OTHER_MARK.fullmatch(text))
+
+
+def indented(text, like):
+    """`text` with the indentation of the first line of `like`."""
+    margin = re.match(r"[ \t]*", like).group()
+    return "".join(margin + line + "\n" if line else "\n" for line in text.splitlines())
+
+
+def banner(chapter, exercise, task, kind):
+    """The comment at the head of an exercise's file."""
+    lines = [f"// Exercise {exercise} of chapter {chapter} ({KINDS[kind]})", "//"]
+    lines += [f"// {line}".rstrip() for line in task.splitlines()]
+    lines += ["//", f"// Check it: make exercise{chapter}, or ./workbook beside your editor. A hint: ./workbook hint {exercise}"]
+    return "\n".join(lines) + "\n"
+
+
+def make_pieces(head, step_text, given, where):
+    pieces = [Piece(head, "")]
+    found = set()
+    for name, text in split_regions(step_text, where):
+        if name == "mark":
+            pieces.append(Piece("", text))
+        elif name in given:
+            found.add(name)
+            pieces.append(Piece(indented(given[name], text), text))
+        elif name is None:
+            at = 0
+            for other in OTHER_MARK.finditer(text):
+                pieces += [Piece(text[at : other.start()], text[at : other.start()]), Piece("", other.group())]
+                at = other.end()
+            pieces.append(Piece(text[at:], text[at:]))
+        else:
+            pieces.append(Piece(text, text))
+    if missing := set(given) - found:
+        raise BookError(f"{where}: has no region [exercise {sorted(missing)[0]}]")
+    return tuple(pieces)
+
+
+def require(table, key, kind, where):
+    value = table.get(key)
+    if not isinstance(value, kind) or not value:
+        raise BookError(f"{where}: {key} is missing or no {kind.__name__}")
+    return value
+
+
+def read_bar(table, cases, where):
+    unknown = set(table) - {"counter", "at_most", "at_least", "case"}
+    if unknown or ("at_most" in table) == ("at_least" in table):
+        raise BookError(f"{where}: a bar has a counter, and at_most or at_least (and a case); not {sorted(table)}")
+    if table["counter"] not in COUNTERS:
+        raise BookError(f"{where}: counter {table['counter']!r} is unknown; known are {', '.join(COUNTERS)}")
+    return Bar(table["counter"], table.get("at_most"), table.get("at_least"), table.get("case", cases[0]))
+
+
+EXERCISE_KEYS = {
+    "name", "title", "step", "file", "kind", "task", "hints", "call", "cases", "bars", "gpu", "allow", "yardstick",
+    "kernel_writes", "given",
+}  # fmt: skip
+
+
+def read_exercise(table, number, folder, defaults):
+    where = f"chapters/{folder.name}/exercises.toml: {table.get('name', 'an exercise without a name')}"
+    if unknown := set(table) - EXERCISE_KEYS:
+        raise BookError(f"{where}: unknown key {sorted(unknown)[0]}; accepted are {', '.join(sorted(EXERCISE_KEYS))}")
+    name = require(table, "name", str, where)
+    step = require(table, "step", str, where)
+    kind = require(table, "kind", str, where)
+    task = require(table, "task", str, where).strip()
+    hints = tuple(hint.strip() for hint in require(table, "hints", list, where))
+    cases = tuple(require(table, "cases", list, where))
+    given = require(table, "given", dict, where)
+    if not re.fullmatch(r"\w+", name):
+        raise BookError(f"{where}: a name is letters, digits and _")
+    if kind not in KINDS:
+        raise BookError(f"{where}: kind is one of {', '.join(KINDS)}")
+    if len(hints) != 3 or not all(hints):
+        raise BookError(f"{where}: an exercise has three hints, from a nudge to nearly told")
+
+    pristine = folder / PRISTINE / f"{name}.cuh"
+    step_file = table.get("file", "")
+    if pristine.is_file():  # In a handout.
+        pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
+    else:
+        candidates = [folder / step_file] if step_file else sorted(folder.glob(f"{step}_*.cuh"))
+        if len(candidates) != 1 or not candidates[0].is_file():
+            raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
+        step_file = candidates[0].name
+        head = banner(number, name, task, kind)
+        pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given, f"chapters/{folder.name}/{step_file}")
+
+    bars = tuple(read_bar(bar, cases, where) for bar in table.get("bars", []))
+    gpu = table.get("gpu")
+    if gpu is not None and set(gpu) != {"case", "share"}:
+        raise BookError(f"{where}: gpu = {{ case = ..., share = ... }}")
+    return Exercise(
+        chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
+        step_file=step_file, kind=kind, task=task, hints=hints,
+        call=table.get("call", defaults["call"]).replace("{step}", step), cases=cases, bars=bars, gpu=gpu,
+        allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
+        kernel_writes=table.get("kernel_writes", True), pieces=pieces,
+    )  # fmt: skip
+
+
+def read_chapter(folder):
+    number = int(re.match(r"chapter(\d+)_", folder.name)[1])
+    path = folder / "exercises.toml"
+    where = f"chapters/{folder.name}/exercises.toml"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"{where}: {error}") from None
+    defaults = {"call": require(table, "call", str, where), "allow": table.get("allow", [])}
+    exercises = tuple(read_exercise(e, number, folder, defaults) for e in require(table, "exercise", list, where))
+    names = [e.name for e in exercises]
+    if len(set(names)) != len(names):
+        raise BookError(f"{where}: two exercises have the same name")
+    return Chapter(number, folder.name, table.get("title", folder.name.split("_", 1)[1].replace("_", " ")),
+                   require(table, "case", str, where), require(table, "header", str, where), exercises,
+                   table.get("cheats", {}))
+
+
+def read_book(root=ROOT):
+    """All chapters that have exercises, in order."""
+    folders = sorted(root.glob("chapters/chapter*_*/exercises.toml"), key=lambda p: int(re.search(r"chapter(\d+)_", str(p))[1]))
+    return [read_chapter(path.parent) for path in folders]
+
+
+def find_exercise(book, text):
+    """The exercise that is called `text`: a name, a unique beginning of one, or chapterN/name. \\raises BookError"""
+    exercises = [e for chapter in book for e in chapter.exercises]
+    text = text.removesuffix(".cuh")
+    exact = [e for e in exercises if text in (e.name, e.key)]
+    fits = exact or [e for e in exercises if e.name.startswith(text) or e.key.startswith(text)]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        raise BookError(f"'{text}' may be {', '.join(e.key for e in fits)}")
+    raise BookError(f"there is no exercise '{text}' (there are {', '.join(e.name for e in exercises)})")
+
+
+def lay_out(exercises, root=ROOT):
+    """Writes the exercises' files that are not there. Never touches one that is. \\return the paths written"""
+    written = []
+    for exercise in exercises:
+        path = exercise.path(root)
+        if path.exists():
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(exercise.handed_out, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def reset(exercise, root=ROOT):
+    """Restores an exercise's file, and keeps the old one beside it. \\return where the old one is now, or None"""
+    path = exercise.path(root)
+    kept = None
+    if path.exists() and path.read_text(encoding="utf-8", errors="replace") != exercise.handed_out:
+        number = 1
+        while (kept := path.with_name(f"{exercise.name}.{number}.old")).exists():
+            number += 1
+        path.rename(kept)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(exercise.handed_out, encoding="utf-8")
+    return kept

@@ -1,0 +1,122 @@
+"""A reader's desk: the exercises with what the reader did about them, kept in exercises/progress.json."""
+
+import json
+import os
+import tempfile
+
+from book import ROOT, lay_out, read_book
+from judge import DONE, Judge, Verdict, cache_key
+from toolchain import Toolchain
+
+PROGRESS = "progress.json"
+
+
+def write_file(path, text):
+    """Writes a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(name, 0o644)
+    os.replace(name, path)
+
+
+class Desk:
+    def __init__(self, device, root=ROOT, jobs=None):
+        self.root = root
+        self.book = read_book(root)
+        self.chapters = {chapter.number: chapter for chapter in self.book}
+        self.exercises = [e for chapter in self.book for e in chapter.exercises]
+        self.toolchain = Toolchain(device, root, jobs)
+        self.judge = Judge(self.toolchain)
+        self.path = root / "exercises" / PROGRESS
+        self.progress = {"solved": {}, "hints": {}, "current": "", "verdicts": {}}
+        self._key = None
+        try:
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            self.progress |= {k: v for k, v in stored.items() if isinstance(v, type(self.progress.get(k)))}
+        except (OSError, ValueError, AttributeError):
+            pass  # None yet, or damaged: the files themselves are what counts, and are checked again.
+
+    def save(self):
+        try:
+            write_file(self.path, json.dumps(self.progress, indent=1) + "\n")
+        except OSError:
+            pass  # Nothing but the memory of hints and of results is lost.
+
+    def prepare(self, chapters, say=print):
+        """Lays out what is not there, and builds the checks. \\raises BuildError"""
+        written = lay_out([e for chapter in chapters for e in chapter.exercises], self.root)
+        self.toolchain.prepare(chapters, say)
+        self._key = None
+        return written
+
+    def key(self, exercise, text):
+        if self._key is None:
+            self._key = self.toolchain.key()
+        return cache_key(self._key, exercise, text, self.judge.seed)
+
+    def known(self, exercise):
+        """The verdict on the file as it is now, where there is one already."""
+        try:
+            text = exercise.path(self.root).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+        stored = self.progress["verdicts"].get(exercise.key)
+        if not isinstance(stored, dict) or stored.get("key") != self.key(exercise, text):
+            return None
+        try:
+            return Verdict(**{k: tuple(v) if k == "details" else v for k, v in stored["verdict"].items()})
+        except (TypeError, KeyError):
+            return None
+
+    def check(self, exercise):
+        """The verdict on the reader's file. \\raises BuildError"""
+        if (verdict := self.known(exercise)) is not None:
+            return verdict
+        path = exercise.path(self.root)
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        verdict = self.judge.check(self.chapters[exercise.chapter], exercise, path)
+        key = self.key(exercise, text)
+        self.progress["verdicts"][exercise.key] = {"key": key, "verdict": vars(verdict)}
+        if verdict.status == DONE:
+            self.progress["solved"][exercise.key] = True
+        else:
+            self.progress["solved"].pop(exercise.key, None)
+        self.save()
+        return verdict
+
+    def solved(self, exercise):
+        return exercise.key in self.progress["solved"]
+
+    def ever_solved(self, exercise):
+        return self.solved(exercise)
+
+    def hints_shown(self, exercise):
+        count = self.progress["hints"].get(exercise.key, 0)
+        return min(max(count, 0), len(exercise.hints)) if isinstance(count, int) else 0
+
+    def next_hint(self, exercise):
+        """Shows one hint more, up to the last. \\return how many are shown"""
+        count = min(self.hints_shown(exercise) + 1, len(exercise.hints))
+        self.progress["hints"][exercise.key] = count
+        self.save()
+        return count
+
+    def current(self):
+        """The exercise that the reader was at; else the first that is not solved, else the last."""
+        found = [e for e in self.exercises if e.key == self.progress["current"]]
+        return found[0] if found else self.first_open()
+
+    def first_open(self):
+        return next((e for e in self.exercises if not self.solved(e)), self.exercises[-1])
+
+    def next_open(self, after):
+        """The next exercise behind `after` that is not solved, going round; None where all are."""
+        at = self.exercises.index(after)
+        order = self.exercises[at + 1 :] + self.exercises[:at]
+        return next((e for e in order if not self.solved(e)), None)
+
+    def set_current(self, exercise):
+        self.progress["current"] = exercise.key
+        self.save()

@@ -1,0 +1,197 @@
+"""A tree to give to a class: the exercises, what they are checked with, and the chapters' pages; no solutions, and no
+step that gives one away.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+
+from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, read_book, split_regions
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
+SCRIPTS = ("configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
+FILES = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "workbook")
+TEACHERS = ("common/exercises/grade.py", "common/exercises/handout.py")
+
+MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
+DEVICE ?= $(shell scripts/pick_device.sh)
+EXERCISES := $(shell ls chapters/*/exercises.toml | sed -n 's/.*chapter\\([0-9]*\\)_.*/exercise\\1/p')
+
+ifdef CUDA_HOME
+export CUDA_HOME
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help deps watch clean $(EXERCISES)
+
+help:
+\t@echo "make deps          install what is missing"
+\t@$(foreach exercise,$(EXERCISES),echo "make $(exercise)     check the chapter's exercises (RESET=name restores one)";)
+\t@echo "make watch         check exercises while you edit them; the same as ./workbook"
+\t@echo "make clean         remove what the build made (your exercises stay)"
+
+deps:
+\t@scripts/deps.sh $(DEVICE)
+
+$(EXERCISES):
+\t@./workbook --device $(DEVICE) chapter $(@:exercise%=%) $(if $(RESET),--reset "$(RESET)")
+
+watch:
+\t@./workbook --device $(DEVICE)
+
+clean:
+\trm -rf build
+"""
+
+GITIGNORE = "/build/\n__pycache__/\n/exercises/progress.json\n"
+
+
+def readme(book):
+    rows = "\n".join(
+        f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} |" for c in book for e in c.exercises
+    )
+    pages = "\n".join(f"- [Chapter {c.number}: {c.title}](chapters/{c.folder}/README.md)" for c in book)
+    return f"""# Warpbook: exercises
+
+CUDA kernels with their key lines taken out. Put them back: each file in `exercises/` says what is to be done. No GPU is
+needed. The kernels run on an emulator, which also finds races and accesses out of bounds, and counts what the memory
+system would do.
+
+    make deps          # once, on Debian 12 or newer: installs a compiler and libraries
+    ./workbook         # checks what you save, shows hints; q leaves
+    make exercise{book[0].number}     # or: check a whole chapter
+
+Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
+solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
+brings a file back as it was handed out, and keeps yours beside it.
+
+| chapter | file | |
+|---|---|---|
+{rows}
+
+To read:
+
+{pages}
+"""
+
+
+KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it"}
+
+
+def tracked_files(root):
+    """The project's own files: what git knows, or in a copy without git everything but what the build made."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        return [name for name in listed.stdout.split("\0") if name and (root / name).is_file()]
+    skipped = re.compile(r"(build|chapter\d+|exercises|\.venv|\.git)/")
+    names = (os.path.relpath(os.path.join(f, n), root) for f, _, files in os.walk(root) for n in files)
+    return [n for n in names if not skipped.match(n) and "__pycache__" not in n]
+
+
+def without_solutions(text, given, where):
+    """A step's file with every exercise region replaced by what an exercise gives in its place."""
+    names = {name for name, _ in split_regions(text, where) if name not in (None, "mark")}
+    if unknown := names - set(given):
+        raise BookError(f"{where}: no exercise gives something in place of [exercise {sorted(unknown)[0]}]")
+    if not names:
+        return text
+    return "".join(p.handed_out for p in make_pieces("", text, {n: given[n] for n in names}, where))
+
+
+def needed_headers(chapter, root):
+    """The headers of the chapter's folder that its cases and exercises include, directly or not."""
+    folder = f"chapters/{chapter.folder}/"
+    todo = {f"{folder}{chapter.header}"}
+    for source in (root / folder).glob("*.cpp"):
+        todo.add(f"{folder}{source.name}")
+    for exercise in chapter.exercises:
+        todo |= set(INCLUDE.findall(exercise.handed_out))
+    result = set()
+    while todo:
+        name = todo.pop()
+        if name in result or not (root / name).is_file():
+            continue
+        result.add(name)
+        todo |= set(INCLUDE.findall((root / name).read_text(encoding="utf-8")))
+    return sorted(n for n in result if n.startswith("chapters/"))
+
+
+def given_texts(root):
+    """{(folder, region): what stands in its place}, of all exercises."""
+    import tomllib
+
+    result = {}
+    for path in root.glob("chapters/chapter*_*/exercises.toml"):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        for exercise in table["exercise"]:
+            for region, text in exercise["given"].items():
+                result[(path.parent.name, region)] = text
+    return result
+
+
+def leaks(book, texts):
+    """[(exercise, file, line)]: lines that an exercise took out and that stand in a file of the handout. The problem's
+    own headers (.hpp) hold rules that everybody is given, and may be quoted."""
+    found = []
+    texts = {name: text for name, text in texts.items() if not (name.startswith("chapters/") and name.endswith(".hpp"))}
+    for exercise in (e for c in book for e in c.exercises):
+        for line in {line.strip() for region in exercise.removed() for line in region.splitlines()}:
+            if len(line) < 24 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
+                continue
+            found += [(exercise, name, line) for name, text in texts.items() if line in text]
+    return found
+
+
+def write_handout(out, root=ROOT):
+    """Writes the tree. \\return the exit status. \\raises BookError"""
+    out = out.resolve()
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BookError(f"{out} is there and not empty: a handout goes into a folder of its own")
+    book = read_book(root)
+    if not book or book[0].exercises[0].solution is None:
+        raise BookError("a handout is made from the whole project, not from a handout")
+
+    texts = {}
+    for name in tracked_files(root):
+        if name in FILES or name.startswith(tuple(f"{c}/" for c in COMMON)) and name not in TEACHERS:
+            texts[name] = None  # As it is.
+    texts |= {f"scripts/{name}": None for name in SCRIPTS}
+    given = given_texts(root)
+    for chapter in book:
+        folder = f"chapters/{chapter.folder}"
+        for name in needed_headers(chapter, root):
+            owner = name.split("/")[1]
+            here = {region: text for (f, region), text in given.items() if f == owner}
+            texts[name] = without_solutions((root / name).read_text(encoding="utf-8"), here, name)
+        texts[f"{folder}/README.md"] = None
+        texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
+        for exercise in chapter.exercises:
+            texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
+    texts["Makefile"] = MAKEFILE
+    texts["README.md"] = readme(book)
+    texts[".gitignore"] = GITIGNORE
+
+    readable = {n: (root / n).read_text(encoding="utf-8", errors="replace") if t is None else t for n, t in texts.items()}
+    if found := leaks(book, readable):
+        exercise, name, line = found[0]
+        raise BookError(f"{name} gives away {exercise.key}: {line}")
+
+    for name, text in sorted(texts.items()):
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            shutil.copy(root / name, path)
+        else:
+            path.write_text(text, encoding="utf-8")
+    lay_out([e for c in book for e in c.exercises], out)
+    count = sum(len(c.exercises) for c in book)
+    print(f"{out}: {count} exercises of {len(book)} chapter{'s' if len(book) > 1 else ''}, in exercises/. Pack it, hand it out; a student begins with README.md.")
+    return 0
+
+
+def handout_toml(text):
+    """exercises.toml without the cheats that only the tests try."""
+    return re.sub(r"(?ms)^(#[^\n]*\n)*\[cheats\]\n.*?(?=^\[\[)", "", text)

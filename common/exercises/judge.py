@@ -1,0 +1,295 @@
+"""Is an exercise solved? Runs its check, and judges what came: right on every case, and within its bars."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import random
+import re
+import signal
+
+from counters import COUNTERS, WRITES
+from toolchain import BuildError, plain_run, scratch_folder
+
+DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
+    "done", "slow", "wrong", "not begun", "does not compile", "refused", "missing",
+)  # fmt: skip
+CRASHED, TIMED_OUT = "crashed", "timed out"
+RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What came of an exercise. `reason` is one line; `details` are lines for a reader."""
+
+    status: str
+    reason: str = ""
+    details: tuple = ()
+    measured: dict = dataclasses.field(default_factory=dict)  # By counter, as far as there is a bar on it.
+    file: str = ""
+    device: str = ""
+    emulated: bool = True
+    seconds: float = 0.0  # That the check took.
+
+    @property
+    def done(self):
+        return self.status == DONE
+
+
+def draw_cases(templates, seed):
+    """The cases with their {a..b} and {a..b/k} (a multiple of k) drawn."""
+    source = random.Random(f"warpbook {seed}")
+
+    def number(found):
+        low, high, step = int(found[1]), int(found[2]), int(found[3] or 1)
+        return str(source.randint(-(-low // step), high // step) * step)
+
+    return [RANGE.sub(number, template) for template in templates]
+
+
+def draw_count(templates):
+    return sum(1 for t in templates if RANGE.search(t))
+
+
+class Judge:
+    """Checks exercises on one device. `sandbox` runs what readers wrote; without one, only time is limited."""
+
+    def __init__(self, toolchain, sandbox=None, seed=1, seconds=20, headers=None):
+        self.toolchain = toolchain
+        self.sandbox = sandbox
+        self.seed = seed
+        self.seconds = seconds
+        self.headers = headers
+
+    def check(self, chapter, exercise, file, say_not_begun=True):
+        """Compiles and runs the check of a file. \\raises BuildError where the project itself is at fault"""
+        name = str(file)
+        if not file.is_file():
+            return Verdict(MISSING, "there is no file", file=name)
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if say_not_begun and text == exercise.handed_out:
+            return Verdict(NOT_BEGUN, "as it was handed out", file=name)
+        with scratch_folder() as scratch:
+            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, self.headers)
+            if compiled.error:
+                lines = compiled.error.splitlines()
+                return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
+            verdict = self.run(exercise, compiled.program, scratch)
+            if verdict.done and not verdict.emulated and exercise.gpu:
+                verdict = self.judge_speed(chapter, exercise, compiled.program, scratch, verdict)
+            verdict.file = name
+            if not verdict.done and compiled.notes:
+                verdict.details += tuple(compiled.notes.splitlines())
+            return verdict
+
+    def execute(self, exercise, program, scratch, cases, results, timed=False):
+        command = [program, "--results", results, "--seed", str(self.seed & (2**63 - 1))]
+        command += ["--yardstick"] * exercise.yardstick + ["--time"] * timed + cases
+        run = self.sandbox or plain_run
+        environment = {"WARPBOOK_COUNTERS": str(scratch / "launches.json")}
+        if self.sandbox is None:
+            environment = os.environ | environment
+        return run(command, cwd=scratch, scratch=scratch, seconds=self.seconds, environment=environment)
+
+    def run(self, exercise, program, scratch):
+        cases = draw_cases(exercise.cases, self.seed)
+        results = scratch / "results.jsonl"
+        done = self.execute(exercise, program, scratch, cases, results)
+        lines = read_lines(results)
+        head = lines[0] if lines else {}
+        verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds)
+        finished = [line for line in lines if "status" in line]
+        wrong = [line for line in finished if line["status"] != "pass"]
+        if wrong:
+            return judge_wrong(verdict, exercise, wrong, len(finished), len(cases), done)
+        if not lines or "complete" not in lines[-1] or done.returncode != 0:
+            return judge_ended(verdict, lines, done, self.seconds)
+        if verdict.emulated:
+            judge_counters(verdict, exercise, cases, finished, scratch / "launches.json")
+        return verdict
+
+    def judge_speed(self, chapter, exercise, program, scratch, verdict):
+        """On a GPU: the step's own time beside the reader's."""
+        if exercise.solution is None:
+            verdict.reason = "right; how fast is not judged here: a handout has no step of ours to compare with"
+            return verdict
+        case = [draw_cases([exercise.gpu["case"]], self.seed)[0]]
+        ours = scratch / "ours"
+        ours.mkdir()
+        step = ours / f"{exercise.name}.cuh"
+        step.write_text(exercise.solution, encoding="utf-8")
+        compiled = self.toolchain.compile(chapter, exercise, step, ours)
+        if compiled.error:
+            raise BuildError(f"{exercise.key}: our own step does not compile: {compiled.error}")
+        times = []
+        for binary, folder in ((program, scratch), (compiled.program, ours)):
+            results = folder / "times.jsonl"
+            self.execute(exercise, binary, folder, case, results, timed=True)
+            found = [line["seconds"] for line in read_lines(results) if "seconds" in line]
+            if not found:
+                verdict.status, verdict.reason = WRONG, f"wrong on {case[0]}"
+                return verdict
+            times.append(found[0])
+        share = times[1] / times[0]
+        verdict.measured["share of our step's speed"] = share
+        if share < exercise.gpu["share"]:
+            verdict.status = SLOW
+            verdict.reason = f"right, at {share:.0%} of our step's speed; the bar is {exercise.gpu['share']:.0%}"
+            verdict.details = (f"{case[0]}: {times[0] * 1e6:.1f} us, ours {times[1] * 1e6:.1f} us",)
+        return verdict
+
+
+def read_lines(path):
+    lines = []
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                break
+    return [line for line in lines if isinstance(line, dict)]
+
+
+def findings(stderr):
+    """What the emulator found, as lists of lines without its margin."""
+    blocks, current = [], None
+    for line in stderr.splitlines():
+        if not line.startswith("========="):
+            continue
+        text = line.removeprefix("=========").rstrip()
+        if current is None or not text.startswith("     "):
+            current = []
+            blocks.append(current)
+        current.append(text.strip())
+    return [block for block in blocks if block and block[0]]
+
+
+def judge_wrong(verdict, exercise, wrong, finished, all_cases, done):
+    verdict.status = WRONG
+    first = wrong[0]
+    found = findings(done.stderr)
+    if exercise.kind == "bug":  # Where it is, is the exercise.
+        found = [[plain_finding(block[0])] for block in found]
+        reason = hide_places(first["reason"])
+    else:
+        reason = first["reason"]
+    verdict.reason = f"{first['title']}: {reason}"
+    parts = [part.strip() for part in reason.split("; ") if part.strip()]
+    if found:  # The report, line by line, tells it better than the summary that holds its first line.
+        parts = [part for part in parts if not any(part.startswith(block[0][:24]) or block[0][:24] in part for block in found)]
+    details = [f"on {first['title']}  ({first['case']})"] + [f"  {part}" for part in parts]
+    seen = []
+    for block in found:
+        if block not in seen and len(seen) < 2:
+            seen.append(block)
+            details += ["  " + block[0]] + ["      " + line for line in block[1:]]
+    right = finished - len(wrong)
+    details.append(f"{right} of {all_cases} cases are right" if right else f"none of the {all_cases} cases is right")
+    verdict.details = tuple(details)
+    return verdict
+
+
+def plain_finding(headline):
+    headline = re.sub(r" between .*| at .*| of size .*", "", headline)
+    return f"{headline}: where, is for you to find"
+
+
+def hide_places(reason):
+    kept = []
+    for part in reason.split("; "):
+        if re.search(r"\.cuh?:\d+|Race reported|Invalid __|Uninitialized|No barrier|Address is", part):
+            found = re.search(r"Race reported|Invalid __\w+__ (?:read|write)|Uninitialized \w+ memory read|Misaligned", part)
+            part = f"the checker found: {found.group()}" if found else ""
+        if part:
+            kept.append(part)
+    return "; ".join(kept)
+
+
+def judge_ended(verdict, lines, done, seconds):
+    """The program ended before its time."""
+    begun = [line["begins"] for line in lines if "begins" in line]
+    where = f" on {begun[-1]}" if begun else " before its first case"
+    if done.timed_out or done.returncode == -signal.SIGXCPU:
+        verdict.status = TIMED_OUT
+        verdict.reason = f"not done after {seconds:g} s{where}: an endless loop?"
+    elif done.returncode < 0:
+        verdict.status = CRASHED
+        try:
+            name = signal.Signals(-done.returncode).name
+        except ValueError:
+            name = f"signal {-done.returncode}"
+        words = {"SIGSEGV": "touched memory that is not its own, on the host", "SIGABRT": "aborted",
+                 "SIGFPE": "divided by zero", "SIGKILL": "was killed (too much memory?)"}  # fmt: skip
+        verdict.reason = f"the program {words.get(name, 'was ended')}{where} ({name})"
+    else:
+        verdict.status = CRASHED
+        said = done.stderr.strip().splitlines()
+        verdict.reason = f"the program ended with status {done.returncode}{where}" + (f": {said[-1]}" if said else "")
+    verdict.details = (verdict.reason,) + tuple("  " + line for block in findings(done.stderr)[:2] for line in block)
+    return verdict
+
+
+def counters_by_case(path, cases):
+    """For each case the launches' counters, summed. A launch of `case_begins` parts the cases."""
+    try:
+        launches = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    groups = []
+    for launch in launches:
+        if launch["kernel"].endswith("case_begins"):
+            groups.append({"launches": 0})
+        elif groups:
+            groups[-1]["launches"] += 1
+            for name, value in launch["counters"].items():
+                groups[-1][name] = groups[-1].get(name, 0) + value
+    return dict(zip(cases, groups)) if len(groups) == len(cases) else None
+
+
+def value_of(counter, sums):
+    above, below = COUNTERS[counter]
+    if above is None:
+        return sums["launches"]
+    top = sum(sums.get(name, 0) for name in above)
+    if below is None:
+        return top
+    bottom = sum(sums.get(name, 0) for name in below)
+    return top / bottom if bottom else None
+
+
+def judge_counters(verdict, exercise, cases, finished, path):
+    """Right everywhere: was it the kernel, and did it use the memory as it should?"""
+    by_case = counters_by_case(path, cases)
+    if by_case is None:
+        verdict.status, verdict.reason = CRASHED, "the emulator's counters are missing: did the program end by itself?"
+        return
+    for line in finished if exercise.kernel_writes else []:
+        written = 32 * sum(by_case[line["case"]].get(name, 0) for name in WRITES)
+        if written < line["output_bytes"]:
+            verdict.status = WRONG
+            verdict.reason = "the result was not written by a kernel"
+            verdict.details = (
+                f"on {line['title']}: the kernels launched wrote {written:g} of {line['output_bytes']} bytes;"
+                " a GPU's memory cannot be written by the host",
+            )
+            return
+    templates = dict(zip(exercise.cases, cases))
+    missed = []
+    for bar in exercise.bars:
+        value = value_of(bar.counter, by_case[templates[bar.case]])
+        verdict.measured[bar.counter] = value
+        if not bar.met_by(value):
+            shown = "no such access" if value is None else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
+            missed.append((bar, shown))
+    if missed:
+        verdict.status = SLOW
+        verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {shown} (the bar: {bar.limit()})" for bar, shown in missed)
+        verdict.details = ("right on all cases; but",) + tuple(
+            f"  {bar.counter}: {shown}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, shown in missed
+        )
+
+
+def cache_key(toolchain_key, exercise, text, seed):
+    parts = [toolchain_key, exercise.key, exercise.handed_out, exercise.call, repr(exercise.cases), repr(exercise.bars),
+             repr(exercise.gpu), str(seed), text]  # fmt: skip
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

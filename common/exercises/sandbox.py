@@ -1,0 +1,218 @@
+"""Runs a program that nobody trusts: with limits on time, memory, files and processes; without a network where the
+system can take it away; and with no file to write but its scratch folder's where the kernel has Landlock.
+
+As a script it is the last thing that runs before the program: `sandbox.py POLICY COMMAND...`, POLICY as JSON.
+"""
+
+import ctypes
+import dataclasses
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+MOST_OUTPUT = 256 * 1024  # Bytes of each stream that are kept.
+
+CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
+PR_SET_NO_NEW_PRIVS = 38
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # The same on every architecture.
+READ = (1 << 0) | (1 << 2) | (1 << 3)  # Execute, read a file, read a folder.
+FILE_RIGHTS = (1 << 0) | (1 << 1) | (1 << 2) | (1 << 14) | (1 << 15)  # Those that a file, not a folder, can have.
+SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/opt")
+SYSTEM_FILES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+
+
+@dataclasses.dataclass
+class Limits:
+    """What a program may use."""
+
+    seconds: float = 20  # On the clock; of processor time the same on each core.
+    memory_bytes: int = 2 << 30  # Memory of its own (address space that is only reserved does not count).
+    file_bytes: int = 64 << 20
+    processes: int = 64
+    readable: tuple = ()  # Folders that may be read beside the system's.
+
+
+@dataclasses.dataclass
+class Finished:
+    returncode: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+    seconds: float = 0.0
+
+
+def drain(stream, kept):
+    """Reads a pipe to its end, and keeps the first MOST_OUTPUT bytes: a program that prints forever fills no memory."""
+    size = 0
+    while chunk := os.read(stream.fileno(), 65536):
+        if size < MOST_OUTPUT:
+            kept.append(chunk[: MOST_OUTPUT - size])
+        size += len(chunk)
+
+
+def run_limited(command, cwd=None, seconds=60, environment=None):
+    """Runs a command with a limit on the clock, and ends the whole group of processes that it began."""
+    import threading
+
+    start = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    kept = ([], [])
+    readers = [threading.Thread(target=drain, args=(s, k), daemon=True) for s, k in zip((process.stdout, process.stderr), kept)]
+    for reader in readers:
+        reader.start()
+    timed_out = False
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # What it left running, too.
+        except (ProcessLookupError, PermissionError):
+            pass
+        process.wait()
+    for reader in readers:
+        reader.join(timeout=2)
+    out, err = (b"".join(k).decode("utf-8", "replace") for k in kept)
+    return Finished(process.returncode, out, err, timed_out, time.monotonic() - start)
+
+
+class Sandbox:
+    """Runs commands under limits, with what isolation this system offers; `isolation` says which that is."""
+
+    def __init__(self, limits=None):
+        self.limits = limits or Limits()
+        self.isolation = probe()
+
+    def __call__(self, command, cwd, scratch, seconds=None, environment=None):
+        limits = self.limits
+        seconds = seconds or limits.seconds
+        policy = {
+            "cpu_seconds": int(seconds * (os.cpu_count() or 1)) + 5,
+            "memory_bytes": limits.memory_bytes,
+            "file_bytes": limits.file_bytes,
+            "processes": limits.processes,
+            "scratch": str(scratch),
+            "readable": [str(p) for p in limits.readable],
+            "network": self.isolation["network"] != "cut",
+            "landlock": self.isolation["files"] == "landlock",
+        }
+        clean = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "HOME")}
+        clean |= {"TMPDIR": str(scratch)} | (environment or {})
+        words = [sys.executable, "-I", str(pathlib.Path(__file__).resolve()), json.dumps(policy), *(str(w) for w in command)]
+        return run_limited(words, cwd=cwd, seconds=seconds, environment=clean)
+
+
+def landlock_version():
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, libc.syscall(LANDLOCK_CREATE, None, 0, 1))
+
+
+def probe():
+    """What this system can take away from a program: {"network": "cut"|"open", "files": "landlock"|"open"}."""
+    tried = subprocess.run(
+        [sys.executable, "-I", "-c", f"import ctypes; raise SystemExit(0 if {NEW_NETWORK} else 1)"], check=False,
+        capture_output=True,
+    )  # fmt: skip
+    return {
+        "network": "cut" if tried.returncode == 0 else "open",
+        "files": "landlock" if landlock_version() > 0 else "open",
+    }
+
+
+# Root may make a network namespace; others need a user namespace around it.
+NEW_NETWORK = f"ctypes.CDLL(None).unshare({CLONE_NEWNET}) == 0 or ctypes.CDLL(None).unshare({CLONE_NEWUSER | CLONE_NEWNET}) == 0"
+
+
+def restrict_files(scratch, readable):
+    """From here on, the process reads the system and the readable folders, and writes to the scratch folder alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    version = landlock_version()
+    rights = (1 << 13) - 1
+    rights |= (1 << 13 if version >= 2 else 0) | (1 << 14 if version >= 3 else 0) | (1 << 15 if version >= 5 else 0)
+    attributes = (ctypes.c_uint64 * 1)(rights)
+    ruleset = libc.syscall(LANDLOCK_CREATE, attributes, ctypes.sizeof(attributes), 0)
+    if ruleset < 0:
+        raise OSError("Landlock refuses")
+
+    class Beneath(ctypes.Structure):
+        _pack_ = 1
+        _fields_ = [("rights", ctypes.c_uint64), ("parent", ctypes.c_int32)]
+
+    def allow(path, access):
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            return
+        if not os.path.isdir(path):
+            access &= FILE_RIGHTS
+        rule = Beneath(access & rights, descriptor)
+        if libc.syscall(LANDLOCK_ADD, ruleset, 1, ctypes.byref(rule), 0) != 0:
+            raise OSError(f"Landlock refuses {path}")
+        os.close(descriptor)
+
+    for folder in (*SYSTEM_FOLDERS, *readable):
+        allow(folder, READ)
+    for file in SYSTEM_FILES:
+        allow(file, READ | (1 << 1))
+    allow(scratch, rights)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or libc.syscall(LANDLOCK_RESTRICT, ruleset, 0) != 0:
+        raise OSError("Landlock refuses")
+    os.close(ruleset)
+
+
+def enter(policy):
+    """Takes away what the policy says, from this very process."""
+    limits = [
+        (resource.RLIMIT_CPU, policy["cpu_seconds"]),
+        (resource.RLIMIT_DATA, policy["memory_bytes"]),
+        (resource.RLIMIT_FSIZE, policy["file_bytes"]),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 256),
+    ]
+    if os.getuid() != 0:  # Counted for all of a user's processes: a margin for those that are there.
+        limits.append((resource.RLIMIT_NPROC, policy["processes"] + user_processes()))
+    for which, value in limits:
+        hard = resource.getrlimit(which)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (value, value))
+    if not policy["network"]:
+        libc = ctypes.CDLL(None)
+        if libc.unshare(CLONE_NEWNET) != 0 and libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
+            raise OSError("the network cannot be taken away")
+    if policy["landlock"]:
+        restrict_files(policy["scratch"], policy["readable"])
+
+
+def user_processes():
+    count = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                if entry.stat().st_uid == os.getuid():
+                    count += len(os.listdir(f"/proc/{entry.name}/task"))
+            except OSError:
+                pass
+    return count
+
+
+def main():
+    policy, command = json.loads(sys.argv[1]), sys.argv[2:]
+    try:
+        enter(policy)
+    except (OSError, ValueError) as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        return 125
+    os.execvp(command[0], command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,398 @@
+"""Builds an exercise's check: everything but the reader's file is compiled beforehand, by CMake's target
+chapterN_exercise. Its commands, taken from the build, then serve for the reader's file.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+
+from book import ROOT
+from sandbox import run_limited
+
+# What a file under work may have that a finished one may not: names that nobody uses yet.
+LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-const-variable", "-Wno-conversion",
+           "-Wno-unneeded-internal-declaration", "-Wno-pedantic"]  # fmt: skip
+
+# What a reader's file may call that it does not hold itself: CUDA, the emulator's device functions, what compilers call
+# by themselves, memory and mathematics. (The rest could write files, end the program, or run somebody else's kernel.)
+ALLOWED_SYMBOLS = re.compile(
+    r"""cuda[A-Z]\w* | __cuda\w+ | __tsan_\w+ | __sanitizer_\w+ | __warpbook_\w+ | warpbook::emulator::(?:async_|atomic_
+    |lane_index|trap_thread|warp_|memory_fence|yield_thread|active_blocks|best_block_size|block_|grid_extent|thread_index
+    |launch_kernel|observe_|dynamic_shared|register_symbol|allocate_|set_kernel_attribute|kernel_attributes).*
+    | mem(?:cpy|set|move|cmp)(?:@.*)? | str(?:len|n?cmp) | printf | puts | putchar | abort | __assert_fail
+    | _Unwind_Resume | __gxx_personality_v0 | __cxa_\w+ | __tls_get_addr | __stack_chk_fail | _GLOBAL_OFFSET_TABLE_
+    | __dso_handle | __[a-z]+[sdthx][if]\d?
+    | (?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|fma|f?abs|floor|ceil|round|trunc|rint
+    |nearbyint|l?lround|l?lrint|fmod|remainder|fmin|fmax|hypot|erf|erfc|lgamma|tgamma|ldexp|frexp|scalbn|copysign)f?
+    | operator\ (?:new|delete).* | vtable\ for\ __cxxabiv1::.* | std::terminate\(\) | std::__throw_\w+\(.*
+    | std::nothrow""",
+    re.VERBOSE,
+)
+# What every object may define beside functions of C++ with a name of their own.
+ALLOWED_DEFINITIONS = re.compile(r"_Z\w+|DW\.ref\.__gxx_personality_v0|__clang_call_terminate|__dso_handle|__odr_asan.*|warpbook_.*|__nv\w+|__fatbin\w+|\.\w+")
+SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
+ASM = re.compile(r"\b(?:asm|__asm|__asm__)\b")
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+class BuildError(Exception):
+    """The project itself could not be built: says what to do."""
+
+
+@dataclasses.dataclass
+class Compiled:
+    """What came of building a check. Where `error` is empty, `program` can be run."""
+
+    program: pathlib.Path | None = None
+    error: str = ""  # For the reader: what is wrong with the file.
+    refused: bool = False  # The file is no solution by itself: it calls or includes what it must not.
+    notes: str = ""  # Warnings.
+
+
+def case_source(chapter):
+    """The file that makes the chapter's cases: compiled once."""
+    return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
+#include "{chapter.path}/{chapter.header}"
+#include "common/exercises/check.hpp"
+
+namespace warpbook::exercises {{
+
+std::unique_ptr<Case> make_exercise_case(const Parameters& parameters) {{
+  return std::make_unique<chapter{chapter.number}::{chapter.case}>(parameters);
+}}
+
+}}  // namespace warpbook::exercises
+"""
+
+
+def step_source(chapter, exercise=None, file=None):
+    """The file that is compiled for a check: the reader's, and behind it the call of its step. Without an exercise: a
+    file that takes its place, so that CMake has something to compile."""
+    number = chapter.number
+    body = "static_cast<void>(arrays), static_cast<void>(stream), static_cast<void>(problem);\n  return cudaErrorNotSupported"
+    include = ""
+    if exercise is not None:
+        body = f"return {exercise.call}"
+        include = f'#include "{file}"\n'
+    return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
+#include "{chapter.path}/{chapter.header}"
+#include "common/exercises/check.hpp"
+{include}
+namespace warpbook::exercises {{
+
+cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t stream) {{
+  using namespace chapter{number};
+  const auto& problem = static_cast<const {chapter.case}&>(c);
+  {body};
+}}
+
+}}  // namespace warpbook::exercises
+"""
+
+
+def write_sources(chapter, directory):
+    """case.cpp and step.cu, for CMake. A file that is as it should be is left alone."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in (("case.cpp", case_source(chapter)), ("step.cu", step_source(chapter))):
+        path = directory / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+class Toolchain:
+    """The build of one device."""
+
+    def __init__(self, device, root=ROOT, jobs=None):
+        self.device = device
+        self.root = root
+        self.build = root / "build" / device
+        self.jobs = jobs or os.cpu_count() or 2
+        self._commands = {}
+        self._libraries = None
+
+    # ---- beforehand
+    def prepare(self, chapters, say=print):
+        """Builds all that the chapters' checks need besides the reader's file. \\raises BuildError"""
+        targets = [f"chapter{c.number}_exercise" for c in chapters]
+        configured = subprocess.run([self.root / "scripts" / "configure.sh", self.device], cwd=self.root, check=False)
+        if configured.returncode != 0:
+            raise BuildError("the build could not be set up: see the line above")
+        command = ["cmake", "--build", self.build, "--parallel", str(self.jobs), "--target", *targets]
+        dry = subprocess.run(["ninja", "-C", self.build, "-n", *targets], capture_output=True, text=True, check=False)
+        steps = re.findall(r"^\[\d+/(\d+)\]", dry.stdout, re.MULTILINE)
+        if len(steps) > 2:  # One is always there: to look which commit this is.
+            say(f"building what the checks need, for DEVICE={self.device} (a minute or two the first time) ...")
+        built = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            tail = "\n".join((built.stdout + built.stderr).splitlines()[-30:])
+            raise BuildError(f"{tail}\nthe checker could not be built: `make deps` installs what it needs")
+        self._commands.clear()
+
+    def commands(self, number):
+        """(compile, link) of the target chapterN_exercise: lists of words."""
+        if number not in self._commands:
+            target = f"chapter{number}_exercise"
+            source = str(self.build / "exercises" / f"chapter{number}" / "step.cu")
+            database = json.loads((self.build / "compile_commands.json").read_text(encoding="utf-8"))
+            entry = next((e for e in database if e["file"] == source), None)
+            if entry is None:
+                raise BuildError(f"the build knows no {target}: `make clean` and try again")
+            shown = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "-s", f"exercises/chapter{number}/{target}"],
+                                   capture_output=True, text=True, check=True).stdout  # fmt: skip
+            line = shown.strip().splitlines()[-1]
+            link = [w for w in shlex.split(line) if w not in ("&&", ":")]
+            self._commands[number] = (shlex.split(entry["command"]), link)
+        return self._commands[number]
+
+    def compile_command(self, number, source, output):
+        words = list(self.commands(number)[0])
+        if pathlib.Path(words[0]).name in ("ccache", "sccache"):
+            words = words[1:]
+        words[words.index("-o") + 1] = str(output)
+        words[words.index("-c") + 1] = str(source)
+        if self.device == "emulator":
+            words = [w for w in words if w != "-Werror"] + LENIENT + ["-fno-color-diagnostics"]
+        else:
+            words = [w for w in words if w != "-Werror=all-warnings"]
+            words = [re.sub(r"(-Xcompiler=.*),-Werror\b", r"\1", w) for w in words]
+        return words + ["-MD", "-MF", str(output) + ".d"]
+
+    def link_command(self, number, object_file, program):
+        words = list(self.commands(number)[1])
+        if pathlib.Path(words[0]).name in ("ccache", "sccache"):
+            words = words[1:]
+        words[words.index("-o") + 1] = str(program)
+        return [str(object_file) if w.endswith("step.cu.o") else w for w in words]
+
+    # ---- the reader's file
+    def compile(self, chapter, exercise, file, scratch, sandbox=None, headers=None):
+        """Compiles and links the check of `file`. `headers`: a tree whose headers stand in for this one's."""
+        file = pathlib.Path(file)
+        if sandbox is not None:  # Which reads nothing else.
+            copy = scratch / "submitted" / file.name
+            copy.parent.mkdir()
+            file = pathlib.Path(shutil.copy(file, copy))
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if problem := self.foreign_include(exercise, text) or inline_assembly(text):
+            return Compiled(error=problem, refused=True)
+        source, object_file, program = scratch / "step.cu", scratch / "step.o", scratch / "check"
+        source.write_text(step_source(chapter, exercise, file), encoding="utf-8")
+        command = self.compile_command(chapter.number, source, object_file)
+        if headers is not None:
+            command = [f"-I{headers}" if w == f"-I{self.root}" else w for w in command]
+        run = sandbox or plain_run
+        done = run(command, cwd=self.build, scratch=scratch, seconds=60)
+        if done.timed_out:
+            return Compiled(error="compiling it takes more than a minute")
+        messages = shorten(done.stderr + done.stdout, file, source, self.root)
+        if done.returncode != 0 or not object_file.exists():
+            return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
+        if problem := self.foreign_header(exercise, file, object_file, headers or self.root) or self.foreign_symbol(exercise, object_file):
+            return Compiled(error=problem, refused=True)
+        link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=60)
+        if link.returncode != 0:
+            return Compiled(error=shorten_linker(link.stderr + link.stdout))
+        return Compiled(program=program, notes=messages)
+
+    def allowed_headers(self, exercise):
+        return set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', exercise.handed_out, re.MULTILINE))
+
+    def foreign_include(self, exercise, text):
+        """What the file includes of this project that it was not handed out with."""
+        plain = COMMENT_OR_STRING.sub(lambda m: m.group() if m.group().startswith('"') else "", text)
+        for line in plain.splitlines():
+            found = re.match(r"\s*#\s*include\s*[\"<]([^\">]+)[\">]", line)
+            if not found:
+                continue
+            name = found[1]
+            here = name.startswith(("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator"))
+            if "warpbook" in name or (here and name not in self.allowed_headers(exercise)):
+                return (f'it includes "{name}", which it was not handed out with: the exercise is to write the step, not to '
+                        "call a finished one")  # fmt: skip
+        return ""
+
+    def foreign_header(self, exercise, file, object_file, root):
+        """The same, of what the compiler really read. `root`: the tree that headers were looked for in."""
+        listed = pathlib.Path(str(object_file) + ".d").read_text(encoding="utf-8", errors="replace")
+        names = re.split(r"(?<!\\)\s+", listed.split(":", 1)[1].replace("\\\n", " "))
+        allowed = self.header_closure(exercise)
+        for name in filter(None, (n.replace("\\ ", " ") for n in names)):
+            path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
+            if path in (file, object_file.with_name("step.cu")) or path.name.startswith("cmake_pch."):
+                continue
+            if path.is_relative_to(root):
+                relative = str(path.relative_to(root))
+                if relative.startswith("common/") or relative in allowed:
+                    continue
+                return f'it includes "{relative}", which it was not handed out with'
+            if not path.is_relative_to(self.root) and not str(path).startswith(SYSTEM_HEADERS):
+                return f'it includes "{path.name}", which is not part of this project'
+        return ""
+
+    def header_closure(self, exercise):
+        """The chapter's headers that the file as handed out includes, directly or not."""
+        chapter_folder = self.root / "chapters" / exercise.folder
+        result, todo = set(), set(self.allowed_headers(exercise))
+        todo |= {f"chapters/{exercise.folder}/{p.name}" for p in chapter_folder.glob("*_case.hpp")}
+        while todo:
+            name = todo.pop()
+            if name in result:
+                continue
+            result.add(name)
+            path = self.root / name
+            if path.is_file():
+                todo |= set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE))
+        return result
+
+    def foreign_symbol(self, exercise, object_file):
+        """What the file calls, or takes the place of, that it must not."""
+        if self.device != "emulator":
+            return ""
+        listed = subprocess.run(["nm", "-A", "-P", "-g", object_file], capture_output=True, text=True, check=False).stdout
+        raw = []  # (name, kind)
+        for line in listed.splitlines():
+            words = line.split(": ", 1)[1].split()
+            raw.append((words[0], words[1]))
+        names = subprocess.run(["c++filt"], input="\n".join(n for n, _ in raw), capture_output=True, text=True, check=False)
+        allow = [re.compile(a) for a in exercise.allow]
+        for (mangled, kind), name in zip(raw, names.stdout.splitlines()):
+            short = name.split("(")[0]
+            if kind in "Uw":
+                if ALLOWED_SYMBOLS.fullmatch(name) or any(a.fullmatch(short) for a in allow):
+                    continue
+                return f"it calls {short}, which is not the exercise's: kernels may call what their chapter's headers and CUDA offer"
+            if not ALLOWED_DEFINITIONS.fullmatch(mangled) or mangled in self.library_symbols() or name.startswith("operator "):
+                return f"it defines {short}, which is the checker's own"
+        return ""
+
+    def library_symbols(self):
+        """What the checker's own libraries define and do not share."""
+        if self._libraries is None:
+            files = [*self.build.glob("libwarpbook_*.a"), *self.build.glob("libchapter*_exercise_case.a")]
+            shared = [*self.build.glob("lib/libwarpbook_*.so")]
+            self._libraries = set()
+            for options, paths in ((["-P", "-g"], files), (["-P", "-D"], shared)):
+                if not paths:
+                    continue
+                listed = subprocess.run(["nm", *options, "--defined-only", *paths], capture_output=True, text=True, check=False)
+                for line in listed.stdout.splitlines():
+                    words = line.split()
+                    if len(words) >= 2 and words[1] in "TDBRGS":
+                        self._libraries.add(words[0])
+        return self._libraries
+
+    def key(self):
+        """Changes when what the checks are made of does."""
+        parts = [self.device]
+        made = ("libwarpbook_*.a", "libchapter*_exercise_case.a", "lib/*.so", "CMakeFiles/chapter*_exercise.dir/*.pch",
+                "exercises/chapter*/step.cu")  # fmt: skip
+        for path in sorted(p for pattern in made for p in self.build.glob(pattern)):
+            stat = path.stat()
+            parts.append(f"{path.name} {stat.st_size} {stat.st_mtime_ns}")
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def inline_assembly(text):
+    plain = COMMENT_OR_STRING.sub(" ", text)
+    return "it holds inline assembly, which no exercise needs and the checker cannot see into" if ASM.search(plain) else ""
+
+
+def plain_run(command, cwd, scratch, seconds, environment=None):
+    """Runs a command with a time limit, and ends all that it started."""
+    return run_limited([str(w) for w in command], cwd=cwd, seconds=seconds, environment=environment)
+
+
+@contextlib.contextmanager
+def scratch_folder():
+    with tempfile.TemporaryDirectory(prefix="warpbook-") as folder:
+        yield pathlib.Path(folder)
+
+
+# ---- the compiler's words
+DIAGNOSTIC = re.compile(r"^(?P<file>[^\s:(][^:(]*)[:(](?P<line>\d+)(?:[:,]\d+)?\)?:? ?(?P<kind>(?:fatal )?error|warning|note)[^:]*: (?P<text>.*)$")
+MOST_ERRORS = 4
+
+
+def shorten(output, file, source, root):
+    """The compiler's messages, as far as they concern the reader's file: each with the line that it points at. What
+    went wrong in headers is told by where the reader's file led there."""
+    blocks, current = [], None
+    for line in output.splitlines():
+        found = DIAGNOSTIC.match(line)
+        if found:
+            current = [found, []]
+            blocks.append(current)
+        elif current is not None and not line.startswith(("In file included", "                 from")):
+            current[1].append(line)
+    mine, elsewhere = [], []
+    for index, (found, rest) in enumerate(blocks):
+        if not found["kind"].endswith("error") and found["kind"] != "warning":
+            continue
+        if os.path.basename(found["file"]) == file.name and pathlib.Path(found["file"]).name != source.name:
+            mine.append((found, rest))
+            continue
+        # The first note behind it that points into the reader's file.
+        notes = [(n, r) for n, r in blocks[index + 1 : index + 13] if n["kind"] == "note"]
+        note = next((n for n in notes if os.path.basename(n[0]["file"]) == file.name), None)
+        elsewhere.append((found, rest, note))
+
+    shown = []
+    errors = [m for m in mine if m[0]["kind"].endswith("error")]
+    for found, rest in (errors or mine)[:MOST_ERRORS]:
+        shown.append(f"{display(file, root)}:{found['line']}: {found['kind']}: {clean(found['text'])}")
+        shown += excerpt(rest)
+    if len(errors) > MOST_ERRORS:
+        shown.append(f"and {len(errors) - MOST_ERRORS} more errors: begin with the first")
+    if not errors:
+        for found, rest, note in [e for e in elsewhere if e[0]["kind"].endswith("error")][:2]:
+            if note is not None:
+                shown.append(f"{display(file, root)}:{note[0]['line']}: error: {clean(found['text'])}")
+                shown += excerpt(note[1])
+            elif pathlib.Path(found["file"]).name == source.name:
+                shown.append(f"{display(file, root)}: error: the check cannot call the step: {clean(found['text'])}")
+                shown.append("    (is a brace left open, or has run, its parameters or its namespace changed?)")
+            else:
+                shown.append(f"{display(file, root)}: error in {display(pathlib.Path(found['file']), root)}:{found['line']}: {clean(found['text'])}")
+    if not shown and ("error" in output or "fatal" in output):
+        shown = output.splitlines()[:6]
+    return "\n".join(shown)
+
+
+def clean(text):
+    text = re.sub(r" \[-W[^\]]*\]$", "", text)
+    return text if len(text) <= 240 else text[:237] + "..."
+
+
+def excerpt(lines):
+    """The source line and its caret."""
+    shown = []
+    for line in lines[:2]:
+        found = re.match(r"^\s*(?:\d+)?\s*\|(.*)$", line)
+        if found:
+            shown.append("    " + found[1].rstrip())
+    return shown
+
+
+def display(path, root):
+    with contextlib.suppress(ValueError):
+        return str(pathlib.Path(path).relative_to(root))
+    return pathlib.Path(path).name
+
+
+def shorten_linker(output):
+    missing = re.findall(r"undefined reference to [`'\"]([^'\"`]+)['\"`]", output)
+    twice = re.findall(r"multiple definition of [`'\"]([^'\"`]+)['\"`]", output)
+    if missing:
+        return f"it calls {missing[0]}, which is declared and nowhere defined"
+    if twice:
+        return f"it defines {twice[0]}, which is the checker's own"
+    return "\n".join(output.splitlines()[:6])
+
