@@ -8,6 +8,7 @@ from that one text: nothing is written twice.
 import dataclasses
 import pathlib
 import re
+import textwrap
 
 from counters import COUNTERS
 
@@ -160,7 +161,7 @@ def indented(text, like):
 def banner(chapter, exercise, task, kind):
     """The comment at the head of an exercise's file."""
     lines = [f"// Exercise {exercise} of chapter {chapter} ({KINDS[kind]})", "//"]
-    lines += [f"// {line}".rstrip() for line in task.splitlines()]
+    lines += [f"// {line}" for line in textwrap.wrap(" ".join(task.split()), 117, break_long_words=False)]
     lines += ["//", f"// Check it: make exercise{chapter}, or ./workbook beside your editor. A hint: ./workbook hint {exercise}"]
     return "\n".join(lines) + "\n"
 

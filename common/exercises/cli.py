@@ -31,6 +31,7 @@ class Parser(argparse.ArgumentParser):
 def make_parser():
     parser = Parser(prog="./workbook", description="The book's exercises. Without a command: watches them while you edit.", epilog=STATUS)
     parser.add_argument("--device", choices=("gpu", "emulator"), help="what kernels run on (left out: gpu where nvcc and a device are)")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT, help="the folder that holds exercises/ (left out: this one)")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
 
     def add(name, text, **options):
@@ -152,7 +153,7 @@ def run(arguments):
     from show import Style, chapter_report, list_lines, wants_color
 
     style = Style(wants_color(sys.stdout))
-    desk = Desk(options.device or pick_device())
+    desk = Desk(options.device or pick_device(), options.folder.resolve())
     if not desk.exercises:
         raise BookError("no chapter has exercises yet")
     if options.command == "list":
@@ -171,7 +172,7 @@ def run(arguments):
             run_reset(desk, options.reset)
         written = desk.prepare([chapter])
         if written:
-            print(f"laid out: {len(written)} files in exercises/chapter{chapter.number}/")
+            print(f"laid out: {len(written)} file{'s' * (len(written) > 1)} in exercises/chapter{chapter.number}/")
         chapter_report(desk, chapter, style)
     else:
         from watch import watch

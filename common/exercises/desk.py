@@ -22,12 +22,14 @@ def write_file(path, text):
 
 
 class Desk:
-    def __init__(self, device, root=ROOT, jobs=None):
+    """`root` holds exercises/, and is this tree where nothing else is said."""
+
+    def __init__(self, device, root=ROOT):
         self.root = root
-        self.book = read_book(root)
+        self.book = read_book()
         self.chapters = {chapter.number: chapter for chapter in self.book}
         self.exercises = [e for chapter in self.book for e in chapter.exercises]
-        self.toolchain = Toolchain(device, root, jobs)
+        self.toolchain = Toolchain(device)
         self.judge = Judge(self.toolchain)
         self.path = root / "exercises" / PROGRESS
         self.progress = {"solved": {}, "hints": {}, "current": "", "verdicts": {}}
@@ -88,9 +90,6 @@ class Desk:
 
     def solved(self, exercise):
         return exercise.key in self.progress["solved"]
-
-    def ever_solved(self, exercise):
-        return self.solved(exercise)
 
     def hints_shown(self, exercise):
         count = self.progress["hints"].get(exercise.key, 0)

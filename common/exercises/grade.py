@@ -77,13 +77,16 @@ def take(student, exercise):
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             continue
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
+        try:
+            status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return None, path, "it is no ordinary file"
             if status.st_size > MOST_BYTES:
-                return None, path, f"it has {status.st_size} bytes; {MOST_BYTES} are taken"
-            return file.read(MOST_BYTES), path, ""
+                return None, path, f"it has {status.st_size} bytes; at most {MOST_BYTES} are taken"
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(MOST_BYTES), path, ""
+        finally:
+            os.close(descriptor)
     return None, None, ""
 
 
@@ -156,11 +159,13 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT):
     jobs = jobs or os.cpu_count() or 2
     toolchain = Toolchain("emulator", root)
     toolchain.prepare(book)
+    readable = [root / "common", root / "chapters", root / "build"]
     for chapter in book:
-        toolchain.commands(chapter.number)
+        compiler = pathlib.Path(toolchain.compile_command(chapter.number, "", "")[0]).resolve()
+        readable.append(compiler.parent.parent)  # Where it is installed, if that is an unusual place.
     toolchain.library_symbols()
     seed = secrets.randbits(32) if seed is None else seed
-    sandbox = Sandbox(Limits(seconds=seconds, readable=(root / "common", root / "chapters", root / "build")))
+    sandbox = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
     judge = Judge(toolchain, sandbox, seed, seconds)
     tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises]
     print(f"{len(students)} student{'s' * (len(students) > 1)}, {len(tasks)} files to check, seed {seed}; "

@@ -54,12 +54,11 @@ def draw_count(templates):
 class Judge:
     """Checks exercises on one device. `sandbox` runs what readers wrote; without one, only time is limited."""
 
-    def __init__(self, toolchain, sandbox=None, seed=1, seconds=20, headers=None):
+    def __init__(self, toolchain, sandbox=None, seed=1, seconds=20):
         self.toolchain = toolchain
         self.sandbox = sandbox
         self.seed = seed
         self.seconds = seconds
-        self.headers = headers
 
     def check(self, chapter, exercise, file, say_not_begun=True):
         """Compiles and runs the check of a file. \\raises BuildError where the project itself is at fault"""
@@ -70,11 +69,11 @@ class Judge:
         if say_not_begun and text == exercise.handed_out:
             return Verdict(NOT_BEGUN, "as it was handed out", file=name)
         with scratch_folder() as scratch:
-            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, self.headers)
+            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox)
             if compiled.error:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
-            verdict = self.run(exercise, compiled.program, scratch)
+            verdict = self.run(exercise, compiled.program, scratch, file)
             if verdict.done and not verdict.emulated and exercise.gpu:
                 verdict = self.judge_speed(chapter, exercise, compiled.program, scratch, verdict)
             verdict.file = name
@@ -91,7 +90,10 @@ class Judge:
             environment = os.environ | environment
         return run(command, cwd=scratch, scratch=scratch, seconds=self.seconds, environment=environment)
 
-    def run(self, exercise, program, scratch):
+    def findings(self, stderr, file):
+        return findings(stderr, self.toolchain.root, file)
+
+    def run(self, exercise, program, scratch, file):
         cases = draw_cases(exercise.cases, self.seed)
         results = scratch / "results.jsonl"
         done = self.execute(exercise, program, scratch, cases, results)
@@ -101,9 +103,9 @@ class Judge:
         finished = [line for line in lines if "status" in line]
         wrong = [line for line in finished if line["status"] != "pass"]
         if wrong:
-            return judge_wrong(verdict, exercise, wrong, len(finished), len(cases), done)
+            return judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
         if not lines or "complete" not in lines[-1] or done.returncode != 0:
-            return judge_ended(verdict, lines, done, self.seconds)
+            return judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
         if verdict.emulated:
             judge_counters(verdict, exercise, cases, finished, scratch / "launches.json")
         return verdict
@@ -150,62 +152,64 @@ def read_lines(path):
     return [line for line in lines if isinstance(line, dict)]
 
 
-def findings(stderr):
-    """What the emulator found, as lists of lines without its margin."""
+def findings(stderr, root, file):
+    """What the emulator found, as lists of lines without its margin: each place once, with the reader's lines."""
     blocks, current = [], None
     for line in stderr.splitlines():
         if not line.startswith("========="):
             continue
-        text = line.removeprefix("=========").rstrip()
+        text = re.sub(rf"\S*/(?={re.escape(file.name)}:\d)", "", line.removeprefix("=========").replace(f"{root}/", "")).rstrip()
         if current is None or not text.startswith("     "):
             current = []
             blocks.append(current)
         current.append(text.strip())
-    return [block for block in blocks if block and block[0]]
+    source = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    result, places = [], set()
+    for block in (b for b in blocks if b and b[0] and not re.match(r"\d+ more: ", b[0])):
+        numbers = list(dict.fromkeys(int(n) for n in re.findall(rf"{re.escape(file.name)}:(\d+)", " ".join(block))))
+        place = (block[0].split(" of size ")[0], *numbers)
+        if place in places:
+            continue
+        places.add(place)
+        result.append(block + [f"{n:5} | {source[n - 1].strip()}" for n in numbers if 0 < n <= len(source)])
+    return result
 
 
-def judge_wrong(verdict, exercise, wrong, finished, all_cases, done):
+def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
     verdict.status = WRONG
     first = wrong[0]
-    found = findings(done.stderr)
+    parts = [part.strip() for part in first["reason"].split("; ") if part.strip()]
+    told = [block[0][:24] for block in found]  # The report tells it better than the summary that holds its first line.
+    parts = [part for part in parts if not any(head in part for head in told)]
     if exercise.kind == "bug":  # Where it is, is the exercise.
         found = [[plain_finding(block[0])] for block in found]
-        reason = hide_places(first["reason"])
+        verdict.reason = "; ".join(parts + [block[0] for block in found[:1]])
     else:
-        reason = first["reason"]
-    verdict.reason = f"{first['title']}: {reason}"
-    parts = [part.strip() for part in reason.split("; ") if part.strip()]
-    if found:  # The report, line by line, tells it better than the summary that holds its first line.
-        parts = [part for part in parts if not any(part.startswith(block[0][:24]) or block[0][:24] in part for block in found)]
+        verdict.reason = first["reason"]
+    verdict.reason = f"{first['title']}: {verdict.reason}"
     details = [f"on {first['title']}  ({first['case']})"] + [f"  {part}" for part in parts]
-    seen = []
-    for block in found:
-        if block not in seen and len(seen) < 2:
-            seen.append(block)
-            details += ["  " + block[0]] + ["      " + line for line in block[1:]]
+    for block in list(dict.fromkeys(map(tuple, found)))[:2]:
+        details += ["  " + block[0]] + ["      " + line for line in block[1:]]
     right = finished - len(wrong)
-    details.append(f"{right} of {all_cases} cases are right" if right else f"none of the {all_cases} cases is right")
+    count = f"{right} of the {all_cases} cases {'is' if right == 1 else 'are'} right"
+    details.append(count if right else f"none of the {all_cases} cases is right")
     verdict.details = tuple(details)
     return verdict
 
 
 def plain_finding(headline):
-    headline = re.sub(r" between .*| at .*| of size .*", "", headline)
-    return f"{headline}: where, is for you to find"
+    """What the emulator found, without the place."""
+    what = headline
+    if found := re.match(r"Invalid __(\w+)__ (\w+)", headline):
+        what = f"a {found[2]} of {found[1]} memory that is not allowed"
+    elif headline.startswith("Race"):
+        what = "a race between threads"
+    elif found := re.match(r"Uninitialized __(\w+)__ memory read", headline):
+        what = f"a read of {found[1]} memory that nobody wrote"
+    return f"the checker found {re.sub(r' at .*', '', what)}: where, is for you to find"
 
 
-def hide_places(reason):
-    kept = []
-    for part in reason.split("; "):
-        if re.search(r"\.cuh?:\d+|Race reported|Invalid __|Uninitialized|No barrier|Address is", part):
-            found = re.search(r"Race reported|Invalid __\w+__ (?:read|write)|Uninitialized \w+ memory read|Misaligned", part)
-            part = f"the checker found: {found.group()}" if found else ""
-        if part:
-            kept.append(part)
-    return "; ".join(kept)
-
-
-def judge_ended(verdict, lines, done, seconds):
+def judge_ended(verdict, lines, done, seconds, found):
     """The program ended before its time."""
     begun = [line["begins"] for line in lines if "begins" in line]
     where = f" on {begun[-1]}" if begun else " before its first case"
@@ -225,7 +229,7 @@ def judge_ended(verdict, lines, done, seconds):
         verdict.status = CRASHED
         said = done.stderr.strip().splitlines()
         verdict.reason = f"the program ended with status {done.returncode}{where}" + (f": {said[-1]}" if said else "")
-    verdict.details = (verdict.reason,) + tuple("  " + line for block in findings(done.stderr)[:2] for line in block)
+    verdict.details = (verdict.reason,) + tuple("  " + line for block in found[:2] for line in block)
     return verdict
 
 

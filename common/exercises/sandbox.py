@@ -13,6 +13,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 MOST_OUTPUT = 256 * 1024  # Bytes of each stream that are kept.
@@ -57,8 +58,6 @@ def drain(stream, kept):
 
 def run_limited(command, cwd=None, seconds=60, environment=None):
     """Runs a command with a limit on the clock, and ends the whole group of processes that it began."""
-    import threading
-
     start = time.monotonic()
     process = subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -79,8 +78,10 @@ def run_limited(command, cwd=None, seconds=60, environment=None):
         except (ProcessLookupError, PermissionError):
             pass
         process.wait()
-    for reader in readers:
+    for reader, stream in zip(readers, (process.stdout, process.stderr)):
         reader.join(timeout=2)
+        if not reader.is_alive():
+            stream.close()
     out, err = (b"".join(k).decode("utf-8", "replace") for k in kept)
     return Finished(process.returncode, out, err, timed_out, time.monotonic() - start)
 

@@ -10,7 +10,7 @@ from toolchain import display
 
 COLORS = {"green": "32", "red": "1;31", "yellow": "33", "dim": "2", "bold": "1", "cyan": "36"}
 STATUS_COLOR = {DONE: "green", SLOW: "yellow", NOT_BEGUN: "dim"}
-STATUS_WIDTH = 16
+STATUS_WIDTH = 18
 
 
 def wants_color(stream):

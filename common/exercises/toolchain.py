@@ -38,6 +38,7 @@ ALLOWED_SYMBOLS = re.compile(
 )
 # What every object may define beside functions of C++ with a name of their own.
 ALLOWED_DEFINITIONS = re.compile(r"_Z\w+|DW\.ref\.__gxx_personality_v0|__clang_call_terminate|__dso_handle|__odr_asan.*|warpbook_.*|__nv\w+|__fatbin\w+|\.\w+")
+NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
 ASM = re.compile(r"\b(?:asm|__asm|__asm__)\b")
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -126,14 +127,16 @@ class Toolchain:
         if configured.returncode != 0:
             raise BuildError("the build could not be set up: see the line above")
         command = ["cmake", "--build", self.build, "--parallel", str(self.jobs), "--target", *targets]
-        dry = subprocess.run(["ninja", "-C", self.build, "-n", *targets], capture_output=True, text=True, check=False)
-        steps = re.findall(r"^\[\d+/(\d+)\]", dry.stdout, re.MULTILINE)
-        if len(steps) > 2:  # One is always there: to look which commit this is.
-            say(f"building what the checks need, for DEVICE={self.device} (a minute or two the first time) ...")
-        built = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
-        if built.returncode != 0:
-            tail = "\n".join((built.stdout + built.stderr).splitlines()[-30:])
-            raise BuildError(f"{tail}\nthe checker could not be built: `make deps` installs what it needs")
+        with tempfile.TemporaryFile("w+") as log:
+            building = subprocess.Popen(command, cwd=self.root, stdout=log, stderr=subprocess.STDOUT)
+            try:
+                building.wait(timeout=2)
+            except subprocess.TimeoutExpired:
+                say(f"building what the checks need, for DEVICE={self.device} (a minute or two the first time) ...")
+            if building.wait() != 0:
+                log.seek(0)
+                tail = "\n".join(log.read().splitlines()[-30:])
+                raise BuildError(f"the checker could not be built; `make deps` installs what it needs:\n{tail}")
         self._commands.clear()
 
     def commands(self, number):
@@ -173,8 +176,8 @@ class Toolchain:
         return [str(object_file) if w.endswith("step.cu.o") else w for w in words]
 
     # ---- the reader's file
-    def compile(self, chapter, exercise, file, scratch, sandbox=None, headers=None):
-        """Compiles and links the check of `file`. `headers`: a tree whose headers stand in for this one's."""
+    def compile(self, chapter, exercise, file, scratch, sandbox=None):
+        """Compiles and links the check of `file`."""
         file = pathlib.Path(file)
         if sandbox is not None:  # Which reads nothing else.
             copy = scratch / "submitted" / file.name
@@ -186,8 +189,6 @@ class Toolchain:
         source, object_file, program = scratch / "step.cu", scratch / "step.o", scratch / "check"
         source.write_text(step_source(chapter, exercise, file), encoding="utf-8")
         command = self.compile_command(chapter.number, source, object_file)
-        if headers is not None:
-            command = [f"-I{headers}" if w == f"-I{self.root}" else w for w in command]
         run = sandbox or plain_run
         done = run(command, cwd=self.build, scratch=scratch, seconds=60)
         if done.timed_out:
@@ -195,7 +196,7 @@ class Toolchain:
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
-        if problem := self.foreign_header(exercise, file, object_file, headers or self.root) or self.foreign_symbol(exercise, object_file):
+        if problem := self.foreign_header(exercise, file, object_file) or self.foreign_symbol(exercise, object_file):
             return Compiled(error=problem, refused=True)
         link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=60)
         if link.returncode != 0:
@@ -213,14 +214,13 @@ class Toolchain:
             if not found:
                 continue
             name = found[1]
-            here = name.startswith(("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator"))
-            if "warpbook" in name or (here and name not in self.allowed_headers(exercise)):
+            if "warpbook" in name or (name.startswith(NOT_FOR_KERNELS) and name not in self.header_closure(exercise)):
                 return (f'it includes "{name}", which it was not handed out with: the exercise is to write the step, not to '
                         "call a finished one")  # fmt: skip
         return ""
 
-    def foreign_header(self, exercise, file, object_file, root):
-        """The same, of what the compiler really read. `root`: the tree that headers were looked for in."""
+    def foreign_header(self, exercise, file, object_file):
+        """The same, of what the compiler really read."""
         listed = pathlib.Path(str(object_file) + ".d").read_text(encoding="utf-8", errors="replace")
         names = re.split(r"(?<!\\)\s+", listed.split(":", 1)[1].replace("\\\n", " "))
         allowed = self.header_closure(exercise)
@@ -228,12 +228,11 @@ class Toolchain:
             path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
             if path in (file, object_file.with_name("step.cu")) or path.name.startswith("cmake_pch."):
                 continue
-            if path.is_relative_to(root):
-                relative = str(path.relative_to(root))
-                if relative.startswith("common/") or relative in allowed:
-                    continue
-                return f'it includes "{relative}", which it was not handed out with'
-            if not path.is_relative_to(self.root) and not str(path).startswith(SYSTEM_HEADERS):
+            if path.is_relative_to(self.root):
+                relative = str(path.relative_to(self.root))
+                if not relative.startswith(("common/", ".venv/")) and relative not in allowed:
+                    return f'it includes "{relative}", which it was not handed out with'
+            elif not str(path).startswith(SYSTEM_HEADERS):
                 return f'it includes "{path.name}", which is not part of this project'
         return ""
 
@@ -291,7 +290,7 @@ class Toolchain:
 
     def key(self):
         """Changes when what the checks are made of does."""
-        parts = [self.device]
+        parts = [self.device] + [p.read_text(encoding="utf-8") for p in sorted(pathlib.Path(__file__).parent.glob("*.py"))]
         made = ("libwarpbook_*.a", "libchapter*_exercise_case.a", "lib/*.so", "CMakeFiles/chapter*_exercise.dir/*.pch",
                 "exercises/chapter*/step.cu")  # fmt: skip
         for path in sorted(p for pattern in made for p in self.build.glob(pattern)):
@@ -372,13 +371,12 @@ def clean(text):
 
 
 def excerpt(lines):
-    """The source line and its caret."""
-    shown = []
-    for line in lines[:2]:
-        found = re.match(r"^\s*(?:\d+)?\s*\|(.*)$", line)
-        if found:
-            shown.append("    " + found[1].rstrip())
-    return shown
+    """The source line and its caret, moved to the left."""
+    shown = [found[1].rstrip() for line in lines[:2] if (found := re.match(r"^\s*(?:\d+)?\s*\|(.*)$", line))]
+    if not shown and len(lines) > 1 and lines[1].strip() == "^":  # As nvcc has it.
+        shown = [line.rstrip() for line in lines[:2]]
+    margin = len(shown[0]) - len(shown[0].lstrip()) if shown else 0
+    return ["    " + line[min(margin, len(line) - len(line.lstrip())) :] for line in shown]
 
 
 def display(path, root):
