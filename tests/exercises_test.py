@@ -7,8 +7,11 @@ import io
 import json
 import os
 import pathlib
+import pty
 import random
 import re
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -393,6 +396,79 @@ class Handout(unittest.TestCase):
             command = ["make", f"exercise{chapter.number}", "DEVICE=emulator"]
             done = subprocess.run(command, cwd=self.tree, env=environment, capture_output=True, text=True, check=False)
             self.assertIn(f"{len(chapter.exercises)} of {len(chapter.exercises)} done", done.stdout, done.stderr)
+
+
+@unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+class Watching(unittest.TestCase):
+    """./workbook on a terminal and without one."""
+
+    SECONDS = 120
+
+    def setUp(self):
+        self.unread = ""
+        self.folder = temporary_folder(self)
+        self.exercise = next(e for _, e in EXERCISES if e.key == "chapter3/copy_guard")
+        self.command = [ROOT / "workbook", "--device", "emulator", "--folder", self.folder, "watch", "copy_guard"]
+
+    def wait_for(self, descriptor, text):
+        """What came up to and with the text; what came behind it is kept for the next time."""
+        end = time.monotonic() + self.SECONDS
+        while text not in self.unread:
+            self.assertLess(time.monotonic(), end, f"{text!r} did not come; there is: {self.unread}")
+            if select.select([descriptor], [], [], 1)[0]:
+                self.unread += os.read(descriptor, 65536).decode("utf-8", "replace")
+        seen, _, self.unread = self.unread.partition(text)
+        return seen + text
+
+    def test_on_a_terminal(self):
+        terminal, inner = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        process = subprocess.Popen(self.command, stdin=inner, stdout=inner, stderr=inner, env=os.environ | {"TERM": "xterm"})
+        os.close(inner)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.wait_for(terminal, "q quit")
+        os.write(terminal, b"h")
+        self.assertIn(self.exercise.hints[0].split()[0], self.wait_for(terminal, "q quit"))
+        os.write(terminal, b"hh")
+        self.wait_for(terminal, "Hint 2 of 3")
+        os.write(terminal, b"s")
+        self.assertNotIn("+++", self.wait_for(terminal, "Press s again"))
+        self.exercise.path(self.folder).write_text(self.exercise.solution, encoding="utf-8")
+        self.wait_for(terminal, "copy_guard is solved")
+        os.write(terminal, b"s")
+        self.wait_for(terminal, "+++ chapters")
+        os.write(terminal, b"r")
+        self.wait_for(terminal, "Press r again")
+        os.write(terminal, b"r")
+        self.wait_for(terminal, "copy_guard.1.old")
+        os.write(terminal, b"q")
+        self.wait_for(terminal, "solved. ./workbook goes on at")
+        self.assertEqual(process.wait(self.SECONDS), 0)
+
+        # What was done survives: hints are still known, and the file that was kept is the solution.
+        progress = json.loads((self.folder / "exercises" / "progress.json").read_text(encoding="utf-8"))
+        self.assertGreaterEqual(progress["hints"][self.exercise.key], 2)
+        self.assertEqual((self.folder / "exercises/chapter3/copy_guard.1.old").read_text(encoding="utf-8"), self.exercise.solution)
+
+    def test_piped_it_is_plain_lines(self):
+        process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        out = process.stdout.fileno()
+        seen = self.wait_for(out, "edit exercises/chapter3/copy_guard.cuh")
+        self.exercise.path(self.folder).write_text(self.exercise.solution, encoding="utf-8")
+        seen += self.wait_for(out, "offset_to_index is as it was handed out")
+        self.assertIn("copy_guard is solved", seen)
+        self.assertNotIn("\033", seen)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(self.SECONDS), 130)
+
+    def test_a_damaged_progress_file_is_no_matter(self):
+        (self.folder / "exercises").mkdir()
+        (self.folder / "exercises" / "progress.json").write_text('{"hints": 3, "solved": [', encoding="utf-8")
+        done = subprocess.run([ROOT / "workbook", "--folder", self.folder, "list"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

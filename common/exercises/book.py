@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PRISTINE = "handed_out"  # The folder in a handout's chapter that holds the files as they were handed out.
 MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE)
 OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
+STORY = re.compile(r"(?:///[^\n]*\n)+")
 KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug"}
 
 
@@ -166,9 +167,16 @@ def banner(chapter, exercise, task, kind):
     return "\n".join(lines) + "\n"
 
 
-def make_pieces(head, step_text, given, where):
+def make_pieces(head, step_text, given, where, story=True):
+    """`story`: whether the comment that the file opens with stays; it may tell too much."""
     pieces = [Piece(head, "")]
     found = set()
+    if not story:
+        opening = STORY.match(step_text)
+        if opening is None:
+            raise BookError(f"{where}: does not open with a comment, so story = false has no meaning")
+        pieces.append(Piece("", opening.group()))
+        step_text = step_text[opening.end() :]
     for name, text in split_regions(step_text, where):
         if name == "mark":
             pieces.append(Piece("", text))
@@ -206,7 +214,7 @@ def read_bar(table, cases, where):
 
 EXERCISE_KEYS = {
     "name", "title", "step", "file", "kind", "task", "hints", "call", "cases", "bars", "gpu", "allow", "yardstick",
-    "kernel_writes", "given",
+    "kernel_writes", "given", "story",
 }  # fmt: skip
 
 
@@ -238,7 +246,8 @@ def read_exercise(table, number, folder, defaults):
             raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
         step_file = candidates[0].name
         head = banner(number, name, task, kind)
-        pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given, f"chapters/{folder.name}/{step_file}")
+        pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
+                             f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip
 
     bars = tuple(read_bar(bar, cases, where) for bar in table.get("bars", []))
     gpu = table.get("gpu")
