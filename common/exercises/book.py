@@ -71,12 +71,14 @@ class Exercise:
     task: str
     hints: tuple
     call: str  # The C++ expression that runs the step.
+    helpers: str  # C++ that the call needs before it, in the chapter's namespace.
     cases: tuple  # As in exercises.toml: some are templates.
     bars: tuple
     gpu: dict | None  # {"case": ..., "share": ...}
     allow: tuple  # Names that the file may call besides CUDA's, as regular expressions.
     yardstick: bool
     kernel_writes: bool  # The result must come from a kernel.
+    builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
     pieces: tuple
 
     @property
@@ -128,6 +130,12 @@ class Chapter:
     @property
     def path(self):
         return f"chapters/{self.folder}"
+
+    def foundations(self, exercise):
+        """The exercises whose files a check of this one takes from the reader: in a handout, which has no steps."""
+        if exercise.solution is not None:
+            return []
+        return [e for e in self.exercises if e.name in exercise.builds_on]
 
 
 def split_regions(text, where):
@@ -214,7 +222,7 @@ def read_bar(table, cases, where):
 
 EXERCISE_KEYS = {
     "name", "title", "step", "file", "kind", "task", "hints", "call", "cases", "bars", "gpu", "allow", "yardstick",
-    "kernel_writes", "given", "story",
+    "kernel_writes", "given", "story", "builds_on", "helpers",
 }  # fmt: skip
 
 
@@ -240,6 +248,7 @@ def read_exercise(table, number, folder, defaults):
     step_file = table.get("file", "")
     if pristine.is_file():  # In a handout.
         pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
+        step_file = step_file or next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), "")
     else:
         candidates = [folder / step_file] if step_file else sorted(folder.glob(f"{step}_*.cuh"))
         if len(candidates) != 1 or not candidates[0].is_file():
@@ -256,9 +265,9 @@ def read_exercise(table, number, folder, defaults):
     return Exercise(
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
         step_file=step_file, kind=kind, task=task, hints=hints,
-        call=table.get("call", defaults["call"]).replace("{step}", step), cases=cases, bars=bars, gpu=gpu,
+        call=table.get("call", defaults["call"]).replace("{step}", step).strip(), helpers=table.get("helpers", ""), cases=cases, bars=bars, gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
-        kernel_writes=table.get("kernel_writes", True), pieces=pieces,
+        kernel_writes=table.get("kernel_writes", True), builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
     )  # fmt: skip
 
 
@@ -275,6 +284,9 @@ def read_chapter(folder):
     names = [e.name for e in exercises]
     if len(set(names)) != len(names):
         raise BookError(f"{where}: two exercises have the same name")
+    for e in exercises:
+        if missing := set(e.builds_on) - set(names[: names.index(e.name)]):
+            raise BookError(f"{where}: {e.name} builds on {sorted(missing)[0]}, which is no exercise before it")
     return Chapter(number, folder.name, table.get("title", folder.name.split("_", 1)[1].replace("_", " ")),
                    require(table, "case", str, where), require(table, "header", str, where), exercises,
                    table.get("cheats", {}))

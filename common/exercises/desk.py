@@ -5,7 +5,7 @@ import os
 import tempfile
 
 from book import ROOT, lay_out, read_book
-from judge import DONE, Judge, Verdict, cache_key
+from judge import DONE, NOT_BEGUN, Judge, Verdict, cache_key
 from toolchain import Toolchain
 
 PROGRESS = "progress.json"
@@ -19,6 +19,14 @@ def write_file(path, text):
         file.write(text)
     os.chmod(name, 0o644)
     os.replace(name, path)
+
+
+def read_text(path):
+    """A reader's file; "" where there is none."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 class Desk:
@@ -56,14 +64,13 @@ class Desk:
     def key(self, exercise, text):
         if self._key is None:
             self._key = self.toolchain.key()
+        for lower in self.chapters[exercise.chapter].foundations(exercise):
+            text += "\0" + read_text(lower.path(self.root))
         return cache_key(self._key, exercise, text, self.judge.seed)
 
     def known(self, exercise):
         """The verdict on the file as it is now, where there is one already."""
-        try:
-            text = exercise.path(self.root).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return None
+        text = read_text(exercise.path(self.root))
         stored = self.progress["verdicts"].get(exercise.key)
         if not isinstance(stored, dict) or stored.get("key") != self.key(exercise, text):
             return None
@@ -77,8 +84,12 @@ class Desk:
         if (verdict := self.known(exercise)) is not None:
             return verdict
         path = exercise.path(self.root)
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-        verdict = self.judge.check(self.chapters[exercise.chapter], exercise, path)
+        text = read_text(path)
+        chapter = self.chapters[exercise.chapter]
+        verdict = self.judge.check(chapter, exercise, path)
+        lower = [e.name for e in chapter.foundations(exercise) if not self.solved(e)]
+        if lower and verdict.status not in (DONE, NOT_BEGUN):
+            verdict.details += (f"(it runs your {', '.join(lower)}, which is not solved yet: begin there)",)
         key = self.key(exercise, text)
         self.progress["verdicts"][exercise.key] = {"key": key, "verdict": vars(verdict)}
         if verdict.status == DONE:

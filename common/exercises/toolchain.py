@@ -79,14 +79,16 @@ def step_source(chapter, exercise=None, file=None):
     file that takes its place, so that CMake has something to compile."""
     number = chapter.number
     body = "static_cast<void>(arrays), static_cast<void>(stream), static_cast<void>(problem);\n  return cudaErrorNotSupported"
-    include = ""
+    include = helpers = ""
     if exercise is not None:
         body = f"return {exercise.call}"
+        if exercise.helpers:
+            helpers = f"\nnamespace warpbook::chapter{number} {{\n{exercise.helpers.strip()}\n}}\n"
         include = f'#include "{file}"\n'
     return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
 #include "{chapter.path}/{chapter.header}"
 #include "common/exercises/check.hpp"
-{include}
+{include}{helpers}
 namespace warpbook::exercises {{
 
 cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t stream) {{
@@ -189,6 +191,13 @@ class Toolchain:
         source, object_file, program = scratch / "step.cu", scratch / "step.o", scratch / "check"
         source.write_text(step_source(chapter, exercise, file), encoding="utf-8")
         command = self.compile_command(chapter.number, source, object_file)
+        lower = [file.with_name(f"{e.name}.cuh") for e in chapter.foundations(exercise)]
+        for path, e in zip(lower, chapter.foundations(exercise)):
+            stand_in = scratch / "include" / chapter.path / e.step_file
+            stand_in.parent.mkdir(parents=True, exist_ok=True)
+            stand_in.write_text(f'#include "{path}"\n', encoding="utf-8")
+        if lower:
+            command.insert(1, f"-I{scratch / 'include'}")
         run = sandbox or plain_run
         done = run(command, cwd=self.build, scratch=scratch, seconds=60)
         if done.timed_out:
@@ -196,7 +205,7 @@ class Toolchain:
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
-        if problem := self.foreign_header(exercise, file, object_file) or self.foreign_symbol(exercise, object_file):
+        if problem := self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file):
             return Compiled(error=problem, refused=True)
         link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=60)
         if link.returncode != 0:
@@ -219,14 +228,14 @@ class Toolchain:
                         "call a finished one")  # fmt: skip
         return ""
 
-    def foreign_header(self, exercise, file, object_file):
+    def foreign_header(self, exercise, files, object_file):
         """The same, of what the compiler really read."""
         listed = pathlib.Path(str(object_file) + ".d").read_text(encoding="utf-8", errors="replace")
         names = re.split(r"(?<!\\)\s+", listed.split(":", 1)[1].replace("\\\n", " "))
         allowed = self.header_closure(exercise)
         for name in filter(None, (n.replace("\\ ", " ") for n in names)):
             path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
-            if path in (file, object_file.with_name("step.cu")) or path.name.startswith("cmake_pch."):
+            if path in files or path.is_relative_to(object_file.parent) or path.name.startswith("cmake_pch."):
                 continue
             if path.is_relative_to(self.root):
                 relative = str(path.relative_to(self.root))
