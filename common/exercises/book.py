@@ -126,6 +126,8 @@ class Chapter:
     header: str  # Where that class is.
     exercises: tuple
     cheats: dict
+    make: str  # The C++ expression that makes a case of `parameters`.
+    definitions: str  # C++ that the case's own files call and a chapter's kernels would hold.
 
     @property
     def path(self):
@@ -289,7 +291,8 @@ def read_chapter(folder):
             raise BookError(f"{where}: {e.name} builds on {sorted(missing)[0]}, which is no exercise before it")
     return Chapter(number, folder.name, table.get("title", folder.name.split("_", 1)[1].replace("_", " ")),
                    require(table, "case", str, where), require(table, "header", str, where), exercises,
-                   table.get("cheats", {}))
+                   table.get("cheats", {}), table.get("make", f"std::make_unique<{table['case']}>(parameters)"),
+                   table.get("definitions", ""))  # fmt: skip
 
 
 def read_book(root=ROOT):

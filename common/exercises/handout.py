@@ -12,7 +12,7 @@ from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, read_book, spl
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
 SCRIPTS = ("configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
-FILES = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "workbook")
+FILES = ("CMakePresets.json", "LICENSE", "workbook")
 TEACHERS = ("common/exercises/grade.py", "common/exercises/handout.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
@@ -166,6 +166,7 @@ def write_handout(out, root=ROOT):
         texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
         for exercise in chapter.exercises:
             texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
+    texts["CMakeLists.txt"] = handout_build((root / "CMakeLists.txt").read_text(encoding="utf-8"))
     texts["Makefile"] = MAKEFILE
     texts["README.md"] = readme(book)
     texts[".gitignore"] = GITIGNORE
@@ -186,6 +187,14 @@ def write_handout(out, root=ROOT):
     count = sum(len(c.exercises) for c in book)
     print(f"{out}: {count} exercises of {len(book)} chapter{'s' if len(book) > 1 else ''}, in exercises/. Pack it, hand it out; a student begins with README.md.")
     return 0
+
+
+def handout_build(text):
+    """CMakeLists.txt up to its chapters, and of these what warpbook_add_chapter makes of the exercises."""
+    calls = list(re.finditer(r"(?m)^warpbook_add_chapter\([^)]*\)\n", text))
+    if not calls:
+        raise BookError("CMakeLists.txt adds no chapter")
+    return text[: calls[0].start()] + "".join(call.group() for call in calls)
 
 
 def handout_toml(text):

@@ -60,14 +60,16 @@ class Compiled:
 
 def case_source(chapter):
     """The file that makes the chapter's cases: compiled once."""
+    definitions = f"\nnamespace warpbook::chapter{chapter.number} {{\n{chapter.definitions.strip()}\n}}\n" if chapter.definitions else ""
     return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
 #include "{chapter.path}/{chapter.header}"
 #include "common/exercises/check.hpp"
-
+{definitions}
 namespace warpbook::exercises {{
 
 std::unique_ptr<Case> make_exercise_case(const Parameters& parameters) {{
-  return std::make_unique<chapter{chapter.number}::{chapter.case}>(parameters);
+  using namespace chapter{chapter.number};
+  return {chapter.make};
 }}
 
 }}  // namespace warpbook::exercises
