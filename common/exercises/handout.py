@@ -53,7 +53,11 @@ def readme(book):
     rows = "\n".join(
         f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} |" for c in book for e in c.exercises
     )
-    pages = "\n".join(f"- [Chapter {c.number}: {c.title}](chapters/{c.folder}/README.md)" for c in book)
+    pages = "\n".join(
+        f"- [Chapter {c.number}: {c.title}](chapters/{c.folder}/README.md)"
+        for c in book
+        if (ROOT / c.path / "README.md").is_file()
+    )
     return f"""# Warpbook: exercises
 
 CUDA kernels with their key lines taken out. Put them back: each file in `exercises/` says what is to be done. No GPU is
@@ -162,7 +166,8 @@ def write_handout(out, root=ROOT):
             owner = name.split("/")[1]
             here = {region: text for (f, region), text in given.items() if f == owner}
             texts[name] = without_solutions((root / name).read_text(encoding="utf-8"), here, name)
-        texts[f"{folder}/README.md"] = None
+        if (root / folder / "README.md").is_file():
+            texts[f"{folder}/README.md"] = None
         texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
         for exercise in chapter.exercises:
             texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
