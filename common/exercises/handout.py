@@ -134,14 +134,18 @@ def given_texts(root):
 
 def leaks(book, texts):
     """[(exercise, file, line)]: lines that an exercise took out and that stand in a file of the handout. The problem's
-    own headers (.hpp) hold rules that everybody is given, and may be quoted."""
+    own headers (.hpp) hold rules that everybody is given, and may be quoted; exercises.toml holds the hints; and what
+    another chapter has in common with an exercise gives nothing away."""
     found = []
-    texts = {name: text for name, text in texts.items() if not (name.startswith("chapters/") and name.endswith(".hpp"))}
+    told = re.compile(r"chapters/.*(?:\.hpp|/exercises\.toml)")
+    texts = {name: text for name, text in texts.items() if not told.fullmatch(name)}
     for exercise in (e for c in book for e in c.exercises):
+        own = re.compile(rf"(?!.*chapter\d)|.*chapter{exercise.chapter}[_/]")
+        here = {name: text for name, text in texts.items() if own.match(name)}
         for line in {line.strip() for region in exercise.removed() for line in region.splitlines()}:
             if len(line) < 24 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
                 continue
-            found += [(exercise, name, line) for name, text in texts.items() if line in text]
+            found += [(exercise, name, line) for name, text in here.items() if line in text]
     return found
 
 
