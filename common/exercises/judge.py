@@ -269,11 +269,11 @@ def judge_counters(verdict, exercise, cases, finished, path):
         return
     for line in finished if exercise.kernel_writes else []:
         written = 32 * sum(by_case[line["case"]].get(name, 0) for name in WRITES)
-        if written < line["output_bytes"]:
+        if written < line["written_bytes"]:
             verdict.status = WRONG
             verdict.reason = "the result was not written by a kernel"
             verdict.details = (
-                f"on {line['title']}: the kernels launched wrote {written:g} of {line['output_bytes']} bytes;"
+                f"on {line['title']}: the kernels launched wrote {written:g} bytes, and the output has {line['written_bytes']} and more;"
                 " a GPU's memory cannot be written by the host",
             )
             return
