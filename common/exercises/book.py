@@ -71,6 +71,7 @@ class Exercise:
     task: str
     hints: tuple
     call: str  # The C++ expression that runs the step.
+    entry: str  # The function of the file that the call runs: "run".
     helpers: str  # C++ that the call needs before it, in the chapter's namespace.
     cases: tuple  # As in exercises.toml: some are templates.
     bars: tuple
@@ -132,6 +133,11 @@ class Chapter:
     @property
     def path(self):
         return f"chapters/{self.folder}"
+
+    def cheats_for(self, exercise):
+        """What the tests try on it: those for its entry where there are such, and those for all."""
+        own = self.cheats.get(exercise.entry)
+        return {k: v for k, v in self.cheats.items() if isinstance(v, str)} | (own if isinstance(own, dict) else {})
 
     def foundations(self, exercise):
         """The exercises whose files a check of this one takes from the reader: in a handout, which has no steps."""
@@ -224,7 +230,7 @@ def read_bar(table, cases, where):
 
 EXERCISE_KEYS = {
     "name", "title", "step", "file", "kind", "task", "hints", "call", "cases", "bars", "gpu", "allow", "yardstick",
-    "kernel_writes", "given", "story", "builds_on", "helpers",
+    "kernel_writes", "given", "story", "builds_on", "helpers", "entry",
 }  # fmt: skip
 
 
@@ -267,7 +273,8 @@ def read_exercise(table, number, folder, defaults):
     return Exercise(
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
         step_file=step_file, kind=kind, task=task, hints=hints,
-        call=table.get("call", defaults["call"]).replace("{step}", step).strip(), helpers=table.get("helpers", ""), cases=cases, bars=bars, gpu=gpu,
+        call=table.get("call", defaults["call"]).replace("{step}", step).strip(), entry=table.get("entry", "run"),
+        helpers=table.get("helpers", ""), cases=cases, bars=bars, gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
     )  # fmt: skip
