@@ -143,7 +143,7 @@ def leaks(book, texts):
         own = re.compile(rf"(?!.*chapter\d)|.*chapter{exercise.chapter}[_/]")
         here = {name: text for name, text in texts.items() if own.match(name)}
         for line in {line.strip() for region in exercise.removed() for line in region.splitlines()}:
-            if len(line) < 24 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
+            if len(line) < 30 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
                 continue
             found += [(exercise, name, line) for name, text in here.items() if line in text]
     return found
