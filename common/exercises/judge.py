@@ -15,6 +15,7 @@ DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
     "done", "slow", "wrong", "not begun", "does not compile", "refused", "missing",
 )  # fmt: skip
 CRASHED, TIMED_OUT = "crashed", "timed out"
+UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found.
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
 
 
@@ -74,7 +75,10 @@ class Judge:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
             verdict = self.run(exercise, compiled.program, scratch, file)
-            if verdict.done and not verdict.emulated and exercise.gpu:
+            if verdict.done and not verdict.emulated and exercise.kind == "bug":
+                verdict.status = UNPROVEN
+                verdict.reason = "right here, but a GPU does not show the bug that was to be found: check with DEVICE=emulator"
+            elif verdict.done and not verdict.emulated and exercise.gpu:
                 verdict = self.judge_speed(chapter, exercise, compiled.program, scratch, verdict)
             verdict.file = name
             if not verdict.done and compiled.notes:
