@@ -13,8 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps test nightly emulate headers format clean $(CHAPTERS)
-.PHONY: help deps test nightly headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps test nightly emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"

@@ -17,9 +17,9 @@ HEADERS = [
     "chapters/chapter1_elementwise/elementwise.cuh",
     "chapters/chapter2_strided/strided_copy.cuh",
     "chapters/chapter3_permute/permute.cuh",
-    "chapters/chapter6_upsample_nearest/upsample_nearest.cuh",
     "chapters/chapter4_atomic_add/atomic_add.cuh",
     "chapters/chapter5_index_add/index_add.cuh",
+    "chapters/chapter6_upsample_nearest/upsample_nearest.cuh",
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
