@@ -88,7 +88,7 @@ TEST_CASE("chapter 5, v7a and v7b: pairs of halves, and words") {
     CHECK(seen.load_requests == 256 + 256);
     CHECK(seen.load_sectors == 256 + 256 * 2);
     CHECK(seen.add_requests == 256);
-    CHECK(seen.add_sectors == 256 * 2);
+    CHECK(seen.add_sectors == 256 * 2 * 2);  // Two lanes at each word: a sector takes a turn for either.
   }
   SECTION("a warp takes four rows of 128 bytes") {
     // 16 requests each for four numbers of the index (32 bytes), for src and for dst (16 sectors).
