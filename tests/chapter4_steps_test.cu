@@ -223,9 +223,10 @@ TEST_CASE("v9 sends a problem where it belongs") {
   CHECK(way(kMany, 256) == v9::Way::bins);
   CHECK(way(kMany, 65'536) == v9::Way::bins);
   CHECK(way(kMany, 1 << 20) == v9::Way::atomics);  // They fit in the L2.
-  CHECK(way(kMany, kMany) == v9::Way::binned);
+  CHECK(way(kMany, kMany) == v9::Way::atomics);    // As halves do.
+  CHECK(way(kMany, kMany, ElementType::float32) == v9::Way::binned);
   CHECK(way(kMany, std::int64_t{1} << 26) == v9::Way::atomics);  // More tiles than a block counts.
-  CHECK(way(std::int64_t{1} << 33, kMany) == v9::Way::atomics);
+  CHECK(way(std::int64_t{1} << 33, kMany, ElementType::float32) == v9::Way::atomics);
 }
 
 TEST_CASE("v8 cuts tiles that get more than their share") {
@@ -293,7 +294,7 @@ TEST_CASE("the take-away functions refuse what they cannot do") {
   CHECK(inner_product<__half>(workspace, test.bytes, halves, nullptr, halves, 10, nullptr) == kInvalid);
 
   // A workspace that is too small, by one byte.
-  for (const std::int64_t places : {70'000, 16 << 20}) {
+  for (const std::int64_t places : {70'000, 24 << 20}) {
     std::size_t needed = 0;
     CHECK(scatter_add<__half, int>(nullptr, needed, nullptr, nullptr, nullptr, 8 << 20, places, nullptr) ==
           cudaSuccess);

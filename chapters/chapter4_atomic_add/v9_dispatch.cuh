@@ -35,7 +35,7 @@ inline Way choose(const ScatterProblem& p) {
     const double bins = 11 + places / 11e3 + values * 7;
     return bins < atomics ? Way::bins : Way::atomics;
   }
-  constexpr std::int64_t kCachedBytes = 24 << 20;  // Of dst: then additions find it in the L2.
+  constexpr std::int64_t kCachedBytes = 40 << 20;  // Of dst: then additions find it in the L2.
   constexpr std::int64_t kManyValues = 4 << 20;
   const bool cached = p.places * element_bytes(p.type) <= kCachedBytes;
   return !cached && p.count >= kManyValues && v8::refuse_scatter(p) == nullptr ? Way::binned : Way::atomics;
