@@ -583,6 +583,23 @@ TEST_CASE("the take-away function refuses what it cannot add") {
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
+TEST_CASE("the take-away function leaves atomics out where it is asked to") {
+  ArgumentTest test;  // 100 entries, all of row 0.
+  const std::vector<float> ones(100 * 8, 1);
+  check(cudaMemcpy(test.src.data(), ones.data(), ones.size() * 4, cudaMemcpyHostToDevice), "copying");
+  for (const bool deterministic : {false, true}) {
+    test.p.deterministic = deterministic;
+    std::size_t bytes = 0;
+    CHECK(call_index_add(nullptr, bytes, test.p, nullptr, nullptr, nullptr, nullptr, nullptr) == cudaSuccess);
+    CHECK((bytes > 0) == deterministic);  // It sorts.
+    CHECK(test.call() == cudaSuccess);
+    std::vector<float> result(64 * 8);
+    check(cudaMemcpy(result.data(), test.dst.data(), result.size() * 4, cudaMemcpyDeviceToHost), "copying");
+    CHECK(std::all_of(result.begin(), result.begin() + 8, [&](float x) { return x == (deterministic ? 200 : 100); }));
+    CHECK(std::all_of(result.begin() + 8, result.end(), [](float x) { return x == 0; }));
+  }
+}
+
 TEST_CASE("the take-away function can be captured in a graph") {
   // One problem for each kernel that it chooses between.
   for (const std::string parameters :

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,13 +26,13 @@ inline constexpr int kSortTile = 1024;  // Pairs that a warp sorts by a digit.
 
 /// How often each digit is found in each tile: counts[digit * tiles + tile].
 __global__ inline void count_digits_kernel(std::uint32_t* counts, const std::uint32_t* __restrict__ keys, int n,
-                                           int tiles, int shift) {
+                                           int tiles, int shift, std::uint32_t mask) {
   __shared__ std::uint32_t found[kSortDigits];
   const int tile = static_cast<int>(blockIdx.x);
   for (int d = static_cast<int>(threadIdx.x); d < kSortDigits; d += 32) found[d] = 0;
   __syncwarp();
   for (int i = tile * kSortTile + static_cast<int>(threadIdx.x); i < min(n, (tile + 1) * kSortTile); i += 32) {
-    atomicAdd(&found[(keys[i] >> shift) % kSortDigits], 1U);
+    atomicAdd(&found[(keys[i] >> shift) & mask], 1U);
   }
   __syncwarp();
   for (int d = static_cast<int>(threadIdx.x); d < kSortDigits; d += 32) counts[d * tiles + tile] = found[d];
@@ -57,7 +58,8 @@ __global__ inline void scan_counts_kernel(std::uint32_t* counts, int n) {
 __global__ inline void scatter_pairs_kernel(std::uint32_t* keys_out, std::uint32_t* values_out,
                                             const std::uint32_t* __restrict__ keys,
                                             const std::uint32_t* __restrict__ values,
-                                            const std::uint32_t* __restrict__ counts, int n, int tiles, int shift) {
+                                            const std::uint32_t* __restrict__ counts, int n, int tiles, int shift,
+                                            std::uint32_t mask) {
   __shared__ std::uint32_t next[kSortDigits];
   const int tile = static_cast<int>(blockIdx.x);
   const unsigned lane = threadIdx.x;
@@ -68,7 +70,7 @@ __global__ inline void scatter_pairs_kernel(std::uint32_t* keys_out, std::uint32
     const int i = first + static_cast<int>(lane);
     const bool active = i < end;
     const std::uint32_t key = active ? keys[i] : 0;
-    const int digit = active ? static_cast<int>((key >> shift) % kSortDigits) : kSortDigits;
+    const int digit = active ? static_cast<int>((key >> shift) & mask) : kSortDigits;
     const unsigned same = __match_any_sync(0xffffffffU, digit);
     const int rank = __popc(same & ((1U << lane) - 1));
     const std::uint32_t place = active ? next[digit] + static_cast<std::uint32_t>(rank) : 0;
@@ -114,18 +116,19 @@ inline cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, std
   auto* const other_values = other_keys + n;
   // The passes go to and fro between two arrays, so that the last one ends in the output.
   for (int pass = 0; pass < passes; ++pass) {
+    const std::uint32_t mask = (1U << std::min(8, bits - pass * 8)) - 1;  // Of the last digit, which may be short.
     const bool to_output = (passes - pass) % 2 == 1;
     std::uint32_t* const to_keys = to_output ? keys_out : other_keys;
     std::uint32_t* const to_values = to_output ? values_out : other_values;
     const std::uint32_t* const from_keys = pass == 0 ? keys : to_output ? other_keys : keys_out;
     const std::uint32_t* const from_values = pass == 0 ? values : to_output ? other_values : values_out;
     cudaError_t error = launch(count_digits_kernel, {.grid = tiles, .block = 32, .stream = stream}, counts, from_keys,
-                               n, tiles, pass * 8);
+                               n, tiles, pass * 8, mask);
     if (error != cudaSuccess) return error;
     error = launch(scan_counts_kernel, {.grid = 1, .block = 32, .stream = stream}, counts, tiles * kSortDigits);
     if (error != cudaSuccess) return error;
     error = launch(scatter_pairs_kernel, {.grid = tiles, .block = 32, .stream = stream}, to_keys, to_values, from_keys,
-                   from_values, counts, n, tiles, pass * 8);
+                   from_values, counts, n, tiles, pass * 8, mask);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
