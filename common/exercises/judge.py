@@ -70,7 +70,7 @@ class Judge:
         if say_not_begun and text == exercise.handed_out:
             return Verdict(NOT_BEGUN, "as it was handed out", file=name)
         with scratch_folder() as scratch:
-            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox)
+            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, max(60, 3 * self.seconds))
             if compiled.error:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)

@@ -180,7 +180,7 @@ class Toolchain:
         return [str(object_file) if w.endswith("step.cu.o") else w for w in words]
 
     # ---- the reader's file
-    def compile(self, chapter, exercise, file, scratch, sandbox=None):
+    def compile(self, chapter, exercise, file, scratch, sandbox=None, seconds=60):
         """Compiles and links the check of `file`."""
         file = pathlib.Path(file)
         if sandbox is not None:  # Which reads nothing else.
@@ -201,15 +201,15 @@ class Toolchain:
         if lower:
             command.insert(1, f"-I{scratch / 'include'}")
         run = sandbox or plain_run
-        done = run(command, cwd=self.build, scratch=scratch, seconds=60)
+        done = run(command, cwd=self.build, scratch=scratch, seconds=seconds)
         if done.timed_out:
-            return Compiled(error="compiling it takes more than a minute")
+            return Compiled(error=f"compiling it takes more than {seconds:g} seconds")
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
         if problem := self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file):
             return Compiled(error=problem, refused=True)
-        link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=60)
+        link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
         if link.returncode != 0:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
         return Compiled(program=program, notes=messages)
