@@ -48,9 +48,7 @@ GROUPS = [
 # What may differ, and why: file, case and version, group (regular expressions), reason.
 Known = collections.namedtuple("Known", "file what group reason")
 KNOWN = [
-    Known("chapter3", ".* v7d", "L2 sectors|shared wavefronts",
-          "nvcc keeps v7d's arrays in local memory, whose stores reach the L2, too; the emulator does not follow it"),
-    Known("chapter3", ".* v7[abc]", "shared wavefronts",
+    Known("chapter3", ".* v7[ab]", "shared wavefronts",
           "what is left of each extent: read from shared memory once a loop's turn by clang, less often by nvcc"),
     Known("chapter3", ".* v(1|2a|2b|3)", "L2 sectors",
           "blocks that read the same sectors at the same time share more of them on the way to the L2: a matter of timing"),
