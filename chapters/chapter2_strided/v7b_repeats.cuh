@@ -9,6 +9,7 @@
 /// keeps what it has loaded and writes it kCopies times.
 ///
 /// Expect a fill's speed for broadcasts, and nothing elsewhere: all other views, and writing into any, are left to v7a.
+/// Of the three, only the packs were tried on a GPU so far: README.md.
 #pragma once
 
 #include "chapters/chapter2_strided/v7a_wide_words.cuh"

@@ -12,6 +12,7 @@
 ///
 /// Expect 16 bytes a request instead of 1 or 2 on either side for long rows at any alignment, and too many idle words
 /// for short ones: rows of less than kLeastBytes, and views whose last dimension is not contiguous, are left to v7b.
+/// A trial of the idea was measured on a GPU, this kernel was not yet: README.md.
 #pragma once
 
 #include "chapters/chapter2_strided/v7b_repeats.cuh"
