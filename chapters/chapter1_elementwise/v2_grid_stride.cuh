@@ -44,7 +44,9 @@ inline cudaError_t grid_of_waves(std::int64_t items, int threads, int waves, std
 template <class T>
 __global__ void multiply_kernel(T* __restrict__ z, const T* __restrict__ x, const T* __restrict__ y,
                                 std::int64_t count) {
+  //! [exercise stride]
   const std::int64_t grid_stride = std::int64_t{gridDim.x} * blockDim.x;
+  //! [exercise stride]
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += grid_stride) {
     z[i] = x[i] * y[i];
   }

@@ -50,11 +50,13 @@ __global__ void multiply_kernel(T* __restrict__ z, const T* __restrict__ x, cons
                                 std::int64_t count) {
   const MultiplyPack multiply;
   const std::int64_t packs = count / kPerPack<T>;
+  //! [exercise packs_stride]
   const std::int64_t grid_stride = std::int64_t{gridDim.x} * blockDim.x;
-  //! [exercise packs]
+  //! [exercise packs_stride]
   auto* const z_packs = reinterpret_cast<FullPack<T>*>(z);
   const auto* const x_packs = reinterpret_cast<const FullPack<T>*>(x);
   const auto* const y_packs = reinterpret_cast<const FullPack<T>*>(y);
+  //! [exercise packs]
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < packs; i += grid_stride) {
     z_packs[i] = multiply.template operator()<T>(x_packs[i], y_packs[i]);
   }

@@ -31,6 +31,7 @@ __global__ void multiply_kernel(T* __restrict__ z, const T* __restrict__ x, cons
   const int tile = static_cast<int>(blockDim.x) * kPacks;
   for (std::int64_t start = std::int64_t{blockIdx.x} * tile; start < packs; start += std::int64_t{gridDim.x} * tile) {
     const std::int64_t first = start + threadIdx.x;
+    //! [exercise tile]
     FullPack<T> product[kPacks];
     if (start + tile <= packs) {  // All threads have all packs: no test stands between the loads.
 #pragma unroll
@@ -45,6 +46,7 @@ __global__ void multiply_kernel(T* __restrict__ z, const T* __restrict__ x, cons
         z_packs[i] = multiply.template operator()<T>(x_packs[i], y_packs[i]);
       }
     }
+    //! [exercise tile]
   }
   v3::multiply_tail(z, x, y, count);
 }
