@@ -53,6 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   if (linear >= count) return;
 
   std::uint64_t offset = 0;
+  //! [exercise index_to_offset]
   std::uint64_t rest = linear;
 #pragma unroll
   for (int d = dims - 1; d > 0; --d) {
@@ -60,6 +61,7 @@ __global__ void __launch_bounds__(kThreads)
     rest /= view.sizes[d];
   }
   offset += rest * view.strides[0];
+  //! [exercise index_to_offset]
 
   dst[into_view ? offset : linear] = src[into_view ? linear : offset];
 }

@@ -31,6 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   if (linear >= count) return;
 
   std::uint32_t offset = 0;
+  //! [exercise index_to_offset]
   std::uint32_t rest = linear;
 #pragma unroll
   for (int d = (dims == 0 ? view.count : dims) - 1; d > 0; --d) {
@@ -38,6 +39,7 @@ __global__ void __launch_bounds__(kThreads)
     rest /= view.sizes[d];
   }
   offset += rest * view.strides[0];
+  //! [exercise index_to_offset]
 
   dst[into_view ? offset : linear] = src[into_view ? linear : offset];
 }

@@ -59,13 +59,13 @@ __global__ void __launch_bounds__(kThreads)
     if (first + 32 * p >= extent.packs) break;
     const std::uint32_t offset = walk.offset(view);
     const bool in_one_row = walk.last + pack <= view.sizes[0].divisor;
+    //! [exercise one_load]
     if (in_one_row && view.strides[0] == 0) {
-      //! [exercise one_load]
       const W repeated = src[offset];
 #pragma unroll
       for (int j = 0; j < pack; ++j) word[p][j] = repeated;
-      //! [exercise one_load]
     } else if (in_one_row) {
+      //! [exercise one_load]
 #pragma unroll
       for (int j = 0; j < pack; ++j) word[p][j] = src[offset + std::uint32_t(j) * view.strides[0]];
     } else {

@@ -115,7 +115,9 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
       dst_columns[i - T::kRows] = place.dst;
     }
   }
+  //! [exercise table_barrier]
   __syncthreads();
+  //! [exercise table_barrier]
 
   constexpr int kLoadTurns = (T::kRows + T::kWarps - 1) / T::kWarps;
   const int last_row = static_cast<int>(min(rows_left, std::int64_t(T::kDst + before)));
