@@ -47,7 +47,9 @@ __global__ void scatter_add_kernel(float* sum, const T* __restrict__ value, cons
   if (i >= count) return;
   const Index place = index[i];
   if (place < 0 || place >= places) return;
+  //! [exercise lost_update]
   atomicAdd(sum + place, to_float(value[i]));
+  //! [exercise lost_update]
 }
 
 template <class T>
