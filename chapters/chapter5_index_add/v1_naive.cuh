@@ -45,6 +45,7 @@ __global__ void index_add_kernel(T* dst, IndexView index, const T* __restrict__ 
   const std::int64_t element = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (element >= count) return;
 
+  //! [exercise coordinates]
   std::int64_t remaining = element;
   std::int64_t src_offset = 0;
   std::int64_t dst_offset = 0;
@@ -61,6 +62,7 @@ __global__ void index_add_kernel(T* dst, IndexView index, const T* __restrict__ 
     dst_offset += to * dims.dst_stride[d];
     //! [exercise place]
   }
+  //! [exercise coordinates]
   atomicAdd(dst + dst_offset, narrow<T>(alpha * widen(src[src_offset])));
 }
 //! [kernel]

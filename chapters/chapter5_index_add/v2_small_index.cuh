@@ -22,6 +22,7 @@ __global__ void small_index_kernel(T* dst, IndexView index, const T* __restrict_
                                    float alpha, std::int64_t dst_length, Add add) {
   const auto first = static_cast<Number>(blockIdx.x) * blockDim.x + threadIdx.x;
   const auto step = static_cast<Number>(gridDim.x) * blockDim.x;
+  //! [exercise each_entry]
   for (Number entry = 0; entry < entries; ++entry) {
     const std::int64_t row = index[static_cast<std::int64_t>(entry)];
     if (!inside(row, rows, static_cast<std::int64_t>(entry), outside)) continue;
@@ -31,6 +32,7 @@ __global__ void small_index_kernel(T* dst, IndexView index, const T* __restrict_
       add(dst, static_cast<std::int64_t>(to), dst_length, narrow<T>(alpha * widen(src[from])));
     }
   }
+  //! [exercise each_entry]
 }
 //! [kernel]
 

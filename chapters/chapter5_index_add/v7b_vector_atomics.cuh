@@ -61,7 +61,9 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < kInFlight; ++i) {
       const std::int64_t e = entry + std::int64_t(groups) * i;
+      //! [exercise row_guard]
       if (i < in_flight && e < row.entries)
+        //! [exercise row_guard]
         value[i] = load_streaming(reinterpret_cast<const Pack<T, n>*>(src + place.src + e * row.src_row_stride));
     }
 #pragma unroll

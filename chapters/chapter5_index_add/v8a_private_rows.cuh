@@ -75,7 +75,9 @@ __global__ void __launch_bounds__(kMostThreads, 2)
       //! [exercise private_sum]
     }
   }
+  //! [exercise copies_barrier]
   __syncthreads();
+  //! [exercise copies_barrier]
 
   // The block's copies become one: thread by thread a piece of all groups.
   const int pieces = rows * kPieces * lanes;
