@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps test nightly emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps test nightly results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
@@ -24,6 +24,7 @@ help:
 	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
+	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, of every chapter, into docs/results/"
 	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
 	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"
 	@echo "make format                  clang-format every source file"
@@ -59,6 +60,9 @@ nightly:
 
 emulate:
 	@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)
+
+results:
+	@$(MAKE) --no-print-directory DEVICE=gpu $(CHAPTERS) && scripts/record_results.sh
 
 headers:
 	@python3 scripts/amalgamate.py --output build/headers

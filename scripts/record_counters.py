@@ -39,6 +39,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 Chapter = collections.namedtuple("Chapter", "golden representative")
 
 CHAPTERS = {
+    1: Chapter(
+        golden=["n=65536 op=mul dtype=float", "n=65536 op=mul dtype=half", "n=65537 op=mul dtype=half offset=0,1,3"],
+        representative=["n=33554432 op=mul dtype=float", "n=33554432 op=mul dtype=half",
+                        "n=33554432 op=mul dtype=half offset=3,1,6"]),
+    2: Chapter(
+        golden=["shape=16,256,128 strides=65536,256,2 dtype=float", "shape=16,256,128 strides=32768,1,256 dtype=float",
+                "shape=16,255,255 strides=65536,256,1 offset=257 dtype=half",
+                "shape=16,256,256 strides=0,256,1 dtype=float"],
+        representative=["shape=64,1024,512 strides=1048576,1024,2 dtype=float",
+                        "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half",
+                        "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float",
+                        "shape=64,1024,1024 strides=0,1024,1 dtype=float"]),
     3: Chapter(
         golden=["shape=4,256,256 perm=0,2,1 dtype=float", "shape=4,256,256 perm=0,2,1 dtype=half",
                 "shape=16,32,256 perm=1,0,2 dtype=float", "shape=2,96,40,40 perm=0,2,3,1 dtype=half",
@@ -46,6 +58,21 @@ CHAPTERS = {
                 "shape=6,10,10,15,32 perm=3,1,4,0,2 dtype=half"],
         representative=["shape=32,1024,1024 perm=0,2,1 dtype=float", "shape=64,1024,1024 perm=0,2,1 dtype=half",
                         "shape=32,1024,1024 perm=1,0,2 dtype=float", "shape=64,96,80,80 perm=0,2,3,1 dtype=half"]),
+    4: Chapter(
+        golden=["count=131072 places=1024 skew=uniform dtype=float index=int64",
+                "count=131072 places=1024 skew=zipf dtype=half index=int64"],
+        representative=["count=16777216 places=256 skew=uniform dtype=float index=int64",
+                        "count=16777216 places=65536 skew=zipf dtype=half index=int64",
+                        "count=16777216 places=16777216 skew=uniform dtype=float index=int64",
+                        "problem=inner count=33554432 dtype=half"]),
+    5: Chapter(
+        golden=["shape=1024,64 dim=0 count=16384 dtype=float", "shape=32,128,128 dim=0 count=15 dtype=float"],
+        representative=["shape=1024,64 dim=0 count=1048576 dtype=float", "shape=16,64 dim=0 count=1048576 dtype=half",
+                        "shape=32,1024,1024 dim=0 count=15 dtype=float"]),
+    6: Chapter(
+        golden=["shape=2,8,40,40 dtype=half dir=forward", "shape=2,32,20,20 dtype=half layout=nhwc dir=backward"],
+        representative=["shape=32,64,256,256 dtype=float dir=forward", "shape=32,64,256,256 dtype=half dir=forward",
+                        "shape=32,64,256,256 dtype=float dir=backward"]),
 }
 
 L1 = "l1tex__{}_pipe_lsu_mem_global_op_{}.sum"

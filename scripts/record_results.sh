@@ -1,0 +1,68 @@
+#!/bin/sh
+# Records chapters on the GPU that is here: `make results`, or scripts/record_results.sh 3 5 for some of them.
+#
+# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (memcheck and
+# racecheck over the quick cases), chapterN_counters.json (Nsight Compute) and chapterN_peers.json (PyTorch beside it).
+# What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
+#
+#   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
+#   BUILD=dir  what is run (build/gpu)               OPTIONS=--full             of run_all
+set -u
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build/gpu}
+OPTIONS=${OPTIONS:---full}
+chapters=${*:-$(ls chapters | sed -n 's/^chapter\([0-9]*\)_.*/\1/p')}
+failed=0
+
+# Runs a command, its output in a file; tells how it ended.
+record() {
+  what=$1
+  log=$2
+  shift 2
+  echo "$what"
+  "$@" >"$log" 2>&1 || {
+    echo "$what failed (status $?): see $log"
+    failed=1
+  }
+}
+
+for n in $chapters; do
+  run_all=$BUILD/chapter$n/run_all
+  if [ ! -x "$run_all" ]; then
+    echo "chapter $n: $run_all is missing: run \`make chapter$n DEVICE=gpu\`"
+    failed=1
+    continue
+  fi
+  device=$("$run_all" --device-info | sed -n '1s/^device  *//p' | sed 's/ (emulated.*/ emulated/' | tr 'A-Z ' 'a-z-')
+  out=${OUT:-docs/results/$device}
+  logs=$BUILD/results
+  mkdir -p "$out" "$logs"
+
+  record "chapter $n: times" "$logs/chapter$n.txt" "$run_all" $OPTIONS --json "$out/chapter$n.json"
+  if command -v compute-sanitizer >/dev/null; then
+    for tool in memcheck racecheck; do
+      record "chapter $n: $tool" "$logs/chapter${n}_$tool.txt" \
+        compute-sanitizer --error-exitcode 1 --tool "$tool" "$run_all" --quick --samples 1
+      {
+        echo "$tool:"
+        grep -E '^=========|right' "$logs/chapter${n}_$tool.txt" | tail -n 20
+      } >"$logs/chapter${n}_$tool.summary"
+    done
+    cat "$logs/chapter${n}_memcheck.summary" "$logs/chapter${n}_racecheck.summary" >"$out/chapter${n}_sanitizers.txt"
+  else
+    echo "chapter $n: no compute-sanitizer here: skipped"
+  fi
+  if command -v ncu >/dev/null; then
+    record "chapter $n: counters" "$logs/chapter${n}_counters.txt" \
+      scripts/record_counters.py "$n" --program "$run_all" --output "$out/chapter${n}_counters.json"
+  else
+    echo "chapter $n: no ncu here: skipped"
+  fi
+  if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/peers/peers.py --chapter "$n" \
+      --random "${RANDOM_CASES:-200}" --seed "${SEED:-3}" --workers "$(nproc)" --output "$out/chapter${n}_peers.json"
+  else
+    echo "chapter $n: no PyTorch with a GPU here: skipped"
+  fi
+done
+exit $failed
