@@ -15,7 +15,7 @@
 #include <string>
 
 #include "common/harness/chapter.hpp"
-#include "common/harness/verify.hpp"
+#include "tests/counting.hpp"
 
 namespace warpbook::chapter4 {
 
@@ -30,19 +30,7 @@ struct Counted {
 
 /// Verifies a step on a case, every block traced.
 Counted count(const std::string& version, const std::string& parameters) {
-  INFO(version << " on " << parameters);
-  const Chapter chapter = chapter4::chapter();
-  const auto step =
-      std::find_if(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return s.version == version; });
-  REQUIRE(step != chapter.steps.end());
-  const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-  emulator::set_trace(emulator::TraceMode::all);
-  const Verification found = verify_step(*step, *problem, 1);
-  emulator::set_trace(emulator::TraceMode::sample);
-  INFO(found.reason);
-  REQUIRE(found.status == Status::pass);
-  const emulator::LaunchReport seen = emulator::last_launch();
-  REQUIRE_FALSE(seen.extrapolated);
+  const emulator::LaunchReport seen = count_launch(chapter4::chapter(), version, parameters);
   const auto counter = [&](const char* name) { return std::max(0.0, seen.counter(name)); };
   return {counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
           counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
@@ -60,8 +48,8 @@ const std::string kSortedFloat = "count=4096 places=4096 skew=sorted dtype=float
 
 }  // namespace
 
-// An H200 adds to halves by what returns a value (ATOM, not RED), and to a single half by a loop: it reads the word, then
-// compares and swaps until no other lane was faster.
+// An H200 adds to halves by what returns a value (ATOM, not RED), and to a single half by a loop: it reads the word,
+// then compares and swaps until no other lane was faster.
 TEST_CASE("chapter 4: all values to one place") {
   SECTION("v1: of 32 lanes at one address, one succeeds in each of 32 rounds") {
     const Counted seen = count("v1", kSame);

@@ -15,7 +15,7 @@
 
 #include "common/harness/chapter.hpp"
 #include "common/harness/device.hpp"
-#include "common/harness/verify.hpp"
+#include "tests/counting.hpp"
 
 namespace warpbook::chapter5 {
 
@@ -31,19 +31,7 @@ struct Counted {
 
 /// Verifies a step on a case, every block traced.
 Counted count(const std::string& version, const std::string& parameters) {
-  INFO(version << " on " << parameters);
-  const Chapter chapter = chapter5::chapter();
-  const auto step =
-      std::find_if(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return s.version == version; });
-  REQUIRE(step != chapter.steps.end());
-  const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-  emulator::set_trace(emulator::TraceMode::all);
-  const Verification found = verify_step(*step, *problem, 1);
-  emulator::set_trace(emulator::TraceMode::sample);
-  INFO(found.reason);
-  REQUIRE(found.status == Status::pass);
-  const emulator::LaunchReport seen = emulator::last_launch();
-  REQUIRE_FALSE(seen.extrapolated);
+  const emulator::LaunchReport seen = count_launch(chapter5::chapter(), version, parameters);
   // Additions whose old value nobody wants are reductions; an atomicAdd of the toolkit may be counted as either.
   const auto adds = [&](const std::string& of) {
     return seen.counter("l1tex__t_" + of + "_pipe_lsu_mem_global_op_red.sum") +
