@@ -6,8 +6,8 @@
 ///
 /// It looks like something that compilers do by themselves, and clang does: the emulator counts as many divisions in
 /// this step as in v5. nvcc 13.0 does not. Its machine code for v5 takes two reciprocals a division and this step's one
-/// (`docs/results/nvidia-h200/sass/chapter5_v5_collapsed_dims_float.txt` and `chapter5_v6a_multiply_subtract_float.txt`).
-/// Expect time only as far as arithmetic was the limit.
+/// (`docs/results/nvidia-h200/sass/chapter5_v5_collapsed_dims_float.txt` and
+/// `chapter5_v6a_multiply_subtract_float.txt`). Expect time only as far as arithmetic was the limit.
 #pragma once
 
 #include "chapters/chapter5_index_add/v5_collapsed_dims.cuh"

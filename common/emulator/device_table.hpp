@@ -46,7 +46,7 @@ struct DeviceTable {
   double block_launch_seconds;      ///< a block, of the whole card
   double l1_bytes_per_clock;        ///< of one multiprocessor, shared memory included
   int schedulers;                   ///< of one multiprocessor: warp instructions it can issue in a clock
-  double alone_clocks;  ///< an instruction, of a warp that has the multiprocessor to itself
+  double alone_clocks;              ///< an instruction, of a warp that has the multiprocessor to itself
   double l1_latency_clocks;
   double l2_latency_clocks;
   double dram_latency_seconds;  ///< from a load to the use of what it brings, with little else under way
