@@ -15,8 +15,8 @@ template <> __device__ __half one() { return __float2half(1.0F); }
 template <> __device__ __half2 one() { return __float2half2_rn(1.0F); }
 template <> __device__ __nv_bfloat16 one() { return __float2bfloat16(1.0F); }
 template <> __device__ __nv_bfloat162 one() { return __float2bfloat162_rn(1.0F); }
-template <> __device__ float2 one() { return make_float2(1, 1); }
-template <> __device__ float4 one() { return make_float4(1, 1, 1, 1); }
+template <> [[maybe_unused]] __device__ float2 one() { return make_float2(1, 1); }
+template <> [[maybe_unused]] __device__ float4 one() { return make_float4(1, 1, 1, 1); }
 
 /// What the device has no such instruction for is compiled to nothing, and not measured.
 template <class T> __device__ void add_one(T* where) { atomicAdd(where, one<T>()); }
