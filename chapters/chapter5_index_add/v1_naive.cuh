@@ -50,7 +50,6 @@ __global__ void index_add_kernel(T* dst, IndexView index, const T* __restrict__ 
   std::int64_t src_offset = 0;
   std::int64_t dst_offset = 0;
   for (int d = dims.dims - 1; d >= 0; --d) {
-    //! [exercise place]
     const std::int64_t coordinate = remaining % dims.src_size[d];
     remaining = remaining / dims.src_size[d];
     src_offset += coordinate * dims.src_stride[d];
@@ -60,7 +59,6 @@ __global__ void index_add_kernel(T* dst, IndexView index, const T* __restrict__ 
       if (!inside(to, dims.rows, coordinate, outside)) return;
     }
     dst_offset += to * dims.dst_stride[d];
-    //! [exercise place]
   }
   //! [exercise coordinates]
   atomicAdd(dst + dst_offset, narrow<T>(alpha * widen(src[src_offset])));
