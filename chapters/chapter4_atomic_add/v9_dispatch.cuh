@@ -23,8 +23,8 @@ namespace warpbook::chapter4::v9 {
 /// How a scatter is done.
 enum class Way { atomics, bins, binned };
 
-/// Chooses by what each way takes on an H200 with uniform indices, in microseconds; see the README for the
-/// measurements.
+/// Chooses by what each way took on an H200 with uniform indices, in microseconds: a fit to the trial forms of
+/// docs/results/nvidia-h200/chapter4_trials.txt. The steps' present forms are not measured yet.
 inline Way choose(const ScatterProblem& p) {
   const double values = static_cast<double>(p.count) / (1 << 20);
   const auto places = static_cast<double>(p.places);
