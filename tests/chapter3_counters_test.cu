@@ -251,6 +251,14 @@ TEST_CASE("chapter 3, v7: boxes divide, unless the divisors are known") {
   }
 }
 
+TEST_CASE("chapter 3, v7h: words of output from a gather") {
+  // 256 threads, one to each row of 8 halves that the output has: 8 loads a thread, each of 32 neighbours, 2 sectors;
+  // one store of 16 bytes, 16 sectors a warp. No index is divided for.
+  const Counted seen = count("v7h", "shape=8,256 perm=1,0 dtype=half");
+  check_global(seen, 8 * 8, 8 * 8 * 2, 8, 8 * 16);
+  CHECK(seen.divisions_32 == 0);
+}
+
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
   // The same counters as that step's, and its kernel.
   const auto same = [](const char* version, const std::string& parameters) {
@@ -263,9 +271,10 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   };
   same("v7g", kHalf);
   same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
-  same("v7f", "shape=32,3,35 perm=2,1,0 dtype=float");
+  same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
   same("v7c", "shape=320,3,35 perm=2,1,0 dtype=int8");
   same("v7e", "shape=640,7 perm=1,0 dtype=float");
+  same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
 }
 

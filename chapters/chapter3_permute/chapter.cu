@@ -21,6 +21,7 @@
 #include "chapters/chapter3_permute/v7e_input_runs.cuh"
 #include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
 #include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
+#include "chapters/chapter3_permute/v7h_output_words.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
@@ -94,6 +95,8 @@ std::vector<Step> steps() {
            [](const PermuteCase& c) { return v7f::refuse_problem(c.problem(), c.address(), c.address()); }),
       step("v7g", "fitted_tile", "A tile whose sides divide the matrix, found by multiplications.", v7g::run,
            [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
+      step("v7h", "output_words", "A gather computes one index a word of output, and carries it on.", v7h::run,
+           [](const PermuteCase& c) { return v7h::refuse_problem(c.problem(), c.address(), c.address()); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

@@ -2,11 +2,11 @@
 /// v9 dispatch: the right kernel for the problem.
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing moves, which is a
-/// copy; whole rows move (v6b, with v7b's division); matrices are transposed and everything is aligned (v7g); both fast
-/// dimensions are long, so that tiles fit (v7f, or v7c for elements that it does not take); short dimensions leave a
-/// warp's reads so close together that the caches make up for them (v6b's kernel again, which writes in order and
-/// gathers); a thread can take a short run of the input (v7e); and all else (v7d's boxes). The choice looks at nothing
-/// but shape, permutation and alignment.
+/// copy; whole rows move in wide words (v6b, with v7b's division); matrices are transposed and everything is aligned
+/// (v7g); the caches make up for the disorder of a gather (v7h, or v6b's kernel for wide elements); both fast
+/// dimensions are long, so that tiles fit (v7f, or v7c for elements that it does not take); a thread can take a short
+/// run of the input (v7e); and all else (v7d's boxes). The choice looks at nothing but shape, permutation and
+/// alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
@@ -17,6 +17,7 @@
 #include "chapters/chapter3_permute/v7e_input_runs.cuh"
 #include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
 #include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
+#include "chapters/chapter3_permute/v7h_output_words.cuh"
 
 namespace warpbook::chapter3::v9 {
 
@@ -37,16 +38,13 @@ inline double gathered_excess(const PermuteProblem& p) {
   return sectors * 32 / (kNeighbours * p.element_bytes);
 }
 
-/// Whether a gather is taken: below so much excess and, where the last dimension moves, with so few cache lines a load.
-/// These limits and the next were chosen on an H200, for each element size, over 440 random problems: three seeds of
-/// tests/peers. The sweeps are not kept; what the choice is worth, `chapter3_peers.json` shows on another seed. Its
-/// five losses changed the limits for halves here, and for low and wide tiles below; that is not measured yet.
+/// Whether a gather is taken: below so much excess. These limits and the next were chosen on an H200, for each element
+/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; what the choice is worth,
+/// `chapter3_peers.json` shows on another seed.
 inline bool gathers(const PermuteProblem& p) {
   const double excess = gathered_excess(p);
   if (keeps_last_dimension(p)) return excess <= 2.5;
-  if (p.element_bytes >= 8) return excess <= 1.5;
-  if (p.element_bytes == 2) return excess <= 1;
-  return v7e::lines_touched(p) <= 16 && excess <= (p.element_bytes == 1 ? 2 : 1.2);
+  return excess <= (p.element_bytes <= 2 ? 2 : p.element_bytes == 4 ? 1.3 : 1.1);
 }
 
 /// Up to how many cache lines a load, a thread takes a run of the input.
@@ -65,7 +63,6 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     const auto bytes = static_cast<std::size_t>(m.count() * m.element_bytes);
     return cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream);
   }
-  if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
   const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
   const bool tiles = v7c::refuse(q) == nullptr;
   // 8-byte elements gain more from aligned windows than from 16-byte words.
@@ -77,9 +74,12 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     }
     if (v7c::moves_wide_words(q, src, dst)) return v7c::run_tiles(q, src, dst, stream);
   }
+  if (gathers(q)) {
+    if (v7h::refuse(q) == nullptr) return v7h::run_words(q, src, dst, stream);
+    return v6b::run_with<FastDivisor>(q, src, dst, stream);  // Elements that are words themselves.
+  }
   if (v7f::refuse(q) == nullptr && q.dst_shape(q.rank - 1) >= 32) return v7f::run_tiles(q, src, dst, stream);
   if (tiles && fills_a_tile(q, 8192)) return v7c::run_tiles(q, src, dst, stream);
-  if (gathers(q)) return v6b::run_with<FastDivisor>(q, src, dst, stream);
   if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
     return v7e::run_runs(q, src, dst, stream);
   }

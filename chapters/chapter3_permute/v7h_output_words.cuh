@@ -1,0 +1,153 @@
+/// \file
+/// v7h output words: a gather computes one index a word of output, not one an element.
+///
+/// v6b's kernel takes any permutation, not only rows: a warp writes in order and gathers what it writes. Where the
+/// reads of neighbours share cache lines, the L1 makes up for their disorder, and no shared memory is needed. But every
+/// element costs a division for each dimension, a load and a store, and with elements of 1 or 2 bytes that is what the
+/// time goes to. Here a thread writes 16 bytes at once, all of neighbours in the output. It divides for the first of
+/// them; from there the index is carried on, as an odometer carries: one addition an element, a second where the
+/// fastest dimension ends, and a division again where the second fastest does.
+///
+/// Expect the loads to stay, stores and divisions to fall to a part in 4 to 16, and most for narrow elements.
+/// Neighbouring threads read 16 bytes' worth of elements apart, so each load touches more sectors than v6b's; the L1
+/// has the rest of them for the thread's next.
+#pragma once
+
+#include "chapters/chapter3_permute/v6b_wide_rows.cuh"
+
+namespace warpbook::chapter3::v7h {
+
+inline constexpr int kThreads = 256;
+
+/// The output's dimensions, its slowest first.
+struct Layout {
+  int rank;  // 2 or more.
+  FastDivisor<std::uint32_t> dst_stride[kMaxRank];
+  std::uint32_t src_stride[kMaxRank];
+  std::uint32_t fastest;      // Extents of the output's fastest dimension
+  std::uint32_t second;       // and of the next.
+  std::uint32_t second_step;  // From the end of the one to the next index of the other: added modulo 2^32.
+};
+
+/// An element of the output: where the input has it, and its indices along the two fastest dimensions.
+struct Place {
+  std::uint32_t src_offset;
+  std::uint32_t second;
+  std::uint32_t fastest;
+};
+
+__device__ __forceinline__ Place find_place(const Layout& layout, std::uint32_t rest) {
+  Place place{0, 0, 0};
+#pragma unroll
+  for (int d = 0; d < kMaxRank; ++d) {
+    if (d == layout.rank - 1) break;
+    const auto [index, remainder] = layout.dst_stride[d].divide(rest);
+    place.src_offset += index * layout.src_stride[d];
+    place.second = index;
+    rest = remainder;
+  }
+  place.fastest = rest;
+  place.src_offset += rest * layout.src_stride[layout.rank - 1];
+  return place;
+}
+
+//! [kernel]
+/// `before`: elements from the last multiple of a word's size to the output's first; the output may begin anywhere.
+template <class W, int kElements, int kWords>
+__global__ void __launch_bounds__(kThreads)
+    permute_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ Layout layout, int count,
+                   int before) {
+  const auto first_of = [&](int i) {
+    return (static_cast<int>(blockIdx.x * kWords + i) * kThreads + static_cast<int>(threadIdx.x)) * kElements - before;
+  };
+  const auto is_whole = [&](int first) { return first >= 0 && first + kElements <= count; };
+  const std::uint32_t fastest_stride = layout.src_stride[layout.rank - 1];
+
+  Pack<W, kElements> word[kWords];
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const int first = first_of(i);
+    if (!is_whole(first)) continue;
+    Place place = find_place(layout, static_cast<std::uint32_t>(first));
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) {
+      word[i][e] = src[place.src_offset];
+      if (e + 1 == kElements) break;
+      place.src_offset += fastest_stride;
+      if (++place.fastest < layout.fastest) continue;
+      place.fastest = 0;
+      place.src_offset += layout.second_step;
+      if (++place.second == layout.second) place = find_place(layout, static_cast<std::uint32_t>(first + e + 1));
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const int first = first_of(i);
+    if (is_whole(first)) {
+      *reinterpret_cast<Pack<W, kElements>*>(dst + first) = word[i];
+    } else {  // The word that the output begins in, or ends in.
+      for (int e = max(first, 0); e < min(first + kElements, count); ++e) {
+        dst[e] = src[find_place(layout, static_cast<std::uint32_t>(e)).src_offset];
+      }
+    }
+  }
+}
+//! [kernel]
+
+/// Why the step refuses a merged problem; nullptr where it takes it.
+inline const char* refuse(const PermuteProblem& m) {
+  if (m.rank < 2) return "nothing moves";
+  if (m.element_bytes > 4) return "elements must have 1, 2 or 4 bytes";
+  return fits_32_bits(m.count() + 16 * kThreads) ? nullptr : "2^31 elements or more";
+}
+
+/// Gathers words. `m` is merged, not empty and not refused.
+inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const Strides to = dst_strides(m);
+  const Strides from = src_strides(m);
+  Layout layout{};
+  layout.rank = m.rank;
+  for (int d = 0; d < m.rank; ++d) {
+    layout.dst_stride[d] = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(to[d]));
+    layout.src_stride[d] = static_cast<std::uint32_t>(from[m.permutation[d]]);
+  }
+  layout.fastest = static_cast<std::uint32_t>(m.dst_shape(m.rank - 1));
+  layout.second = static_cast<std::uint32_t>(m.dst_shape(m.rank - 2));
+  layout.second_step = layout.src_stride[m.rank - 2] - layout.fastest * layout.src_stride[m.rank - 1];
+  const auto launch_with = [&]<int bytes>() {
+    constexpr int kElements = 16 / bytes;
+    constexpr int kWords = bytes < 4 ? 1 : 2;  // A thread has at least 8 loads in flight.
+    const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % 16) / bytes;
+    const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
+    return launch(permute_kernel<Word<bytes>, kElements, kWords>,
+                  {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
+                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
+                  static_cast<int>(m.count()), before);
+  };
+  switch (m.element_bytes) {
+  case 1:
+    return launch_with.template operator()<1>();
+  case 2:
+    return launch_with.template operator()<2>();
+  case 4:
+    return launch_with.template operator()<4>();
+  default:
+    return cudaErrorInvalidValue;
+  }
+}
+
+/// Why the step refuses a problem as it is given; nullptr where it takes it.
+inline const char* refuse_problem(const PermuteProblem& p, const void* src, const void* dst) {
+  const PermuteProblem m = merged(p);
+  return p.count() == 0 ? nullptr : refuse(with_elements_of(m, movement_bytes(m, src, dst)));
+}
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem m = merged(p);
+  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+  if (refuse(q) != nullptr) return cudaErrorInvalidValue;
+  return run_words(q, src, dst, stream);
+}
+
+}  // namespace warpbook::chapter3::v7h
