@@ -42,9 +42,8 @@ inline double gathered_excess(const PermuteProblem& p) {
 /// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; what the choice is worth,
 /// `chapter3_peers.json` shows on another seed.
 inline bool gathers(const PermuteProblem& p) {
-  const double excess = gathered_excess(p);
-  if (keeps_last_dimension(p)) return excess <= 2.5;
-  return excess <= (p.element_bytes <= 2 ? 2 : p.element_bytes == 4 ? 1.3 : 1.1);
+  const double most = p.element_bytes <= 2 ? 2 : p.element_bytes == 4 ? 1.3 : keeps_last_dimension(p) ? 2.5 : 1.1;
+  return gathered_excess(p) <= most;
 }
 
 /// Up to how many cache lines a load, a thread takes a run of the input.
