@@ -1,10 +1,13 @@
 #!/bin/sh
 # Installs by package name what the build needs and is missing, and says what it installed: `make deps`.
 #   scripts/deps.sh emulator   clang, LLVM's headers and the libraries
+#   scripts/deps.sh docs       what the book is made of, and the browser that tests it; also behind either device
 #   scripts/deps.sh gpu        a C++ compiler, the libraries and, where no CUDA Toolkit is found, nvcc's wheels into .venv
 set -eu
 cd "$(dirname "$0")/.."
 device=${1:-emulator}
+docs=${2:-}
+[ "$device" = docs ] && docs=docs
 
 # The newest clang that the emulator was tried with comes first; any newer one that is installed already does as well.
 clang_major() {
@@ -27,7 +30,10 @@ missing_packages() {
 
 common="g++ make cmake ninja-build git python3 libfmt-dev libcli11-dev nlohmann-json3-dev catch2 libbenchmark-dev"
 needed() {
-  if [ "$device" = emulator ]; then
+  [ -z "$docs" ] || echo "make python3 doxygen doxygen-awesome-css chromium codespell"
+  if [ "$device" = docs ]; then
+    return
+  elif [ "$device" = emulator ]; then
     major=$(clang_major)
     echo "$common clang-$major llvm-$major-dev libboost-context-dev"
   elif scripts/find_nvcc.sh >/dev/null; then
@@ -40,6 +46,7 @@ needed() {
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "make deps installs Debian's and Ubuntu's packages. On this system, please install what they are called here:"
   echo "  g++ make cmake (3.25 or newer) ninja git python3 fmt CLI11 nlohmann-json Catch2 google-benchmark"
+  [ -z "$docs" ] || echo "  doxygen (1.9.4) doxygen-awesome-css (2.1) chromium codespell"
   if [ "$device" = emulator ]; then
     echo "  clang (19 or newer) with LLVM's development headers, boost-context"
   else

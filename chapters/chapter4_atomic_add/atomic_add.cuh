@@ -53,6 +53,7 @@ template <class T> bool usable(const T* array, std::int64_t elements) {
 ///        for half and bfloat16, 9 for float, and 4 bytes for every second place.
 /// \param dst `places` elements. \param value, index `count` elements. Device memory, aligned to the element at least,
 ///        not overlapping one another or the workspace.
+/// \param count values and indices. \param places elements of dst; both 0 to 2^40.
 /// \param stream where the work is queued. The call does not wait, allocates nothing, and can be captured in a graph.
 /// \return cudaErrorInvalidValue for a negative size or one above 2^40, a null or misaligned array with elements, and a
 ///         workspace that is too small or misaligned; else what CUDA says of the launches.
@@ -86,6 +87,7 @@ cudaError_t scatter_add(void* workspace, std::size_t& workspace_bytes, T* dst, c
 /// \param dst one element. \param a, b `count` elements; may be one array. Device memory, aligned to the element at
 /// least
 ///        (to 16 bytes for the most speed).
+/// \param count products, 0 to 2^40.
 /// \param stream where the work is queued. The call does not wait, allocates nothing, and can be captured in a graph.
 /// \return cudaErrorInvalidValue for a negative count or one above 2^40, a null or misaligned array with elements, and
 /// a

@@ -14,6 +14,7 @@ namespace warpbook {
 /// (cudaErrorMemoryAllocation)".
 class CudaError : public std::runtime_error {
 public:
+  /// \param code what CUDA returned. \param what what was being done: "allocating 64 MiB".
   CudaError(cudaError_t code, std::string_view what)
       : std::runtime_error(std::string(what) + ": " + describe(code)), code_(code) {}
 

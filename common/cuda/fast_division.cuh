@@ -12,17 +12,19 @@ namespace warpbook {
 
 /// Quotient and remainder.
 template <std::unsigned_integral T> struct Division {
-  T quotient;
-  T remainder;
+  T quotient;   ///< n / d, rounded down.
+  T remainder;  ///< n - quotient * d.
 };
 
 /// Divides by `divisor` as the compiler does it: by many instructions, as the hardware has no integer divider.
 template <std::unsigned_integral T> struct PlainDivisor {
-  T divisor = 1;
+  T divisor = 1;  ///< Not 0.
 
   PlainDivisor() = default;
+  /// \param d the divisor, not 0.
   explicit PlainDivisor(T d) : divisor(d) {}
 
+  /// n by the divisor.
   __host__ __device__ Division<T> divide(T n) const {
     const T quotient = n / divisor;
     return {quotient, n - quotient * divisor};
@@ -34,11 +36,12 @@ template <std::unsigned_integral T> struct PlainDivisor {
 /// within w bits. 1 <= d <= 2^(w-1).
 /// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", PLDI 1994, figure 4.1.
 template <std::unsigned_integral T> struct FastDivisor {
-  T divisor = 1;
-  T multiplier = 1;
-  unsigned shift = 0;
+  T divisor = 1;       ///< d.
+  T multiplier = 1;    ///< m.
+  unsigned shift = 0;  ///< s.
 
   FastDivisor() = default;
+  /// On the host: works out m and s. \param d the divisor, 1 to 2^(w-1).
   explicit FastDivisor(T d) : divisor(d), shift(static_cast<unsigned>(std::bit_width(T(d - 1)))) {
     if constexpr (sizeof(T) == 8) {
       __extension__ using Wide = unsigned __int128;
@@ -48,6 +51,7 @@ template <std::unsigned_integral T> struct FastDivisor {
     }
   }
 
+  /// n, which is below 2^(w-1), by the divisor.
   __host__ __device__ Division<T> divide(T n) const {
     const T quotient = static_cast<T>(multiply_high(n, multiplier) + n) >> shift;
     return {quotient, n - quotient * divisor};

@@ -16,9 +16,11 @@ namespace warpbook {
 /// 32 bits becomes 0, which CUDA refuses with cudaErrorInvalidConfiguration instead of launching a truncated grid.
 class Extent {
 public:
+  /// Of one to three numbers, of any integer types.
   template <std::integral X, std::integral Y = int, std::integral Z = int>
   constexpr Extent(X x, Y y = 1, Z z = 1)  // NOLINT(google-explicit-constructor): `.grid = n` is the point.
       : x_(narrow(x)), y_(narrow(y)), z_(narrow(z)) {}
+  /// Of CUDA's own.
   constexpr Extent(dim3 d) : x_(d.x), y_(d.y), z_(d.z) {}  // NOLINT(google-explicit-constructor)
 
   /// The extent as CUDA takes it.
@@ -40,10 +42,10 @@ private:
 
 /// Where and how wide a kernel runs.
 struct LaunchConfig {
-  Extent grid = 1;               ///< Blocks.
-  Extent block = 1;              ///< Threads a block.
-  std::size_t shared_bytes = 0;  ///< Dynamic shared memory a block, in bytes; see `dynamic_shared`.
-  cudaStream_t stream = nullptr;
+  Extent grid = 1;                ///< Blocks.
+  Extent block = 1;               ///< Threads a block.
+  std::size_t shared_bytes = 0;   ///< Dynamic shared memory a block, in bytes; see `dynamic_shared`.
+  cudaStream_t stream = nullptr;  ///< Where the launch is queued.
 };
 
 /// Launches `kernel`; arguments convert as in a plain call.

@@ -10,9 +10,11 @@ namespace warpbook {
 
 /// N elements that move as one: aligned to their size, so that a copy is one access of N * sizeof(T) <= 16 bytes.
 template <class T, int N> struct alignas(sizeof(T) * N) Pack {
-  T data[N];
+  T data[N];  ///< In memory's order.
 
+  /// Element i.
   __host__ __device__ T& operator[](int i) { return data[i]; }
+  /// Element i.
   __host__ __device__ const T& operator[](int i) const { return data[i]; }
 };
 

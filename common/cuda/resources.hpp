@@ -29,8 +29,10 @@ public:
   }
 
   ~DeviceBuffer() { reset(); }
+  /// Takes over; the other is left empty.
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// Releases what it held and takes over; the other is left empty.
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     if (this != &other) {
       reset();
@@ -70,8 +72,10 @@ public:
   }
 
   ~PinnedBuffer() { reset(); }
+  /// Takes over; the other is left empty.
   PinnedBuffer(PinnedBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// Releases what it held and takes over; the other is left empty.
   PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
     if (this != &other) {
       reset();
@@ -106,7 +110,9 @@ public:
   /// \throws CudaError
   Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
   ~Stream() { reset(); }
+  /// Takes over; the other is left empty.
   Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  /// Releases what it held and takes over; the other is left empty.
   Stream& operator=(Stream&& other) noexcept {
     if (this != &other) {
       reset();
@@ -137,7 +143,9 @@ public:
   /// \throws CudaError
   Event() { check(cudaEventCreate(&event_), "creating an event"); }
   ~Event() { reset(); }
+  /// Takes over; the other is left empty.
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  /// Releases what it held and takes over; the other is left empty.
   Event& operator=(Event&& other) noexcept {
     if (this != &other) {
       reset();
@@ -197,7 +205,9 @@ public:
   }
 
   ~Graph() { reset(); }
+  /// Takes over; the other is left empty.
   Graph(Graph&& other) noexcept : executable_(std::exchange(other.executable_, nullptr)) {}
+  /// Releases what it held and takes over; the other is left empty.
   Graph& operator=(Graph&& other) noexcept {
     if (this != &other) {
       reset();

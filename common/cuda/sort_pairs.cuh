@@ -90,7 +90,10 @@ __global__ inline void scatter_pairs_kernel(std::uint32_t* keys_out, std::uint32
 /// Sorts n pairs by their keys' lowest `bits` bits; pairs of equal keys keep their order. Called with `workspace` null
 /// it only sets `workspace_bytes`, for this n and these bits. The inputs stay as they are. It does not wait, and
 /// allocates nothing.
-/// \param bits 1 to 32.
+/// \param workspace device memory, aligned to 256 bytes; or null. \param workspace_bytes its size; set where it is
+/// null.
+/// \param keys_out, values_out n each, sorted. \param keys, values n each. Device memory, not overlapping.
+/// \param n pairs, 0 or more. \param bits 1 to 32. \param stream where the work is queued.
 /// Source: CUB's DeviceRadixSort (A. Adinets, D. Merrill, "Onesweep: a faster least significant digit radix sort for
 /// GPUs", 2022).
 inline cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, std::uint32_t* keys_out,

@@ -93,7 +93,7 @@ inline const char* refuse_view(const TensorView& view, int element_bytes) {
 
 /// A view with the fewest dimensions, and where its excluded one went.
 struct CollapsedView {
-  TensorView view;
+  TensorView view;    ///< The fewest dimensions.
   int excluded = -1;  ///< Which of the view's dimensions is the excluded one; -1: none was.
 };
 

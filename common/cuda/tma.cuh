@@ -54,7 +54,8 @@ inline const char* tensor_copies_missing() {
 /// Describes a batch of row-major matrices as bytes, and boxes of it that land in shared memory in rows of 128 bytes,
 /// whose 16-byte chunks are swizzled: chunk c of row r stands at c XOR (r mod 8). What lies outside the tensor arrives
 /// as zeros.
-/// \param base aligned to 16 bytes. \param row_bytes, rows, batch the tensor's extents, rows a multiple of 16 bytes.
+/// \param map is set. \param base aligned to 16 bytes. \param row_bytes, rows, batch the tensor's extents, rows a
+/// multiple of 16 bytes.
 /// \param box_rows rows of a box, at most 256.
 /// \return cudaErrorInvalidValue where the driver refuses the tensor, cudaErrorNotSupported where there is no encoder.
 inline cudaError_t make_swizzled_row_map(CUtensorMap& map, const void* base, std::uint64_t row_bytes,

@@ -1,0 +1,70 @@
+"""The book's tool.
+
+    python3 docs/book build      build/docs/html, with Doxygen; any warning stops it: `make docs`
+    python3 docs/book update     the numbers of the texts anew from docs/results/
+    python3 docs/book check      fails where a number of a text differs from the records, or says not where it is from
+"""
+
+import argparse
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import marks  # noqa: E402
+import site_builder  # noqa: E402
+from records import ROOT, Problem  # noqa: E402
+
+
+def update():
+    for path in marks.texts():
+        text = marks.renewed(path)
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")
+            print(f"{path.relative_to(ROOT)}: renewed")
+
+
+def check():
+    """Prints what is wrong; the number of it."""
+    faults = []
+    allowed = marks.not_converted()
+    for path in marks.texts():
+        name = path.relative_to(ROOT)
+        try:
+            if marks.renewed(path) != path.read_text(encoding="utf-8"):
+                faults.append(f"{name}: a number differs from docs/results/: run `python3 docs/book update`")
+        except Problem as problem:
+            faults.append(str(problem))
+        bare = marks.bare_figures(path)
+        if path in allowed:
+            print(f"not converted yet: {name}: {len(bare)} bare figures")
+            if len(bare) > allowed[path]:
+                faults.append(f"{name}: {len(bare)} bare figures; docs/book/not_converted.txt allows {allowed[path]}: give new "
+                              "ones their query")
+            elif not bare:
+                faults.append(f"{name}: no bare figures left: take it off docs/book/not_converted.txt")
+        else:
+            faults += [f"{name}:{line}: {figure} says not where it comes from" for line, figure in bare]
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return len(faults)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["build", "update", "check"])
+    what = parser.parse_args().what
+    try:
+        if what == "build":
+            site_builder.build()
+        elif what == "update":
+            update()
+        elif check():
+            sys.exit(1)
+    except Problem as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The chapters as the tree has them: their steps, stories, code, and what differs between two steps."""
+
+import difflib
+import functools
+import re
+import tomllib
+
+from records import ROOT, Problem
+
+STEP_FILE = re.compile(r"(v\d+[a-z]?)_(\w+)\.cuh")
+STORY_LINE = re.compile(r"^///( ?)(.*)$")
+
+
+def natural(version):
+    number, letter = re.fullmatch(r"v(\d+)([a-z]?)", version).groups()
+    return int(number), letter
+
+
+class Step:
+    """One step: its file, its story, its code."""
+
+    def __init__(self, folder, path, ideas):
+        self.version, self.name = STEP_FILE.fullmatch(path.name).groups()
+        self.path = path
+        self.file = str(path.relative_to(ROOT))
+        self.lines = path.read_text(encoding="utf-8").splitlines()
+        self.idea = ideas.get(self.version, "")
+        self.folder = folder
+
+    @property
+    def title(self):
+        return f"{self.version} {self.name.replace('_', ' ')}"
+
+    def story(self):
+        """The comment that the file opens with, without its first word and its `\\file`."""
+        found = []
+        for line in self.lines:
+            match = STORY_LINE.match(line)
+            if not match:
+                break
+            found.append(match.group(2))
+        return "\n".join(line for line in found if line.strip() != "\\file").strip()
+
+    def has_snippet(self):
+        return sum(line.strip() == "//! [kernel]" for line in self.lines) == 2
+
+    def code(self):
+        """The file without its story and without marks: what two steps are compared by."""
+        lines = list(self.lines)
+        while lines and (lines[0].startswith("///") or lines[0].startswith("#") or not lines[0].strip()):
+            lines.pop(0)
+        return [line for line in lines if not line.strip().startswith("//! [")]
+
+    def kernel(self):
+        """The lines between the `//! [kernel]` marks."""
+        lines = "\n".join(self.lines).split("//! [kernel]")[1].split("\n")[1:-1]
+        return [line for line in lines if not line.strip().startswith("//! [")]
+
+    def difference(self, previous, context=3):
+        """The unified difference: of the two kernels, or of the whole code where a file marks no kernel or the kernel is the
+        same. The steps' own names count as equal."""
+        def plain(step, lines):
+            return [re.sub(rf"\b{step.version}\b", "vN", line) for line in lines]
+
+        before, after = [], []
+        if self.has_snippet() and previous.has_snippet():
+            before, after = plain(previous, previous.kernel()), plain(self, self.kernel())
+        if before == after:
+            before, after = plain(previous, previous.code()), plain(self, self.code())
+        shown = list(difflib.unified_diff(before, after, lineterm="", n=context))[2:]
+        return [re.sub(r"\bvN\b", previous.version if line.startswith("-") else self.version, line) for line in shown]
+
+
+class Chapter:
+    """A folder chapters/chapterN_name."""
+
+    def __init__(self, folder):
+        number, self.name = re.fullmatch(r"chapter(\d+)_(\w+)", folder.name).groups()
+        self.number = int(number)
+        self.folder = folder
+        self.readme = folder / "README.md"
+        source = (folder / "chapter.cu").read_text(encoding="utf-8")
+        ideas = {version: "".join(re.findall(r'"([^"]*)"', text)) for version, text in
+                 re.findall(r'"(v\d+[a-z]?)",\s*"\w+",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)}
+        files = [path for path in folder.glob("v*.cuh") if STEP_FILE.fullmatch(path.name)]
+        self.steps = sorted((Step(folder, path, ideas) for path in files), key=lambda step: natural(step.version))
+        told = self.readme.read_text(encoding="utf-8")
+        match = re.match(r"# (.+)\n", told)
+        if not match:
+            raise Problem(f"{self.readme.relative_to(ROOT)}: the first line is to be the title, `# Chapter N: name`")
+        self.title = match.group(1).strip()
+
+    @functools.cached_property
+    def book(self):
+        """The chapter's book.toml: short names of cases, the ladder's columns, targets. Empty where there is none."""
+        path = self.folder / "book.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def exercises(self):
+        path = self.folder / "exercises.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8"))["exercise"] if path.exists() else []
+
+    def take_away(self):
+        for path in sorted(self.folder.glob("*.cuh")):
+            if "The take-away of chapter" in path.read_text(encoding="utf-8"):
+                return path
+        return None
+
+
+@functools.lru_cache(maxsize=None)
+def chapters():
+    folders = [path.parent for path in (ROOT / "chapters").glob("chapter*_*/chapter.cu")]
+    return sorted((Chapter(folder) for folder in folders), key=lambda chapter: chapter.number)

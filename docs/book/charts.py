@@ -1,0 +1,96 @@
+"""Charts as SVG, put into the page itself, so that the theme's colours reach them in light and dark."""
+
+import html
+import math
+
+from records import of_step, seconds_of, share_text, time_text
+
+WIDTH = 720
+LEFT = 190  # Where bars begin.
+RIGHT = 560  # Where a bar of 100% ends.
+ROW = 22
+BAR = 13
+
+
+def svg(height, body, title, description, classes=""):
+    return (f'<svg class="chart {classes}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" role="img" '
+            f'xmlns="http://www.w3.org/2000/svg"><title>{html.escape(title)}</title>'
+            f"<desc>{html.escape(description)}</desc>{body}</svg>")
+
+
+def text(x, y, words, classes="", anchor="start"):
+    return f'<text x="{x:g}" y="{y:g}" class="{classes}" text-anchor="{anchor}">{html.escape(str(words))}</text>'
+
+
+def ladder(case, steps, title):
+    """Each step's share of the copy's speed in one case; a step that did not run there has no row."""
+    rows = [(step, of_step(case, step.version)) for step in steps]
+    rows = [(step, row) for step, row in rows if row]
+    top = max([1.0] + [case["copy_seconds"] / row["seconds"]["median"] for _, row in rows])
+    scale = (RIGHT - LEFT) / top
+    y = 34
+    body = [text(0, 16, title, "title")]
+    words = []
+    for step, row in rows:
+        median = row["seconds"]["median"]
+        share = case["copy_seconds"] / median
+        body.append(text(LEFT - 8, y + 11, step.title, "", "end"))
+        body.append(f'<rect class="bar" x="{LEFT}" y="{y}" width="{max(1.0, share * scale):.1f}" height="{BAR}" rx="2"/>')
+        body.append(text(LEFT + share * scale + 8, y + 11, f"{share_text(case, median)}   {time_text(median)}", "value"))
+        words.append(f"{step.title} {share_text(case, median)}")
+        y += ROW
+    line = LEFT + scale
+    body.append(f'<line class="limit" x1="{line:.1f}" y1="26" x2="{line:.1f}" y2="{y}"/>')
+    body.append(text(line, y + 14, f"a copy of the same bytes: {time_text(case['copy_seconds'])}", "muted", "middle"))
+    return svg(y + 22, "".join(body), title, "Share of the copy's speed. " + ", ".join(words))
+
+
+def modelled_and_measured(pairs, title):
+    """Speedups over v1, (label, measured, modelled) each, as points on two logarithmic axes; the line is agreement."""
+    low = min(min(a, b) for _, a, b in pairs)
+    high = max(max(a, b) for _, a, b in pairs)
+    low, high = math.log2(low) - 0.3, math.log2(high) + 0.3
+    size, left, top = 380, 60, 30
+
+    def place(value):
+        return (math.log2(value) - low) / (high - low) * size
+
+    body = [text(0, 16, title, "title"),
+            f'<rect class="frame" x="{left}" y="{top}" width="{size}" height="{size}"/>',
+            f'<line class="limit" x1="{left}" y1="{top + size}" x2="{left + size}" y2="{top}"/>']
+    for power in range(math.ceil(low), math.floor(high) + 1):
+        at = place(2.0 ** power)
+        label = f"{2.0 ** power:g}x"
+        body.append(f'<line class="grid" x1="{left + at:.1f}" y1="{top}" x2="{left + at:.1f}" y2="{top + size}"/>')
+        body.append(f'<line class="grid" x1="{left}" y1="{top + size - at:.1f}" x2="{left + size}" y2="{top + size - at:.1f}"/>')
+        body.append(text(left + at, top + size + 16, label, "muted", "middle"))
+        body.append(text(left - 6, top + size - at + 4, label, "muted", "end"))
+    for label, measured, modelled in pairs:
+        body.append(f'<circle class="point" cx="{left + place(measured):.1f}" cy="{top + size - place(modelled):.1f}" r="3.5">'
+                    f"<title>{html.escape(label)}: measured {measured:.2f}x, modelled {modelled:.2f}x</title></circle>")
+    body.append(text(left + size / 2, top + size + 36, "measured gain over v1", "", "middle"))
+    body.append(text(left, top - 4, "modelled gain over v1", "muted"))
+    off = sorted(max(a / b, b / a) for _, a, b in pairs)
+    body.append(text(left + size + 20, top + 40, f"{len(pairs)} steps and cases"))
+    body.append(text(left + size + 20, top + 62, f"off by {off[len(off) // 2]:.2f}x in the median,"))
+    body.append(text(left + size + 20, top + 84, f"by {off[-1]:.2f}x at worst"))
+    return svg(top + size + 46, "".join(body), title,
+               f"{len(pairs)} points; the model is off by a factor of {off[len(off) // 2]:.2f} in the median.", "square")
+
+
+def gains(measured, modelled, parameters=None):
+    """(label, measured, modelled) gains over v1 of all steps and cases that both records have."""
+    found = []
+    for case in measured.cases:
+        other = modelled.case(case["parameters"])
+        first = seconds_of(case, "v1")
+        if not other or not first or not seconds_of(other, "v1"):
+            continue
+        if parameters and case["parameters"] not in parameters:
+            continue
+        for step in case["steps"]:
+            ours, theirs = seconds_of(case, step["version"]), seconds_of(other, step["version"])
+            if ours and theirs and not step.get("yardstick") and step["version"] != "v1":
+                found.append((f"{step['version']} {step['name']}, {case['name']}", first / ours,
+                              seconds_of(other, "v1") / theirs))
+    return found

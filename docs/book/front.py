@@ -1,0 +1,130 @@
+"""What the general pages take from the tree: a line `[[book NAME]]` in docs/pages/*.md becomes one of these."""
+
+import html
+import re
+
+import charts
+import page
+from chapters import chapters
+from markdown import raw
+from records import EMULATED, MEASURED, ROOT, devices, of_step, seconds_of, share_text, time_text, times
+
+SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
+
+
+def picture():
+    """The front page's ladder: chapter 3's first case."""
+    chapter = next(chapter for chapter in chapters() if chapter.number == 3)
+    record = times(3, MEASURED)
+    name, case = page.chosen_cases(chapter, record)[0]
+    drawing = charts.ladder(case, chapter.steps, f"Chapter 3, permute: {case['name']}")
+    return raw(page.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
+                           f"{html.escape(record.origin())}."))
+
+
+def chapter_list():
+    """One line a chapter: title, steps, exercises, what is recorded."""
+    rows = []
+    for chapter in chapters():
+        recorded = [device for device in devices() if times(chapter.number, device)]
+        rows.append([f'<a href="chapter{chapter.number}.html">{html.escape(chapter.title)}</a>', str(len(chapter.steps)),
+                     str(len(chapter.exercises())), html.escape(", ".join(recorded)) or "nothing yet"])
+    return raw(page.table(["chapter", "steps", "exercises", "times recorded on"], rows, "chapters"))
+
+
+def sources(text):
+    """The sources that a file's comments name."""
+    lines = [re.sub(r"^\s*//[/!]? ?", "", line) if re.match(r"\s*//", line) else "" for line in text.splitlines()]
+    found = []
+    for match in SOURCE.finditer("\n".join(lines)):
+        found.append(" ".join(match.group(1).split()))
+    return found
+
+
+def references():
+    """Every source that a file names, with the files that name it."""
+    found = {}
+    for top in ("chapters", "common"):
+        for path in sorted((ROOT / top).rglob("*.?*h")) + sorted((ROOT / top).rglob("*.hpp")):
+            for source in sources(path.read_text(encoding="utf-8")):
+                files = found.setdefault(source, [])
+                if str(path.relative_to(ROOT)) not in files:
+                    files.append(str(path.relative_to(ROOT)))
+    return raw("<ul>" + "".join(f"<li>{html.escape(source)}<br/><small>{', '.join(f'<code>{f}</code>' for f in files)}</small></li>"
+                                for source, files in sorted(found.items())) + "</ul>")
+
+
+def best(chapter, case):
+    ran = [(seconds_of(case, step.version), step) for step in chapter.steps if of_step(case, step.version)]
+    return min(ran, key=lambda pair: pair[0]) if ran else None
+
+
+def device_pages():
+    """What each device has of each chapter: the copy's speed, the last step's and the best step's share."""
+    parts = []
+    for device in devices():
+        records = [(chapter, times(chapter.number, device)) for chapter in chapters()]
+        records = [(chapter, record) for chapter, record in records if record]
+        facts = records[0][1].record["device"]
+        kind = "emulated: its times are modelled" if facts.get("emulated") else "measured"
+        parts.append(f"## {facts['name']}, {kind} {{#device-{device}}}\n\n"
+                     f"Compute capability {facts['compute_capability']}, {facts['multiprocessors']} multiprocessors, an L2 of "
+                     f"{facts['l2_bytes'] / (1 << 20):.0f} MiB. Records: `docs/results/{device}/`.\n")
+        for chapter, record in records:
+            rows = []
+            for case in record.cases:
+                found = best(chapter, case)
+                if not found:
+                    continue
+                last = chapter.steps[-1]
+                seconds = seconds_of(case, last.version)
+                rows.append([html.escape(case["name"]), time_text(case["copy_seconds"]), time_text(found[0]), found[1].title,
+                             share_text(case, found[0]), share_text(case, seconds) if seconds else "-"])
+            parts.append(raw(f'<details class="device" data-device="{device}"><summary>{html.escape(chapter.title)}: {len(rows)} cases'
+                             "</summary>" + page.table(["case", "copy", "fastest step", "", "of copy", f"{chapter.steps[-1].title}, of copy"],
+                                                       rows, "devices", html.escape(record.origin())) + "</details>"))
+    return "\n".join(parts)
+
+
+def comparison():
+    """Measured beside modelled, case by case, for the last step and v1."""
+    parts = []
+    for chapter in chapters():
+        measured, modelled = times(chapter.number, MEASURED), times(chapter.number, EMULATED)
+        if not measured or not modelled:
+            parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n\nNothing to compare: "
+                         + ("no measured times are recorded." if not measured else "no modelled times are recorded.") + "\n")
+            continue
+        pairs = charts.gains(measured, modelled)
+        rows = []
+        for case in measured.cases:
+            other = modelled.case(case["parameters"])
+            last = chapter.steps[-1].version
+            if other and all(seconds_of(c, v) for c in (case, other) for v in ("v1", last)):
+                rows.append([html.escape(case["name"]), time_text(seconds_of(case, "v1")), time_text(seconds_of(other, "v1")),
+                             time_text(seconds_of(case, last)), time_text(seconds_of(other, last)),
+                             f"{seconds_of(case, 'v1') / seconds_of(case, last):.2f}x",
+                             f"{seconds_of(other, 'v1') / seconds_of(other, last):.2f}x"])
+        last = chapter.steps[-1].version
+        header = ["case", "v1, measured", "v1, modelled", f"{last}, measured", f"{last}, modelled", "gain, measured", "gain, modelled"]
+        parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n")
+        if pairs:
+            parts.append(raw(page.figure(charts.modelled_and_measured(pairs, f"{chapter.title}: gain over v1"),
+                                         f"Measured: {html.escape(measured.origin())}. Modelled: {html.escape(modelled.origin())}.")))
+        parts.append(raw(page.table(header, rows, "compare")))
+    return "\n".join(parts)
+
+
+def commands():
+    """What `make help` says, without this machine's own values."""
+    lines = re.findall(r'^\t@echo "(make [^"]*)"', (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    return "~~~{.unparsed}\n" + "\n".join(lines).replace("\\", "") + "\n~~~\n"
+
+
+PARTS = {"picture": picture, "chapters": chapter_list, "references": references, "devices": device_pages,
+         "comparison": comparison, "commands": commands}
+
+
+def fill(name, text):
+    """A general page with its parts from the tree."""
+    return re.sub(r"^\[\[book ([\w-]+)\]\]$", lambda m: PARTS[m.group(1)](), text, flags=re.M)

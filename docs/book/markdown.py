@@ -1,0 +1,87 @@
+"""What the chapters' Markdown needs on its way to Doxygen: names for headings, links between pages, raw HTML."""
+
+import re
+
+HEADING = re.compile(r"^(#{1,4}) (.+?)(?: \{#([\w-]+)\})?\s*$")
+FENCE = re.compile(r"^(```|~~~)")
+
+
+def slug(title):
+    """The name that code hosts give a heading."""
+    title = re.sub(r"[^\w\- ]", "", title.lower().replace("`", ""))
+    return title.strip().replace(" ", "-")
+
+
+def raw(markup):
+    """HTML that Doxygen passes on as it is."""
+    return f"\n\\htmlonly[block]\n{markup}\n\\endhtmlonly\n"
+
+
+def lines_outside_code(lines):
+    """(number, line, is code) of each line. Code is what stands in fences or is indented by four."""
+    fenced = False
+    blank = True
+    for number, line in enumerate(lines):
+        if FENCE.match(line.strip()):
+            fenced = not fenced
+            yield number, line, True
+            continue
+        indented = line.startswith("    ") and blank
+        yield number, line, fenced or indented
+        blank = not line.strip() or indented
+
+
+def sections(text):
+    """[(heading line or "", title, level, body)] of a Markdown text."""
+    found = [["", "", 0, []]]
+    lines = text.splitlines()
+    for _, line, is_code in lines_outside_code(lines):
+        match = None if is_code else HEADING.match(line)
+        if match:
+            found.append([line, match.group(2), len(match.group(1)), []])
+        else:
+            found[-1][3].append(line)
+    return [(heading, title, level, "\n".join(body)) for heading, title, level, body in found]
+
+
+def name_headings(text, page):
+    """Gives each heading a name of its own, unique in the book, and turns the page's links to its headings to them."""
+    lines = text.splitlines()
+    names = {}
+    for number, line, is_code in lines_outside_code(list(lines)):
+        match = None if is_code else HEADING.match(line)
+        if match:
+            marks, title, name = match.groups()
+            name = page if len(marks) == 1 else name or f"{page}-{slug(title)}"
+            names[slug(title)] = name
+            lines[number] = f"{marks} {title} {{#{name}}}"
+    return re.sub(r"\]\(#([\w-]+)\)", lambda m: f"](#{names.get(m.group(1), m.group(1))})", "\n".join(lines))
+
+
+def fence_indented(text):
+    """Indented blocks become fenced ones, which Doxygen does not take for anything else."""
+    out, block = [], []
+
+    def flush():
+        while block and not block[-1].strip():
+            trailing.append(block.pop())
+        if block:
+            out.extend(["~~~{.unparsed}", *[line[4:] for line in block], "~~~"])
+        out.extend(trailing)
+        block.clear()
+        trailing.clear()
+
+    trailing = []
+    fenced = False
+    for line in text.splitlines():
+        if FENCE.match(line.strip()):
+            fenced = not fenced
+        if not fenced and line.startswith("    ") and (block or not out or not out[-1].strip()):
+            block.append(line)
+        elif block and not line.strip():
+            block.append(line)
+        else:
+            flush()
+            out.append(line)
+    flush()
+    return "\n".join(out) + "\n"

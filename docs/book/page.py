@@ -1,0 +1,242 @@
+"""A chapter's page: its README.md, and what the book adds from the tree and from what was recorded."""
+
+import html
+import re
+
+import charts
+import figures
+import marks
+from chapters import chapters
+from markdown import fence_indented, name_headings, raw, sections
+from records import EMULATED, MEASURED, is_noise, of_step, seconds_of, share_text, speedup_text, time_text, times
+
+CHARTED_CASES = 3
+
+
+def chosen_cases(chapter, record):
+    """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""
+    wanted = chapter.book.get("ladder", {}).get("cases", [])
+    named = [(name, record.case(chapter.book["case"][name])) for name in wanted]
+    named = [(name, case) for name, case in named if case]
+    return named or [(case["name"], case) for case in record.main_cases(CHARTED_CASES)]
+
+
+def table(header, rows, classes, caption=""):
+    """A table whose cells are HTML already; the first column is a row's head."""
+    head = "".join(f'<th scope="col">{cell}</th>' for cell in header)
+    body = "".join("<tr>" + f'<th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
+                   for row in rows)
+    told = f"<caption>{caption}</caption>" if caption else ""
+    return (f'<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
+            f"{head}</tr></thead><tbody>{body}</tbody></table></div>")
+
+
+def figure(drawing, caption):
+    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
+            "</figcaption></figure>")
+
+
+def gain_text(before, after):
+    return speedup_text(before["median"], after["median"], is_noise(before, after))
+
+
+def previous_row(case, chapter, step):
+    """The row of the nearest step before this one that ran in the case."""
+    for before in reversed(chapter.steps[:chapter.steps.index(step)]):
+        row = of_step(case, before.version)
+        if row:
+            return row
+    return None
+
+
+def measured_block(chapter, step, record, modelled):
+    """What was measured of a step, and what the emulator modelled, on the ladder's cases."""
+    rows = []
+    for name, case in chosen_cases(chapter, record):
+        row = of_step(case, step.version)
+        label = html.escape(name)
+        if not row:
+            skipped = [s for s in case["steps"] if s["version"] == step.version]
+            reason = skipped[0].get("reason", "") if skipped else "not in the record: the step is newer"
+            rows.append([label, f'<span class="muted">{html.escape(reason or "did not run")}</span>', "", "", "", ""])
+            continue
+        first, before = of_step(case, "v1"), previous_row(case, chapter, step)
+        other = modelled.case(case["parameters"]) if modelled else None
+        model = ""
+        if other and of_step(other, step.version) and of_step(other, "v1"):
+            model = f"{seconds_of(other, 'v1') / seconds_of(other, step.version):.2f}x"
+        rows.append([label, time_text(row["seconds"]["median"]), share_text(case, row["seconds"]["median"]),
+                     gain_text(before["seconds"], row["seconds"]) if before else "",
+                     f"{first['seconds']['median'] / row['seconds']['median']:.2f}x" if first else "", model])
+    header = ["case", "median", "of copy", "over the step before", "over v1", "modelled, over v1"]
+    return table(header, rows, "measured", html.escape(record.origin()))
+
+
+def difference_block(step, previous):
+    shown = step.difference(previous)
+    added = sum(line.startswith("+") for line in shown)
+    removed = sum(line.startswith("-") for line in shown)
+    kinds = {"+": "ins", "-": "del", "@": "hunk"}
+    lines = "".join(f'<span class="{kinds.get(line[:1], "same")}">{html.escape(line) or " "}</span>' for line in shown)
+    return (f'<details class="difference"><summary>What differs from {previous.title}: {added} lines added, {removed} '
+            f'removed</summary><pre class="diff" tabindex="0">{lines}</pre></details>')
+
+
+def code_block(step):
+    """The step's kernel, from the file that is compiled."""
+    out = [raw(f'<details class="code"><summary>Code: <code>{step.file}</code></summary>')]
+    out.append(f"\\snippet{{lineno}} {step.file} kernel\n" if step.has_snippet() else f"\\includelineno {step.file}\n")
+    return "\n".join(out) + raw("</details>")
+
+
+def step_extras(chapter, step, record, modelled):
+    """What follows a step's text: figures, what was measured, the difference, the code."""
+    parts = []
+    for picture in figures.pictures(chapter, step):
+        parts.append(raw(figure(picture.drawing, picture.caption)))
+    if record:
+        parts.append(raw(measured_block(chapter, step, record, modelled)))
+    else:
+        parts.append("\n*Not measured: no times of this chapter are recorded yet.*\n")
+    at = chapter.steps.index(step)
+    if at > 0:
+        parts.append(raw(difference_block(step, chapter.steps[at - 1])))
+    parts.append(code_block(step))
+    return "\n".join(parts)
+
+
+def told_step(title, chapter):
+    """The step that a heading such as "v4b padded tile" is about."""
+    match = re.match(r"(v\d+[a-z]?)\b(?! against)", title)
+    return next((step for step in chapter.steps if match and step.version == match.group(1)), None)
+
+
+def full_table(chapter, record):
+    """One row a step: its idea, where it ran, and its time in the ladder's cases."""
+    cases = chosen_cases(chapter, record) if record else []
+    header = ["step", "idea"] + (["cases run"] if record else []) + [html.escape(name) for name, _ in cases]
+    rows = []
+    for step in chapter.steps:
+        link = f'<a href="#chapter{chapter.number}-{step.version}">{step.title}</a>'
+        row = [link, html.escape(step.idea or step.story().splitlines()[0].split(": ", 1)[-1])]
+        if record:
+            ran = sum(1 for case in record.cases if of_step(case, step.version))
+            row.append(f"{ran} of {len(record.cases)}")
+        for _, case in cases:
+            seconds = seconds_of(case, step.version)
+            row.append(f"{time_text(seconds)}<br/>{share_text(case, seconds)}" if seconds else "-")
+        rows.append(row)
+    caption = html.escape(record.origin()) if record else "No times are recorded yet."
+    return table(header, rows, "steps", caption)
+
+
+def every_case(chapter, record):
+    """One row a case, one column a step: the share of the copy's speed."""
+    header = ["case", "moves", "copy"] + [step.version for step in chapter.steps]
+    rows = []
+    for case in record.cases:
+        shares = {step.version: seconds_of(case, step.version) for step in chapter.steps}
+        best = min((seconds for seconds in shares.values() if seconds), default=None)
+        cells = []
+        for step in chapter.steps:
+            seconds = shares[step.version]
+            words = f"{100 * case['copy_seconds'] / seconds:.0f}%" if seconds else "-"
+            cells.append(f"<strong>{words}</strong>" if seconds and seconds == best else words)
+        rows.append([html.escape(case["name"]), f"{case['bytes_moved'] / 1e6:,.1f} MB", time_text(case["copy_seconds"])] + cells)
+    return ('<details class="every"><summary>Every case, share of the copy\'s speed; the fastest step of a case is bold'
+            "</summary>" + table(header, rows, "cases", html.escape(record.origin())) + "</details>")
+
+
+def exercises(chapter):
+    items = chapter.exercises()
+    if not items:
+        return "This chapter has no exercises yet.\n"
+    kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
+    out = [f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"]
+    for item in items:
+        task = " ".join(item["task"].split())
+        out.append(f"- **`{item['name']}`** ({kinds.get(item['kind'], item['kind'])}, of {item['step']}). {task}")
+    return "\n".join(out) + "\n"
+
+
+def next_to_read(chapter):
+    everything = chapters()
+    at = everything.index(chapter)
+    out = []
+    for line in chapter.book.get("next", []):
+        out.append(f"- {line}")
+    if at + 1 < len(everything):
+        following = everything[at + 1]
+        out.append(f"- [{following.title}](#chapter{following.number})")
+    out.append("- [How we time](#timing), [How we verify](#verifying), [Reading the counters](#counters)")
+    return "\n".join(out) + "\n"
+
+
+def navigation(chapter):
+    everything = chapters()
+    at = everything.index(chapter)
+    links = []
+    if at > 0:
+        before = everything[at - 1]
+        links.append(f'<a rel="prev" href="chapter{before.number}.html">&larr; {html.escape(before.title)}</a>')
+    links.append('<a href="index.html">Warpbook</a>')
+    if at + 1 < len(everything):
+        following = everything[at + 1]
+        links.append(f'<a rel="next" href="chapter{following.number}.html">{html.escape(following.title)} &rarr;</a>')
+    return f'<nav class="chapters" aria-label="chapters">{"".join(links)}</nav>'
+
+
+def ladder_charts(chapter, record):
+    drawn = []
+    for name, case in chosen_cases(chapter, record)[:CHARTED_CASES]:
+        label = case["name"] if case["name"] == name else f"{name}: {case['name']}"
+        drawn.append(charts.ladder(case, chapter.steps, label))
+    return figure("".join(drawn), "Each step's share of the speed of a plain copy that moves the same bytes, and its "
+                  f"median time. {html.escape(record.origin())}.")
+
+
+def compose(chapter):
+    """The page's Markdown."""
+    page = f"chapter{chapter.number}"
+    record, modelled = times(chapter.number, MEASURED), times(chapter.number, EMULATED)
+    text = marks.published(chapter.readme)
+    parts, seen, introduced = [], set(), False
+    for heading, title, level, body in sections(text):
+        if level == 2 and not introduced:
+            introduced = True
+            if record:
+                parts.append(raw(ladder_charts(chapter, record)))
+        step = told_step(title, chapter) if level == 2 else None
+        if step and step.version not in seen:
+            seen.add(step.version)
+            heading = f"## {title} {{#{page}-{step.version}}}"
+            body += "\n" + step_extras(chapter, step, record, modelled)
+        if level == 1:
+            heading += "\n\n\\tableofcontents{HTML:2}\n\n" + marks.notice(chapter.readme)
+        parts.append(f"{heading}\n{body}")
+
+    rest = [step for step in chapter.steps if step.version not in seen]
+    if rest:
+        parts.append("## Step by step\n" if not seen else "## The other steps\n")
+        for step in rest:
+            parts.append(f"### {step.title} {{#{page}-{step.version}}}\n\n{story_markdown(step)}\n\n"
+                         + step_extras(chapter, step, record, modelled))
+    parts.append("## All steps\n" + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
+    pairs = charts.gains(record, modelled) if record and modelled else []
+    if pairs:
+        parts.append("## Modelled against measured\n" + raw(figure(
+            charts.modelled_and_measured(pairs, "Gain over v1: modelled by the emulator, measured on the card"),
+            f"A point is a step in a case that both records have. Measured: {html.escape(record.origin())}. Modelled: "
+            f"{html.escape(modelled.origin())}.")))
+    parts.append("## Exercises\n" + exercises(chapter))
+    parts.append("## What to read next\n" + next_to_read(chapter))
+    parts.append(raw(navigation(chapter)))
+    return name_headings(fence_indented("\n\n".join(parts)), page)
+
+
+def story_markdown(step):
+    """A step's story from its file, without the title that the heading has."""
+    lines = step.story().splitlines()
+    first = lines[0].split(": ", 1)[-1] if lines else ""
+    return "\n".join([first[:1].upper() + first[1:], *lines[1:]])
+

@@ -1,0 +1,266 @@
+"""What a comment behind a number may ask of the records; docs/pages/figures.md describes it."""
+
+import collections
+import re
+
+from chapters import chapters
+from records import (MEASURED, RESULTS, Problem, Times, is_noise, load, of_step, origin, seconds_of, share_text,
+                     speedup_text, time_text)
+
+Answer = collections.namedtuple("Answer", "text kind origin")
+
+LOAD, STORE = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_{}_pipe_lsu_mem_global_op_st.sum"
+COUNTERS = {
+    "requests": LOAD.format("requests"),
+    "store-requests": STORE.format("requests"),
+    "sectors": LOAD.format("sectors"),
+    "store-sectors": STORE.format("sectors"),
+    "sectors/request": (LOAD.format("sectors"), LOAD.format("requests")),
+    "store-sectors/request": (STORE.format("sectors"), STORE.format("requests")),
+    "load/store-sectors": (LOAD.format("sectors"), STORE.format("sectors")),
+    "shared-loads": "smsp__inst_executed_op_shared_ld.sum",
+    "wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "wavefronts/load": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "smsp__inst_executed_op_shared_ld.sum"),
+    "instructions": "smsp__inst_executed.sum",
+    "issue": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "warps": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "l2-reads": "lts__t_sectors_op_read.sum",
+    "l2-writes": "lts__t_sectors_op_write.sum",
+    "l2-read/write": ("lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"),
+    "dram-reads": "dram__bytes_read.sum",
+    "dram-writes": "dram__bytes_write.sum",
+}
+UNITS = {"us": 1e6, "ms": 1e3, "ns": 1e9, "s": 1.0, "GB/s": 1e-9, "TB/s": 1e-12, "MB": 1e-6, "M": 1e-6, "%": 100.0, "x": 1.0}
+STATED = {"arithmetic": "worked out, not measured", "target": "an aim, not measured", "quoted": "from the article named in the text",
+          "history": "of an earlier form of the kernel, whose record is not kept"}
+
+
+def formatted(value, shown, unit=None):
+    """`value` in the form in which a number stands in the text: its unit, its decimals, its thousands' commas."""
+    match = re.fullmatch(r"[-+]?([\d,]*)(?:\.(\d+))?( ?)(us|ms|ns|GB/s|TB/s|MB|M|x|%)?", shown)
+    if not match:
+        raise Problem("not a number")
+    whole, decimals, space, suffix = match.groups()
+    number = value * UNITS[suffix or unit or "x"]
+    places = len(decimals or "")
+    return (f"{number:,.{places}f}" if "," in whole else f"{number:.{places}f}") + (space + suffix if suffix else "")
+
+
+def chapter_of(path, words):
+    """The chapter that a query is about: `3:` at its beginning, or the one in whose folder the text is."""
+    if re.fullmatch(r"\d+:", words[0]):
+        number = int(words.pop(0)[:-1])
+    else:
+        match = re.search(r"chapter(\d+)_", str(path))
+        if not match:
+            raise Problem("which chapter? begin the query with its number: `3: v9 float`")
+        number = int(match.group(1))
+    for chapter in chapters():
+        if chapter.number == number:
+            return chapter
+    raise Problem(f"there is no chapter {number}")
+
+
+def read(name):
+    record = load(name if "/" in name else f"{MEASURED}/{name}")
+    if record is None:
+        raise Problem(f"there is no docs/results/{name if '/' in name else MEASURED + '/' + name}.json")
+    return record, (name if "/" in name else f"{MEASURED}/{name}") + ".json"
+
+
+def case_named(chapter, name):
+    """A case's parameters: by its short name in book.toml, or as they are, in brackets."""
+    if name.startswith("["):
+        return name[1:-1]
+    names = chapter.book.get("case", {})
+    if name not in names:
+        raise Problem(f"no case is called {name}; book.toml has {', '.join(names)}")
+    return names[name]
+
+
+def split(query):
+    return re.findall(r"\[[^\]]*\]|\S+", query)
+
+
+def answer(path, query, shown):
+    """What a query's number is now, in the form in which `shown` stands in the text."""
+    words = split(query)
+    if words[0] in STATED:
+        return Answer(shown, "stated", STATED[words[0]])
+    if words[0] == "in":
+        file = RESULTS / words[1]
+        number = re.match(r"[-+]?[\d.,]+", shown)
+        if not file.exists() or not re.search(rf"(?<![\d.,]){re.escape(number.group())}(?![\d])", file.read_text(encoding="utf-8")):
+            raise Problem(f"{words[1]} does not have this number")
+        return Answer(shown, "result", f"docs/results/{words[1]}")
+    chapter = chapter_of(path, words)
+    name = words.pop(0)[:-1] if words[0].endswith(":") else None
+    if words[0] in ("commit", "toolkit", "driver", "date", "device", "torch", "triton"):
+        return about(chapter, name, words[0])
+    if words[0] == "count":
+        return count(chapter, name, words[1], shown)
+    if words[0] in ("min", "max", "median") or "/" in words[0]:
+        return peers(chapter, name, words, shown)
+    if words[-1] in COUNTERS:
+        return counter(chapter, name, words, shown)
+    return timed(chapter, name, words, shown)
+
+
+def record_of(chapter, name, suffix=""):
+    return read(name or chapter.book.get("records", f"chapter{chapter.number}") + suffix)
+
+
+def about(chapter, name, what):
+    record, file = record_of(chapter, name)
+    value = record["device"]["name"] if what == "device" else str(record["run"][what])
+    if what in ("torch", "triton"):
+        value = value.split("+")[0]
+    if what == "commit" and re.fullmatch(r"[0-9a-f]{8,}", value):
+        value = value[:7]
+    return Answer(value if what != "date" else value[:10], "result", origin(record, file))
+
+
+def count(chapter, name, what, shown):
+    record, file = record_of(chapter, name)
+    if what == "cases":
+        number = len(record["cases"])
+    elif what in ("pass", "fail", "skipped"):
+        number = sum(1 for case in record["cases"] for step in case["steps"] if step["status"] == what)
+    else:
+        raise Problem(f"cases, pass, fail and skipped can be counted, not {what}")
+    return Answer(formatted(number, shown), "result", origin(record, file))
+
+
+def timed(chapter, name, words, shown):
+    """`STEP CASE [UNIT]`: a median, a share of the copy (%), or bytes a second; `STEP over STEP CASE`: a gain."""
+    record, file = record_of(chapter, name)
+    times = Times(record, file)
+    if words[1:2] == ["over"]:
+        step, before, rest = words[0], words[2], words[3:]
+    else:
+        step, before, rest = words[0], None, words[1:]
+    parameters = case_named(chapter, rest[0])
+    case = times.case(parameters)
+    if not case:
+        raise Problem(f"{file} has no case {parameters}")
+    unit = rest[1] if len(rest) > 1 else None
+    seconds = seconds_of(case, step)
+    if seconds is None:
+        raise Problem(f"{step} did not run on {parameters} in {file}")
+    where = f"{step}, {case['name']}: {times.origin()}"
+    if before:
+        other = seconds_of(case, before)
+        if other is None:
+            raise Problem(f"{before} did not run on {parameters} in {file}")
+        return Answer(formatted(other / seconds, shown, unit), "result", f"{step} over {before}, {case['name']}: {times.origin()}")
+    suffix = re.search(r"[A-Za-z%/]*$", shown).group() or unit
+    if suffix == "%":
+        value = case["copy_seconds"] / seconds
+    elif suffix in ("GB/s", "TB/s"):
+        value = case["bytes_moved"] / seconds
+    elif suffix in ("us", "ms", "ns", "s"):
+        value = seconds
+    else:
+        raise Problem("of what unit? us, %, GB/s, TB/s, a gain (`v2 over v1`), or a counter's name")
+    return Answer(formatted(value, shown, unit), "result", where)
+
+
+def counter(chapter, name, words, shown):
+    """`STEP CASE COUNTER`: what Nsight Compute counted; all launches of the step together."""
+    record, file = record_of(chapter, name, "_counters")
+    step, case, what = words[0], case_named(chapter, words[1]), COUNTERS[words[2]]
+    launches = [entry["counters"] for entry in record["launches"] if entry["version"] == step and entry["case"] == case]
+    if not launches:
+        raise Problem(f"{file} has no counters of {step} on {case}")
+    if isinstance(what, tuple):
+        value = sum(c[what[0]] for c in launches) / sum(c[what[1]] for c in launches)
+    elif "pct_of_peak" in what:
+        value = max(c[what] for c in launches) / (100 if shown.endswith("%") else 1)
+    else:
+        value = sum(c[what] for c in launches)
+    return Answer(formatted(value, shown), "result", f"{words[2]} of {step}, Nsight Compute: {origin(record, file)}")
+
+
+def peers(chapter, name, words, shown):
+    """`eager/ours CASE`, `ours CASE`; `min eager/ours SET` over the cases of a set of book.toml."""
+    record, file = record_of(chapter, name, "_peers")
+    how = words.pop(0) if words[0] in ("min", "max", "median") else None
+    top, _, bottom = words[0].partition("/")
+    patterns = chapter.book.get("set", {}).get(words[1]) if how else [re.escape(case_named(chapter, words[1]))]
+    if patterns is None:
+        raise Problem(f"no set is called {words[1]} in book.toml")
+    values = []
+    for case in record["cases"]:
+        parameters = f"{case['case']} dtype={case['dtype']}"
+        if case.get("group", "fixed") == "fixed" and any(re.fullmatch(p, parameters) for p in patterns):
+            values.append(case[f"{top}_seconds"] / (case[f"{bottom}_seconds"] if bottom else 1.0))
+    if not values:
+        raise Problem(f"{file} has no such case")
+    values.sort()
+    value = {"min": values[0], "max": values[-1], None: values[0], "median": values[len(values) // 2]}[how]
+    return Answer(formatted(value, shown), "result", f"{words[0]}: {origin(record, file)}")
+
+
+def table(path, what):
+    """A table of the text that is made from the records as a whole."""
+    words = split(what)
+    chapter = chapter_of(path, words)
+    record, file = record_of(chapter, None)
+    times = Times(record, file)
+    if words == ["ladder"]:
+        return ladder_table(chapter, times)
+    if words == ["targets"]:
+        return targets_table(chapter, times)
+    raise Problem(f"{path}: there is no table {what}")
+
+
+def ladder_table(chapter, times):
+    """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
+    names = chapter.book["ladder"]["cases"]
+    cases = [times.case(chapter.book["case"][name]) for name in names]
+    labels = chapter.book["ladder"].get("labels", names)
+    out = ["| step | " + " | ".join(f"{label} | of copy | gain" for label in labels) + " |", "|---|" + "--:|" * (3 * len(cases)),
+           "| `cudaMemcpyAsync` | " + " | ".join(f"{time_text(case['copy_seconds'])} | 100% | " for case in cases) + " |"]
+    rows = []
+    for case in cases:
+        for step in case["steps"]:
+            row = (step["version"], step["name"], step.get("yardstick", False))
+            if row not in rows:
+                rows.append(row)
+    before = [None] * len(cases)
+    for version, title, yardstick in rows:
+        cells = []
+        for number, case in enumerate(cases):
+            row = of_step(case, version)
+            if not row:
+                cells.append("- | | ")
+                continue
+            median, gain = row["seconds"]["median"], ""
+            if not yardstick:
+                if before[number]:
+                    noise = is_noise(before[number]["seconds"], row["seconds"])
+                    gain = speedup_text(before[number]["seconds"]["median"], median, noise)
+                before[number] = row
+            cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
+        out.append(f"| {version} {title} | " + " | ".join(cells) + " |")
+    return "\n".join(line.replace("  |", " |") for line in out) + "\n"
+
+
+def targets_table(chapter, times):
+    """The chapter's aims beside what was measured: [[target]] in book.toml."""
+    out = ["| case | copy | step | of copy | target | |", "|---|--:|--:|--:|--:|---|"]
+    met = 0
+    for target in chapter.book["target"]:
+        case = times.case(target["case"])
+        version = target.get("step", chapter.steps[-1].version)
+        seconds = seconds_of(case, version) if case else None
+        if not seconds:
+            out.append(f"| {target['name']} | | {version} | | {100 * target['share']:.0f}% | not measured |")
+            continue
+        share = case["copy_seconds"] / seconds
+        missed = 100 * (target["share"] - share)
+        verdict = "met" if missed <= 0 else f"missed by {missed:.2f}" if missed < 0.1 else f"missed by {missed:.1f}"
+        met += missed <= 0
+        out.append(f"| {target['name']} | {time_text(case['copy_seconds'])} | {version} {time_text(seconds)} | "
+                   f"{100 * share:.1f}% | {100 * target['share']:.0f}% | {verdict} |")
+    return "\n".join(out) + f"\n\n{met} of {len(chapter.book['target'])} are met.\n"

@@ -1,0 +1,124 @@
+"""Prepares Doxygen's inputs in build/docs/, runs it, and finishes what it wrote."""
+
+import html
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import front
+import marks
+import page
+from chapters import chapters
+from markdown import fence_indented, name_headings
+from records import ROOT, Problem
+
+OUT = ROOT / "build" / "docs"
+SITE = OUT / "html"
+THEME = pathlib.Path("/usr/share/doxygen-awesome-css")
+CUDA_WORDS = ("__global__ __device__ __host__ __shared__ __constant__ __restrict__ __launch_bounds__ __forceinline__ "
+              "__grid_constant__").split()
+CUDA_NAMES = "threadIdx blockIdx blockDim gridDim warpSize __syncthreads __syncwarp __ldg __shfl_down_sync __shfl_sync".split()
+
+
+def needed():
+    """Stops with one line where something is missing."""
+    missing = [name for name, there in (("doxygen", shutil.which("doxygen")), ("doxygen-awesome-css", THEME.is_dir())) if not there]
+    if missing:
+        raise Problem(f"{' and '.join(missing)} not found: run `make deps-docs`")
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def prepare():
+    pages = OUT / "pages"
+    shutil.rmtree(pages, ignore_errors=True)
+    for chapter in chapters():
+        write(pages / f"chapter{chapter.number}.md", page.compose(chapter))
+    for path in sorted((ROOT / "docs" / "pages").glob("*.md")):
+        name = path.stem
+        text = front.fill(path.stem, marks.published(path))
+        write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
+
+
+def layout():
+    """The layout with a line of navigation for each chapter."""
+    tabs = "".join(f'<tab type="user" url="@ref chapter{chapter.number}" title="{html.escape(chapter.title)}"/>\n      '
+                   for chapter in chapters())
+    return (ROOT / "docs" / "theme" / "layout.xml").read_text(encoding="utf-8").replace("<!-- chapters -->", tabs.strip())
+
+
+def run_doxygen():
+    shutil.rmtree(SITE, ignore_errors=True)
+    write(OUT / "layout.xml", layout())
+    result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, capture_output=True, text=True)
+    log = result.stderr.strip()
+    write(OUT / "doxygen.log", result.stdout + result.stderr)
+    if result.returncode != 0 or "warning:" in log or "error:" in log:
+        raise Problem(f"Doxygen has something to say:\n{log}")
+
+
+def highlight(page_text):
+    """CUDA's own words in code, which Doxygen takes for plain C++."""
+    def fragment(match):
+        code = match.group(0)
+        for word in CUDA_WORDS:
+            code = re.sub(rf"(?<![\w>]){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
+        for word in CUDA_NAMES:
+            code = re.sub(rf"(?<![\w>]){word}(?!\w)", f'<span class="cuda">{word}</span>', code)
+        return code
+
+    return re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', fragment, page_text, flags=re.S)
+
+
+def plain(markup):
+    markup = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", markup, flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def searchable(name, text):
+    """[(address, page, section, words)] of one HTML page: a section is what stands under a heading or a declaration."""
+    title = plain(re.search(r'<div class="title">(.*?)</div>', text, re.S).group(1)) if '<div class="title">' in text else ""
+    start, end = text.find('<div class="contents">'), text.find("<!-- contents -->")
+    if start < 0 or not title:
+        return []
+    body = text[start:end]
+    body = re.sub(r'<div class="toc">.*?</ul>\s*</div>', " ", body, flags=re.S)
+    body = re.sub(r'<pre class="diff".*?</pre>', " ", body, flags=re.S)
+    anchors = list(re.finditer(r'<a (?:class="anchor" )?id="([^"]+)"[^>]*></a>', body))
+    anchors = [m for m in anchors if not re.fullmatch(r"l\d+|details", m.group(1))]
+    pieces = [(name, "", body[:anchors[0].start()] if anchors else body)]
+    for number, anchor in enumerate(anchors):
+        last = anchors[number + 1].start() if number + 1 < len(anchors) else len(body)
+        part = body[anchor.end():last]
+        heading = re.match(r"\s*([^<]*)</h\d>", part)
+        told = re.search(r'<h2 class="memtitle">(.*?)</h2>', part, re.S)
+        label = plain(heading.group(1)) if heading else plain(told.group(1)).lstrip("\u25c6 ") if told else ""
+        if label or len(plain(part)) > 40:
+            pieces.append((f"{name}#{anchor.group(1)}", label, part))
+    return [[address, title, label, plain(part)[:4000]] for address, label, part in pieces if plain(part)]
+
+
+def finish():
+    """Highlights CUDA, and writes what search.js looks in."""
+    index = []
+    for path in sorted(SITE.glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        text = highlight(text)
+        path.write_text(text, encoding="utf-8")
+        index += searchable(path.name, text)
+    entries = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in index)
+    write(SITE / "search_index.js", f"const bookIndex = [\n{entries}\n];\n")
+
+
+def build():
+    needed()
+    prepare()
+    run_doxygen()
+    finish()
+    print(f"the book: {(SITE / 'index.html').relative_to(ROOT)}")

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""The book: that it is built without a warning, that its figures are those of the records, and that every page works in a
+real browser."""
+
+import html.parser
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SITE = ROOT / "build" / "docs" / "html"
+sys.path.insert(0, str(ROOT / "docs" / "book"))
+sys.path.insert(0, str(ROOT / "tests"))
+
+import browser  # noqa: E402
+import marks  # noqa: E402
+import queries  # noqa: E402
+from chapters import chapters  # noqa: E402
+from records import Problem, times  # noqa: E402
+
+HAS_DOXYGEN = shutil.which("doxygen") and pathlib.Path("/usr/share/doxygen-awesome-css").is_dir()
+IN_CI = os.environ.get("CI")
+
+
+def book(*arguments):
+    return subprocess.run([sys.executable, "docs/book", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def built():
+    """Builds the book once for all tests."""
+    if not hasattr(built, "result"):
+        built.result = book("build")
+    return built.result
+
+
+class Page(html.parser.HTMLParser):
+    """A page's names, and what it points to."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.names, self.links = set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        for key in ("id", "name"):
+            if given.get(key):
+                self.names.add(given[key])
+        for key in ("href", "src"):
+            if given.get(key):
+                self.links.append(given[key])
+
+
+class Figures(unittest.TestCase):
+    def test_numbers_are_those_of_the_records(self):
+        result = book("check")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_wrong_number_and_a_bare_one_are_found(self):
+        path = ROOT / "chapters" / "chapter3_permute" / "README.md"
+        answer = queries.answer(path, "3: v1 [shape=32,1024,1024 perm=0,2,1 dtype=float]", "1.0 us")
+        self.assertRegex(answer.text, r"^\d+\.\d us$")
+        self.assertNotEqual(answer.text, "1.0 us")
+        for query in ("v99 [shape=32,1024,1024 perm=0,2,1 dtype=float]", "v1 [shape=1 perm=0 dtype=float]", "v1 nothing",
+                      "count nothing", "in no_such_file.json", "17: v1 float"):
+            with self.assertRaises(Problem, msg=query):
+                marks.evaluate(path, query, "1.0 us")
+        for text in ("it takes 17.3 us", "at 4.2 TB/s", "in 3.1 ms", "1.5x as fast", "98% of a copy", "a gain of 3 %"):
+            self.assertTrue(marks.BARE.search(text), text)
+        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles"):
+            self.assertFalse(marks.BARE.search(text), text)
+
+
+class Spelling(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("codespell") or IN_CI, "codespell is not here: run `make deps-docs`")
+    def test_no_misspelt_word(self):
+        texts = [str(path) for path in marks.texts()]
+        more = ["docs/book", "docs/theme", "chapters", "common", "scripts", "tests", "Makefile", "CMakeLists.txt"]
+        result = subprocess.run(["codespell", "--ignore-words", "docs/spelling.txt", *texts, *more], cwd=ROOT, capture_output=True,
+                                text=True, check=False)
+        self.assertEqual(result.stdout.strip(), "")
+
+
+@unittest.skipUnless(HAS_DOXYGEN or IN_CI, "Doxygen or its theme is not here: run `make deps-docs`")
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if built().returncode != 0:
+            raise AssertionError(built().stderr)
+        cls.pages = {path.name: Page(path) for path in sorted(SITE.glob("*.html"))}
+
+    def test_every_link_anchor_and_image_is_there(self):
+        broken = []
+        for name, page in self.pages.items():
+            for link in page.links:
+                address = urllib.parse.urlsplit(link)
+                if address.scheme in ("data", "mailto", "javascript"):
+                    continue
+                if address.scheme or address.netloc:
+                    broken.append(f"{name}: {link} leads out of the book, which is to work offline")
+                    continue
+                target = urllib.parse.unquote(address.path) or name
+                if not (SITE / target).exists():
+                    broken.append(f"{name}: {link}: no such file")
+                elif address.fragment and target.endswith(".html") and \
+                        urllib.parse.unquote(address.fragment) not in self.pages[target].names:
+                    broken.append(f"{name}: {link}: no such anchor")
+        self.assertEqual(broken, [])
+
+    def test_front_page_is_small(self):
+        page = self.pages["index.html"]
+        files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
+        size = (SITE / "index.html").stat().st_size + sum((SITE / file).stat().st_size for file in files)
+        self.assertLess(size, 1_000_000)
+
+    def test_every_step_has_its_code_and_no_page_a_raw_mark(self):
+        for chapter in chapters():
+            text = (SITE / f"chapter{chapter.number}.html").read_text(encoding="utf-8")
+            for step in chapter.steps:
+                self.assertIn(step.file, text)
+            self.assertNotIn("&lt;!--", text)
+            self.assertNotIn("//! [", text)
+            self.assertNotIn("[[book", text)
+
+
+# What a reader sees of text on its background, by the WCAG's formula: 4.5 for text, 3 for large text.
+CONTRAST = """(() => {
+  const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); };
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
+  const background = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour[3] > 0) layers.push(colour);
+      if (colour[3] === 1) break;
+    }
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const bad = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || element.closest("script,style,title,desc,noscript")) continue;
+    const box = element.getBoundingClientRect();
+    const style = getComputedStyle(element);
+    if (box.width === 0 || style.visibility === "hidden" || Number(style.opacity) === 0) continue;
+    const behind = background(element);
+    const front = over(parse(element.closest("svg") ? style.fill : style.color), behind);
+    const [low, high] = [luminance(front), luminance(behind)].sort((a, b) => a - b);
+    const ratio = (high + 0.05) / (low + 0.05);
+    const size = parseFloat(style.fontSize);
+    const least = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+    if (ratio < least) {
+      bad.set(element.tagName + "." + element.getAttribute("class") + " " + front.slice(0, 3).map(Math.round) + " on " +
+              behind.slice(0, 3).map(Math.round), ratio.toFixed(2) + ": " + walker.currentNode.textContent.trim().slice(0, 40));
+    }
+  }
+  return [...bad].slice(0, 20).map(([where, what]) => where + " " + what);
+})()"""
+
+
+@unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps-docs`")
+class InABrowser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if built().returncode != 0:
+            raise AssertionError(built().stderr)
+        cls.window = browser.Browser()
+        cls.addClassCleanup(cls.window.close)
+        cls.pages = sorted(path.name for path in SITE.glob("*.html"))
+        cls.told = [name for name in cls.pages if "_8" not in name and not re.match(r"(class|struct|dir_|namespace)", name)]
+
+    def open(self, name):
+        self.window.errors.clear()
+        self.window.open((SITE / name).as_uri())
+
+    def test_every_page_loads_without_an_error(self):
+        self.window.dark(False)
+        self.window.window(1280, 900)
+        for name in self.pages:
+            with self.subTest(page=name):
+                self.open(name)
+                self.assertEqual(self.window.errors, [])
+
+    def test_an_error_on_a_page_is_seen(self):
+        self.open("index.html")
+        self.window.run("setTimeout(() => { noSuchFunction(); }, 0)")
+        self.window.run("new Promise((done) => setTimeout(done, 50))")
+        self.assertTrue(self.window.errors)
+
+    def test_search_finds_bank_conflicts(self):
+        self.open("index.html")
+        self.window.run("""(() => { const field = document.getElementById("BookSearch"); field.value = "bank conflict";
+                           field.dispatchEvent(new Event("input", {bubbles: true})); })()""")
+        found = self.window.run('[...document.querySelectorAll("#BookResults a")].map((a) => a.getAttribute("href"))')
+        self.assertTrue(found)
+        self.assertEqual(found[0], "counters.html#counters-bank-conflict")
+        self.assertTrue(any(address.startswith("chapter3.html") for address in found), found)
+
+    def test_chapters_show_chart_table_and_code(self):
+        for chapter in chapters():
+            with self.subTest(chapter=chapter.number):
+                self.open(f"chapter{chapter.number}.html")
+                self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                rows = self.window.run('document.querySelectorAll("table.steps tbody tr").length')
+                self.assertEqual(rows, len(chapter.steps))
+                code = self.window.run('[...document.querySelectorAll("details.code .fragment")]'
+                                       ".filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length")
+                self.assertEqual(code, len(chapter.steps))
+                bars = self.window.run('[...document.querySelectorAll("svg.chart rect.bar")]'
+                                       ".filter((bar) => bar.getBoundingClientRect().width > 0).length")
+                if times(chapter.number):
+                    self.assertGreater(bars, 0)
+                unnamed = self.window.run('[...document.querySelectorAll("svg")].filter((drawing) => '
+                                          '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
+                self.assertEqual(unnamed, 0)
+
+    def test_contrast_is_readable_in_light_and_dark(self):
+        self.window.window(1280, 900)
+        for dark in (False, True):
+            self.window.dark(dark)
+            for name in self.told + ["launch_8cuh.html", "permute_8cuh.html"]:
+                with self.subTest(page=name, dark=dark):
+                    self.open(name)
+                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                    self.assertEqual(self.window.run('document.documentElement.classList.contains("dark-mode")'), dark)
+                    self.assertEqual(self.window.run(CONTRAST), [])
+        self.window.dark(False)
+
+    def test_a_phone_does_not_scroll_sideways(self):
+        self.window.window(390, 844, mobile=True)
+        for name in self.pages:
+            with self.subTest(page=name):
+                self.open(name)
+                width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
+                self.assertLessEqual(width, 390)
+        self.window.window(1280, 900)
+
+
+if __name__ == "__main__":
+    unittest.main()
