@@ -12,6 +12,7 @@ import html
 import re
 
 import queries
+import tables
 from markdown import lines_outside_code
 from records import ROOT, Problem
 
@@ -50,7 +51,7 @@ def evaluate(path, query, shown):
 def renewed(path):
     """The text of a file with all its numbers and tables as the records have them."""
     text = path.read_text(encoding="utf-8")
-    text = BLOCK.sub(lambda m: f"<!-- table {m['what']} -->\n{queries.table(path, m['what'])}<!-- end -->\n", text)
+    text = BLOCK.sub(lambda m: f"<!-- table {m['what']} -->\n{tables.table(path, m['what'])}<!-- end -->\n", text)
     return MARK.sub(lambda m: f"{evaluate(path, m['query'], m['value']).text}<!--= {m['query']}-->", text)
 
 

@@ -3,9 +3,9 @@
 import collections
 import re
 
+import aggregates
 from chapters import chapters
-from records import (MEASURED, RESULTS, Problem, Times, is_noise, load, of_step, origin, seconds_of, share_text,
-                     speedup_text, time_text)
+from records import EMULATED, MEASURED, RESULTS, Problem, Times, load, origin, seconds_of
 
 Answer = collections.namedtuple("Answer", "text kind origin")
 
@@ -29,6 +29,8 @@ COUNTERS = {
     "l2-read/write": ("lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"),
     "dram-reads": "dram__bytes_read.sum",
     "dram-writes": "dram__bytes_write.sum",
+    "divisions-32": "warpbook__integer_divisions_32bit.sum",
+    "divisions-64": "warpbook__integer_divisions_64bit.sum",
 }
 UNITS = {"us": 1e6, "ms": 1e3, "ns": 1e9, "s": 1.0, "GB/s": 1e-9, "TB/s": 1e-12, "MB": 1e-6, "M": 1e-6, "%": 100.0, "x": 1.0}
 STATED = {"arithmetic": "worked out, not measured", "target": "an aim, not measured", "quoted": "from the article named in the text",
@@ -95,13 +97,23 @@ def answer(path, query, shown):
         return Answer(shown, "result", f"docs/results/{words[1]}")
     chapter = chapter_of(path, words)
     name = words.pop(0)[:-1] if words[0].endswith(":") else None
-    if words[0] in ("commit", "toolkit", "driver", "date", "device", "torch", "triton"):
+    if words[0] in ("commit", "toolkit", "driver", "date", "device", "torch", "triton", "seed"):
         return about(chapter, name, words[0])
     if words[0] == "count":
         return count(chapter, name, words[1], shown)
+    if words[0] == "near":
+        record, file = record_of(chapter, name)
+        number = aggregates.near(Times(record, file), words[1], float(words[2].rstrip("%")))
+        return Answer(formatted(number, shown), "result", origin(record, file))
+    if words[0] == "model":
+        return Answer(formatted(aggregates.model(chapter.number, words[1]), shown), "result",
+                      f"{EMULATED}/chapter{chapter.number}.json beside {MEASURED}/chapter{chapter.number}.json")
+    if words[0] == "peers":
+        record, file = record_of(chapter, name, "_peers")
+        return Answer(formatted(aggregates.peers(record, words[1], words[2]), shown), "result", origin(record, file))
     if words[0] in ("min", "max", "median") or "/" in words[0]:
         return peers(chapter, name, words, shown)
-    if words[-1] in COUNTERS:
+    if any(word in COUNTERS for word in words[2:]):
         return counter(chapter, name, words, shown)
     return timed(chapter, name, words, shown)
 
@@ -112,7 +124,7 @@ def record_of(chapter, name, suffix=""):
 
 def about(chapter, name, what):
     record, file = record_of(chapter, name)
-    value = record["device"]["name"] if what == "device" else str(record["run"][what])
+    value = record["device"]["name"].removeprefix("NVIDIA ") if what == "device" else str(record["run"][what])
     if what in ("torch", "triton"):
         value = value.split("+")[0]
     if what == "commit" and re.fullmatch(r"[0-9a-f]{8,}", value):
@@ -135,7 +147,8 @@ def timed(chapter, name, words, shown):
     """`STEP CASE [UNIT]`: a median, a share of the copy (%), or bytes a second; `STEP over STEP CASE`: a gain."""
     record, file = record_of(chapter, name)
     times = Times(record, file)
-    if words[1:2] == ["over"]:
+    slower = words[1:2] == ["slower"]  # By how much, in per cent, where "over" says how many times as fast.
+    if words[1:2] in (["over"], ["slower"]):
         step, before, rest = words[0], words[2], words[3:]
     else:
         step, before, rest = words[0], None, words[1:]
@@ -152,7 +165,8 @@ def timed(chapter, name, words, shown):
         other = seconds_of(case, before)
         if other is None:
             raise Problem(f"{before} did not run on {parameters} in {file}")
-        return Answer(formatted(other / seconds, shown, unit), "result", f"{step} over {before}, {case['name']}: {times.origin()}")
+        value = seconds / other - 1 if slower else other / seconds
+        return Answer(formatted(value, shown, unit), "result", f"{step} and {before}, {case['name']}: {times.origin()}")
     suffix = re.search(r"[A-Za-z%/]*$", shown).group() or unit
     if suffix == "%":
         value = case["copy_seconds"] / seconds
@@ -166,19 +180,35 @@ def timed(chapter, name, words, shown):
 
 
 def counter(chapter, name, words, shown):
-    """`STEP CASE COUNTER`: what Nsight Compute counted; all launches of the step together."""
-    record, file = record_of(chapter, name, "_counters")
+    """`STEP CASE COUNTER [UNIT]`: what Nsight Compute counted; all launches of the step together. `STEP over STEP CASE COUNTER`:
+    how many times as much."""
+    if words[1] == "over":
+        parts = [counted(chapter, name, [step, *words[3:]]) for step in (words[0], words[2])]
+        return Answer(formatted(parts[0][0] / parts[1][0], shown), "result", f"{words[4]} of {words[0]} and {words[2]}: {parts[0][1]}")
+    value, where = counted(chapter, name, words)
+    if "pct_of_peak" in COUNTERS[words[2]] and shown.endswith("%"):
+        value /= 100
+    return Answer(formatted(value, shown, words[3] if len(words) > 3 else None), "result", f"{words[2]} of {words[0]}: {where}")
+
+
+def counted(chapter, name, words):
+    """A counter's value, and where it is from."""
+    record, file = record_of(chapter, name, "" if name else "_counters")
     step, case, what = words[0], case_named(chapter, words[1]), COUNTERS[words[2]]
-    launches = [entry["counters"] for entry in record["launches"] if entry["version"] == step and entry["case"] == case]
+    if "launches" in record:
+        launches = [entry["counters"] for entry in record["launches"] if entry["version"] == step and entry["case"] == case]
+    else:  # The emulator's, in what run_all wrote.
+        launches = [row["counters"] for entry in record["cases"] if entry["parameters"] == case
+                    for row in entry["steps"] if row["version"] == step and row.get("counters")]
     if not launches:
         raise Problem(f"{file} has no counters of {step} on {case}")
     if isinstance(what, tuple):
         value = sum(c[what[0]] for c in launches) / sum(c[what[1]] for c in launches)
     elif "pct_of_peak" in what:
-        value = max(c[what] for c in launches) / (100 if shown.endswith("%") else 1)
+        value = max(c[what] for c in launches)
     else:
         value = sum(c[what] for c in launches)
-    return Answer(formatted(value, shown), "result", f"{words[2]} of {step}, Nsight Compute: {origin(record, file)}")
+    return value, origin(record, file)
 
 
 def peers(chapter, name, words, shown):
@@ -199,68 +229,3 @@ def peers(chapter, name, words, shown):
     values.sort()
     value = {"min": values[0], "max": values[-1], None: values[0], "median": values[len(values) // 2]}[how]
     return Answer(formatted(value, shown), "result", f"{words[0]}: {origin(record, file)}")
-
-
-def table(path, what):
-    """A table of the text that is made from the records as a whole."""
-    words = split(what)
-    chapter = chapter_of(path, words)
-    record, file = record_of(chapter, None)
-    times = Times(record, file)
-    if words == ["ladder"]:
-        return ladder_table(chapter, times)
-    if words == ["targets"]:
-        return targets_table(chapter, times)
-    raise Problem(f"{path}: there is no table {what}")
-
-
-def ladder_table(chapter, times):
-    """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
-    names = chapter.book["ladder"]["cases"]
-    cases = [times.case(chapter.book["case"][name]) for name in names]
-    labels = chapter.book["ladder"].get("labels", names)
-    out = ["| step | " + " | ".join(f"{label} | of copy | gain" for label in labels) + " |", "|---|" + "--:|" * (3 * len(cases)),
-           "| `cudaMemcpyAsync` | " + " | ".join(f"{time_text(case['copy_seconds'])} | 100% | " for case in cases) + " |"]
-    rows = []
-    for case in cases:
-        for step in case["steps"]:
-            row = (step["version"], step["name"], step.get("yardstick", False))
-            if row not in rows:
-                rows.append(row)
-    before = [None] * len(cases)
-    for version, title, yardstick in rows:
-        cells = []
-        for number, case in enumerate(cases):
-            row = of_step(case, version)
-            if not row:
-                cells.append("- | | ")
-                continue
-            median, gain = row["seconds"]["median"], ""
-            if not yardstick:
-                if before[number]:
-                    noise = is_noise(before[number]["seconds"], row["seconds"])
-                    gain = speedup_text(before[number]["seconds"]["median"], median, noise)
-                before[number] = row
-            cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
-        out.append(f"| {version} {title} | " + " | ".join(cells) + " |")
-    return "\n".join(line.replace("  |", " |") for line in out) + "\n"
-
-
-def targets_table(chapter, times):
-    """The chapter's aims beside what was measured: [[target]] in book.toml."""
-    out = ["| case | copy | step | of copy | target | |", "|---|--:|--:|--:|--:|---|"]
-    met = 0
-    for target in chapter.book["target"]:
-        case = times.case(target["case"])
-        version = target.get("step", chapter.steps[-1].version)
-        seconds = seconds_of(case, version) if case else None
-        if not seconds:
-            out.append(f"| {target['name']} | | {version} | | {100 * target['share']:.0f}% | not measured |")
-            continue
-        share = case["copy_seconds"] / seconds
-        missed = 100 * (target["share"] - share)
-        verdict = "met" if missed <= 0 else f"missed by {missed:.2f}" if missed < 0.1 else f"missed by {missed:.1f}"
-        met += missed <= 0
-        out.append(f"| {target['name']} | {time_text(case['copy_seconds'])} | {version} {time_text(seconds)} | "
-                   f"{100 * share:.1f}% | {100 * target['share']:.0f}% | {verdict} |")
-    return "\n".join(out) + f"\n\n{met} of {len(chapter.book['target'])} are met.\n"

@@ -1,0 +1,117 @@
+"""The texts' tables that are made from the records as a whole: between `table NAME` and `end`."""
+
+import re
+import statistics
+
+import aggregates
+from queries import chapter_of, record_of, split
+from records import Problem, Times, is_noise, of_step, seconds_of, share_text, speedup_text, time_text
+
+
+def table(path, what):
+    """A table of the text that is made from the records as a whole."""
+    words = split(what)
+    chapter = chapter_of(path, words)
+    kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
+    if words[0] in kinds:
+        record, file = record_of(chapter, words[1] if len(words) > 1 else None)
+        return kinds[words[0]](chapter, Times(record, file))
+    record, _ = record_of(chapter, None, "_peers")
+    if words == ["peers"]:
+        return peers_table(chapter, record)
+    if words == ["random", "dtype"]:
+        return random_table(record)
+    raise Problem(f"{path}: there is no table {what}")
+
+
+def ladder_table(chapter, times):
+    """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
+    names = chapter.book["ladder"]["cases"]
+    cases = [times.case(chapter.book["case"][name]) for name in names]
+    labels = chapter.book["ladder"].get("labels", names)
+    out = ["| step | " + " | ".join(f"{label} | of copy | gain" for label in labels) + " |", "|---|" + "--:|" * (3 * len(cases)),
+           "| `cudaMemcpyAsync` | " + " | ".join(f"{time_text(case['copy_seconds'])} | 100% | " for case in cases) + " |"]
+    rows = []
+    for case in cases:
+        for step in case["steps"]:
+            row = (step["version"], step["name"], step.get("yardstick", False))
+            if row not in rows:
+                rows.append(row)
+    before = [None] * len(cases)
+    for version, title, yardstick in rows:
+        cells = []
+        for number, case in enumerate(cases):
+            row = of_step(case, version)
+            if not row:
+                cells.append("- | | ")
+                continue
+            median, gain = row["seconds"]["median"], ""
+            if not yardstick:
+                if before[number]:
+                    noise = is_noise(before[number]["seconds"], row["seconds"])
+                    gain = speedup_text(before[number]["seconds"]["median"], median, noise)
+                before[number] = row
+            cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
+        out.append(f"| {version} {title} | " + " | ".join(cells) + " |")
+    return "\n".join(line.replace("  |", " |") for line in out) + "\n"
+
+
+def targets_table(chapter, times):
+    """The chapter's aims beside what was measured: [[target]] in book.toml."""
+    out = ["| case | copy | step | of copy | target | |", "|---|--:|--:|--:|--:|---|"]
+    met = 0
+    for target in chapter.book["target"]:
+        case = times.case(target["case"])
+        version = target.get("step", chapter.steps[-1].version)
+        seconds = seconds_of(case, version) if case else None
+        if not seconds:
+            out.append(f"| {target['name']} | | {version} | | {100 * target['share']:.0f}% | not measured |")
+            continue
+        share = case["copy_seconds"] / seconds
+        missed = 100 * (target["share"] - share)
+        verdict = "met" if missed <= 0 else f"missed by {missed:.2f}" if missed < 0.1 else f"missed by {missed:.1f}"
+        met += missed <= 0
+        out.append(f"| {target['name']} | {time_text(case['copy_seconds'])} | {version} {time_text(seconds)} | "
+                   f"{100 * share:.1f}% | {100 * target['share']:.0f}% | {verdict} |")
+    return "\n".join(out) + f"\n\n{met} of {len(chapter.book['target'])} are met.\n"
+
+
+def peers_table(chapter, record):
+    """[[peer]] in book.toml: rows of cases; how many times as fast as eager and compiled, in float and half."""
+    out = ["| case | eager / ours, float | half | compiled / ours, float | half |", "|---|--:|--:|--:|--:|"]
+    for row in chapter.book["peer"]:
+        cells = []
+        for other in ("eager", "compiled"):
+            for dtype in ("float", "half"):
+                values = [case[f"{other}_seconds"] / case["ours_seconds"] for case in record["cases"]
+                          if case["group"] == "fixed" and case["dtype"] == dtype and case[f"{other}_seconds"]
+                          and any(re.fullmatch(pattern, case["case"]) for pattern in row["cases"])]
+                low, high = (f"{min(values):.2f}", f"{max(values):.2f}") if values else ("-", "-")
+                cells.append(low if low == high else f"{low} to {high}")
+        out.append(f"| {row['name']} | " + " | ".join(cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def random_table(record):
+    """The random problems by element type."""
+    out = ["| type | problems | slower than eager | within 5% of compiled | median eager / ours | compiled / ours |",
+           "|---|--:|--:|--:|--:|--:|"]
+    results = aggregates.module("tests/peers/results")
+    cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
+    for dtype in sorted({case["dtype"] for case in cases}):
+        own = [case for case in cases if case["dtype"] == dtype]
+        summary = results.summarise(own)
+        medians = [statistics.median(case[f"{other}_seconds"] / case["ours_seconds"] for case in own if case[f"{other}_seconds"])
+                   for other in ("eager", "compiled")]
+        out.append(f"| {dtype} | {len(own)} | {summary['slower_than_eager']} | {summary['within_5_percent_of_compiled']} | "
+                   f"{medians[0]:.2f} | {medians[1]:.2f} |")
+    return "\n".join(out) + "\n"
+
+
+def slower_table(chapter, times):
+    """The cases in which another step is really faster than the last one."""
+    last = chapter.steps[-1].version
+    out = [f"| case | fastest step | of copy | {last}, of copy |", "|---|---|--:|--:|"]
+    out += [f"| {case['name']} | {version} | {100 * best:.1f}% | {100 * own:.1f}% |"
+            for case, version, best, own in aggregates.far(times, last)]
+    return "\n".join(out) + "\n"
