@@ -13,7 +13,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps deps-docs docs test nightly results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps docs test nightly results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
@@ -22,7 +22,7 @@ help:
 	@echo "make watch                   check exercises while you edit them; the same as ./workbook"
 	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions"
 	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student"
-	@echo "make docs                    the book, in build/docs/html/index.html; make deps-docs installs what it needs"
+	@echo "make docs                    the book, in build/docs/html/index.html"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
 	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, of every chapter, into docs/results/"
@@ -33,11 +33,11 @@ help:
 	@echo "DEVICE=gpu|emulator          what kernels run on; here, left out: $(DEVICE)"
 	@echo "CUDA_HOME=/path JOBS=N       which toolkit; how many compilers at once ($(JOBS))"
 
+# With `docs` alone, what the book needs alone; with the tests, too, which build and read it.
+DEPS = $(if $(filter-out deps docs,$(MAKECMDGOALS)),$(DEVICE) $(if $(filter test nightly docs,$(MAKECMDGOALS)),docs),$\
+  $(if $(filter docs,$(MAKECMDGOALS)),docs,$(DEVICE)))
 deps:
-	@scripts/deps.sh $(DEVICE) $(if $(filter test nightly docs deps-docs,$(MAKECMDGOALS)),docs)
-
-deps-docs:
-	@scripts/deps.sh docs
+	@scripts/deps.sh $(DEPS)
 
 docs:
 	@python3 docs/book build

@@ -77,7 +77,7 @@ class Figures(unittest.TestCase):
 
 
 class Spelling(unittest.TestCase):
-    @unittest.skipUnless(shutil.which("codespell") or IN_CI, "codespell is not here: run `make deps-docs`")
+    @unittest.skipUnless(shutil.which("codespell") or IN_CI, "codespell is not here: run `make deps docs`")
     def test_no_misspelt_word(self):
         texts = [str(path) for path in marks.texts()]
         more = ["docs/book", "docs/theme", "chapters", "common", "scripts", "tests", "Makefile", "CMakeLists.txt"]
@@ -86,7 +86,7 @@ class Spelling(unittest.TestCase):
         self.assertEqual(result.stdout.strip(), "")
 
 
-@unittest.skipUnless(HAS_DOXYGEN or IN_CI, "Doxygen or its theme is not here: run `make deps-docs`")
+@unittest.skipUnless(HAS_DOXYGEN or IN_CI, "Doxygen or its theme is not here: run `make deps docs`")
 class Site(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -166,7 +166,7 @@ CONTRAST = """(() => {
 })()"""
 
 
-@unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps-docs`")
+@unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps docs`")
 class InABrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

@@ -18,7 +18,7 @@ from records import ROOT, Problem
 
 MARK = re.compile(r"(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?: ?(?:us|ms|ns|GB/s|TB/s|MB|M|x|%))?|[\w.]+)<!--= ?(?P<query>[^>]*?) ?-->")
 BLOCK = re.compile(r"<!-- table (?P<what>[^>]*?) ?-->\n(?P<body>.*?)<!-- end -->\n", re.S)
-BARE = re.compile(r"(?<![\w.,/-])\d[\d.,]*(?: ?(?:us|ms|GB/s|TB/s)\b|x(?![\w(])| ?%(?!\w))")
+BARE = re.compile(r"(?<![\w.,/-])\d(?:[\d.,]*\d)?(?: ?(?:us|ms|GB/s|TB/s)\b|x(?![\w(])| ?%(?!\w))")
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 
 # Texts whose figures are not checked against the records yet: each stays here, with the number of its bare figures as

@@ -26,7 +26,7 @@ def needed():
     """Stops with one line where something is missing."""
     missing = [name for name, there in (("doxygen", shutil.which("doxygen")), ("doxygen-awesome-css", THEME.is_dir())) if not there]
     if missing:
-        raise Problem(f"{' and '.join(missing)} not found: run `make deps-docs`")
+        raise Problem(f"{' and '.join(missing)} not found: run `make deps docs`")
 
 
 def write(path, text):
