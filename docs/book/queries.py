@@ -27,12 +27,14 @@ COUNTERS = {
     "l2-reads": "lts__t_sectors_op_read.sum",
     "l2-writes": "lts__t_sectors_op_write.sum",
     "l2-read/write": ("lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"),
+    "l1-hits": "l1tex__t_sector_hit_rate.pct",
     "dram-reads": "dram__bytes_read.sum",
     "dram-writes": "dram__bytes_write.sum",
     "divisions-32": "warpbook__integer_divisions_32bit.sum",
     "divisions-64": "warpbook__integer_divisions_64bit.sum",
 }
 UNITS = {"us": 1e6, "ms": 1e3, "ns": 1e9, "s": 1.0, "GB/s": 1e-9, "TB/s": 1e-12, "MB": 1e-6, "M": 1e-6, "%": 100.0, "x": 1.0}
+PEERS = ("ours", "eager", "compiled", "call-ours", "call-eager", "call-compiled")
 STATED = {"arithmetic": "worked out, not measured", "target": "an aim, not measured", "quoted": "from the article named in the text",
           "history": "of an earlier form of the kernel, whose record is not kept"}
 
@@ -101,6 +103,8 @@ def answer(path, query, shown):
         return about(chapter, name, words[0])
     if words[0] == "count":
         return count(chapter, name, words[1], shown)
+    if words[0] == "row" or words[1:2] == ["row"]:
+        return row(name, words, shown)
     if words[0] == "near":
         record, file = record_of(chapter, name)
         number = aggregates.near(Times(record, file), words[1], float(words[2].rstrip("%")))
@@ -111,7 +115,7 @@ def answer(path, query, shown):
     if words[0] == "peers":
         record, file = record_of(chapter, name, "_peers")
         return Answer(formatted(aggregates.peers(record, words[1], words[2]), shown), "result", origin(record, file))
-    if words[0] in ("min", "max", "median") or "/" in words[0]:
+    if words[0] in ("min", "max", "median") or "/" in words[0] or words[0] in PEERS:
         return peers(chapter, name, words, shown)
     if any(word in COUNTERS for word in words[2:]):
         return counter(chapter, name, words, shown)
@@ -143,6 +147,21 @@ def count(chapter, name, what, shown):
     return Answer(formatted(number, shown), "result", origin(record, file))
 
 
+def row(name, words, shown):
+    """`RECORD: row KEY=VALUE ... WHAT [UNIT]`: the one entry of a record's "rows" that has these values; `min row`, `max row`:
+    of all that have."""
+    how = words.pop(0) if words[0] in ("min", "max") else None
+    record, file = read(name)
+    wanted = dict(word.split("=", 1) for word in words[1:] if "=" in word)
+    rest = [word for word in words[1:] if "=" not in word]
+    found = [entry for entry in record["rows"] if all(str(entry.get(key)) == value for key, value in wanted.items())]
+    if not found or (len(found) != 1 and not how):
+        raise Problem(f"{file} has {len(found)} such rows")
+    values = sorted(entry[rest[0]]["median"] if isinstance(entry[rest[0]], dict) else entry[rest[0]] for entry in found)
+    value = values[-1] if how == "max" else values[0]
+    return Answer(formatted(value, shown, rest[1] if len(rest) > 1 else None), "result", origin(record, file))
+
+
 def timed(chapter, name, words, shown):
     """`STEP CASE [UNIT]`: a median, a share of the copy (%), or bytes a second; `STEP over STEP CASE`: a gain."""
     record, file = record_of(chapter, name)
@@ -157,7 +176,7 @@ def timed(chapter, name, words, shown):
     if not case:
         raise Problem(f"{file} has no case {parameters}")
     unit = rest[1] if len(rest) > 1 else None
-    seconds = seconds_of(case, step)
+    seconds = case["copy"][step[5:]] if step in ("copy-p25", "copy-p75") else seconds_of(case, step)
     if seconds is None:
         raise Problem(f"{step} did not run on {parameters} in {file}")
     where = f"{step}, {case['name']}: {times.origin()}"
@@ -186,7 +205,7 @@ def counter(chapter, name, words, shown):
         parts = [counted(chapter, name, [step, *words[3:]]) for step in (words[0], words[2])]
         return Answer(formatted(parts[0][0] / parts[1][0], shown), "result", f"{words[4]} of {words[0]} and {words[2]}: {parts[0][1]}")
     value, where = counted(chapter, name, words)
-    if "pct_of_peak" in COUNTERS[words[2]] and shown.endswith("%"):
+    if "pct" in COUNTERS[words[2]] and shown.endswith("%"):
         value /= 100
     return Answer(formatted(value, shown, words[3] if len(words) > 3 else None), "result", f"{words[2]} of {words[0]}: {where}")
 
@@ -204,7 +223,7 @@ def counted(chapter, name, words):
         raise Problem(f"{file} has no counters of {step} on {case}")
     if isinstance(what, tuple):
         value = sum(c[what[0]] for c in launches) / sum(c[what[1]] for c in launches)
-    elif "pct_of_peak" in what:
+    elif "pct" in what:
         value = max(c[what] for c in launches)
     else:
         value = sum(c[what] for c in launches)
@@ -223,9 +242,12 @@ def peers(chapter, name, words, shown):
     for case in record["cases"]:
         parameters = f"{case['case']} dtype={case['dtype']}"
         if case.get("group", "fixed") == "fixed" and any(re.fullmatch(p, parameters) for p in patterns):
-            values.append(case[f"{top}_seconds"] / (case[f"{bottom}_seconds"] if bottom else 1.0))
+            if top.startswith("call-"):
+                values.append(case["call_seconds"][top[5:]]["median"])
+            else:
+                values.append(case[f"{top}_seconds"] / (case[f"{bottom}_seconds"] if bottom else 1.0))
     if not values:
         raise Problem(f"{file} has no such case")
     values.sort()
     value = {"min": values[0], "max": values[-1], None: values[0], "median": values[len(values) // 2]}[how]
-    return Answer(formatted(value, shown), "result", f"{words[0]}: {origin(record, file)}")
+    return Answer(formatted(value, shown, words[2] if len(words) > 2 else None), "result", f"{words[0]}: {origin(record, file)}")

@@ -4,7 +4,7 @@ import re
 import statistics
 
 import aggregates
-from queries import chapter_of, record_of, split
+from queries import answer, chapter_of, record_of, split
 from records import Problem, Times, is_noise, of_step, seconds_of, share_text, speedup_text, time_text
 
 
@@ -12,16 +12,51 @@ def table(path, what):
     """A table of the text that is made from the records as a whole."""
     words = split(what)
     chapter = chapter_of(path, words)
+    if words[0] in chapter.book.get("table", {}):
+        return listed_table(path, chapter, chapter.book["table"][words[0]])
     kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
         return kinds[words[0]](chapter, Times(record, file))
     record, _ = record_of(chapter, None, "_peers")
+    if words[0] == "behind":
+        return behind_table(record, words[1])
     if words == ["peers"]:
         return peers_table(chapter, record)
     if words == ["random", "dtype"]:
         return random_table(record)
     raise Problem(f"{path}: there is no table {what}")
+
+
+def listed_table(path, chapter, table):
+    """[table.NAME] in book.toml: `head`, and `rows` whose first entry is the row's name; the others are put in the places {0},
+    {1} ... of each of `cells`, which is a query and behind " | " the form of its number. A cell without an answer is "-"."""
+    out = ["| " + " | ".join(table["head"]) + " |", "|---|" + "--:|" * (len(table["head"]) - 1)]
+    for name, *places in table["rows"]:
+        cells = []
+        for cell in table["cells"]:
+            query, form = cell.format(*places).rsplit(" | ", 1)
+            try:
+                cells.append(answer(path, f"{chapter.number}: {query}", form).text)
+            except Problem:
+                cells.append("-")
+        out.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def behind_table(record, group):
+    """The problems of a group in which PyTorch, eager or compiled, is faster: by 2% or more, with quartiles apart."""
+    results = aggregates.module("tests/peers/results")
+    out = ["| case | type | ours, us | slower than eager by | than compiled by |", "|---|---|--:|--:|--:|"]
+    for case in record["cases"]:
+        if case["group"] != group or "error" in case:
+            continue
+        cells = [f"{100 * (case['ours_seconds'] / case[f'{other}_seconds'] - 1):.0f}%"
+                 if case[f"{other}_seconds"] and results.slower(case["spread"]["ours"], case["spread"][other]) else ""
+                 for other in ("eager", "compiled")]
+        if any(cells):
+            out.append(f"| {case['case']} | {case['dtype']} | {case['ours_seconds'] * 1e6:.2f} | {cells[0]} | {cells[1]} |")
+    return "\n".join(out) + "\n"
 
 
 def ladder_table(chapter, times):
