@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "docs" / "book"))
 sys.path.insert(0, str(ROOT / "tests"))
 
 import browser  # noqa: E402
+import figures  # noqa: E402
 import marks  # noqa: E402
 import queries  # noqa: E402
 from chapters import chapters  # noqa: E402
@@ -74,6 +75,21 @@ class Figures(unittest.TestCase):
             self.assertTrue(marks.BARE.search(text), text)
         for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles"):
             self.assertFalse(marks.BARE.search(text), text)
+
+
+class Pictures(unittest.TestCase):
+    BUILD = pathlib.Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+
+    @unittest.skipUnless((BUILD / "chapter3" / "run_all").exists() and os.environ.get("WARPBOOK_DEVICE", "emulator") == "emulator",
+                         "chapter 3 is not built for the emulator")
+    def test_access_maps_are_what_the_emulator_draws_now(self):
+        for chapter, program in figures.programs(self.BUILD):
+            if chapter.number != 3 and not os.environ.get("WARPBOOK_NIGHTLY"):
+                continue
+            for version, case, path in figures.wanted(chapter):
+                with self.subTest(picture=path.name):
+                    self.assertTrue(figures.draw(program, version, case) == path.read_text(encoding="utf-8"),
+                                    "what the step touches has changed: run `python3 docs/book maps`")
 
 
 class Spelling(unittest.TestCase):

@@ -2,6 +2,7 @@
 
     python3 docs/book build      build/docs/html, with Doxygen; any warning stops it: `make docs`
     python3 docs/book update     the numbers of the texts anew from docs/results/
+    python3 docs/book maps       draws the access maps anew by build/emulator, into docs/results/
     python3 docs/book check      fails where a number of a text differs from the records, or says not where it is from
 """
 
@@ -11,6 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import figures  # noqa: E402
 import marks  # noqa: E402
 import site_builder  # noqa: E402
 from records import ROOT, Problem  # noqa: E402
@@ -52,13 +54,16 @@ def check():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["build", "update", "check"])
+    parser.add_argument("what", choices=["build", "update", "maps", "check"])
     what = parser.parse_args().what
     try:
         if what == "build":
             site_builder.build()
         elif what == "update":
             update()
+        elif what == "maps":
+            for path in figures.record():
+                print(f"{path.relative_to(ROOT)}: drawn")
         elif check():
             sys.exit(1)
     except Problem as problem:

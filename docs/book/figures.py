@@ -1,19 +1,71 @@
-"""Pictures of what a step does to memory, as `run_all --access-map` drew them: docs/results/<device>/maps/."""
+"""Pictures of what a step does to memory, as the emulator's `--access-map` draws them: docs/results/<device>/maps/, written
+by `python3 docs/book maps` for the steps and cases that a chapter's book.toml names in [[map]]."""
 
 import collections
+import html
 import re
+import subprocess
+import tempfile
 
-from records import EMULATED, RESULTS
+from chapters import chapters
+from records import EMULATED, RESULTS, ROOT, Problem
 
-Picture = collections.namedtuple("Picture", "drawing caption")
+Picture = collections.namedtuple("Picture", "path caption description")
+FOLDER = RESULTS / EMULATED / "maps"
+
+
+def wanted(chapter):
+    """(step's version, case, file) of each picture of a chapter."""
+    for entry in chapter.book.get("map", []):
+        for version in entry["steps"]:
+            yield version, entry["case"], FOLDER / f"chapter{chapter.number}_{version}_{entry['name']}.svg"
 
 
 def pictures(chapter, step):
-    """The recorded pictures of a step, in order of their names. A picture's caption is its <desc>, or its <title>."""
+    """The recorded pictures of a step."""
     found = []
-    for path in sorted((RESULTS / EMULATED / "maps").glob(f"chapter{chapter.number}_{step.version}_*.svg")):
-        drawing = path.read_text(encoding="utf-8")
-        drawing = re.sub(r"<\?xml[^>]*\?>\s*", "", drawing)
-        caption = re.search(r"<desc>(.*?)</desc>", drawing, re.S) or re.search(r"<title>(.*?)</title>", drawing, re.S)
-        found.append(Picture(drawing, caption.group(1) if caption else f"What {step.title} touches."))
+    for version, case, path in wanted(chapter):
+        if version == step.version and path.exists():
+            text = path.read_text(encoding="utf-8")
+            described = re.search(r"<desc[^>]*>(.*?)</desc>", text, re.S)
+            requests = len(re.findall(r" a lane in (?:global|shared) memory", described.group(1)))
+            caption = (f"What the first warp of {step.title} touches, {requests} kinds of request, on {html.escape(case)}: drawn by the "
+                       "emulator. Lanes of one colour share a sector, or a pass over the banks.")
+            found.append(Picture(path, caption, html.unescape(described.group(1))))
     return found
+
+
+def draw(program, version, case):
+    """The picture as the emulator draws it now. Lines of the source are left out: they change without the accesses."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/map.svg"
+        result = subprocess.run([program, "--access-map", version, "--case", case, "--svg", file], capture_output=True, text=True,
+                                check=False)
+        if result.returncode != 0:
+            raise Problem(f"{program} --access-map {version} --case '{case}': {result.stderr.strip()}")
+        try:
+            with open(file, encoding="utf-8") as drawn:
+                return re.sub(r"(\.cuh):\d+", r"\1", drawn.read())
+        except FileNotFoundError:
+            raise Problem(f"{version} does not take the case {case}") from None
+
+
+def programs(build):
+    """(chapter, its run_all) of the chapters that are built."""
+    for chapter in chapters():
+        program = build / f"chapter{chapter.number}" / "run_all"
+        if program.exists():
+            yield chapter, program
+
+
+def record(build=ROOT / "build" / "emulator"):
+    """Draws all pictures anew. Returns the files that are no longer as they were."""
+    changed = []
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for chapter, program in programs(build):
+        for version, case, path in wanted(chapter):
+            drawing = draw(program, version, case)
+            if not path.exists() or path.read_text(encoding="utf-8") != drawing:
+                path.write_text(drawing, encoding="utf-8")
+                changed.append(path)
+    return changed

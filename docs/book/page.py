@@ -15,8 +15,9 @@ CHARTED_CASES = 3
 
 def chosen_cases(chapter, record):
     """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""
-    wanted = chapter.book.get("ladder", {}).get("cases", [])
-    named = [(name, record.case(chapter.book["case"][name])) for name in wanted]
+    ladder = chapter.book.get("ladder", {})
+    wanted = ladder.get("cases", [])
+    named = [(label, record.case(chapter.book["case"][name])) for name, label in zip(wanted, ladder.get("labels", wanted))]
     named = [(name, case) for name, case in named if case]
     return named or [(case["name"], case) for case in record.main_cases(CHARTED_CASES)]
 
@@ -34,6 +35,13 @@ def table(header, rows, classes, caption=""):
 def figure(drawing, caption):
     return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
             "</figcaption></figure>")
+
+
+def picture_block(picture):
+    """A recorded picture, folded: it is as wide as 32 lanes are."""
+    return (f'<details class="map"><summary>What a warp touches</summary>'
+            + figure(f'<img src="{picture.path.name}" loading="lazy" alt="{html.escape(picture.description)}"/>', picture.caption)
+            + "</details>")
 
 
 def gain_text(before, after):
@@ -54,7 +62,7 @@ def measured_block(chapter, step, record, modelled):
     rows = []
     for name, case in chosen_cases(chapter, record):
         row = of_step(case, step.version)
-        label = html.escape(name)
+        label = f'<span title="{html.escape(case["name"])}">{html.escape(name)}</span>'
         if not row:
             skipped = [s for s in case["steps"] if s["version"] == step.version]
             reason = skipped[0].get("reason", "") if skipped else "not in the record: the step is newer"
@@ -93,7 +101,7 @@ def step_extras(chapter, step, record, modelled):
     """What follows a step's text: figures, what was measured, the difference, the code."""
     parts = []
     for picture in figures.pictures(chapter, step):
-        parts.append(raw(figure(picture.drawing, picture.caption)))
+        parts.append(raw(picture_block(picture)))
     if record:
         parts.append(raw(measured_block(chapter, step, record, modelled)))
     else:

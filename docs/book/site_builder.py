@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 
+import figures
 import front
 import marks
 import page
@@ -106,6 +107,8 @@ def searchable(name, text):
 
 def finish():
     """Highlights CUDA, and writes what search.js looks in."""
+    for path in figures.FOLDER.glob("*.svg"):
+        shutil.copy(path, SITE / path.name)
     index = []
     for path in sorted(SITE.glob("*.html")):
         text = path.read_text(encoding="utf-8")
