@@ -2,7 +2,8 @@
 # Records chapters on the GPU that is here: `make results`, or scripts/record_results.sh 3 5 for some of them.
 #
 # For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (memcheck and
-# racecheck over the quick cases), chapterN_counters.json (Nsight Compute) and chapterN_peers.json (PyTorch beside it).
+# racecheck over the quick cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine code) and
+# chapterN_peers.json (PyTorch beside it).
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
@@ -57,6 +58,12 @@ for n in $chapters; do
       scripts/record_counters.py "$n" --program "$run_all" --output "$out/chapter${n}_counters.json"
   else
     echo "chapter $n: no ncu here: skipped"
+  fi
+  if command -v cuobjdump >/dev/null; then
+    record "chapter $n: machine code" "$logs/chapter${n}_sass.txt" \
+      scripts/record_sass.py "$n" --program "$run_all" --output "$out/sass"
+  else
+    echo "chapter $n: no cuobjdump here: skipped"
   fi
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/peers/peers.py --chapter "$n" \

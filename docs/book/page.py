@@ -6,9 +6,10 @@ import re
 import charts
 import figures
 import marks
+import queries
 from chapters import chapters
 from markdown import fence_indented, name_headings, raw, sections
-from records import EMULATED, MEASURED, is_noise, of_step, seconds_of, share_text, speedup_text, time_text, times
+from records import EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text, time_text, times
 
 CHARTED_CASES = 3
 
@@ -90,6 +91,57 @@ def difference_block(step, previous):
             f'removed</summary><pre class="diff" tabindex="0">{lines}</pre></details>')
 
 
+# What a step's table of counters shows: its head, and the counter's name in queries.COUNTERS.
+SHOWN_COUNTERS = (("load requests", "requests"), ("sectors a load", "sectors/request"), ("sectors a store", "store-sectors/request"),
+                  ("turns a shared load", "wavefronts/load"), ("instructions", "instructions"), ("issue slots busy", "issue"))
+
+
+def counter_text(record, case, version, what):
+    """One counter of a step on a case, for a table; empty where it was not counted or is nothing."""
+    try:
+        value = queries.counted_in(record, case, version, queries.COUNTERS[what])
+    except (queries.Problem, KeyError, ZeroDivisionError):
+        return ""
+    if what == "issue":
+        return f"{value:.0f}%"
+    if "/" in what:
+        return f"{value:.1f}"
+    return f"{value / 1e6:.2f} M" if value >= 1e5 else f"{value:,.0f}"
+
+
+def counters_block(chapter, step):
+    """What Nsight Compute counted of the step, beside the nearest step before it that was counted on the same case."""
+    record = load(f"{MEASURED}/chapter{chapter.number}_counters")
+    if not record:
+        return ""
+    rows = []
+    for case in dict.fromkeys(entry["case"] for entry in record["launches"] if entry["version"] == step.version):
+        counted = {entry["version"] for entry in record["launches"] if entry["case"] == case}
+        before = [other for other in chapter.steps[:chapter.steps.index(step)] if other.version in counted]
+        for other in before[-1:] + [step]:
+            rows.append([f"{html.escape(case)}, {other.version}"]
+                        + [counter_text(record, case, other.version, what) for _, what in SHOWN_COUNTERS])
+    if not rows:
+        return ""
+    return ('<details class="counters"><summary>What the profiler counted</summary>'
+            + table(["case, step"] + [head for head, _ in SHOWN_COUNTERS], rows, "counters",
+                    html.escape(origin(record, f"{MEASURED}/chapter{chapter.number}_counters.json"))) + "</details>")
+
+
+def machine_code(chapter, step):
+    """The recorded machine code of the step's kernels, its marked lines set off."""
+    parts = []
+    for path in sorted((RESULTS / MEASURED / "sass").glob(f"chapter{chapter.number}_{step.version}_*.txt")):
+        head, code = path.read_text(encoding="utf-8").split("\n\n", 1)
+        name, _, told = " ".join(head.split()).partition(", ")
+        lines = "".join(f'<span class="{"marked" if line.startswith(">") else "same"}">{html.escape(line)}</span>'
+                        for line in code.splitlines())
+        parts.append(f'<details class="machine"><summary>Machine code</summary><p>{html.escape(told)}</p><p class="muted"><code>'
+                     f'{html.escape(name)}</code>, <code>{path.relative_to(ROOT)}</code></p><pre class="diff" tabindex="0">{lines}'
+                     "</pre></details>")
+    return "".join(parts)
+
+
 def code_block(step):
     """The step's kernel, from the file that is compiled."""
     out = [raw(f'<details class="code"><summary>Code: <code>{step.file}</code></summary>')]
@@ -110,6 +162,7 @@ def step_extras(chapter, step, record, modelled):
     if at > 0:
         parts.append(raw(difference_block(step, chapter.steps[at - 1])))
     parts.append(code_block(step))
+    parts.append(raw(counters_block(chapter, step) + machine_code(chapter, step)))
     return "\n".join(parts)
 
 

@@ -214,20 +214,26 @@ def counted(chapter, name, words):
     """A counter's value, and where it is from."""
     record, file = record_of(chapter, name, "" if name else "_counters")
     step, case, what = words[0], case_named(chapter, words[1]), COUNTERS[words[2]]
+    try:
+        return counted_in(record, case, step, what), origin(record, file)
+    except Problem:
+        raise Problem(f"{file} has no counters of {step} on {case}") from None
+
+
+def counted_in(record, case, step, what):
+    """A counter, or the ratio of two, of a step on a case in a record of Nsight Compute's or of the emulator's."""
     if "launches" in record:
         launches = [entry["counters"] for entry in record["launches"] if entry["version"] == step and entry["case"] == case]
     else:  # The emulator's, in what run_all wrote.
         launches = [row["counters"] for entry in record["cases"] if entry["parameters"] == case
                     for row in entry["steps"] if row["version"] == step and row.get("counters")]
     if not launches:
-        raise Problem(f"{file} has no counters of {step} on {case}")
+        raise Problem(f"no counters of {step} on {case}")
     if isinstance(what, tuple):
-        value = sum(c[what[0]] for c in launches) / sum(c[what[1]] for c in launches)
-    elif "pct" in what:
-        value = max(c[what] for c in launches)
-    else:
-        value = sum(c[what] for c in launches)
-    return value, origin(record, file)
+        return sum(c[what[0]] for c in launches) / sum(c[what[1]] for c in launches)
+    if "pct" in what:
+        return max(c[what] for c in launches)
+    return sum(c[what] for c in launches)
 
 
 def peers(chapter, name, words, shown):
