@@ -20,11 +20,12 @@ namespace warpbook {
 
 /// What belongs to the device, and is made anew after it was reset.
 struct Workbench {
+  /// \throws CudaError
   explicit Workbench(const DeviceInfo& device) : transfer(stream), sampler(stream, device) {}
 
-  Stream stream;
-  Transfer transfer;
-  Sampler sampler;
+  Stream stream;      ///< What everything is queued on.
+  Transfer transfer;  ///< Copies between host and device.
+  Sampler sampler;    ///< Takes the times.
 };
 
 /// Times a device-to-device copy that moves `bytes_moved`: half of them read, half written.
@@ -35,7 +36,9 @@ public:
   CopyBench(const CopyBench&) = delete;
   CopyBench& operator=(const CopyBench&) = delete;
 
+  /// Seconds of one copy. \throws CudaError
   double sample() { return measurement_->sample(); }
+  /// How it is timed, as `Measurement::method`.
   std::string method() const { return measurement_->method(); }
   /// True where the case is so short that it is timed in graphs.
   bool in_graph() const { return in_graph_; }

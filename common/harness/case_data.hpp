@@ -21,7 +21,9 @@ public:
   /// \throws std::bad_alloc
   explicit HostBytes(std::size_t bytes) : data_(std::make_unique_for_overwrite<std::byte[]>(bytes)), bytes_(bytes) {}
 
+  /// The bytes.
   std::span<std::byte> span() { return {data_.get(), bytes_}; }
+  /// The bytes.
   std::span<const std::byte> span() const { return {data_.get(), bytes_}; }
 
 private:
@@ -35,7 +37,9 @@ public:
   /// Makes the inputs from the seed, and computes the reference. \throws std::bad_alloc
   HostCase(const Case& problem, std::uint64_t seed);
 
+  /// The case that this is the content of.
   const Case& problem() const { return problem_; }
+  /// What the arrays hold that steps read.
   std::vector<std::span<const std::byte>> inputs() const;
   /// The reference result.
   std::span<const std::byte> expected() const { return expected_.span(); }
@@ -60,8 +64,11 @@ public:
 
   /// Pointers as steps take them.
   Arrays arrays() const;
+  /// The arrays that steps read.
   const std::vector<FencedArray>& inputs() const { return inputs_; }
+  /// The array that steps write.
   const FencedArray& output() const { return output_; }
+  /// What steps may use as they like.
   const FencedArray& scratch() const { return scratch_; }
   /// Copies the inputs' contents from another set of the same case. \throws CudaError
   void copy_inputs_from(const DeviceArrays& other, const Stream& stream) const;
@@ -81,6 +88,7 @@ public:
   /// Allocates and fills everything. \throws CudaError
   DeviceCase(const HostCase& host, FenceWidth fence, Transfer& transfer);
 
+  /// The arrays that steps are verified on.
   const DeviceArrays& main() const { return main_; }
 
   /// Enqueues what an output gets before a launch: the first content of an updated one, or the poison, which is the

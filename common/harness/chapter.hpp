@@ -88,9 +88,9 @@ public:
 
 /// Device pointers of one case's arrays, in the order of `Case::inputs()`.
 struct Arrays {
-  std::vector<const void*> inputs;
-  void* output = nullptr;
-  void* scratch = nullptr;  ///< `Case::scratch_bytes()` of them.
+  std::vector<const void*> inputs;  ///< Never written by a step.
+  void* output = nullptr;           ///< The only array that a step writes, besides scratch.
+  void* scratch = nullptr;          ///< `Case::scratch_bytes()` of them.
 };
 
 /// One version of the chapter's operation.
@@ -121,18 +121,18 @@ enum class Tier {
 
 /// A case by its parameters.
 struct CaseSpec {
-  std::string parameters;  ///< As `Case::parameters()`.
-  Tier tier = Tier::standard;
+  std::string parameters;      ///< As `Case::parameters()`.
+  Tier tier = Tier::standard;  ///< When it is run.
 };
 
 /// A chapter as data.
 struct Chapter {
-  int number = 0;           ///< 3.
-  std::string name;         ///< "permute".
-  std::string title;        ///< "Permute: ...": one line.
-  std::vector<Step> steps;  ///< In the book's order. A first step that fails or refuses leaves "vs v1" empty.
-  std::vector<CaseSpec> cases;
-  std::string case_help;  ///< For `--help`: the keys of a case and what they accept, one line each.
+  int number = 0;               ///< 3.
+  std::string name;             ///< "permute".
+  std::string title;            ///< "Permute: ...": one line.
+  std::vector<Step> steps;      ///< In the book's order. A first step that fails or refuses leaves "vs v1" empty.
+  std::vector<CaseSpec> cases;  ///< In the order in which they are run.
+  std::string case_help;        ///< For `--help`: the keys of a case and what they accept, one line each.
 
   /// Makes a case; throws BadInput with one line that says what was wrong and what is accepted.
   std::function<std::unique_ptr<Case>(const Parameters&)> make_case;

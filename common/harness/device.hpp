@@ -37,10 +37,11 @@ FenceWidth device_fences() noexcept;
 
 /// The last launch's counters on the emulator; none on a GPU.
 struct LaunchCounters {
-  std::vector<Counter> counters;
-  bool extrapolated = false;  ///< They come from a sample of the blocks.
-  std::string limited_by;     ///< The resource that the modelled time is made of.
+  std::vector<Counter> counters;  ///< Under Nsight Compute's names.
+  bool extrapolated = false;      ///< They come from a sample of the blocks.
+  std::string limited_by;         ///< The resource that the modelled time is made of.
 };
+/// What the last launch counted; nothing on a GPU.
 LaunchCounters last_launch_counters();
 
 /// The first thing that the emulator found wrong in kernels since the last call, on one line; empty on a GPU. The

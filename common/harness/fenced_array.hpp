@@ -14,8 +14,8 @@ namespace warpbook {
 
 /// How wide the guard bands are, in bytes. The one before is rounded up to 256.
 struct FenceWidth {
-  std::size_t before = 4096;
-  std::size_t after = 4096;
+  std::size_t before = 4096;  ///< In front of the array.
+  std::size_t after = 4096;   ///< Behind it.
 };
 
 /// What happened to a fence.

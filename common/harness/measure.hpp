@@ -42,6 +42,7 @@ public:
   bool modelled() const { return modelled_; }
   /// The L2's size in bytes.
   std::size_t l2_bytes() const { return l2_bytes_; }
+  /// The stream that samples are taken on.
   const Stream& stream() const { return stream_; }
   /// Whether the stream is held while work is enqueued, so that the host's time stays out of samples. Off for the first
   /// launches of a kernel: CUDA may load its code then, and wait for the device.

@@ -17,29 +17,29 @@ enum class Selection { quick, standard, full };
 
 /// The command line, checked.
 struct Options {
-  bool help = false;
-  bool list = false;
-  bool device_info = false;
+  bool help = false;         ///< `--help`.
+  bool list = false;         ///< `--list`.
+  bool device_info = false;  ///< `--device-info`.
 
-  std::vector<std::string> steps;  ///< As given with `--step`; empty: all.
-  std::vector<std::string> cases;  ///< As given with `--case`; empty: those of the selection.
-  Selection selection = Selection::standard;
+  std::vector<std::string> steps;             ///< As given with `--step`; empty: all.
+  std::vector<std::string> cases;             ///< As given with `--case`; empty: those of the selection.
+  Selection selection = Selection::standard;  ///< `--quick`, `--full`, or neither.
 
-  std::string json;  ///< Files to write; empty: none.
-  std::string csv;
-  std::string svg;
-  bool counters = false;
-  bool predict = false;
-  bool profile = false;
+  std::string json;                     ///< Files to write; empty: none.
+  std::string csv;                      ///< `--csv`.
+  std::string svg;                      ///< `--svg`.
+  bool counters = false;                ///< `--counters`.
+  bool predict = false;                 ///< `--predict`.
+  bool profile = false;                 ///< `--profile`.
   std::vector<std::string> access_map;  ///< Steps to draw; empty: none.
 
-  std::uint64_t seed = 1;
-  int samples = 50;
+  std::uint64_t seed = 1;                    ///< `--seed`.
+  int samples = 50;                          ///< `--samples`.
   std::vector<std::string> benchmark_flags;  ///< Google Benchmark's own, checked, as given.
   std::string benchmark_out;                 ///< The file that Google Benchmark will write; empty: none.
   std::string benchmark_filter;              ///< As given; empty: none.
   bool benchmark_table = true;               ///< False: Google Benchmark prints its own report in place of our table.
-  bool benchmark_list = false;
+  bool benchmark_list = false;               ///< Google Benchmark lists its benchmarks, and nothing is run.
 };
 
 /// Reads a command line. \throws BadInput with one line: what was wrong, and what is accepted.
@@ -54,9 +54,9 @@ std::vector<const Step*> select_steps(const Chapter& chapter, const std::vector<
 
 /// A case to run.
 struct SelectedCase {
-  std::string parameters;
-  std::unique_ptr<Case> problem;
-  bool by_name = false;  ///< `--case` asked for it.
+  std::string parameters;         ///< As `Case::parameters()`.
+  std::unique_ptr<Case> problem;  ///< The case itself.
+  bool by_name = false;           ///< `--case` asked for it.
 };
 
 /// Cases that fit the options: of the selection, or those that `--case` names. A text with '=' is a case of the user's

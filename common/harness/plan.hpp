@@ -20,9 +20,9 @@ public:
 
 /// Memory that a case has to find.
 struct Memory {
-  std::size_t device_bytes = 0;
-  std::size_t host_bytes = 0;
-  bool shared = false;  ///< The device's memory is the host's: the emulator.
+  std::size_t device_bytes = 0;  ///< On the device.
+  std::size_t host_bytes = 0;    ///< On the host.
+  bool shared = false;           ///< The device's memory is the host's: the emulator.
 };
 
 /// What is free now. \throws CudaError
@@ -37,9 +37,9 @@ std::string does_not_fit(const Memory& needed, const Memory& free);
 
 /// A run.
 struct Plan {
-  std::vector<const Step*> steps;
-  std::vector<SelectedCase> cases;
-  std::vector<LeftOut> left_out;
+  std::vector<const Step*> steps;   ///< What is run on each case.
+  std::vector<SelectedCase> cases;  ///< What is run.
+  std::vector<LeftOut> left_out;    ///< What is not.
 };
 
 /// Leaves out what does not fit the memory, and on the emulator what would take long, unless it was asked for.

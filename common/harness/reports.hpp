@@ -13,6 +13,7 @@ namespace warpbook {
 /// Prints a run as it goes: one line a result.
 class TableReport {
 public:
+  /// \param out where lines go. \param color whether it is a terminal that shows colours.
   TableReport(std::ostream& out, bool color) : out_(out), color_(color) {}
 
   /// The line that opens a run.

@@ -8,11 +8,11 @@ namespace warpbook {
 
 /// Times of one thing, in seconds.
 struct Summary {
-  double median = 0;
-  double p25 = 0;  ///< A quarter of the samples is at most this.
-  double p75 = 0;  ///< Three quarters of the samples are at most this.
-  double min = 0;
-  int samples = 0;
+  double median = 0;  ///< Half of the samples are at most this.
+  double p25 = 0;     ///< A quarter of the samples is at most this.
+  double p75 = 0;     ///< Three quarters of the samples are at most this.
+  double min = 0;     ///< The least sample.
+  int samples = 0;    ///< How many there were.
 
   /// Half the distance between the quartiles, as a share of the median: the "±" of the tables.
   double spread() const { return median > 0 ? (p75 - p25) / 2 / median : 0; }

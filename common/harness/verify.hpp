@@ -19,8 +19,8 @@ namespace warpbook {
 
 /// What verifying found.
 struct Verification {
-  Status status = Status::pass;
-  std::string reason;      ///< Of a failure, or the step's refusal; one line.
+  Status status = Status::pass;  ///< Pass, fail, or skipped where the step refuses the case.
+  std::string reason;            ///< Of a failure, or the step's refusal; one line.
   Difference difference;   ///< Between the output and the reference; `count` 0 where the output was right or not read.
   std::string coordinate;  ///< Of the first wrong element: "[3, 0, 17]".
   std::string cause;       ///< The likely cause; empty where there is no hint.
