@@ -2,6 +2,7 @@
 DEVICE ?= $(shell scripts/pick_device.sh)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
+STEPS_TESTS := $(patsubst tests/%.cu,%,$(wildcard tests/chapter*_steps_test.cu))
 EXERCISES := $(shell ls chapters/*/exercises.toml 2>/dev/null | sed -n 's/.*chapter\([0-9]*\)_.*/exercise\1/p')
 
 ifneq ($(if $(DEVICE),$(filter-out gpu emulator,$(DEVICE)),none),)
@@ -13,7 +14,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps docs test nightly results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps docs test nightly fuzz results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
@@ -25,6 +26,7 @@ help:
 	@echo "make docs                    the book, in build/docs/html/index.html"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
+	@echo "make fuzz CASES=1000 SEED=7  random problems for every step of every chapter, beyond those of the tests"
 	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, of every chapter, into docs/results/"
 	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
 	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"
@@ -64,6 +66,11 @@ test:
 
 nightly:
 	@scripts/test.sh $(DEVICE) && scripts/tidy.sh && scripts/format.sh --check
+
+fuzz:
+	@scripts/configure.sh $(DEVICE) && \
+	  cmake --build build/$(DEVICE) --parallel $(JOBS) --target $(STEPS_TESTS) && \
+	  scripts/fuzz.sh build/$(DEVICE) $(or $(CASES),1000) $(or $(SEED),7)
 
 emulate:
 	@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)

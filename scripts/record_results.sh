@@ -1,9 +1,9 @@
 #!/bin/sh
 # Records chapters on the GPU that is here: `make results`, or scripts/record_results.sh 3 5 for some of them.
 #
-# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (memcheck and
-# racecheck over the quick cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine code) and
-# chapterN_peers.json (PyTorch beside it).
+# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (all four of
+# compute-sanitizer's tools over the quick cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
+# code) and chapterN_peers.json (PyTorch beside it).
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
@@ -41,7 +41,7 @@ for n in $chapters; do
 
   record "chapter $n: times" "$logs/chapter$n.txt" "$run_all" $OPTIONS --json "$out/chapter$n.json"
   if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck; do
+    for tool in memcheck racecheck initcheck synccheck; do
       record "chapter $n: $tool" "$logs/chapter${n}_$tool.txt" \
         compute-sanitizer --error-exitcode 1 --tool "$tool" "$run_all" --quick --samples 1
       {
@@ -49,7 +49,9 @@ for n in $chapters; do
         grep -E '^=========|right' "$logs/chapter${n}_$tool.txt" | tail -n 20
       } >"$logs/chapter${n}_$tool.summary"
     done
-    cat "$logs/chapter${n}_memcheck.summary" "$logs/chapter${n}_racecheck.summary" >"$out/chapter${n}_sanitizers.txt"
+    for tool in memcheck racecheck initcheck synccheck; do
+      cat "$logs/chapter${n}_$tool.summary"
+    done >"$out/chapter${n}_sanitizers.txt"
   else
     echo "chapter $n: no compute-sanitizer here: skipped"
   fi

@@ -26,6 +26,7 @@ std::vector<Step> steps_for_large_views();
 
 namespace {
 
+constexpr int kRandomCases = 450;
 constexpr std::int64_t kMostElements = 20'000;  // Of nearly all random cases.
 
 // ------------------------------------------------------------------------------------------------------- the steps
@@ -188,7 +189,7 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
   Dice dice(seed);
   std::vector<std::string> cases = awkward_cases();
   int into_views = 0;
-  for (int i = 0; i < 450; ++i) {
+  for (int i = 0; i < random_case_count(kRandomCases); ++i) {
     const TensorView view = random_view(dice, kMostElements);
     REQUIRE(refuse_view(view, 16) == nullptr);
     const bool into = surely_distinct(view) && dice.one_in(2);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -16,18 +15,13 @@
 #include "common/harness/device.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
+#include "tests/dice.hpp"
 
 namespace warpbook::chapter4 {
 
 Chapter chapter();  // chapter.cu
 
 namespace {
-
-/// The seed of all random cases: what WARPBOOK_TEST_SEED says, or 2026.
-std::uint64_t test_seed() {
-  const char* text = std::getenv("WARPBOOK_TEST_SEED");
-  return text == nullptr ? 2026 : std::strtoull(text, nullptr, 0);
-}
 
 /// The same numbers from a seed with every standard library.
 class Dice {
@@ -198,7 +192,7 @@ TEST_CASE("every step of chapter 4 agrees with the reference") {
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
   std::vector<std::string> cases = awkward_cases();
-  for (int i = 0; i < kRandomCases; ++i) cases.push_back(random_case(dice));
+  for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice));
   for (const std::string& parameters : larger_cases()) cases.push_back(parameters);
 
   Verifier verifier;

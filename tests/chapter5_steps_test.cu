@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <map>
@@ -19,6 +18,7 @@
 #include "common/harness/device.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
+#include "tests/dice.hpp"
 
 namespace warpbook::chapter5 {
 
@@ -27,12 +27,6 @@ Chapter chapter();  // chapter.cu
 namespace {
 
 // ------------------------------------------------------------------------------------------------------- the cases
-
-/// The seed of all random problems: what WARPBOOK_TEST_SEED says, or 2026.
-std::uint64_t test_seed() {
-  const char* text = std::getenv("WARPBOOK_TEST_SEED");
-  return text == nullptr ? 2026 : std::strtoull(text, nullptr, 0);
-}
 
 const std::vector<std::string> kTypes = {"half",  "bfloat16", "float", "double", "int8",
                                          "uint8", "int16",    "int32", "int64"};
@@ -113,31 +107,6 @@ std::vector<std::string> awkward_cases() {
   }
   return cases;
 }
-
-/// Draws numbers. The same seed gives the same ones with every standard library.
-class Dice {
-public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-
-  /// One of lo to hi.
-  std::int64_t uniform(std::int64_t lo, std::int64_t hi) {
-    return lo + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(hi - lo + 1));
-  }
-  /// One of lo to hi, each order of magnitude as likely as another. lo >= 1.
-  std::int64_t log_uniform(std::int64_t lo, std::int64_t hi) {
-    const double share = static_cast<double>(engine_() >> 11U) / static_cast<double>(std::uint64_t{1} << 53U);
-    const double value =
-        static_cast<double>(lo) * std::pow(static_cast<double>(hi + 1) / static_cast<double>(lo), share);
-    return std::clamp(static_cast<std::int64_t>(value), lo, hi);
-  }
-  bool one_in(std::int64_t n) { return uniform(1, n) == 1; }
-  template <class T> T pick(const std::vector<T>& values) {
-    return values[static_cast<std::size_t>(uniform(0, static_cast<std::int64_t>(values.size()) - 1))];
-  }
-
-private:
-  std::mt19937_64 engine_;
-};
 
 constexpr std::int64_t kMostElements = 20'000;  // Of src.
 
@@ -248,7 +217,7 @@ TEST_CASE("every step agrees with the reference, and says which index is outside
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
   std::vector<std::string> cases = awkward_cases();
-  for (int i = 0; i < kRandomCases; ++i) cases.push_back(random_case(dice, i % kKinds));
+  for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
   REQUIRE(cases.size() >= 600);
 
   Verifier verifier(chapter().steps);

@@ -18,6 +18,12 @@ inline std::uint64_t test_seed() {
   return text == nullptr ? 2026 : std::strtoull(text, nullptr, 0);
 }
 
+/// How many random problems a test draws: what WARPBOOK_TEST_CASES says (see scripts/fuzz.sh), or its usual number.
+inline int random_case_count(int usual) {
+  const char* text = std::getenv("WARPBOOK_TEST_CASES");
+  return text == nullptr ? usual : static_cast<int>(std::strtol(text, nullptr, 10));
+}
+
 /// Draws numbers and shapes. The same seed gives the same ones with every standard library.
 class Dice {
 public:

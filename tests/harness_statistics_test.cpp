@@ -187,6 +187,26 @@ TEST_CASE("noise is called noise") {
   CHECK(out.str().find("1.01x") == std::string::npos);
 }
 
+TEST_CASE("a clock that falls while it is measured is told, one that wavers is not") {
+  ChapterResult run = sample_run();
+  run.timing.event_gap_seconds = 1.5e-6;
+  const auto table = [&] {
+    std::ostringstream out;
+    TableReport(out, false).end(run);
+    return out.str();
+  };
+  for (const double megahertz : {1980.0, 1965.0, 1950.0}) run.timing.saw_clock(megahertz * 1e6);
+  CHECK_FALSE(run.timing.throttled());
+  CHECK(table().find("a sample of nothing takes 1.5") != std::string::npos);
+  CHECK(table().find("1950 MHz at its lowest, 1980 at its highest") != std::string::npos);
+  CHECK(table().find("slowed down") == std::string::npos);
+  run.timing.saw_clock(1400e6);
+  CHECK(run.timing.throttled());
+  CHECK(table().find("slowed down") != std::string::npos);
+  CHECK(nlohmann::json::parse(json_report(run))["timing"]["throttled"] == true);
+  CHECK(nlohmann::json::parse(json_report(sample_run()))["timing"]["throttled"] == false);  // Nothing was measured.
+}
+
 TEST_CASE("JSON holds the run") {
   ChapterResult run = sample_run();
   run.partial = true;

@@ -119,4 +119,10 @@ double large_copy_bytes_per_second(Workbench& bench) {
   return static_cast<double>(bytes_moved) / summarize(seconds).median;
 }
 
+double sample_of_nothing_seconds(Workbench& bench) {
+  std::array<double, 15> seconds{};
+  for (double& s : seconds) s = bench.sampler.sample([](const Stream&) {});
+  return summarize(seconds).median;
+}
+
 }  // namespace warpbook

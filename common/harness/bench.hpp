@@ -78,4 +78,7 @@ private:
 /// The copy ceiling for large arrays, in bytes per second; 0 where the memory does not suffice to tell.
 double large_copy_bytes_per_second(Workbench& bench);
 
+/// What a sample holds beside the work: the median time between two events with nothing between them. \throws CudaError
+double sample_of_nothing_seconds(Workbench& bench);
+
 }  // namespace warpbook

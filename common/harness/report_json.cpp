@@ -87,6 +87,11 @@ std::string json_report(const ChapterResult& run) {
                       {"memory_bytes", run.device.memory_bytes},
                       {"l2_bytes", run.device.l2_bytes},
                       {"copy_bytes_per_second", run.copy_bytes_per_second}}},
+                    {"timing",
+                     {{"event_gap_seconds", run.timing.event_gap_seconds},
+                      {"highest_clock_hertz", run.timing.highest_clock_hertz},
+                      {"lowest_clock_hertz", run.timing.lowest_clock_hertz},
+                      {"throttled", run.timing.throttled()}}},
                     {"cases", std::move(cases)},
                     {"left_out", std::move(left_out)}};
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -126,6 +126,18 @@ void TableReport::end(const ChapterResult& run) {
     i = end;
   }
 
+  const TimingCheck& timing = run.timing;
+  if (timing.event_gap_seconds > 0) {
+    out_ << fmt::format(
+        "timing: a sample of nothing takes {}; the clock was {:.0f} MHz at its lowest, {:.0f} at its highest\n",
+        format_seconds(timing.event_gap_seconds), timing.lowest_clock_hertz * 1e-6, timing.highest_clock_hertz * 1e-6);
+  }
+  if (timing.throttled()) {
+    out_ << colored(kRed, "The device slowed down while it was measured (heat, or the limit of power): do not trust "
+                          "these times, let it cool and run again.")
+         << '\n';
+  }
+
   std::int64_t passed = 0;
   std::int64_t failed = 0;
   std::int64_t skipped = 0;

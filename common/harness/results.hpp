@@ -2,6 +2,7 @@
 /// What a run found, as plain data: the reports are made from it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -81,6 +82,21 @@ struct LeftOut {
   std::string reason;  ///< Why it was not run, for people.
 };
 
+/// What a run found out about its own times. Of no meaning where times are modelled: all 0 then.
+struct TimingCheck {
+  double event_gap_seconds = 0;     ///< Between two events with nothing between them: what each single sample holds.
+  double highest_clock_hertz = 0;  ///< Of the multiprocessors, measured before the first case and after each.
+  double lowest_clock_hertz = 0;
+
+  /// Takes note of one more measurement.
+  void saw_clock(double hertz) {
+    highest_clock_hertz = std::max(highest_clock_hertz, hertz);
+    lowest_clock_hertz = lowest_clock_hertz == 0 ? hertz : std::min(lowest_clock_hertz, hertz);
+  }
+  /// The clock fell by more than 5% while the run went on: too hot, or at the limit of power.
+  bool throttled() const { return lowest_clock_hertz < 0.95 * highest_clock_hertz; }
+};
+
 /// All of a run.
 struct ChapterResult {
   int number = 0;                    ///< The chapter's.
@@ -89,6 +105,7 @@ struct ChapterResult {
   RunInfo run;                       ///< When, and from what.
   DeviceInfo device;                 ///< On what.
   double copy_bytes_per_second = 0;  ///< The copy ceiling for large arrays; 0 where it was not measured.
+  TimingCheck timing;                ///< Of the run's own times.
   std::vector<CaseResult> cases;     ///< In the order in which they were run.
   std::vector<LeftOut> left_out;     ///< Those that were not.
   bool partial = false;              ///< The run was interrupted.

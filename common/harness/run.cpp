@@ -10,6 +10,7 @@
 #include <new>
 
 #include "common/harness/bench.hpp"
+#include "common/harness/clock_probe.hpp"
 #include "common/harness/device.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/interrupt.hpp"
@@ -77,6 +78,7 @@ private:
   void show_case_header();
   void device_failed(const CudaError& error);
   void recover_device();
+  void watch_clock();
   Workbench& workbench();
 
   const Chapter& chapter_;
@@ -119,6 +121,8 @@ void Runner::run() {
   if (table_ != nullptr && !options_.benchmark_list) {
     progress_.show("measuring the copy ceiling");
     result_.copy_bytes_per_second = large_copy_bytes_per_second(workbench());
+    if (!result_.device.emulated) result_.timing.event_gap_seconds = sample_of_nothing_seconds(workbench());
+    watch_clock();
     progress_.clear();
   }
   register_benchmarks();
@@ -126,6 +130,7 @@ void Runner::run() {
   SetErrorStream(&nowhere);  // A filter that fits nothing is told below, in one line.
   const std::size_t matched = benchmark::RunSpecifiedBenchmarks(this);
   progress_.clear();
+  watch_clock();
   if (matched == 0 && !plan_.cases.empty()) {
     throw BadInput(
         fmt::format("--benchmark_filter={} fits nothing (names: --benchmark_list_tests)", options_.benchmark_filter));
@@ -196,6 +201,7 @@ void Runner::begin_case(std::size_t case_index) {
   measurement_.reset();
   copy_bench_.reset();
   case_bench_.reset();
+  watch_clock();
   const Case& problem = *plan_.cases[case_index].problem;
   CaseResult entry;
   entry.title = problem.title();
@@ -288,6 +294,15 @@ void Runner::recover_device() {
   } catch (const CudaError&) {
     workbench_.reset();
     device_lost_ = "the device did not come back after " + step_.version + " failed";
+  }
+}
+
+void Runner::watch_clock() {
+  if (result_.device.emulated || table_ == nullptr || !device_lost_.empty()) return;
+  try {
+    result_.timing.saw_clock(measured_clock_hertz(workbench().stream));
+  } catch (const CudaError&) {  // What went wrong is the steps' to tell.
+    static_cast<void>(cudaGetLastError());
   }
 }
 
