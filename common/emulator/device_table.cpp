@@ -170,7 +170,9 @@ const DeviceTable* find_device(std::string_view key) {
   return nullptr;
 }
 
-const DeviceTable& device_table() {
+namespace {
+
+const DeviceTable& chosen_device() {
   static const DeviceTable& chosen = []() -> const DeviceTable& {
     const char* key = std::getenv("WARPBOOK_GPU");
     if (key == nullptr || *key == '\0') return kDevices.front();
@@ -179,6 +181,25 @@ const DeviceTable& device_table() {
     std::exit(2);
   }();
   return chosen;
+}
+
+}  // namespace
+
+const DeviceTable& device_table() {
+  static const DeviceTable cut = [] {
+    DeviceTable device = chosen_device();
+    const char* text = std::getenv("WARPBOOK_MULTIPROCESSORS");
+    if (text == nullptr || *text == '\0') return device;
+    const long number = std::strtol(text, nullptr, 10);
+    if (number < 1 || number > device.multiprocessors) {
+      std::fprintf(stderr, "WARPBOOK_MULTIPROCESSORS: \"%s\": accepted is 1 to the card's %d\n", text,
+                   static_cast<int>(device.multiprocessors));
+      std::exit(2);
+    }
+    device.multiprocessors = static_cast<decltype(device.multiprocessors)>(number);
+    return device;
+  }();
+  return cut;
 }
 
 }  // namespace warpbook::emulator

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <tuple>
+
+#include "common/emulator/whole_file.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -73,11 +74,9 @@ void write_reports(const Findings& all, const char* path) {
                         {"other_place", finding.other_place},
                         {"count", count},
                         {"text", finding.text}});
-  std::ofstream file(path);
-  file << nlohmann::ordered_json{{"mistakes", std::move(mistakes)}}.dump(
-              1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-       << '\n';
-  if (!file.flush()) fmt::print(stderr, "WARPBOOK_REPORTS: cannot write \"{}\"\n", path);
+  const nlohmann::ordered_json all_told{{"mistakes", std::move(mistakes)}};
+  write_whole("WARPBOOK_REPORTS", path,
+              all_told.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace

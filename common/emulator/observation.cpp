@@ -29,6 +29,7 @@
 #include "common/emulator/source_location.hpp"
 #include "common/emulator/tally.hpp"
 #include "common/emulator/trace.hpp"
+#include "common/emulator/whole_file.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -339,16 +340,13 @@ private:
 
   void write_access_map() {
     const std::lock_guard lock(mutex_);
-    std::ofstream file(map_path_);
-    file << draw_access_map("What the first warp of each kernel touches", mapped_);
-    if (!file.flush()) std::fprintf(stderr, "WARPBOOK_ACCESS_MAP: cannot write \"%s\"\n", map_path_.c_str());
+    write_whole("WARPBOOK_ACCESS_MAP", map_path_,
+                draw_access_map("What the first warp of each kernel touches", mapped_));
   }
 
   void write_counters() {
     const std::lock_guard lock(mutex_);
-    std::ofstream file(counters_path_);
-    file << launches_.dump(1) << '\n';
-    if (!file.flush()) std::fprintf(stderr, "WARPBOOK_COUNTERS: cannot write \"%s\"\n", counters_path_.c_str());
+    write_whole("WARPBOOK_COUNTERS", counters_path_, launches_.dump(1) + "\n");
   }
 
   const DeviceTable& device_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api_call.hpp"
+#include "faults.hpp"
 #include "runtime_state.hpp"
 
 namespace warpbook::emulator {
@@ -184,7 +185,7 @@ void set_sticky(cudaError_t error) {
 cudaError_t sticky_error() { return sticky.load(); }
 
 void clear_errors() {
-  sticky.store(cudaSuccess);
+  sticky.store(device_is_lost() ? cudaErrorDevicesUnavailable : cudaSuccess);
   last_error = cudaSuccess;
 }
 

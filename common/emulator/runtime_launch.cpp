@@ -7,6 +7,7 @@
 
 #include "api_call.hpp"
 #include "device_table.hpp"
+#include "faults.hpp"
 #include "include/warpbook_chevrons.h"
 #include "include/warpbook_launch.h"
 #include "runtime_state.hpp"
@@ -167,6 +168,10 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
   }
   const auto run = [launch, kept, arguments](bool from_graph) mutable {
     launch.from_graph = from_graph;
+    if (launch_loses_device()) {
+      set_sticky(cudaErrorDevicesUnavailable);
+      return 0.0;
+    }
     const LaunchResult result = run_blocks(launch, kept);
     if (result.error != cudaSuccess) set_sticky(result.error);
     return result.modelled_seconds;

@@ -8,6 +8,7 @@
 
 #include "api_call.hpp"
 #include "arena.hpp"
+#include "faults.hpp"
 #include "runtime_state.hpp"
 
 namespace warpbook::emulator {
@@ -198,7 +199,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   if (bytes == 0) {
     return remember(kind == MemoryKind::managed ? cudaErrorInvalidValue : cudaSuccess);
   }
-  *pointer = arena_allocate(bytes, kind, ApiCall::pc());
+  if (!allocation_fails()) *pointer = arena_allocate(bytes, kind, ApiCall::pc());
   return remember(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 

@@ -213,7 +213,7 @@ void Runner::begin_case(std::size_t case_index) {
 }
 
 void Runner::begin_copy() {
-  step_.version = "copy";
+  step_.version = "cudaMemcpyAsync";
   if (!device_lost_.empty()) {
     step_.status = Status::skipped;
     step_.reason = device_lost_;
@@ -344,6 +344,7 @@ void Runner::finish_copy(const Summary& summary) {
     case_->copy_method = copy_bench_->method();
   }
   show_case_header();
+  if (step_.status != Status::pass && table_ != nullptr) table_->step(step_);  // Or nobody would know why it is missing.
 }
 
 void Runner::finish_step(const Summary& summary) {
