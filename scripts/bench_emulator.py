@@ -15,6 +15,8 @@ import os
 import pathlib
 import subprocess
 
+import whole_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGETS = {"traced access": 20, "untraced access": 5, "untraced thread": 15, "barrier of a thread": 20}
 
@@ -36,8 +38,8 @@ def main():
     parser.add_argument("--all", type=pathlib.Path, help="the run on all cores")
     parser.add_argument("--output", type=pathlib.Path)
     arguments = parser.parse_args()
-    one = json.loads(arguments.one.read_text()) if arguments.one else run(1)
-    every = json.loads(arguments.all.read_text()) if arguments.all else run(0)
+    one = whole_file.read_json(arguments.one) if arguments.one else run(1)
+    every = whole_file.read_json(arguments.all) if arguments.all else run(0)
     others = {name_of(b): b for b in every["benchmarks"]}
     rows = []
     for benchmark in one["benchmarks"]:
@@ -49,7 +51,7 @@ def main():
         print(f"{name:40} {nanoseconds:6.1f} ns   {rows[-1]['gain_on_all_cores']:5.1f}x on {every['context']['num_cpus']} cores")
     if arguments.output:
         context = {key: one["context"][key] for key in ("date", "num_cpus", "mhz_per_cpu")}
-        arguments.output.write_text(json.dumps({"context": context, "rows": rows}, indent=1) + "\n")
+        whole_file.write(arguments.output, json.dumps({"context": context, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ Instructions are not compared: x86 is not SASS.
 
 import argparse
 import collections
-import json
 import os
 import pathlib
 import re
@@ -25,6 +24,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import record_counters  # noqa: E402
+import whole_file  # noqa: E402
 
 ROOT = record_counters.ROOT
 GOLDEN = ROOT / "docs/results/nvidia-h200/golden"
@@ -119,7 +119,7 @@ def emulated(name, build):
 def compare_file(path, build):
     """All rows of a golden file: (launch, groups)."""
     name = path.stem
-    gpu = json.loads(path.read_text())["launches"]
+    gpu = whole_file.read_json(path)["launches"]
     pairs = pair_up(gpu, emulated(name, build))
     return name, len(gpu), [(launch, compare_launch(launch, other)) for launch, other in pairs]
 
@@ -150,7 +150,7 @@ def summary_lines(results):
 
 
 def table(results):
-    device = json.loads(files()[0].read_text())
+    device = whole_file.read_json(files()[0])
     lines = [
         "# The emulator's counters beside Nsight Compute's",
         "",
@@ -217,7 +217,7 @@ def main():
             print(f"{'known' if reason else 'MISS'}  {name} {launch['version']} {launch['case'][:48]}: {metric} "
                   f"{number(measured)}, emulator {number(seen)}")
     if arguments.write:
-        TABLE.write_text(table(results))
+        whole_file.write(TABLE, table(results))
     sys.exit(1 if unexplained else 0)
 
 

@@ -20,6 +20,8 @@ import math
 import pathlib
 import statistics
 
+import whole_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs/results"
 APART = 1.05
@@ -105,8 +107,8 @@ def main():
         if not name.removeprefix("chapter").isdigit() or not (RESULTS / "nvidia-h200" / path.name).exists():
             continue
         number = int(name.removeprefix("chapter"))
-        of_chapter = compare_chapter(number, json.loads(path.read_text()),
-                                     json.loads((RESULTS / "nvidia-h200" / path.name).read_text()))
+        of_chapter = compare_chapter(number, whole_file.read_json(path),
+                                     whole_file.read_json(RESULTS / "nvidia-h200" / path.name))
         if not of_chapter[0]:
             continue
         chapters[number] = summarize(*of_chapter)
@@ -149,8 +151,8 @@ def main():
         by_step.setdefault((r["chapter"], r["version"]), []).append(r["factor"])
     text += [f"| {c} {v} | {len(f)} | {statistics.median(f):.2f} | {min(f):.2f} | {max(f):.2f} |"
              for (c, v), f in by_step.items()]
-    (RESULTS / "emulator_model.md").write_text("\n".join(text) + "\n")
-    (RESULTS / "emulator_model.json").write_text(json.dumps(
+    whole_file.write(RESULTS / "emulator_model.md", "\n".join(text) + "\n")
+    whole_file.write(RESULTS / "emulator_model.json", json.dumps(
         {"all": total, "chapters": chapters, "rows": rows, "wrong_pairs": wrong}, indent=1) + "\n")
 
 

@@ -8,9 +8,9 @@ Exit status: 0 they agree; 1 they do not; 2 a file is none of these.
 """
 
 import argparse
-import json
-import pathlib
 import sys
+
+import whole_file
 
 LEAST_SECONDS = 50e-6
 
@@ -21,14 +21,12 @@ class BadFile(Exception):
 
 def load(path):
     try:
-        run = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        run = whole_file.read_json(path)
         if not isinstance(run, dict) or not isinstance(run["cases"], list) or run["partial"]:
             raise BadFile(f"{path}: not a whole run of run_all --json" if not run.get("partial") else f"{path}: the run was interrupted")
         return run
-    except OSError as error:
-        raise BadFile(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, AttributeError) as error:
-        raise BadFile(f"{path}: cut short, or not written by run_all --json ({error})") from error
+    except (KeyError, AttributeError) as error:
+        raise BadFile(f"{path}: not written by run_all --json (no {error})") from error
 
 
 def medians(run):
@@ -94,7 +92,7 @@ def main():
     except BadFile as error:
         print(f"compare_runs: {error}", file=sys.stderr)
         return 2
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         print(f"compare_runs: not written by run_all --json: {error!r}", file=sys.stderr)
         return 2
     return 0 if right else 1

@@ -16,6 +16,8 @@ import statistics
 import subprocess
 import tempfile
 
+import whole_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS = ("std::uint8_t", "std::uint16_t", "std::uint32_t", "std::uint64_t", "uint4")
 INDEX = {"64-bit": "std::uint64_t", "32-bit": "std::uint32_t"}
@@ -87,7 +89,7 @@ def main():
     document = {"nvcc": re.search(r"V([\d.]+)", version)[1], "architecture": f"sm_{arguments.architecture}",
                 "runs": arguments.runs, "element_sizes": len(WORDS), "rows": rows}
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    whole_file.write(arguments.output, json.dumps(document, indent=1) + "\n")
 
 
 if __name__ == "__main__":

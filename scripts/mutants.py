@@ -29,6 +29,8 @@ import sys
 import time
 import tomllib
 
+import whole_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_KILLED = 0.97
 SECONDS_A_MUTANT = 6  # Of processors; a step as it is takes less than one.
@@ -337,9 +339,7 @@ def try_step(bench, chapter, version, file, most, jobs):
             record["mutants"].append({"line": line, "source": text.splitlines()[line - 1].strip(), "kind": place[2], "change": place[3],
                                       "status": status, "reason": reason})  # fmt: skip
     record["seconds"] = round(time.monotonic() - begin, 1)
-    partial = kept.with_suffix(".partial")
-    partial.write_text(json.dumps(record, indent=1))
-    partial.rename(kept)
+    whole_file.write(kept, json.dumps(record, indent=1))
     return record
 
 
@@ -446,9 +446,7 @@ def main():
     report = "\n".join(lines) + "\n"
     print(report)
     if options.output:
-        partial = options.output.with_name(options.output.name + ".partial")
-        partial.write_text(report)
-        partial.rename(options.output)
+        whole_file.write(options.output, report)
     if failed:
         return 3
     return 0 if share >= LEAST_KILLED else 1

@@ -34,6 +34,8 @@ import subprocess
 import sys
 import tempfile
 
+import whole_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 Chapter = collections.namedtuple("Chapter", "golden representative")
@@ -245,7 +247,7 @@ def main():
     output = pathlib.Path(arguments.output or usual)
     document = record(what, arguments.golden, arguments.program)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(document, indent=None if arguments.golden else 1, separators=None) + "\n")
+    whole_file.write(output, json.dumps(document, indent=None if arguments.golden else 1, separators=None) + "\n")
     print(f"{output}: {len(document['launches'])} launches")
 
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
@@ -170,6 +171,7 @@ int report(const std::exception& error, int status) {
 }  // namespace
 
 int run_all(const Chapter& chapter, int argc, const char* const* argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // A file beyond the limit is an error of writing it, not the program's end.
   try {
     const int status = run(chapter, parse_options(chapter, argc, argv));
     std::cout.flush();

@@ -55,9 +55,19 @@ def write_whole(path, document):
     beside.replace(path)
 
 
+def read_part(path):
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and document.keys() >= {"run", "cases", "left_out"}:
+            return document
+        raise ValueError("not written by peers.py")
+    except ValueError as problem:  # No JSON, or no UTF-8.
+        raise ValueError(f"{path}: cut short, or no part of a run ({problem})") from problem
+
+
 def merge(output, parts):
     """Puts the parts of a run into one file, in the cases' order, and returns its content."""
-    documents = [json.loads(part.read_text(encoding="utf-8")) for part in parts]
+    documents = [read_part(part) for part in parts]
     if any(document.get("chapter") != documents[0].get("chapter") for document in documents):
         raise ValueError("the parts differ in chapter")
     runs = [document["run"] for document in documents]
