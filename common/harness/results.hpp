@@ -84,9 +84,9 @@ struct LeftOut {
 
 /// What a run found out about its own times. Of no meaning where times are modelled: all 0 then.
 struct TimingCheck {
-  double event_gap_seconds = 0;     ///< Between two events with nothing between them: what each single sample holds.
+  double event_gap_seconds = 0;    ///< Between two events with nothing between them: what each single sample holds.
   double highest_clock_hertz = 0;  ///< Of the multiprocessors, measured before the first case and after each.
-  double lowest_clock_hertz = 0;
+  double lowest_clock_hertz = 0;   ///< The same.
 
   /// Takes note of one more measurement.
   void saw_clock(double hertz) {
