@@ -189,8 +189,9 @@ struct AddressRange {
 /// The range of the host's own memory, made known by cudaHostRegister, that holds the address; or an empty one.
 WARPBOOK_EXPORT AddressRange registered_range(const void* address);
 
-/// The thread-local storage of the program on the calling operating system thread: where the `__shared__` arrays of the
-/// block that it runs lie (and the program's own thread-locals). Constant for the thread's life.
+/// The thread-local storage of the module with the kernels, on the calling operating system thread: where the
+/// `__shared__` arrays of the block that it runs lie (and the module's own thread-locals). Constant once there was a
+/// launch.
 WARPBOOK_EXPORT AddressRange shared_range();
 
 /// The stacks of the CUDA threads of the calling worker: what is local memory to a kernel.

@@ -22,6 +22,9 @@ struct Piece {
 /// The `__shared__` arrays that a kernel declares itself. Those of functions that it calls are learned from what it
 /// touches.
 const std::vector<Piece>& pieces_of(const void* kernel) {
+  if (kernel != nullptr) {
+    note_kernel(kernel);
+  }
   static std::mutex mutex;
   static auto& known = *new std::map<const void*, std::vector<Piece>>;
   const std::lock_guard lock(mutex);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,9 @@
 
 #include "engine.hpp"
 #include "shared_guard.hpp"
+
+/// The C library's: where a module's thread-local storage lies for this thread, by the module's number and an offset.
+extern "C" void* __tls_get_addr(std::size_t* index);  // NOLINT(bugprone-reserved-identifier)
 
 namespace warpbook::emulator {
 namespace {
@@ -144,15 +148,55 @@ int find_module(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-int find_program_tls(dl_phdr_info* info, std::size_t, void* data) {
+/// The thread-local storage of the module with a load address.
+struct ModuleTls {
+  std::uintptr_t base;
+  std::size_t id = 0;  ///< 0: it has none
+  std::size_t bytes = 0;
+};
+
+int find_tls(dl_phdr_info* info, std::size_t, void* data) {
+  auto* tls = static_cast<ModuleTls*>(data);
+  if (info->dlpi_addr != tls->base) {
+    return 0;
+  }
   for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type == PT_TLS && info->dlpi_tls_data != nullptr) {
-      const auto* begin = static_cast<const std::byte*>(info->dlpi_tls_data);
-      *static_cast<AddressRange*>(data) = {begin, begin + segment.p_memsz};
+    if (info->dlpi_phdr[i].p_type == PT_TLS) {
+      tls->id = info->dlpi_tls_modid;
+      tls->bytes = info->dlpi_phdr[i].p_memsz;
     }
   }
-  return 1;  // the first module is the program
+  return 1;
+}
+
+/// Any code of the module that holds the kernels.
+std::atomic<const void*> kernel_code{nullptr};
+
+/// The module that holds the kernels; while none is known, the program.
+Module kernel_module() {
+  Module module{reinterpret_cast<std::uintptr_t>(kernel_code.load()), kProgram, 0};
+  if (module.address == 0) {
+    const auto program = [](dl_phdr_info* info, std::size_t, void* data) {
+      static_cast<Module*>(data)->base = info->dlpi_addr;
+      return 1;  // the first module is the program
+    };
+    dl_iterate_phdr(program, &module);
+  } else {
+    dl_iterate_phdr(find_module, &module);
+  }
+  return module;
+}
+
+AddressRange find_shared_range() {
+  ModuleTls tls{kernel_module().base};
+  dl_iterate_phdr(find_tls, &tls);
+  if (tls.id == 0) {
+    return {};
+  }
+  // A library's is made for a thread when the thread first asks for it.
+  std::size_t index[2] = {tls.id, 0};
+  const auto* begin = static_cast<const std::byte*>(__tls_get_addr(index));
+  return {begin, begin + tls.bytes};
 }
 
 std::string demangled(const std::string& symbol) {
@@ -164,7 +208,12 @@ std::string demangled(const std::string& symbol) {
 
 }  // namespace
 
-const std::vector<TlsVariable>& tls_variables() { return symbols_of(kProgram).tls; }
+void note_kernel(const void* code) {
+  const void* none = nullptr;
+  kernel_code.compare_exchange_strong(none, code);
+}
+
+const std::vector<TlsVariable>& tls_variables() { return symbols_of(kernel_module().path).tls; }
 
 std::string function_symbol(const void* code) {
   Module module{reinterpret_cast<std::uintptr_t>(code), {}, 0};
@@ -215,11 +264,10 @@ std::string static_variable_prefix(const std::string& function_symbol) {
 }
 
 AddressRange shared_range() {
-  thread_local const AddressRange range = [] {
-    AddressRange found;
-    dl_iterate_phdr(find_program_tls, &found);
-    return found;
-  }();
+  if (kernel_code == nullptr) {
+    return find_shared_range();
+  }
+  thread_local const AddressRange range = find_shared_range();
   return range;
 }
 

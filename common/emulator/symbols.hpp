@@ -1,5 +1,5 @@
 /// \file
-/// What the symbol tables of the running program say of its kernels.
+/// What the symbol tables of the running program, or of the library that holds the kernels, say of these.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,18 @@
 
 namespace warpbook::emulator {
 
-/// Where a variable lies in the program's thread-local storage.
+/// Where a variable lies in the module's thread-local storage.
 struct TlsVariable {
   std::string symbol;  ///< mangled
   std::size_t offset = 0;
   std::size_t bytes = 0;
 };
 
-/// The thread-local variables of the program, by offset.
+/// Says that there is a kernel at this address. The first decides which module, the program or a library that it
+/// loaded, is the one whose thread-local variables count as `__shared__` arrays.
+void note_kernel(const void* code);
+
+/// The thread-local variables of the module with the kernels, by offset.
 const std::vector<TlsVariable>& tls_variables();
 
 /// The mangled name of the function at an address; "" where unknown.
