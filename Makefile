@@ -14,10 +14,11 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps docs test nightly fuzz results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps deps-torch docs test nightly fuzz results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
+	@echo "make deps-torch              PyTorch, for chapter 7, into .venv unless it is here (2.2 GB to download)"
 	@$(foreach chapter,$(CHAPTERS),echo "make $(chapter)                build ./$(chapter)/run_all";)
 	@$(foreach exercise,$(EXERCISES),echo "make $(exercise)               the chapter's exercises, laid out and checked (RESET=name restores one)";)
 	@echo "make watch                   check exercises while you edit them; the same as ./workbook"
@@ -43,6 +44,9 @@ deps:
 
 docs:
 	@python3 docs/book build
+
+deps-torch:
+	@scripts/deps_torch.sh
 
 $(CHAPTERS):
 	@echo "DEVICE=$(DEVICE)"
