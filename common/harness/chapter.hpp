@@ -132,6 +132,7 @@ struct Chapter {
   std::string title;            ///< "Permute: ...": one line.
   std::vector<Step> steps;      ///< In the book's order. A first step that fails or refuses leaves "vs v1" empty.
   std::vector<CaseSpec> cases;  ///< In the order in which they are run.
+  int samples = 50;             ///< Taken of each step, unless `--samples` says otherwise.
   std::string case_help;        ///< For `--help`: the keys of a case and what they accept, one line each.
 
   /// Makes a case; throws BadInput with one line that says what was wrong and what is accepted.

@@ -58,6 +58,7 @@ struct RawOptions {
 
 std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   Options& o = raw.options;
+  o.samples = chapter.samples;
   auto app = std::make_unique<CLI::App>(
       fmt::format(
           "Chapter {}: {}\nRuns the chapter's steps on its cases: verifies each, times it, and prints what it gained.",

@@ -19,8 +19,8 @@
 namespace warpbook_ops {
 namespace {
 
-using at::Tensor;
 using at::ScalarType;
+using at::Tensor;
 
 constexpr std::array kNumbers = {TypeNumber{ScalarType::Float, 0}, TypeNumber{ScalarType::Half, 1},
                                  TypeNumber{ScalarType::BFloat16, 2}};  // Of elementwise and upsample_nearest.
@@ -104,9 +104,8 @@ Tensor make_contiguous(const Tensor& x) {
   TORCH_CHECK(x.dim() <= kMostViewDims, kOp, ": x has ", x.dim(), " dimensions; accepted are up to ", kMostViewDims);
   Tensor out = at::empty(x.sizes(), x.options().memory_format(at::MemoryFormat::Contiguous));
   Launch launch(kOp, {out, x});
-  launch.finish(launch.kernels().make_contiguous(out.mutable_data_ptr(), x.const_data_ptr(),
-                                                 static_cast<int>(x.dim()), x.sizes().data(), x.strides().data(), 0,
-                                                 bytes, launch.stream()));
+  launch.finish(launch.kernels().make_contiguous(out.mutable_data_ptr(), x.const_data_ptr(), static_cast<int>(x.dim()),
+                                                 x.sizes().data(), x.strides().data(), 0, bytes, launch.stream()));
   return out;
 }
 
@@ -141,8 +140,8 @@ Tensor permute(const Tensor& x, at::IntArrayRef dims) {
     permutation[d] = static_cast<int>(from);
     shape.push_back(x.size(from));
   }
-  TORCH_CHECK(seen == (1U << dims.size()) - 1, kOp, ": dims must name each of the ", x.dim(), " dimensions once, and is ",
-              dims);
+  TORCH_CHECK(seen == (1U << dims.size()) - 1, kOp, ": dims must name each of the ", x.dim(),
+              " dimensions once, and is ", dims);
   Tensor out = at::empty(shape, x.options());
   Launch launch(kOp, {out, x});
   launch.finish(launch.kernels().permute(out.mutable_data_ptr(), x.const_data_ptr(), static_cast<int>(x.dim()),
@@ -305,9 +304,8 @@ Tensor upsample_nearest2d_backward(const Tensor& grad, at::IntArrayRef output_si
 TORCH_LIBRARY(warpbook_ops, m) {
   m.set_python_module("warpbook_ops");  // There are the functions that tell what a result looks like.
   const std::vector<at::Tag> tags = {at::Tag::pt2_compliant_tag};
-  m.def("load_kernels(str device, str path) -> ()", [](std::string device, std::string path) {
-    load_kernels(device, path);
-  });
+  m.def("load_kernels(str device, str path) -> ()",
+        [](std::string device, std::string path) { load_kernels(device, path); });
   m.def("add2(Tensor(a!) out, Tensor a, Tensor b) -> ()", tags);
   m.def("mul(Tensor a, Tensor b) -> Tensor", tags);
   m.def("mul_add(Tensor a, Tensor b, Tensor c) -> Tensor", tags);
@@ -320,7 +318,8 @@ TORCH_LIBRARY(warpbook_ops, m) {
         "-> ()",
         tags);
   m.def("inner_product(Tensor a, Tensor b) -> Tensor", tags);
-  m.def("upsample_nearest2d(Tensor x, SymInt[2] output_size, float? scale_h=None, float? scale_w=None) -> Tensor", tags);
+  m.def("upsample_nearest2d(Tensor x, SymInt[2] output_size, float? scale_h=None, float? scale_w=None) -> Tensor",
+        tags);
   m.def("upsample_nearest2d_backward(Tensor grad, SymInt[2] output_size, SymInt[4] input_size, float? scale_h=None, "
         "float? scale_w=None) -> Tensor",
         tags);

@@ -25,13 +25,14 @@ int type_number(const char* op, const char* name, const at::Tensor& tensor,
     if (entry.type == tensor.scalar_type()) return entry.number;
   }
   std::string names;
-  for (const TypeNumber& entry : accepted) names += (names.empty() ? "" : ", ") + std::string(c10::toString(entry.type));
+  for (const TypeNumber& entry : accepted)
+    names += (names.empty() ? "" : ", ") + std::string(c10::toString(entry.type));
   TORCH_CHECK(false, op, ": ", name, " is of type ", tensor.scalar_type(), "; accepted are ", names);
 }
 
 inline void check_same_type(const char* op, const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.scalar_type() == b.scalar_type(), op, ": the types must be the same, and are ", a.scalar_type(), " and ",
-              b.scalar_type());
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(), op, ": the types must be the same, and are ", a.scalar_type(),
+              " and ", b.scalar_type());
 }
 
 inline void check_same_shape(const char* op, const at::Tensor& a, const at::Tensor& b) {

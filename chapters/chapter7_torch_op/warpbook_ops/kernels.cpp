@@ -57,8 +57,8 @@ void load_kernels(const std::string& device, const std::string& path) {
 const Kernels& kernels_for(c10::DeviceType device) {
   const bool on_gpu = device == c10::DeviceType::CUDA;
   const std::optional<Kernels>& kernels = on_gpu ? libraries().cuda : libraries().cpu;
-  TORCH_CHECK(kernels.has_value(), "the kernels for ", on_gpu ? "CUDA" : "CPU", " tensors are not built: make chapter7 ",
-              on_gpu ? "DEVICE=gpu" : "DEVICE=emulator");
+  TORCH_CHECK(kernels.has_value(), "the kernels for ", on_gpu ? "CUDA" : "CPU",
+              " tensors are not built: make chapter7 ", on_gpu ? "DEVICE=gpu" : "DEVICE=emulator");
   return *kernels;
 }
 
