@@ -20,7 +20,7 @@ def find():
 class Browser:
     """One page of one browser. What the page prints as errors, and what it fails to load, gathers in `errors`."""
 
-    def __init__(self, patience=30.0):
+    def __init__(self, patience=120.0):
         self.patience = patience
         self.errors = []
         self.events = []

@@ -13,20 +13,20 @@ namespace warpbook::emulator {
 
 /// One request of the warp that is drawn.
 struct MappedRequest {
-  std::string where;  ///< "file:line", or ""
-  Operation operation = Operation::load;
-  bool shared = false;
-  unsigned bytes = 4;      ///< a lane
-  Request request{};       ///< addresses as they are in memory
-  std::uint64_t base = 0;  ///< where the array begins that the first lane touches
-  unsigned times = 1;      ///< instructions of this line that touch memory in the same way
+  std::string where;                      ///< "file:line", or ""
+  Operation operation = Operation::load;  ///< Load, store or atomic.
+  bool shared = false;                    ///< To shared memory; else to global memory.
+  unsigned bytes = 4;                     ///< a lane
+  Request request{};                      ///< addresses as they are in memory
+  std::uint64_t base = 0;                 ///< where the array begins that the first lane touches
+  unsigned times = 1;                     ///< instructions of this line that touch memory in the same way
 };
 
 /// The requests of one kernel's first warp, in the order of the program.
 struct MappedKernel {
-  std::string name;
-  std::string shape;  ///< "grid (4,1,1), block (256,1,1)"
-  std::vector<MappedRequest> requests;
+  std::string name;                     ///< As it is written in C++.
+  std::string shape;                    ///< "grid (4,1,1), block (256,1,1)"
+  std::vector<MappedRequest> requests;  ///< In the order of the program.
 };
 
 /// Joins requests of one line that differ in nothing but how far on they are: the turns of an unrolled loop.

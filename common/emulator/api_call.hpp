@@ -11,6 +11,7 @@ namespace warpbook::emulator {
 /// Lives as long as a call of the program to the runtime; within another one it is nothing.
 class ApiCall {
 public:
+  /// \param name the function's. \param pc where it was called from.
   explicit ApiCall(const char* name, const void* pc = __builtin_return_address(0));
   ~ApiCall();
   ApiCall(const ApiCall&) = delete;

@@ -27,9 +27,10 @@ enum class Meeting : std::uint8_t { sync, shuffle, ballot, match_any };
 /// lanes meet per mask. Threads take turns in the order of the schedule.
 class BlockRunner {
 public:
-  static constexpr unsigned kMaxThreads = 1024;
-  static constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;
+  static constexpr unsigned kMaxThreads = 1024;                   ///< Threads of a block.
+  static constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;  ///< Warps of a block.
 
+  /// \param worker the number of the worker whose blocks it runs.
   explicit BlockRunner(unsigned worker);
   ~BlockRunner();
   BlockRunner(const BlockRunner&) = delete;
@@ -64,7 +65,9 @@ public:
   /// Ends the block. Does not return.
   [[noreturn]] void abort(cudaError_t error);
 
+  /// The block that runs.
   BlockContext& context() { return context_; }
+  /// Where the threads' stacks, and so their local arrays, lie.
   AddressRange local_range() const { return stacks_.range(); }
 
 private:

@@ -12,6 +12,7 @@ struct CheckOptions {
   bool leak = false;  ///< allocations that are never freed
   bool api = false;   ///< calls to the runtime that fail
 
+  /// Whether one of them is on.
   bool any() const { return init || race || leak || api; }
 };
 

@@ -13,7 +13,7 @@ namespace warpbook::emulator {
 
 /// The piece of memory that an address belongs to.
 struct Home {
-  Space space = Space::elsewhere;
+  Space space = Space::elsewhere;         ///< Which memory the address belongs to.
   AddressRange range;                     ///< all that may be touched with it
   bool bad = false;                       ///< the access leaves what may be touched
   MemoryKind kind = MemoryKind::managed;  ///< of an allocation; managed where it is none
@@ -28,6 +28,7 @@ bool is_near_shared(const void* address, const AddressRange& shared);
 /// The last shared array that begins at or before the address; nullptr where there is none.
 const SharedArray* array_at(const void* address, const AddressRange& all);
 
+/// What can be wrong with an address.
 enum class BadAccess { out_of_bounds, misaligned };
 
 /// Reports a bad access and ends the kernel with the error that CUDA gives for it.
@@ -36,10 +37,10 @@ enum class BadAccess { out_of_bounds, misaligned };
 
 /// An access that leaves a thread's own array.
 struct LocalAccess {
-  std::int64_t offset;  ///< in bytes, from the array's begin
-  std::uint64_t bytes;
-  std::uint64_t array_bytes;
-  Operation operation;
+  std::int64_t offset;        ///< in bytes, from the array's begin
+  std::uint64_t bytes;        ///< Of the access.
+  std::uint64_t array_bytes;  ///< Of the array.
+  Operation operation;        ///< What was done.
 };
 
 /// Reports it and ends the kernel.
@@ -47,9 +48,9 @@ struct LocalAccess {
 
 /// One side of a finding: an instruction and the thread that ran it.
 struct Actor {
-  const void* pc;
-  unsigned thread;  ///< linear index
-  Operation operation;
+  const void* pc;       ///< Where in the program.
+  unsigned thread;      ///< linear index
+  Operation operation;  ///< What it did.
 };
 
 /// Reports two accesses to shared memory, at least one of them a write, with no barrier between them.

@@ -42,9 +42,11 @@ enum class Counter : std::uint8_t {
   count
 };
 
-inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::count);
+inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::count);  ///< How many counters there are.
 
+/// A counter's place in `Counts`.
 constexpr std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
+/// The place of a group's counter for an operation.
 constexpr std::size_t index(Counter group, Operation operation) {
   return static_cast<std::size_t>(group) + static_cast<std::size_t>(operation);
 }
@@ -59,8 +61,8 @@ const char* metric_name(std::size_t counter, std::size_t alias);
 
 /// The addresses of one warp-wide access. Only the lanes in `mask` take part.
 struct Request {
-  std::uint64_t address[32];
-  std::uint32_t mask;
+  std::uint64_t address[32];  ///< By lane; valid where the mask has the lane's bit.
+  std::uint32_t mask;         ///< The lanes that take part.
 };
 
 /// Four sectors of one 128-byte line.
@@ -72,9 +74,9 @@ struct LineSectors {
 
 /// The lines that a request touches, in the order of first touch.
 struct LineList {
-  std::array<LineSectors, 64> lines;
-  unsigned count = 0;
-  unsigned sectors = 0;
+  std::array<LineSectors, 64> lines;  ///< The first `count` are valid.
+  unsigned count = 0;                 ///< Lines that the request touches.
+  unsigned sectors = 0;               ///< Sectors that it touches in all.
 };
 
 /// Collects a request's lines and sectors; `bytes` is each lane's width.
@@ -82,8 +84,8 @@ void collect_lines(const Request& request, unsigned bytes, LineList& result);
 
 /// What a request to shared memory costs.
 struct SharedCost {
-  unsigned wavefronts;
-  unsigned fewest;  ///< what an access of this width needs without conflicts
+  unsigned wavefronts;  ///< Turns over the banks.
+  unsigned fewest;      ///< what an access of this width needs without conflicts
 };
 
 /// Bank conflicts of a request: 32 banks of 4 bytes; 8-byte accesses go by half-warp, 16-byte ones by quarter-warp, two
@@ -100,6 +102,7 @@ struct AtomicCost {
   unsigned collisions;  ///< lanes that meet an earlier lane at their address
 };
 
+/// What an atomic request of `bytes` a lane costs.
 AtomicCost atomic_cost(const Request& request, unsigned bytes);
 
 /// The lanes that have not succeeded after one round of compare-and-swap on 4-byte words: at each word one lane does.

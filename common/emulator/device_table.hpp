@@ -13,24 +13,24 @@ struct DeviceTable {
   const char* name;      ///< as CUDA names it: "NVIDIA H200"
 
   // What CUDA reports.
-  int compute_major;
-  int compute_minor;
-  int multiprocessors;
-  int clock_khz;  ///< of the multiprocessors
-  int memory_clock_khz;
-  int memory_bus_bits;
-  std::size_t memory_bytes;
-  std::size_t l2_bytes;
+  int compute_major;           ///< Of the compute capability.
+  int compute_minor;           ///< Of the compute capability.
+  int multiprocessors;         ///< How many.
+  int clock_khz;               ///< of the multiprocessors
+  int memory_clock_khz;        ///< Of the device memory.
+  int memory_bus_bits;         ///< Width of the device memory's bus.
+  std::size_t memory_bytes;    ///< Device memory.
+  std::size_t l2_bytes;        ///< Size of the L2.
   std::size_t l2_dirty_bytes;  ///< of changed lines that it keeps at most
-  unsigned l2_partitions;
-  std::size_t shared_bytes_per_multiprocessor;
-  std::size_t shared_bytes_per_block;        ///< without asking for more
-  std::size_t shared_bytes_per_block_optin;  ///< with cudaFuncAttributeMaxDynamicSharedMemorySize
-  std::size_t shared_bytes_reserved;         ///< by CUDA, per block
-  int registers_per_multiprocessor;
-  int threads_per_multiprocessor;
-  int blocks_per_multiprocessor;
-  int copy_engines;
+  unsigned l2_partitions;      ///< Parts of the L2; what is asked of one is passed on to the one that has it.
+  std::size_t shared_bytes_per_multiprocessor;  ///< Shared memory of a multiprocessor.
+  std::size_t shared_bytes_per_block;           ///< without asking for more
+  std::size_t shared_bytes_per_block_optin;     ///< with cudaFuncAttributeMaxDynamicSharedMemorySize
+  std::size_t shared_bytes_reserved;            ///< by CUDA, per block
+  int registers_per_multiprocessor;             ///< 32-bit registers of a multiprocessor.
+  int threads_per_multiprocessor;               ///< Most threads that are resident at a time.
+  int blocks_per_multiprocessor;                ///< Most blocks that are resident at a time.
+  int copy_engines;                             ///< Copies that run beside kernels.
 
   // What the model of time uses.
   double launch_seconds;               ///< from one event to the next around a launch that does nothing
@@ -41,20 +41,20 @@ struct DeviceTable {
   double dram_mixed_bytes_per_second;  ///< reading and writing in equal parts
   double l2_bytes_per_second;          ///< read, in packets of 64 bytes
   double l2_line_write_seconds;        ///< of a line that a request writes, and for each sector of it
-  double l2_sector_write_seconds;
-  double l2_partial_write_seconds;  ///< of a sector that is not written as a whole, in its place
-  double block_launch_seconds;      ///< a block, of the whole card
-  double l1_bytes_per_clock;        ///< of one multiprocessor, shared memory included
-  int schedulers;                   ///< of one multiprocessor: warp instructions it can issue in a clock
-  double alone_clocks;              ///< an instruction, of a warp that has the multiprocessor to itself
-  double l1_latency_clocks;
-  double l2_latency_clocks;
-  double dram_latency_seconds;  ///< from a load to the use of what it brings, with little else under way
-  double block_start_seconds;   ///< from the end of one block to the first load of the block that takes its place
-  double barrier_clocks;
-  double division32_slots;  ///< warp instructions of an integer division at run time
-  double division64_slots;  ///< where both numbers fit 32 bits
-  double division64_wide_slots;
+  double l2_sector_write_seconds;      ///< The part that each written sector takes.
+  double l2_partial_write_seconds;     ///< of a sector that is not written as a whole, in its place
+  double block_launch_seconds;         ///< a block, of the whole card
+  double l1_bytes_per_clock;           ///< of one multiprocessor, shared memory included
+  int schedulers;                      ///< of one multiprocessor: warp instructions it can issue in a clock
+  double alone_clocks;                 ///< an instruction, of a warp that has the multiprocessor to itself
+  double l1_latency_clocks;            ///< From a load to the use of what it brings, from the L1.
+  double l2_latency_clocks;            ///< The same from the L2.
+  double dram_latency_seconds;         ///< from a load to the use of what it brings, with little else under way
+  double block_start_seconds;        ///< from the end of one block to the first load of the block that takes its place
+  double barrier_clocks;             ///< A barrier of a block.
+  double division32_slots;           ///< warp instructions of an integer division at run time
+  double division64_slots;           ///< where both numbers fit 32 bits
+  double division64_wide_slots;      ///< Issue slots of a 64-bit division whose operands need more than 32 bits.
   double slots_per_instruction;      ///< machine instructions for one instruction of the compiler's representation
   double atomic_line_seconds;        ///< one turn of atomics after another on a line
   double atomic_sectors_per_second;  ///< turns on different lines, of the whole card

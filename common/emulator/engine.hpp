@@ -33,8 +33,8 @@ struct LaunchInfo {
 
 /// The block that an operating system thread runs, and the CUDA thread in it that runs now.
 struct BlockContext {
-  const LaunchInfo* launch = nullptr;
-  uint3 block_index{};
+  const LaunchInfo* launch = nullptr;   ///< What is launched.
+  uint3 block_index{};                  ///< `blockIdx`.
   std::uint64_t linear_block = 0;       ///< x fastest
   uint3 thread_index{};                 ///< of the CUDA thread that runs now
   unsigned thread = 0;                  ///< its linear index, x fastest; its warp is `thread / kWarpSize`
@@ -60,11 +60,11 @@ enum class CopyKind { host_to_device, device_to_host, device_to_device, host_to_
 
 /// An error that a call of the program to the runtime returned.
 struct ApiError {
-  const char* function = "";
-  const void* pc = nullptr;  ///< where the program called it
-  cudaError_t error = cudaSuccess;
-  const char* kind = "api_error";
-  std::string advice;  ///< what was wrong, where more is known than the error says
+  const char* function = "";        ///< The function's name.
+  const void* pc = nullptr;         ///< where the program called it
+  cudaError_t error = cudaSuccess;  ///< What it returned.
+  const char* kind = "api_error";   ///< The finding's kind, as reports have it.
+  std::string advice;               ///< what was wrong, where more is known than the error says
 };
 
 struct Allocation;
@@ -141,22 +141,22 @@ enum class MemoryKind { device, managed, pinned_host };
 
 /// A live allocation.
 struct Allocation {
-  std::byte* begin = nullptr;
-  std::size_t bytes = 0;     ///< as asked for
-  std::uint64_t serial = 0;  ///< counts allocations, from 1: a later allocation never carries an earlier one's
-  MemoryKind kind = MemoryKind::device;
-  const void* pc = nullptr;  ///< where the program allocated it
+  std::byte* begin = nullptr;  ///< The first byte that was given out.
+  std::size_t bytes = 0;       ///< as asked for
+  std::uint64_t serial = 0;    ///< counts allocations, from 1: a later allocation never carries an earlier one's
+  MemoryKind kind = MemoryKind::device;  ///< Whose memory it is.
+  const void* pc = nullptr;              ///< where the program allocated it
 };
 
 /// An allocation that was freed.
 struct FreedAllocation {
-  Allocation allocation;
+  Allocation allocation;     ///< As it was.
   const void* pc = nullptr;  ///< where the program freed it; nullptr where the device was reset
 };
 
 /// All allocations lie in one reserved range of addresses: [arena_begin, arena_end). Constant once a kernel runs.
 extern WARPBOOK_EXPORT std::byte* arena_begin;
-extern WARPBOOK_EXPORT std::byte* arena_end;
+extern WARPBOOK_EXPORT std::byte* arena_end;  ///< Where the arena's address range ends.
 
 /// Whether an address belongs to the arena (live or not).
 inline bool in_arena(const void* address) {
@@ -179,8 +179,9 @@ WARPBOOK_EXPORT const Allocation* nearest_allocation(const void* address);
 
 /// A range of addresses: [begin, end).
 struct AddressRange {
-  const std::byte* begin = nullptr;
-  const std::byte* end = nullptr;
+  const std::byte* begin = nullptr;  ///< The first byte.
+  const std::byte* end = nullptr;    ///< Behind the last byte.
+  /// Whether the address lies in the range.
   bool contains(const void* address) const {
     return static_cast<const std::byte*>(address) >= begin && static_cast<const std::byte*>(address) < end;
   }
@@ -201,10 +202,10 @@ WARPBOOK_EXPORT AddressRange local_range();
 
 /// A `__shared__` array, as the program's symbol table has it.
 struct SharedArray {
-  std::string function;  ///< demangled, of the function that declares it; "" for one at namespace scope
-  std::string name;
+  std::string function;    ///< demangled, of the function that declares it; "" for one at namespace scope
+  std::string name;        ///< As it is written in the kernel.
   std::size_t offset = 0;  ///< from `shared_range().begin`
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;   ///< Its size.
 };
 
 /// All `__shared__` arrays of the program, by offset. Read once. Empty where the program was stripped.

@@ -12,8 +12,8 @@ namespace warpbook::emulator {
 /// CUDA thread that needs more local memory than a stack holds faults instead of writing over its neighbour.
 class FiberStacks {
 public:
-  static constexpr unsigned kMaxStacks = 1024;
-  static constexpr std::size_t kStackBytes = std::size_t{640} << 10;
+  static constexpr unsigned kMaxStacks = 1024;                        ///< One for each thread of a block.
+  static constexpr std::size_t kStackBytes = std::size_t{640} << 10;  ///< A thread's stack.
 
   FiberStacks();
   ~FiberStacks();
@@ -22,11 +22,13 @@ public:
 
   /// The highest address of a stack, and the bytes below it.
   struct Stack {
-    std::byte* top;
-    std::size_t bytes;
+    std::byte* top;     ///< Where the stack begins; it grows downwards.
+    std::size_t bytes;  ///< Its size.
   };
+  /// Stack number `index`.
   Stack stack(unsigned index) const;
 
+  /// All stacks together.
   AddressRange range() const;
 
 private:

@@ -18,10 +18,10 @@ struct Finding {
   std::string text;              ///< whole lines, as they are printed
   std::string place;             ///< "file:line", "" where unknown
   std::string other_place = {};  ///< of the second access of a race
-  Sites sites = {};
-  std::uint64_t block = 0;
-  bool fatal = false;     ///< it ended the kernel
-  std::size_t order = 0;  ///< in which it was held back: of one block, that of its threads
+  Sites sites = {};              ///< Where in the program.
+  std::uint64_t block = 0;       ///< The first block in which it was seen.
+  bool fatal = false;            ///< it ended the kernel
+  std::size_t order = 0;         ///< in which it was held back: of one block, that of its threads
 };
 
 /// Holds a finding back until `publish_findings`: so that the order does not depend on the emulator's threads.

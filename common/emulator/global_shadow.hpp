@@ -31,8 +31,11 @@ public:
   /// False where this machine does not give so many addresses.
   bool is_there() const { return base_ != nullptr; }
 
+  /// These bytes have been written.
   void write(const void* address, std::size_t bytes);
+  /// These bytes are now as much written as those they were copied from.
   void copy(const void* to, const void* from, std::size_t bytes);
+  /// These bytes count as not written.
   void forget(const void* address, std::size_t bytes);
   /// True when at least one of the bytes was written: a struct that is copied may have padding.
   bool is_written(const void* address, unsigned bytes) const;
@@ -53,13 +56,13 @@ struct GlobalActor {
 
 /// Two accesses that race.
 struct GlobalRace {
-  const void* address = nullptr;
-  std::uint32_t thread = 0;  ///< linear index in the grid
-  std::uint32_t other_thread = 0;
-  std::uint16_t site = 0;
-  std::uint16_t other_site = 0;
-  Operation operation = Operation::load;
-  Operation other_operation = Operation::load;
+  const void* address = nullptr;                ///< The first byte that both touched.
+  std::uint32_t thread = 0;                     ///< linear index in the grid
+  std::uint32_t other_thread = 0;               ///< The thread that was there before.
+  std::uint16_t site = 0;                       ///< Where the access is that was seen last.
+  std::uint16_t other_site = 0;                 ///< Where the one before is.
+  Operation operation = Operation::load;        ///< What was done last.
+  Operation other_operation = Operation::load;  ///< What was done before.
 };
 
 /// Who touched each word of global memory last, in one launch at a time.
@@ -130,11 +133,11 @@ private:
 
 /// What is checked of global memory; one for the whole program.
 struct GlobalChecks {
-  bool init = false;  ///< reads of what nobody wrote
-  bool race = false;  ///< races, in the launch that runs
-  WrittenShadow* written = nullptr;
-  RaceShadow* races = nullptr;
-  std::vector<const void*> sites;  ///< instructions, by the number that the race shadow knows them by
+  bool init = false;                 ///< reads of what nobody wrote
+  bool race = false;                 ///< races, in the launch that runs
+  WrittenShadow* written = nullptr;  ///< Null: reads of memory that nobody wrote are not looked for.
+  RaceShadow* races = nullptr;       ///< Null: races are not looked for.
+  std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
 };
 
 }  // namespace warpbook::emulator

@@ -13,12 +13,13 @@ namespace warpbook::emulator {
 
 /// The sectors of one 128-byte line that one request reads, writes or reduces.
 struct LineAccess {
-  std::uint64_t line : 36;    ///< address / 128
-  std::uint64_t sectors : 4;  ///< bit i: sector i
-  std::uint64_t operation : 2;
+  std::uint64_t line : 36;         ///< address / 128
+  std::uint64_t sectors : 4;       ///< bit i: sector i
+  std::uint64_t operation : 2;     ///< An `Operation`.
   std::uint64_t weight_log64 : 2;  ///< it stands for 64^this requests
   std::uint64_t bytes : 20;        ///< of a store: bytes written in each touched sector, less 1, 5 bits a sector
 
+  /// Of one line of a request.
   static LineAccess make(const LineSectors& line, Operation operation, std::uint64_t weight) {
     std::uint64_t bytes = 0;
     for (unsigned i = 0; i < 4; ++i) bytes |= static_cast<std::uint64_t>((line.bytes[i] - 1U) & 31U) << 5 * i;
@@ -28,7 +29,9 @@ struct LineAccess {
                            : 2U,
             bytes};
   }
+  /// Bytes of the sector that the request touches.
   unsigned bytes_in(unsigned sector) const { return static_cast<unsigned>(bytes >> 5 * sector & 31U) + 1; }
+  /// How many accesses this one stands for, where blocks are a sample.
   std::uint64_t weight() const { return std::uint64_t{1} << 6 * weight_log64; }
 };
 static_assert(sizeof(LineAccess) == 8);
@@ -55,6 +58,7 @@ private:
 /// Accesses must come in an order that does not depend on the emulator's own threads.
 class L2Cache {
 public:
+  /// \param bytes its size.
   explicit L2Cache(std::size_t bytes);
 
   /// Empties the cache.
@@ -62,11 +66,12 @@ public:
 
   /// What an access cost the DRAM.
   struct Traffic {
-    std::uint32_t read_sectors;
+    std::uint32_t read_sectors;     ///< Sectors brought in from the DRAM.
     std::uint32_t written_sectors;  ///< of lines that had to leave
     std::uint32_t filled_sectors;   ///< read in order to write them, because the kernel had written them in part
   };
 
+  /// Looks up, and brings in what is missing. \return what moved.
   Traffic access(LineAccess access);
 
   /// Begins to load what `access` will look at.

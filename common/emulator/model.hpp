@@ -12,11 +12,11 @@ namespace warpbook::emulator {
 
 /// The shape of a launch, as far as time depends on it.
 struct LaunchShape {
-  double blocks = 0;
+  double blocks = 0;             ///< Of the grid.
   unsigned threads = 0;          ///< a block
   std::size_t shared_bytes = 0;  ///< a block, static and dynamic
   double hottest_line = 0;       ///< turns of atomics at the line that has the most of them
-  bool from_graph = false;
+  bool from_graph = false;       ///< Launched as a part of a graph, which costs less.
 };
 
 /// What a launch can be limited by.
@@ -27,9 +27,9 @@ const char* resource_name(Resource resource);
 
 /// The modelled time of a launch, and what it comes from.
 struct ModelledTime {
-  double seconds = 0;  ///< launch overhead included
-  Resource limit = Resource::dram;
-  std::array<double, static_cast<std::size_t>(Resource::count)> resource_seconds{};
+  double seconds = 0;               ///< launch overhead included
+  Resource limit = Resource::dram;  ///< The resource that takes the longest.
+  std::array<double, static_cast<std::size_t>(Resource::count)> resource_seconds{};  ///< What each resource takes.
 };
 
 /// Blocks that one multiprocessor holds at a time, by threads, shared memory and an assumed register use.

@@ -14,19 +14,19 @@ namespace warpbook::emulator {
 
 /// Two accesses that race.
 struct SharedRace {
-  std::size_t offset;     ///< of the byte
-  unsigned thread;        ///< linear index, of the access that was looked at
-  unsigned other_thread;  ///< the one that it races with
-  std::uint32_t other_log;
-  Operation other_operation;
+  std::size_t offset;         ///< of the byte
+  unsigned thread;            ///< linear index, of the access that was looked at
+  unsigned other_thread;      ///< the one that it races with
+  std::uint32_t other_log;    ///< The entry of the log that the other access has.
+  Operation other_operation;  ///< What the other access did.
 };
 
 /// A read of what nobody had written.
 struct UnwrittenRead {
-  std::size_t offset;
-  unsigned thread;
-  std::uint32_t log;
-  bool updates;  ///< an atomic: that it wrote since says nothing
+  std::size_t offset;  ///< Into shared memory, of the first byte that nobody wrote.
+  unsigned thread;     ///< Who read it.
+  std::uint32_t log;   ///< The entry of the log that the read has.
+  bool updates;        ///< an atomic: that it wrote since says nothing
 };
 
 /// The shared memory of one block at a time. Offsets are the caller's; each byte has one.
@@ -42,13 +42,13 @@ public:
   /// What the lanes of one warp did together.
   struct Access {
     const std::size_t* offsets;  ///< by lane
-    std::uint32_t mask;
-    unsigned bytes;
-    Operation operation;
-    std::uint32_t log;  ///< the caller's name for the instruction
-    unsigned warp;
-    std::uint8_t epoch;  ///< counts the warp's own meetings since the block's barrier; equal: not ordered
-    bool epoch_known;    ///< false where only some lanes met: then nothing is said of races inside the warp
+    std::uint32_t mask;          ///< The lanes that take part.
+    unsigned bytes;              ///< A lane.
+    Operation operation;         ///< What is done.
+    std::uint32_t log;           ///< the caller's name for the instruction
+    unsigned warp;               ///< The warp's number in its block.
+    std::uint8_t epoch;          ///< counts the warp's own meetings since the block's barrier; equal: not ordered
+    bool epoch_known;            ///< false where only some lanes met: then nothing is said of races inside the warp
   };
 
   /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.

@@ -15,17 +15,18 @@ namespace warpbook::emulator {
 /// A piece of work. Running it, as part of a graph or not, returns its modelled seconds.
 using Work = std::function<double(bool from_graph)>;
 
+/// One operation of a captured graph.
 struct GraphNode {
-  cudaGraphNodeType type;
-  Work run;
+  cudaGraphNodeType type;  ///< As CUDA calls it.
+  Work run;                ///< Does it.
 };
 
 /// A capture under way; each stream that takes part holds it.
 struct Capture {
-  cudaStream_t origin = nullptr;
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-  bool invalid = false;
-  std::vector<std::shared_ptr<const GraphNode>> nodes;
+  cudaStream_t origin = nullptr;                             ///< The stream on which the capture was begun.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;  ///< As asked for.
+  bool invalid = false;                                      ///< Something was done that cannot be captured.
+  std::vector<std::shared_ptr<const GraphNode>> nodes;       ///< In the order in which they were enqueued.
 };
 
 }  // namespace warpbook::emulator
@@ -33,21 +34,22 @@ struct Capture {
 /// A stream: in order, and done at once. Its clock is where modelled time stands.
 struct CUstream_st {
   bool blocking = true;  ///< waits for the legacy default stream and is waited for by it
-  int priority = 0;
-  double clock = 0.0;  ///< seconds
-  std::shared_ptr<warpbook::emulator::Capture> capture;
-  std::size_t captured = 0;  ///< nodes of the capture when this stream last added one
-  std::size_t joined = 0;    ///< nodes up to which another stream of the capture has waited for this one
+  int priority = 0;      ///< As given; it changes nothing here.
+  double clock = 0.0;    ///< seconds
+  std::shared_ptr<warpbook::emulator::Capture> capture;  ///< The capture that the stream takes part in, or null.
+  std::size_t captured = 0;                              ///< nodes of the capture when this stream last added one
+  std::size_t joined = 0;  ///< nodes up to which another stream of the capture has waited for this one
 };
 
+/// What a `cudaEvent_t` points to.
 struct CUevent_st {
-  bool timed = true;
-  bool recorded = false;
+  bool timed = true;                                   ///< Made without `cudaEventDisableTiming`.
+  bool recorded = false;                               ///< Recorded at least once.
   double time = 0.0;                                   ///< seconds
   std::weak_ptr<warpbook::emulator::Capture> capture;  ///< when it was recorded in one
-  bool captured = false;
-  cudaStream_t stream = nullptr;  ///< that captured it
-  std::size_t nodes = 0;          ///< of the capture when it was recorded
+  bool captured = false;                               ///< Recorded while its stream was captured: it tells no time.
+  cudaStream_t stream = nullptr;                       ///< that captured it
+  std::size_t nodes = 0;                               ///< of the capture when it was recorded
 };
 
 namespace warpbook::emulator {
@@ -66,6 +68,7 @@ public:
 cudaError_t remember(cudaError_t error);
 /// Sets an error that stays until the device is reset.
 void set_sticky(cudaError_t error);
+/// The error after which a process has no device any more; cudaSuccess before one.
 cudaError_t sticky_error();
 /// Forgets all errors; for cudaDeviceReset.
 void clear_errors();
@@ -81,6 +84,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run);
 
 /// Makes memory of the host known to kernels, and forgets it; false where it was not known.
 void register_range(const void* begin, std::size_t bytes);
+/// Forgets a range that was registered. \return whether there was one.
 bool unregister_range(const void* begin);
 
 /// Visits all streams.

@@ -13,8 +13,8 @@ namespace warpbook::emulator {
 /// Runs, because neighbouring blocks share cache lines.
 class BlockSample {
 public:
-  static constexpr std::uint64_t kRuns = 4;
-  static constexpr std::uint64_t kRunThreads = 1 << 16;
+  static constexpr std::uint64_t kRuns = 4;              ///< Runs of neighbouring blocks that a sample has.
+  static constexpr std::uint64_t kRunThreads = 1 << 16;  ///< Threads of a run, about.
 
   BlockSample() = default;
 
@@ -29,6 +29,7 @@ public:
   /// Blocks in the sample.
   std::uint64_t size() const { return complete() ? blocks_ : kRuns * run_; }
 
+  /// Whether the runs take in every block.
   bool complete() const { return run_ * kRuns >= blocks_; }
 
   /// True where the DRAM's traffic of the block at this place counts. The first half of a run only fills the L2 with

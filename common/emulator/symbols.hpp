@@ -10,9 +10,9 @@ namespace warpbook::emulator {
 
 /// Where a variable lies in the module's thread-local storage.
 struct TlsVariable {
-  std::string symbol;  ///< mangled
-  std::size_t offset = 0;
-  std::size_t bytes = 0;
+  std::string symbol;      ///< mangled
+  std::size_t offset = 0;  ///< From the beginning of the thread's block of variables.
+  std::size_t bytes = 0;   ///< Its size.
 };
 
 /// Says that there is a kernel at this address. The first decides which module, the program or a library that it

@@ -26,15 +26,15 @@ enum class Space : std::uint8_t { global, shared, local, elsewhere };
 /// One instruction of a kernel, and the memory that it touched last: as long as it stays there, its accesses need no
 /// look-up.
 struct Site {
-  const void* pc = nullptr;
+  const void* pc = nullptr;                   ///< Where in the program.
   std::uintptr_t begin = ~std::uintptr_t{0};  ///< of the array, or of whatever holds it
   std::uintptr_t limit = 0;                   ///< highest offset of a first byte
-  Space space = Space::elsewhere;
-  std::uint8_t bytes = 0;
-  Operation operation = Operation::load;
-  std::uint8_t checked = 0;             ///< what else is checked of what it touches: kInit, kRace
-  std::uint16_t number = 0;             ///< in the race shadow, plus 1; 0 before it needs one
-  std::uint32_t log = 0;                ///< its log for this space
+  Space space = Space::elsewhere;             ///< Which memory it touched last.
+  std::uint8_t bytes = 0;                     ///< A lane.
+  Operation operation = Operation::load;      ///< What it does.
+  std::uint8_t checked = 0;                   ///< what else is checked of what it touches: kInit, kRace
+  std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
+  std::uint32_t log = 0;                      ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
 };
 
@@ -42,7 +42,9 @@ struct Site {
 /// once.
 class RequestPool {
 public:
+  /// `count` requests, not initialised; they live until `reset`.
   Request* allocate(std::size_t count);
+  /// Takes back all that was allocated.
   void reset();
 
 private:
@@ -59,11 +61,11 @@ private:
 
 /// A request as it was.
 struct SeenRequest {
-  const void* pc;
-  Space space;
-  Operation operation;
-  std::uint8_t bytes;
-  Request request;
+  const void* pc;       ///< Where in the program.
+  Space space;          ///< Which memory.
+  Operation operation;  ///< What was done.
+  std::uint8_t bytes;   ///< A lane.
+  Request request;      ///< The lanes' addresses.
 };
 
 /// Follows the blocks of one worker. Only the worker's own thread uses it while a kernel runs.
@@ -73,12 +75,16 @@ public:
 
   /// Forgets what it knew of memory: allocations may have come and gone since the last launch. `checks` outlives it.
   void begin_launch(std::uint64_t launch, GlobalChecks* checks);
+  /// The launch's number.
   std::uint64_t launch() const { return launch_; }
 
   /// A new block; `l1_bytes` is its share of the L1. `follow`: keep what its first warp does, in `seen`.
   void begin_block(BlockContext& block, std::size_t l1_bytes, bool follow);
+  /// All threads of the block have ended.
   void end_block(BlockContext& block);
+  /// The running thread has ended.
   void end_thread(BlockContext& block);
+  /// Threads have met: what they did before is ordered before what they do next.
   void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask);
 
   /// Checks an access and, in a traced block, logs it. The hot path: keep it plain.
@@ -104,7 +110,7 @@ public:
   void range(BlockContext& block, const void* address, std::size_t bytes, Operation operation, const void* pc);
 
   // What the traced blocks of this launch added up to.
-  Counts counts{};
+  Counts counts{};                              ///< Of the launch's blocks that this worker ran.
   std::array<std::uint64_t, kTallies> tally{};  ///< of all blocks, see tally.hpp
   bool approximate = false;                     ///< long loops were sampled
   std::vector<LineAccess> traffic;              ///< of the block, beyond its L1, in order

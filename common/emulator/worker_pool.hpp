@@ -9,8 +9,8 @@ namespace warpbook::emulator {
 
 /// What became of a launch.
 struct LaunchResult {
-  cudaError_t error = cudaSuccess;
-  double modelled_seconds = 0.0;
+  cudaError_t error = cudaSuccess;  ///< What the launch came to.
+  double modelled_seconds = 0.0;    ///< What it would have taken on the device.
 };
 
 /// Runs all blocks of a valid launch, and returns when they are done. The calling thread runs blocks too; one launch at

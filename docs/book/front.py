@@ -125,6 +125,6 @@ PARTS = {"picture": picture, "chapters": chapter_list, "references": references,
          "comparison": comparison, "commands": commands}
 
 
-def fill(name, text):
+def fill(text):
     """A general page with its parts from the tree."""
     return re.sub(r"^\[\[book ([\w-]+)\]\]$", lambda m: PARTS[m.group(1)](), text, flags=re.M)

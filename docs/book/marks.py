@@ -28,7 +28,8 @@ NOT_CONVERTED = ROOT / "docs" / "book" / "not_converted.txt"
 
 def texts():
     """Every text of the book that people write."""
-    return [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*/README.md")), *sorted((ROOT / "docs" / "pages").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*/README.md")), *sorted((ROOT / "docs" / "pages").glob("*.md")),
+            ROOT / "common" / "exercises" / "README.md"]
 
 
 def not_converted():

@@ -41,9 +41,10 @@ def prepare():
     shutil.rmtree(pages, ignore_errors=True)
     for chapter in chapters():
         write(pages / f"chapter{chapter.number}.md", page.compose(chapter))
-    for path in sorted((ROOT / "docs" / "pages").glob("*.md")):
-        name = path.stem
-        text = front.fill(path.stem, marks.published(path))
+    texts = {path.stem: path for path in sorted((ROOT / "docs" / "pages").glob("*.md"))}
+    texts["making"] = ROOT / "common" / "exercises" / "README.md"
+    for name, path in texts.items():
+        text = front.fill(marks.published(path))
         write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
 
 
@@ -102,7 +103,8 @@ def searchable(name, text):
         label = plain(heading.group(1)) if heading else plain(told.group(1)).lstrip("\u25c6 ") if told else ""
         if label or len(plain(part)) > 40:
             pieces.append((f"{name}#{anchor.group(1)}", label, part))
-    return [[address, title, label, plain(part)[:4000]] for address, label, part in pieces if plain(part)]
+    most = 300 if "_8" in name or name.startswith(("class", "struct")) else 4000
+    return [[address, title, label, plain(part)[:most]] for address, label, part in pieces if plain(part)]
 
 
 def finish():
@@ -111,8 +113,13 @@ def finish():
         shutil.copy(path, SITE / path.name)
     index = []
     for path in sorted(SITE.glob("*.html")):
-        text = path.read_text(encoding="utf-8")
-        text = highlight(text)
+        if path.name.endswith("-members.html"):  # What the class's own page has, once more.
+            path.unlink()
+            continue
+        text = highlight(path.read_text(encoding="utf-8"))
+        text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
+        if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
+            text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)
         path.write_text(text, encoding="utf-8")
         index += searchable(path.name, text)
     entries = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in index)

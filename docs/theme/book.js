@@ -1,6 +1,18 @@
 // The book's search: every word has to occur in a section; sections whose title has them come first. No server: the
-// index is search_index.js beside the pages, so it works from file:// and offline.
+// index is search_index.js beside the pages, so it works from file:// and offline. It is loaded when the field is used.
 "use strict";
+
+let bookIndexLoading = null;
+function loadBookIndex() {
+  bookIndexLoading ||= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = "search_index.js";
+    script.onload = done;
+    script.onerror = failed;
+    document.head.append(script);
+  });
+  return bookIndexLoading;
+}
 
 function searchBook(query, most = 30) {
   const words = query.toLowerCase().split(/\s+/).filter((word) => word);
@@ -29,7 +41,7 @@ function excerpt(text, query) {
 
 function setUpSearch() {
   const field = document.getElementById("BookSearch");
-  if (!field || typeof bookIndex === "undefined") return;
+  if (!field) return;
   let list = null;
 
   function close() {
@@ -37,7 +49,8 @@ function setUpSearch() {
     list = null;
   }
 
-  function show() {
+  async function show() {
+    await loadBookIndex();
     close();
     if (!field.value.trim()) return;
     list = document.createElement("div");
@@ -64,6 +77,7 @@ function setUpSearch() {
     document.body.append(list);
   }
 
+  field.addEventListener("focus", loadBookIndex);
   field.addEventListener("input", show);
   field.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
