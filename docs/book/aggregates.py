@@ -2,6 +2,7 @@
 
 import importlib.util
 import statistics
+import sys
 
 from records import EMULATED, MEASURED, ROOT, Problem, is_noise, load, of_step, seconds_of
 
@@ -10,7 +11,11 @@ def module(path):
     """A script of the project as a module: the book counts with its functions, not with its own."""
     spec = importlib.util.spec_from_file_location(path.rsplit("/", maxsplit=1)[-1], ROOT / f"{path}.py")
     loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
+    sys.path.append(str((ROOT / path).parent))  # For what it imports from beside it.
+    try:
+        spec.loader.exec_module(loaded)
+    finally:
+        sys.path.pop()
     return loaded
 
 
