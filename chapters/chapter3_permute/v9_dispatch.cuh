@@ -78,7 +78,7 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     return v6b::run_with<FastDivisor>(q, src, dst, stream);  // Elements that are words themselves.
   }
   if (v7f::refuse(q) == nullptr && q.dst_shape(q.rank - 1) >= 32) return v7f::run_tiles(q, src, dst, stream);
-  if (tiles && fills_a_tile(q, 8192)) return v7c::run_tiles(q, src, dst, stream);
+  if (tiles && fills_a_tile(q, 4096)) return v7c::run_tiles(q, src, dst, stream);
   if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
     return v7e::run_runs(q, src, dst, stream);
   }
