@@ -1,11 +1,12 @@
 """The chapters as the tree has them: their steps, stories, code, and what differs between two steps."""
 
+import copy
 import difflib
 import functools
 import re
 import tomllib
 
-from records import ROOT, Problem
+from records import MEASURED, ROOT, Problem, Times, load
 
 STEP_FILE = re.compile(r"(v\d+[a-z]?)_(\w+)\.cuh")
 STORY_LINE = re.compile(r"^///( ?)(.*)$")
@@ -95,6 +96,23 @@ class Chapter:
         """The chapter's book.toml: short names of cases, the ladder's columns, targets. Empty where there is none."""
         path = self.folder / "book.toml"
         return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def times(self, device=MEASURED):
+        """The chapter's recorded times on a device, or None. Where there is no record of the chapter as it is, the one that
+        book.toml names, with its steps' versions as they are called now and a note of what has changed."""
+        record = load(f"{device}/chapter{self.number}")
+        if record:
+            return Times(record, f"{device}/chapter{self.number}.json")
+        other = self.book.get("records")
+        record = load(f"{device}/{other}") if other else None
+        if not record:
+            return None
+        now = {old: new for new, old in self.book.get("version", {}).items()}
+        record = copy.deepcopy(record)
+        for case in record["cases"]:
+            for step in case["steps"]:
+                step["version"] = now.get(step["version"], step["version"])
+        return Times(record, f"{device}/{other}.json", self.book.get("note", ""))
 
     def exercises(self):
         path = self.folder / "exercises.toml"

@@ -7,7 +7,7 @@ import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import EMULATED, MEASURED, ROOT, devices, of_step, seconds_of, share_text, time_text, times
+from records import EMULATED, MEASURED, ROOT, devices, of_step, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -15,7 +15,7 @@ SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 def picture():
     """The front page's ladder: chapter 3's first case."""
     chapter = next(chapter for chapter in chapters() if chapter.number == 3)
-    record = times(3, MEASURED)
+    record = chapter.times(MEASURED)
     name, case = page.chosen_cases(chapter, record)[0]
     drawing = charts.ladder(case, chapter.steps, f"Chapter 3, permute: {case['name']}")
     return raw(page.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
@@ -26,7 +26,7 @@ def chapter_list():
     """One line a chapter: title, steps, exercises, what is recorded."""
     rows = []
     for chapter in chapters():
-        recorded = [device for device in devices() if times(chapter.number, device)]
+        recorded = [device for device in devices() if chapter.times(device)]
         rows.append([f'<a href="chapter{chapter.number}.html">{html.escape(chapter.title)}</a>', str(len(chapter.steps)),
                      str(len(chapter.exercises())), html.escape(", ".join(recorded)) or "nothing yet"])
     return raw(page.table(["chapter", "steps", "exercises", "times recorded on"], rows, "chapters"))
@@ -63,7 +63,7 @@ def device_pages():
     """What each device has of each chapter: the copy's speed, the last step's and the best step's share."""
     parts = []
     for device in devices():
-        records = [(chapter, times(chapter.number, device)) for chapter in chapters()]
+        records = [(chapter, chapter.times(device)) for chapter in chapters()]
         records = [(chapter, record) for chapter, record in records if record]
         facts = records[0][1].record["device"]
         kind = "emulated: its times are modelled" if facts.get("emulated") else "measured"
@@ -90,7 +90,7 @@ def comparison():
     """Measured beside modelled, case by case, for the last step and v1."""
     parts = []
     for chapter in chapters():
-        measured, modelled = times(chapter.number, MEASURED), times(chapter.number, EMULATED)
+        measured, modelled = chapter.times(MEASURED), chapter.times(EMULATED)
         if not measured or not modelled:
             parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n\nNothing to compare: "
                          + ("no measured times are recorded." if not measured else "no modelled times are recorded.") + "\n")

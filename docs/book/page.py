@@ -9,7 +9,8 @@ import marks
 import queries
 from chapters import chapters
 from markdown import fence_indented, name_headings, raw, sections
-from records import EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text, time_text, times
+from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text,
+                     time_text)
 
 CHARTED_CASES = 3
 
@@ -259,7 +260,7 @@ def ladder_charts(chapter, record):
 def compose(chapter):
     """The page's Markdown."""
     page = f"chapter{chapter.number}"
-    record, modelled = times(chapter.number, MEASURED), times(chapter.number, EMULATED)
+    record, modelled = chapter.times(MEASURED), chapter.times(EMULATED)
     text = marks.published(chapter.readme)
     parts, seen, introduced = [], set(), False
     for heading, title, level, body in sections(text):

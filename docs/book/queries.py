@@ -115,6 +115,8 @@ def answer(path, query, shown):
     if words[0] == "peers":
         record, file = record_of(chapter, name, "_peers")
         return Answer(formatted(aggregates.peers(record, words[1], words[2]), shown), "result", origin(record, file))
+    if words[0] == "trial":
+        return peers(chapter, name, words[1:], shown)
     if words[0] in ("min", "max", "median") or "/" in words[0] or words[0] in PEERS:
         return peers(chapter, name, words, shown)
     if any(word in COUNTERS for word in words[2:]):
@@ -171,6 +173,8 @@ def timed(chapter, name, words, shown):
         step, before, rest = words[0], words[2], words[3:]
     else:
         step, before, rest = words[0], None, words[1:]
+    renamed = chapter.book.get("version", {}) if name is None else {}  # Of a record that calls steps otherwise.
+    step, before = renamed.get(step, step), renamed.get(before, before)
     parameters = case_named(chapter, rest[0])
     case = times.case(parameters)
     if not case:
@@ -247,7 +251,9 @@ def peers(chapter, name, words, shown):
     values = []
     for case in record["cases"]:
         parameters = f"{case['case']} dtype={case['dtype']}"
-        if case.get("group", "fixed") == "fixed" and any(re.fullmatch(p, parameters) for p in patterns):
+        if f"{top}_seconds" not in case and not top.startswith("call-"):
+            continue
+        if (how is None or case["group"] == "fixed") and any(re.fullmatch(p, parameters) for p in patterns):
             if top.startswith("call-"):
                 values.append(case["call_seconds"][top[5:]]["median"])
             else:

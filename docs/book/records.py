@@ -33,12 +33,6 @@ def devices():
     return sorted(names, key=lambda name: (name.startswith("emulated"), name))
 
 
-def times(number, device=MEASURED):
-    """A chapter's recorded times on a device, or None. A record of another form of the chapter has another name."""
-    record = load(f"{device}/chapter{number}")
-    return Times(record, f"{device}/chapter{number}.json") if record else None
-
-
 def origin(record, file):
     """Where a record comes from, in one line: device, toolkit, commit, file."""
     run = record.get("run", record)
@@ -71,14 +65,15 @@ def seconds_of(case, version):
 class Times:
     """What `run_all --json` wrote."""
 
-    def __init__(self, record, file):
+    def __init__(self, record, file, note=""):
         self.record = record
+        self.note = note
         self.file = file
         self.cases = record["cases"]
         self.emulated = record["device"].get("emulated", False)
 
     def origin(self):
-        return origin(self.record, self.file)
+        return origin(self.record, self.file) + (f"; {self.note}" if self.note else "")
 
     def case(self, parameters):
         for case in self.cases:

@@ -72,6 +72,7 @@ def ladder_table(chapter, times):
             row = (step["version"], step["name"], step.get("yardstick", False))
             if row not in rows:
                 rows.append(row)
+    renamed = {old: new for new, old in chapter.book.get("version", {}).items()}
     before = [None] * len(cases)
     for version, title, yardstick in rows:
         cells = []
@@ -87,7 +88,8 @@ def ladder_table(chapter, times):
                     gain = speedup_text(before[number]["seconds"]["median"], median, noise)
                 before[number] = row
             cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
-        out.append(f"| {version} {title} | " + " | ".join(cells) + " |")
+        now = renamed.get(version, version)
+        out.append(f"| {version} {title}{'' if now == version else f' (now {now})'} | " + " | ".join(cells) + " |")
     return "\n".join(line.replace("  |", " |") for line in out) + "\n"
 
 
@@ -102,12 +104,14 @@ def targets_table(chapter, times):
         if not seconds:
             out.append(f"| {target['name']} | | {version} | | {100 * target['share']:.0f}% | not measured |")
             continue
-        share = case["copy_seconds"] / seconds
+        against = target.get("against", "copy")
+        share = seconds_of(case, against) / seconds
         missed = 100 * (target["share"] - share)
-        verdict = "met" if missed <= 0 else f"missed by {missed:.2f}" if missed < 0.1 else f"missed by {missed:.1f}"
+        verdict = "met" if missed <= 0 else "missed by less than 0.01" if missed < 0.01 else \
+            f"missed by {missed:.2f}" if missed < 0.1 else f"missed by {missed:.1f}"
         met += missed <= 0
         out.append(f"| {target['name']} | {time_text(case['copy_seconds'])} | {version} {time_text(seconds)} | "
-                   f"{100 * share:.1f}% | {100 * target['share']:.0f}% | {verdict} |")
+                   f"{100 * share:.1f}%{'' if against == 'copy' else ' of ' + against} | {100 * target['share']:.0f}% | {verdict} |")
     return "\n".join(out) + f"\n\n{met} of {len(chapter.book['target'])} are met.\n"
 
 
