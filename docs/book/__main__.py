@@ -44,7 +44,7 @@ def check():
                 faults.append(f"{name}: {len(bare)} bare figures; docs/book/not_converted.txt allows {allowed[path]}: give new "
                               "ones their query")
             elif not bare:
-                faults.append(f"{name}: no bare figures left: take it off docs/book/not_converted.txt")
+                print(f"{name} may go from docs/book/not_converted.txt")
         else:
             faults += [f"{name}:{line}: {figure} says not where it comes from" for line, figure in bare]
     for fault in faults:

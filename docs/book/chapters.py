@@ -8,13 +8,13 @@ import tomllib
 
 from records import MEASURED, ROOT, Problem, Times, load
 
-STEP_FILE = re.compile(r"(v\d+[a-z]?)_(\w+)\.cuh")
+STEP_FILE = re.compile(r"([av]\d+[a-z]?)_(\w+)\.cuh")
 STORY_LINE = re.compile(r"^///( ?)(.*)$")
 
 
 def natural(version):
-    number, letter = re.fullmatch(r"v(\d+)([a-z]?)", version).groups()
-    return int(number), letter
+    kind, number, letter = re.fullmatch(r"([av])(\d+)([a-z]?)", version).groups()
+    return kind, int(number), letter
 
 
 class Step:
@@ -80,10 +80,12 @@ class Chapter:
         self.number = int(number)
         self.folder = folder
         self.readme = folder / "README.md"
-        source = (folder / "chapter.cu").read_text(encoding="utf-8")
+        data = folder / "chapter.cu"  # Chapter 7 is about other things than steps, and has none.
+        self.by_harness = data.exists()
+        source = data.read_text(encoding="utf-8") if data.exists() else ""
         ideas = {version: "".join(re.findall(r'"([^"]*)"', text)) for version, text in
                  re.findall(r'"(v\d+[a-z]?)",\s*"\w+",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)}
-        files = [path for path in folder.glob("v*.cuh") if STEP_FILE.fullmatch(path.name)]
+        files = [path for path in folder.glob("*.cuh") if STEP_FILE.fullmatch(path.name)]
         self.steps = sorted((Step(folder, path, ideas) for path in files), key=lambda step: natural(step.version))
         told = self.readme.read_text(encoding="utf-8")
         match = re.match(r"# (.+)\n", told)
@@ -101,6 +103,8 @@ class Chapter:
         """The chapter's recorded times on a device, or None. Where there is no record of the chapter as it is, the one that
         book.toml names, with its steps' versions as they are called now and a note of what has changed."""
         record = load(f"{device}/chapter{self.number}")
+        if record and not all("copy_seconds" in case and "steps" in case for case in record["cases"]):
+            return None  # Of another kind.
         if record:
             return Times(record, f"{device}/chapter{self.number}.json")
         other = self.book.get("records")
@@ -127,5 +131,5 @@ class Chapter:
 
 @functools.lru_cache(maxsize=None)
 def chapters():
-    folders = [path.parent for path in (ROOT / "chapters").glob("chapter*_*/chapter.cu")]
+    folders = [path.parent for path in (ROOT / "chapters").glob("chapter*_*/README.md")]
     return sorted((Chapter(folder) for folder in folders), key=lambda chapter: chapter.number)

@@ -50,7 +50,7 @@ def modelled_and_measured(pairs, title):
     low = min(min(a, b) for _, a, b in pairs)
     high = max(max(a, b) for _, a, b in pairs)
     low, high = math.log2(low) - 0.3, math.log2(high) + 0.3
-    size, left, top = 380, 60, 30
+    size, left, top = 380, 60, 48
 
     def place(value):
         return (math.log2(value) - low) / (high - low) * size
@@ -69,7 +69,7 @@ def modelled_and_measured(pairs, title):
         body.append(f'<circle class="point" cx="{left + place(measured):.1f}" cy="{top + size - place(modelled):.1f}" r="3.5">'
                     f"<title>{html.escape(label)}: measured {measured:.2f}x, modelled {modelled:.2f}x</title></circle>")
     body.append(text(left + size / 2, top + size + 36, "measured gain over v1", "", "middle"))
-    body.append(text(left, top - 4, "modelled gain over v1", "muted"))
+    body.append(text(left, top - 8, "modelled gain over v1", "muted"))
     off = sorted(max(a / b, b / a) for _, a, b in pairs)
     body.append(text(left + size + 20, top + 40, f"{len(pairs)} steps and cases"))
     body.append(text(left + size + 20, top + 62, f"off by {off[len(off) // 2]:.2f}x in the median,"))

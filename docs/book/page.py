@@ -157,7 +157,7 @@ def step_extras(chapter, step, record, modelled):
         parts.append(raw(picture_block(picture)))
     if record:
         parts.append(raw(measured_block(chapter, step, record, modelled)))
-    else:
+    elif chapter.by_harness:
         parts.append("\n*Not measured: no times of this chapter are recorded yet.*\n")
     at = chapter.steps.index(step)
     if at > 0:
@@ -169,7 +169,7 @@ def step_extras(chapter, step, record, modelled):
 
 def told_step(title, chapter):
     """The step that a heading such as "v4b padded tile" is about."""
-    match = re.match(r"(v\d+[a-z]?)\b(?! against)", title)
+    match = re.match(r"([av]\d+[a-z]?)\b(?! against)", title)
     return next((step for step in chapter.steps if match and step.version == match.group(1)), None)
 
 
@@ -283,7 +283,8 @@ def compose(chapter):
         for step in rest:
             parts.append(f"### {step.title} {{#{page}-{step.version}}}\n\n{story_markdown(step)}\n\n"
                          + step_extras(chapter, step, record, modelled))
-    parts.append("## All steps\n" + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
+    if chapter.steps:
+        parts.append("## All steps\n" + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
     pairs = charts.gains(record, modelled) if record and modelled else []
     if pairs:
         parts.append("## Modelled against measured\n" + raw(figure(
