@@ -45,6 +45,27 @@ def ladder(case, steps, title):
     return svg(y + 22, "".join(body), title, "Share of the copy's speed. " + ", ".join(words))
 
 
+def bank_layout(bank_of, title):
+    """Which bank each of a warp's 32 lanes reads from when it reads a column of a tile: lanes are rows, banks columns."""
+    cell, left, top, banks = 13, 60, 56, 32
+    places = [bank_of(lane) % banks for lane in range(32)]
+    turns = max(places.count(bank) for bank in places)
+    body = [text(0, 16, title, "title"), text(left, top - 20, "bank 0", "muted"),
+            text(left + banks * cell, top - 20, "31", "muted", "end"), text(left - 8, top + 11, "lane 0", "muted", "end"),
+            text(left - 8, top + 31 * cell + 11, "31", "muted", "end"),
+            f'<rect class="frame" x="{left}" y="{top}" width="{banks * cell}" height="{32 * cell}"/>']
+    for bank in range(1, banks):
+        body.append(f'<line class="grid" x1="{left + bank * cell}" y1="{top}" x2="{left + bank * cell}" y2="{top + 32 * cell}"/>')
+    for lane, bank in enumerate(places):
+        kind = "bar" if places.count(bank) == 1 else "conflict"
+        body.append(f'<rect class="{kind}" x="{left + bank * cell + 1}" y="{top + lane * cell + 1}" width="{cell - 2}" '
+                    f'height="{cell - 2}"/>')
+    told = "one turn: every lane has a bank of its own" if turns == 1 else f"{turns} turns: that many lanes share a bank"
+    body.append(text(left, top + 32 * cell + 20, told))
+    return svg(top + 32 * cell + 28, "".join(body), title, f"Lanes 0 to 31 read from banks {', '.join(map(str, places))}: {told}.",
+               "square")
+
+
 def modelled_and_measured(pairs, title):
     """Speedups over v1, (label, measured, modelled) each, as points on two logarithmic axes; the line is agreement."""
     low = min(min(a, b) for _, a, b in pairs)

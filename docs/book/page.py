@@ -46,6 +46,16 @@ def picture_block(picture):
             + "</details>")
 
 
+def layouts(chapter, step):
+    """[[layout]] in book.toml: where in the banks of shared memory a column of the step's tile lies."""
+    for layout in chapter.book.get("layout", []):
+        if layout["step"] == step.version:
+            def bank_of(lane, rule=compile(layout["bank"], "book.toml", "eval")):
+                return eval(rule, {"__builtins__": {}}, {"lane": lane})  # pylint: disable=eval-used
+
+            yield figure(charts.bank_layout(bank_of, f"{step.title}: {layout['title']}"), html.escape(layout["caption"]))
+
+
 def gain_text(before, after):
     return speedup_text(before["median"], after["median"], is_noise(before, after))
 
@@ -153,6 +163,8 @@ def code_block(step):
 def step_extras(chapter, step, record, modelled):
     """What follows a step's text: figures, what was measured, the difference, the code."""
     parts = []
+    for drawing in layouts(chapter, step):
+        parts.append(raw(drawing))
     for picture in figures.pictures(chapter, step):
         parts.append(raw(picture_block(picture)))
     if record:
