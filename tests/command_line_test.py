@@ -77,6 +77,7 @@ class BadInput(unittest.TestCase):
     def test_cases(self):
         self.check(["--case", "no such case"], "no such case", "--list")
         self.check(["--case", "["], "[")
+        self.check(["--case", "(" * 100000], "1000 characters")  # Was a crash: a stack that grew with each bracket.
         self.check(["--case", "shape=2,3"], "perm")
         self.check(["--case", "shape=2,3 perm=0,0 dtype=half"], "perm")
         self.check(["--case", "shape=2,3 perm=0,2 dtype=half"], "perm")

@@ -223,19 +223,47 @@ def read_bar(table, cases, where):
     unknown = set(table) - {"counter", "at_most", "at_least", "case"}
     if unknown or ("at_most" in table) == ("at_least" in table):
         raise BookError(f"{where}: a bar has a counter, and at_most or at_least (and a case); not {sorted(table)}")
-    if table["counter"] not in COUNTERS:
-        raise BookError(f"{where}: counter {table['counter']!r} is unknown; known are {', '.join(COUNTERS)}")
+    check_types(table, {"counter": str, "case": str}, where)
+    if not all(isinstance(table[key], int | float) for key in ("at_most", "at_least") if key in table):
+        raise BookError(f"{where}: a bar's at_most or at_least is no number")
+    if table.get("counter") not in COUNTERS:
+        raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
     return Bar(table["counter"], table.get("at_most"), table.get("at_least"), table.get("case", cases[0]))
 
 
-EXERCISE_KEYS = {
-    "name", "title", "step", "file", "kind", "task", "hints", "call", "cases", "bars", "gpu", "allow", "yardstick",
-    "kernel_writes", "given", "story", "builds_on", "helpers", "entry",
+CHAPTER_TYPES = {
+    "title": str, "case": str, "header": str, "call": str, "make": str, "definitions": str, "allow": [str], "cheats": {str: str},
+    "exercise": [dict],
 }  # fmt: skip
+EXERCISE_TYPES = {
+    "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
+    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "given": {str: str}, "story": bool,
+    "builds_on": [str], "helpers": str, "entry": str,
+}  # fmt: skip
+EXERCISE_KEYS = set(EXERCISE_TYPES)
+
+
+def check_types(table, types, where):
+    """Each key that is there holds what it should: a type, [type] a list of it, {str: type} a table of it."""
+    for key, wanted in types.items():
+        value = table.get(key)
+        if value is None:
+            continue
+        if isinstance(wanted, list):
+            right = isinstance(value, list) and all(isinstance(v, wanted[0]) for v in value)
+        elif isinstance(wanted, dict):
+            right = isinstance(value, dict) and all(isinstance(v, wanted[str]) for v in value.values())
+        else:
+            right = isinstance(value, wanted)
+        if not right:
+            kind = wanted if isinstance(wanted, type) else (wanted[0] if isinstance(wanted, list) else wanted[str])
+            shape = "" if isinstance(wanted, type) else "a list of " if isinstance(wanted, list) else "a table of "
+            raise BookError(f"{where}: {key} is not {shape}{kind.__name__}")
 
 
 def read_exercise(table, number, folder, defaults):
     where = f"chapters/{folder.name}/exercises.toml: {table.get('name', 'an exercise without a name')}"
+    check_types(table, EXERCISE_TYPES, where)
     if unknown := set(table) - EXERCISE_KEYS:
         raise BookError(f"{where}: unknown key {sorted(unknown)[0]}; accepted are {', '.join(sorted(EXERCISE_KEYS))}")
     name = require(table, "name", str, where)
@@ -247,6 +275,8 @@ def read_exercise(table, number, folder, defaults):
     given = require(table, "given", dict, where)
     if not re.fullmatch(r"\w+", name):
         raise BookError(f"{where}: a name is letters, digits and _")
+    if not re.fullmatch(r"\w+", step) or not re.fullmatch(r"[\w.]*", table.get("file", "")):
+        raise BookError(f"{where}: a step and a file are letters, digits and _ (and . in a file)")
     if kind not in KINDS:
         raise BookError(f"{where}: kind is one of {', '.join(KINDS)}")
     if len(hints) != 3 or not all(hints):
@@ -286,8 +316,9 @@ def read_chapter(folder):
     where = f"chapters/{folder.name}/exercises.toml"
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # No TOML, or no UTF-8.
         raise BookError(f"{where}: {error}") from None
+    check_types(table, CHAPTER_TYPES, where)
     defaults = {"call": require(table, "call", str, where), "allow": table.get("allow", [])}
     exercises = tuple(read_exercise(e, number, folder, defaults) for e in require(table, "exercise", list, where))
     names = [e.name for e in exercises]

@@ -240,17 +240,16 @@ def judge_ended(verdict, lines, done, seconds, found):
 def counters_by_case(path, cases):
     """For each case the launches' counters, summed. A launch of `case_begins` parts the cases."""
     try:
-        launches = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        groups = []
+        for launch in json.loads(path.read_text(encoding="utf-8")):
+            if launch["kernel"].endswith("case_begins"):
+                groups.append({"launches": 0})
+            elif groups:
+                groups[-1]["launches"] += 1
+                for name, value in launch["counters"].items():
+                    groups[-1][name] = groups[-1].get(name, 0) + value
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # None, cut short, or not the emulator's.
         return None
-    groups = []
-    for launch in launches:
-        if launch["kernel"].endswith("case_begins"):
-            groups.append({"launches": 0})
-        elif groups:
-            groups[-1]["launches"] += 1
-            for name, value in launch["counters"].items():
-                groups[-1][name] = groups[-1].get(name, 0) + value
     return dict(zip(cases, groups)) if len(groups) == len(cases) else None
 
 

@@ -29,10 +29,16 @@ bool in_selection(Tier tier, Selection selection) {
   return false;
 }
 
+constexpr std::size_t kLongestExpression = 1000;
+
 /// Finds a text, as a regular expression or as it stands, in a case's title and parameters.
 class Matcher {
 public:
   explicit Matcher(const std::string& text) : text_(text) {
+    if (text.size() > kLongestExpression) {  // The library's parser calls itself for each bracket.
+      throw BadInput(fmt::format("--case '{}...': a regular expression of more than {} characters",
+                                 one_line(text.substr(0, 20)), kLongestExpression));
+    }
     try {
       regex_.assign(text, std::regex::ECMAScript | std::regex::optimize);
     } catch (const std::regex_error& error) {
