@@ -232,7 +232,7 @@ def read_bar(table, cases, where):
 
 
 CHAPTER_TYPES = {
-    "title": str, "case": str, "header": str, "call": str, "make": str, "definitions": str, "allow": [str], "cheats": {str: str},
+    "title": str, "case": str, "header": str, "call": str, "make": str, "definitions": str, "allow": [str], "cheats": dict,
     "exercise": [dict],
 }  # fmt: skip
 EXERCISE_TYPES = {
