@@ -61,6 +61,8 @@ __global__ void own_element(int* data) { data[index()] += 1; }
 __global__ void same_element(int* data) { data[threadIdx.x] = static_cast<int>(blockIdx.x); }
 __global__ void same_value(int* data) { data[threadIdx.x] = 7; }
 __global__ void own_byte(char* data) { data[index()] = static_cast<char>(index()); }
+template <class T> __global__ void own_update(T* data) { data[index()] = static_cast<T>(data[index()] + 1); }
+template <class T> __global__ void from_neighbour(T* data) { data[index()] = static_cast<T>(data[index() ^ 1U] + 1); }
 __global__ void same_byte(char* data) { data[index() / 2] = static_cast<char>(index()); }
 __global__ void atomic_sum(int* data) { atomicAdd(data, 1); }
 __global__ void atomic_and_read(int* data, int* out) {
@@ -129,6 +131,9 @@ TEST_CASE("races in global memory") {
   CHECK(says(same, "block (1,0,0), thread (0,0,0) and block (0,0,0), thread (0,0,0)"));
   CHECK(says(same, "Nothing orders two blocks of a launch"));
   CHECK(says(watching.of(same_byte, {.grid = 1, .block = 64}, reinterpret_cast<char*>(data.get())), "Race reported"));
+  CHECK_FALSE(watching.of(from_neighbour<char>, {.grid = 1, .block = 64}, reinterpret_cast<char*>(data.get())).empty());
+  CHECK_FALSE(
+      watching.of(from_neighbour<short>, {.grid = 1, .block = 64}, reinterpret_cast<short*>(data.get())).empty());
   CHECK(says(watching.of(atomic_and_read, {.grid = 2, .block = 32}, data.get(), out.get()), "Atomic access at"));
   CHECK(says(watching.of(wide_beside_narrow, {.grid = 1, .block = 64}, data.get()), "at byte 12 of allocation"));
 }
@@ -142,6 +147,9 @@ TEST_CASE("what is no race") {
   CHECK(watching.of(own_element, {.grid = 4, .block = 64}, data.get()).empty());  // a launch orders
   CHECK(watching.of(same_value, {.grid = 4, .block = 64}, data.get()).empty());
   CHECK(watching.of(own_byte, {.grid = 4, .block = 64}, reinterpret_cast<char*>(data.get())).empty());
+  // Elements of which a word holds several: each is read and written by a thread of its own.
+  CHECK(watching.of(own_update<char>, {.grid = 4, .block = 64}, reinterpret_cast<char*>(data.get())).empty());
+  CHECK(watching.of(own_update<short>, {.grid = 4, .block = 64}, reinterpret_cast<short*>(data.get())).empty());
   CHECK(watching.of(atomic_sum, {.grid = 4, .block = 64}, data.get()).empty());
   CHECK(watching.of(shift, {.grid = 1, .block = 64}, data.get()).empty());
   CHECK(watching.of(shift_in_warp, {.grid = 1, .block = 32}, data.get()).empty());

@@ -80,10 +80,12 @@ bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uin
   return same_warp && (!actor.epoch_known || epoch != actor.epoch);
 }
 
-std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor) const {
+std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor,
+                                                       unsigned mask) const {
   for (unsigned i = 0; i < cell.readers.size(); ++i) {
     const Reader& reader = cell.readers[i];
-    if (reader.thread == 0 || ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i])) continue;
+    if (reader.thread == 0 || (cell.read_masks >> 4 * i & mask) == 0) continue;
+    if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i])) continue;
     GlobalRace race;
     race.other_thread = reader.thread - 1;
     race.other_site = reader.site;
@@ -93,7 +95,7 @@ std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const G
   return std::nullopt;
 }
 
-void RaceShadow::read(Cell& cell, const GlobalActor& actor, std::uint16_t site, bool strong) const {
+void RaceShadow::read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const {
   // In the place of a reader that comes before this one in every order; else of the second.
   unsigned place = 1;
   for (unsigned i = 0; i < cell.readers.size(); ++i) {
@@ -104,6 +106,9 @@ void RaceShadow::read(Cell& cell, const GlobalActor& actor, std::uint16_t site, 
       break;
     }
   }
+  const bool again = cell.readers[place].thread == actor.thread + 1;
+  const unsigned shift = 4 * place;
+  cell.read_masks = static_cast<std::uint8_t>((cell.read_masks & (again ? 0xffU : ~(0xfU << shift))) | mask << shift);
   cell.readers[place] = {actor.thread + 1, actor.interval, site};
   cell.read_epoch[place] = actor.epoch;
   if (!strong) cell.flags &= static_cast<std::uint8_t>(~kStrongReaders);
@@ -135,12 +140,12 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     if (operation == Operation::load) {
       if ((state.masks >> 4 & mask) == 0) state.flags |= kStrongReaders;
       state.masks |= static_cast<std::uint8_t>(mask << 4);
-      read(state, actor, site, strong);
+      read(state, actor, mask, site, strong);
       only_writers = false;
       continue;
     }
     if (!found && (state.masks >> 4 & mask) != 0 && !(strong && (state.flags & kStrongReaders) != 0)) {
-      found = race_with_reader(state, actor);
+      found = race_with_reader(state, actor, mask);
       if (found) {
         found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
         only_writers = false;

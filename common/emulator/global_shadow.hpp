@@ -102,7 +102,8 @@ private:
     std::uint16_t write_site;
     std::uint8_t write_epoch;
     std::uint8_t flags;
-    std::uint8_t masks;  // bytes of the word: low half those written, high half those read
+    std::uint8_t masks;       // bytes of the word: low half those written, high half those read
+    std::uint8_t read_masks;  // bytes that each reader below read: low half the first's
     std::array<std::uint8_t, 2> read_epoch;
     std::array<Reader, 2> readers;
   };
@@ -118,8 +119,8 @@ private:
 
   Cell* cell(std::uintptr_t address);
   bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
-  void read(Cell& cell, const GlobalActor& actor, std::uint16_t site, bool strong) const;
-  std::optional<GlobalRace> race_with_reader(const Cell& cell, const GlobalActor& actor) const;
+  void read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
+  std::optional<GlobalRace> race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask) const;
 
   std::byte* base_ = nullptr;
   bool reserved_ = false;
