@@ -249,6 +249,38 @@ class Sandboxed(unittest.TestCase):
         _, done = self.run_python("x = bytearray(1 << 30)", memory_bytes=256 << 20)
         self.assertIn("MemoryError", done.stderr)
 
+    def test_a_file_does_not_fill_the_disk(self):
+        _, done = self.run_python("open('f', 'wb').write(bytes(8 << 20))", file_bytes=1 << 20)
+        self.assertRegex(done.stderr + str(done.returncode), "File too large|-25")  # SIGXFSZ, where nobody ignores it.
+        self.assertLessEqual((self.scratch / "f").stat().st_size, 1 << 20)
+
+    def test_many_files_do_not_fill_the_disk(self):
+        code = "import time\nfor i in range(1000):\n  open(f'f{i}', 'wb').write(bytes(1 << 19))\n  time.sleep(0.02)"
+        _, done = self.run_python(code, file_bytes=1 << 20)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("wrote more than 4 MiB", done.stderr)
+        self.assertLess(sandbox.bytes_below(self.scratch), 200 << 20)
+
+    def test_a_fork_bomb_stops(self):
+        """As nobody: the system counts no processes of root's."""
+        python = "/usr/bin/python3"
+        if os.getuid() != 0 or not os.path.exists(python):
+            self.skipTest("another user's rights are needed")
+        folder = temporary_folder(self)
+        folder.chmod(0o777)
+        shutil.copy(sandbox.__file__, folder / "sandbox.py")
+        code = "import os, time\nmade = 0\ntry:\n  while made < 400:\n    if os.fork() == 0: time.sleep(20); os._exit(0)\n    made += 1\nexcept BlockingIOError: print('stopped at', made)"
+        policy = {"cpu_seconds": 20, "memory_bytes": 1 << 30, "file_bytes": 1 << 20, "processes": 20, "scratch": str(folder), "readable": [],
+                  "network": True, "landlock": False}  # fmt: skip
+        words = [python, "-I", str(folder / "sandbox.py"), json.dumps(policy), python, "-I", "-c", code]
+        done = subprocess.Popen(words, cwd=folder, user=65534, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            self.assertRegex(done.stdout.readline(), r"stopped at 1?\d\b|stopped at 20\b")
+        finally:
+            os.killpg(done.pid, signal.SIGKILL)
+            done.wait()
+            done.stdout.close()
+
     def test_the_network_is_cut_where_it_can_be(self):
         box, done = self.run_python("import socket; s = socket.socket(); s.settimeout(3); s.connect(('192.0.2.1', 80))")
         if box.isolation["network"] != "cut":

@@ -33,7 +33,7 @@ class Limits:
 
     seconds: float = 20  # On the clock; of processor time the same on each core.
     memory_bytes: int = 2 << 30  # Memory of its own (address space that is only reserved does not count).
-    file_bytes: int = 64 << 20
+    file_bytes: int = 64 << 20  # Of each file; of all in the scratch folder together four times as much.
     processes: int = 64
     readable: tuple = ()  # Folders that may be read beside the system's.
 
@@ -56,8 +56,25 @@ def drain(stream, kept):
         size += len(chunk)
 
 
-def run_limited(command, cwd=None, seconds=60, environment=None):
-    """Runs a command with a limit on the clock, and ends the whole group of processes that it began."""
+def bytes_below(folder):
+    """What the files in a folder take; what goes away meanwhile counts nothing."""
+    total, folders = 0, [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            pass
+    return total
+
+
+def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, folder_bytes=0):
+    """Runs a command with a limit on the clock, and one on what it leaves in a folder, and ends the whole group of
+    processes that it began."""
     start = time.monotonic()
     process = subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -68,10 +85,18 @@ def run_limited(command, cwd=None, seconds=60, environment=None):
     for reader in readers:
         reader.start()
     timed_out = False
+    filled = False
     try:
-        process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        timed_out = True
+        while not filled:
+            left = start + seconds - time.monotonic()
+            try:
+                process.wait(timeout=max(0, left if folder is None else min(left, 0.25)))
+                break
+            except subprocess.TimeoutExpired:
+                if left <= 0.25 and time.monotonic() >= start + seconds:
+                    timed_out = True
+                    break
+                filled = folder is not None and bytes_below(folder) > folder_bytes
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)  # What it left running, too.
@@ -83,6 +108,8 @@ def run_limited(command, cwd=None, seconds=60, environment=None):
         if not reader.is_alive():
             stream.close()
     out, err = (b"".join(k).decode("utf-8", "replace") for k in kept)
+    if filled:
+        err += f"sandbox: it wrote more than {folder_bytes >> 20} MiB of files\n"
     return Finished(process.returncode, out, err, timed_out, time.monotonic() - start)
 
 
@@ -109,7 +136,7 @@ class Sandbox:
         clean = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "HOME")}
         clean |= {"TMPDIR": str(scratch)} | (environment or {})
         words = [sys.executable, "-I", str(pathlib.Path(__file__).resolve()), json.dumps(policy), *(str(w) for w in command)]
-        return run_limited(words, cwd=cwd, seconds=seconds, environment=clean)
+        return run_limited(words, cwd=cwd, seconds=seconds, environment=clean, folder=scratch, folder_bytes=4 * limits.file_bytes)
 
 
 def landlock_version():
