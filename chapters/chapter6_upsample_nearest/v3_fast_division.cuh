@@ -23,13 +23,13 @@ __global__ void forward_kernel(Pack<W, 2>* __restrict__ y, const W* __restrict__
                                std::uint32_t in_count) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= in_count) return;
-  const Pack<W, 2> pair{x[i], x[i]};
   //! [exercise division]
+  const Pack<W, 2> pair{x[i], x[i]};
   const std::uint64_t row = width.divide(i).quotient;
   const std::uint64_t upper = i + row * width.divisor;
-  //! [exercise division]
   y[upper] = pair;
   y[upper + width.divisor] = pair;
+  //! [exercise division]
 }
 
 template <class T>
