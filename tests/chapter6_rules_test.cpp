@@ -42,6 +42,8 @@ TEST_CASE("an output shows the input that PyTorch's rule names") {
   // A given scale counts, and not the sizes: 4 becomes floor(4 * 1.6) = 6, but the step is 1 / 1.6.
   CHECK(sources(make_axis(4, 6, 1.6)) == std::vector<int>{0, 0, 1, 1, 2, 3});
   CHECK(sources(make_axis(4, 6, 0)) == std::vector<int>{0, 0, 1, 2, 2, 3});
+  // Where the size stays, so do the inputs.
+  CHECK(sources(make_axis(2, 2, 1.3)) == std::vector<int>{0, 1});
   // The last input takes what would lie behind it.
   CHECK(sources(make_axis(2, 6, 2)) == std::vector<int>{0, 0, 1, 1, 1, 1});
   // In float, 1 / 49 * 49 is below 1; in double it would be too, but at another place.

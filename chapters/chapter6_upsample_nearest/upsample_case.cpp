@@ -83,6 +83,7 @@ struct Strides {
 }  // namespace
 
 std::int64_t source_on_host(std::int64_t o, std::int64_t in, std::int64_t out, double scale) {
+  if (in == out) return o;  // Whatever scale was given, as PyTorch has it.
   const float step = scale > 0 ? static_cast<float>(1.0 / scale) : static_cast<float>(in) / static_cast<float>(out);
   return std::min(static_cast<std::int64_t>(std::floor(static_cast<float>(o) * step)), in - 1);
 }

@@ -47,12 +47,14 @@ struct Axis {
   }
 };
 
-/// PyTorch's steps for one dimension. A scale that was given counts, even where it disagrees with the sizes.
+/// PyTorch's steps for one dimension. A scale that was given counts, even where it disagrees with the sizes; but
+/// forward, where the size stays as it is, so do the inputs.
 inline Axis make_axis(std::int64_t in, std::int64_t out, double scale) {
   Axis axis;
   axis.in = static_cast<int>(in);
   axis.out = static_cast<int>(out);
-  axis.step = scale > 0 ? static_cast<float>(1.0 / scale) : static_cast<float>(in) / static_cast<float>(out);
+  axis.step =
+      scale > 0 && in != out ? static_cast<float>(1.0 / scale) : static_cast<float>(in) / static_cast<float>(out);
   axis.back_step = scale > 0 ? static_cast<float>(scale) : static_cast<float>(out) / static_cast<float>(in);
   return axis;
 }
