@@ -5,7 +5,6 @@ it writes into a tensor of the caller's, so does PyTorch's.
 """
 
 import math
-import statistics
 import sys
 import time
 
@@ -13,6 +12,8 @@ import torch
 import warpbook_ops
 
 sys.path.insert(0, str(warpbook_ops.ROOT / "tests/peers"))
+
+from results import spread  # noqa: E402
 
 BACKWARD = torch.ops.aten.upsample_nearest2d_backward
 
@@ -113,7 +114,8 @@ def differs(ours, theirs, relative):
 
 
 def host_seconds(functions, calls=100, samples=31):
-    """What a call costs the host, without waiting for the device: small tensors, calls one after the other."""
+    """What a call costs the host, without waiting for the device: small tensors, calls one after the other. Returns
+    name -> {"median", "p25", "p75", "min"}."""
     seconds = {name: [] for name in functions}
     for sample in range(-3, samples):
         for name, function in functions.items():
@@ -124,7 +126,7 @@ def host_seconds(functions, calls=100, samples=31):
             if sample >= 0:
                 seconds[name].append((time.perf_counter() - start) / calls)
     torch.cuda.synchronize()
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    return {name: spread(values) for name, values in seconds.items()}
 
 
 def versions(op, arguments_of, compiled):
@@ -161,7 +163,8 @@ def measure(name, op, shape, dtype, timer, compiled):
                                for _ in range(2))
         times = timer.time(functions | {"copy": lambda: destination.copy_(source)})
         row |= {f"{key}_seconds": times[key]["median"] for key in times} | {"spread": times}
-        row["host_seconds"] = host_seconds(versions(op, lambda: arguments_of(small_shape(op)), compiled))
+        hosts = host_seconds(versions(op, lambda: arguments_of(small_shape(op)), compiled))
+        row |= {"host_seconds": {key: hosts[key]["median"] for key in hosts}, "host_spread": hosts}
     return row
 
 

@@ -1,9 +1,11 @@
 """What the host and the GPU do while add2 is timed, as torch.profiler saw it, drawn as SVG.
 
-Two of the chapter's ways side by side: with the host waiting before and after each launch, and without any waiting. The
-first shows gaps on the GPU's lane, the second none, and its host is long done when the GPU is.
+Two of the chapter's ways: with the host waiting before and after each launch, and without any waiting. The first leaves gaps
+on the GPU's lane, the second none, and its host is done long before the GPU is. Then the second once more with less work a
+launch than a launch takes: gaps again, since now the GPU waits for the host.
 """
 
+import html
 import json
 import pathlib
 import tempfile
@@ -12,25 +14,25 @@ import torch
 import warpbook_ops
 
 CALLS = 5
-COUNT = 1 << 20
-LANES = (("samples", "what the clock is started and stopped for"), ("CUDA calls", "on the host"), ("kernels", "on the GPU"))
+WARM_UPS = 3  # Inside the profile: its first calls take a millisecond.
+LARGE, SMALL = 1 << 24, 1 << 20
+LANES = (("samples", "what is timed"), ("CUDA calls", "on the host"), ("kernels", "on the GPU"))
 COLORS = {"samples": "#8c8c8c", "CUDA calls": "#c77700", "wait": "#d9b26a", "kernels": "#2a78b8"}
 WIDTH, MARGIN, LANE = 1120, 150, 34
 
 
-def run(wait):
+def run(wait, count):
     """The calls of one way, each between marks that the profiler notes."""
-    out, a, b = (torch.rand(COUNT, device="cuda") for _ in range(3))
-    for _ in range(10):
-        warpbook_ops.add2(out, a, b)
+    out, a, b = (torch.rand(count, device="cuda") for _ in range(3))
+    warpbook_ops.add2(out, a, b)
     torch.cuda.synchronize()
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     ) as profiler:
-        for i in range(CALLS):
-            if wait:
+        for i in range(-WARM_UPS, CALLS):
+            if wait or i == 0:
                 torch.cuda.synchronize()
-            with torch.profiler.record_function(f"sample {i + 1}"):
+            with torch.profiler.record_function(f"sample {i + 1}" if i >= 0 else "warm-up"):
                 warpbook_ops.add2(out, a, b)
                 if wait:
                     torch.cuda.synchronize()
@@ -49,7 +51,7 @@ def spans(events):
         for e in events
         if e.get("ph") == "X" and e.get("cat") in lanes and not e["name"].startswith(("ProfilerStep", "cudaDeviceGet"))
     ]
-    samples = [s for s in found if s["lane"] == "samples"]
+    samples = [s for s in found if s["name"].startswith("sample")]
     zero = min(s["begin"] for s in samples)
     found = [s | {"begin": s["begin"] - zero, "end": s["end"] - zero} for s in found]
     return sorted((s for s in found if s["begin"] >= -0.5), key=lambda s: s["begin"])
@@ -67,13 +69,11 @@ def panel(title, found, top, scale):
             x, w = MARGIN + s["begin"] * scale, max(0.8, (s["end"] - s["begin"]) * scale)
             color = COLORS["wait"] if "Synchronize" in s["name"] else COLORS[lane]
             parts.append(f'<rect x="{x:.1f}" y="{y + 4}" width="{w:.1f}" height="{LANE - 12}" fill="{color}">'
-                         f'<title>{s["name"][:60]}: {s["end"] - s["begin"]:.1f} us</title></rect>')
+                         f'<title>{html.escape(s["name"][:60])}: {s["end"] - s["begin"]:.1f} us</title></rect>')
     return parts
 
 
 def draw(runs):
-    end = max(s["end"] for _, found in runs for s in found)
-    scale = (WIDTH - MARGIN - 20) / end
     height = len(runs) * (3 * LANE + 50) + 40
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">',
@@ -82,11 +82,13 @@ def draw(runs):
     ]
     top = 20
     for title, found in runs:
+        end = max(s["end"] for s in found)
+        scale = (WIDTH - MARGIN - 20) / end
         parts += panel(title, found, top, scale)
+        step = next(s for s in (5, 10, 20, 50, 100, 200, 500, 1000, 10**9) if end / s <= 14)
+        for tick in range(0, int(end) + 1, step):
+            parts.append(f'<text class="muted" x="{MARGIN + tick * scale:.0f}" y="{top + 3 * LANE + 20}">{tick} us</text>')
         top += 3 * LANE + 50
-    step = next(s for s in (5, 10, 20, 50, 100, 200, 500, 1000) if end / s <= 14)
-    for tick in range(0, int(end) + 1, step):
-        parts.append(f'<text class="muted" x="{MARGIN + tick * scale:.0f}" y="{top}">{tick} us</text>')
     parts.append(f'<text class="muted" x="10" y="{top + 14}">orange: launches; pale: waiting for the GPU. '
                  "The profiler itself makes every call some microseconds longer.</text></svg>")
     return "\n".join(parts) + "\n"
@@ -94,8 +96,12 @@ def draw(runs):
 
 def record(svg, json_path):
     """Draws both ways into `svg`, and writes what was drawn."""
-    run(True)  # The profiler's first use is slow.
-    runs = [("waiting before and after each launch (v1)", run(True)), ("without waiting (v4)", run(False))]
+    run(True, SMALL)  # The profiler's first use is slow.
+    runs = [
+        (f"{LARGE:,} elements, waiting before and after each launch (v1)", run(True, LARGE)),
+        (f"{LARGE:,} elements, without waiting (v4)", run(False, LARGE)),
+        (f"{SMALL:,} elements, without waiting (v4)", run(False, SMALL)),
+    ]
     svg.write_text(draw(runs), encoding="utf-8")
     json_path.write_text(json.dumps({"timeline": [{"way": title, "spans": found} for title, found in runs]}),
                          encoding="utf-8")
