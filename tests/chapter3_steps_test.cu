@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/chapter3_problems.hpp"
+#include "tests/step_verifier.hpp"
 
 namespace warpbook::chapter3 {
 
@@ -272,45 +272,6 @@ std::string random_case(Dice& dice, int kind) {
 
 constexpr int kKinds = 10;
 constexpr int kRandomCases = 500;
-constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
-
-/// How often a step ran, how often it was wrong, and how often it refused.
-struct Tally {
-  int ran = 0;
-  int failed = 0;
-  int refused = 0;
-};
-
-/// Verifies steps over cases with one set of buffers for transfers.
-class Verifier {
-public:
-  explicit Verifier(std::vector<Step> steps) : steps_(std::move(steps)), transfer_(stream_) {}
-
-  void verify(const std::string& parameters, std::uint64_t seed) {
-    const std::unique_ptr<Case> problem = chapter_.make_case(Parameters::parse(parameters));
-    const HostCase host(*problem, seed);
-    const DeviceCase device(host, device_fences(), transfer_);
-    for (const Step& step : steps_) {
-      Tally& tally = tallies_[step.version];
-      if (tally.failed == kFailuresShown) continue;
-      const Verification found = verify_step(step, host, device, stream_, transfer_);
-      INFO(step.version << ": --case '" << parameters << "' --seed " << seed << ": " << found.reason);
-      CHECK(found.status != Status::fail);
-      REQUIRE_FALSE(found.device_lost);
-      tally.failed += found.status == Status::fail ? 1 : 0;
-      ++(found.status == Status::skipped ? tally.refused : tally.ran);
-    }
-  }
-
-  const std::map<std::string, Tally>& tallies() const { return tallies_; }
-
-private:
-  Chapter chapter_ = chapter();
-  std::vector<Step> steps_;
-  Stream stream_;
-  Transfer transfer_;
-  std::map<std::string, Tally> tallies_;
-};
 
 }  // namespace
 
@@ -324,7 +285,7 @@ TEST_CASE("every step agrees with the reference") {
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
   REQUIRE(cases.size() >= 500);
 
-  Verifier verifier(all_steps());
+  StepVerifier verifier(chapter(), all_steps());
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
 
   std::cout << cases.size() << " cases" << std::endl;
@@ -343,7 +304,7 @@ TEST_CASE("a block of v7d moves several boxes") {
   // From 4096 boxes on. Found by search: the fewest elements that make as many.
   std::vector<Step> steps = all_steps();
   std::erase_if(steps, [](const Step& s) { return s.version != "v7a" && s.version != "v7d" && s.version != "v9"; });
-  Verifier verifier(steps);
+  StepVerifier verifier(chapter(), steps);
   for (const std::string parameters :
        {"shape=458,5,5,4,2 perm=1,0,2,4,3 dtype=complex128", "shape=3,76,2,5,5,2,2,2 perm=3,0,2,1,4,7,6,5 dtype=double",
         "shape=691,3,2,2,33,2 perm=5,1,0,3,4,2 dtype=int8"}) {
