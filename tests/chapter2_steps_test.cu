@@ -198,6 +198,15 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     cases.push_back(case_text(view, dice.pick(kTypes), into, shift));
   }
   CHECK(into_views >= 100);
+  for (int i = 0; i < 100; ++i) {  // Slices of transposed matrices: either side may have gaps, and begin anywhere.
+    const std::int64_t rows = dice.uniform(2, 200);
+    const std::int64_t columns = dice.uniform(2, 200);
+    const std::int64_t pitch = columns + dice.pick<std::int64_t>({0, 1, 8, dice.uniform(0, 64)});
+    const std::int64_t batch = pitch * rows + dice.pick<std::int64_t>({0, 1, 32});
+    const TensorView view = make_view({dice.uniform(1, 3), columns, rows}, {batch, 1, pitch}, dice.uniform(0, 40));
+    const std::string dtype = dice.pick<std::string>({"int8", "int8", "half", "half", "float", "double"});
+    cases.push_back(case_text(view, dtype, dice.one_in(2), dice.one_in(2) ? 0 : dice.uniform(1, 31)));
+  }
 
   Verifier verifier(all_steps());
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);

@@ -13,7 +13,8 @@
 #include "chapters/chapter2_strided/v7a_wide_words.cuh"
 #include "chapters/chapter2_strided/v7b_repeats.cuh"
 #include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
-#include "chapters/chapter2_strided/v8_strided_tile.cuh"
+#include "chapters/chapter2_strided/v8a_strided_tile.cuh"
+#include "chapters/chapter2_strided/v8b_word_tile.cuh"
 #include "chapters/chapter2_strided/v9_dispatch.cuh"
 
 namespace warpbook::chapter2 {
@@ -49,7 +50,12 @@ Step fill_yardstick() {
 
 const char* refuse_tiles(const StridedProblem& p) {
   if (p.count() == 0) return nullptr;
-  return v8::refuse(prepare_collapsed(p, nullptr, nullptr).problem);
+  return v8a::refuse(prepare_collapsed(p, nullptr, nullptr).problem);
+}
+
+const char* refuse_word_tiles(const StridedProblem& p) {
+  if (p.count() == 0) return nullptr;
+  return v8b::refuse(prepare_collapsed(p, nullptr, nullptr).problem);
 }
 
 std::vector<Step> steps() {
@@ -64,7 +70,8 @@ std::vector<Step> steps() {
       step("v7a", "wide_words", "Words of up to 16 bytes where rows allow it, of 4 on the contiguous side.", v7a::run),
       step("v7b", "repeats", "What a view shows again and again is read once and written often.", v7b::run),
       step("v7c", "shifted_rows", "Words of 16 bytes along rows that begin anywhere.", v7c::run),
-      step("v8", "strided_tile", "A tile in shared memory, in order on both sides.", v8::run, refuse_tiles),
+      step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
+      step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
       step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),
   };
 }
@@ -165,7 +172,7 @@ std::vector<Step> steps_for_large_views() {
   };
   const Run rows_in_64_bits = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
     const Prepared q = prepare_collapsed(p, src, dst);
-    return v7c::run_rows<std::uint64_t>(q, v7c::slots_of(q), stream);
+    return p.into_view ? v7c::write_rows<std::uint64_t>(q, stream) : v7c::read_rows<std::uint64_t>(q, stream);
   };
   const Run rows_of_any_length = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
     return v7c::run_shifted(prepare_collapsed(p, src, dst), stream);
@@ -173,7 +180,8 @@ std::vector<Step> steps_for_large_views() {
   const Refuse no_rows = [](const StridedProblem& p) {
     if (p.count() == 0) return "no elements";
     const TensorView view = prepare_collapsed(p, nullptr, nullptr).problem.view;
-    return view.strides[view.dims - 1] == 1 ? nullptr : "the last dimension is not contiguous";
+    if (view.strides[view.dims - 1] != 1) return "the last dimension is not contiguous";
+    return p.into_view || view.sizes[view.dims - 1] * p.element_bytes >= 16 ? nullptr : "rows of less than 16 bytes";
   };
   return {step("v6, 64 bits", "", "", v6_in_64_bits), step("v7a, 64 bits", "", "", v7a_in_64_bits),
           step("v7c, 64 bits", "", "", rows_in_64_bits, no_rows),

@@ -32,7 +32,8 @@ struct Extent {
 };
 
 //! [kernel]
-template <class W>
+/// `broadcast`: the last dimension is one, and a pack reaches into two rows at most.
+template <class W, bool broadcast>
 __global__ void __launch_bounds__(kThreads)
     repeat_kernel(W* __restrict__ dst, const W* __restrict__ src,
                   const __grid_constant__ WalkedView<std::uint32_t> view, const __grid_constant__ Extent extent) {
@@ -53,30 +54,49 @@ __global__ void __launch_bounds__(kThreads)
   if (first >= extent.packs) return;
   walk.locate(view, std::uint32_t(extent.head) + first * pack);
 
+  //! [exercise one_load]
+  constexpr int loads = broadcast ? 1 : pack;  // Of a pack, in its first row.
+  //! [exercise one_load]
+  W element[kPacks][loads] = {};
+  W behind[kPacks] = {};  // The next row's element.
+  std::uint32_t left[kPacks];
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+    const std::uint32_t here = walk.offset(view);
+    left[p] = view.sizes[0].divisor - walk.last;  // Elements of the row.
+    const bool exists = first + 32 * p < extent.packs;
+    if (broadcast || view.sizes[0].divisor >= pack) {
+      std::uint32_t next = here;  // Where the next row would begin, if the pack's first element were its own.
+      if (left[p] < pack) {
+        Walk<std::uint32_t> next_row = walk;
+        next_row.advance(view, left[p], 0);
+        next = next_row.offset(view) - left[p] * view.strides[0];
+      }
+      if (exists) {
+#pragma unroll
+        for (int j = 0; j < loads; ++j) {
+          element[p][j] = src[(std::uint32_t(j) < left[p] ? here : next) + std::uint32_t(j) * view.strides[0]];
+        }
+        if (broadcast && left[p] < pack) behind[p] = src[next];
+      }
+    } else if (exists) {  // Rows shorter than a pack.
+      Walk<std::uint32_t> one = walk;
+#pragma unroll
+      for (int j = 0; j < loads; ++j) {
+        element[p][j] = src[one.offset(view)];
+        if (j + 1 < loads) one.advance(view, 1, 0);
+      }
+    }
+    if (p + 1 < kPacks) walk.advance(view, view.step_last, view.step_second);
+  }
+  // Packs are made only now: a load that is waited for in the loop would hold up those behind it.
   P word[kPacks];
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    if (first + 32 * p >= extent.packs) break;
-    const std::uint32_t offset = walk.offset(view);
-    const bool in_one_row = walk.last + pack <= view.sizes[0].divisor;
-    //! [exercise one_load]
-    if (in_one_row && view.strides[0] == 0) {
-      const W repeated = src[offset];
 #pragma unroll
-      for (int j = 0; j < pack; ++j) word[p][j] = repeated;
-    } else if (in_one_row) {
-      //! [exercise one_load]
-#pragma unroll
-      for (int j = 0; j < pack; ++j) word[p][j] = src[offset + std::uint32_t(j) * view.strides[0]];
-    } else {
-      Walk<std::uint32_t> one = walk;
-#pragma unroll
-      for (int j = 0; j < pack; ++j) {
-        word[p][j] = src[one.offset(view)];
-        if (j + 1 < pack) one.advance(view, 1, 0);
-      }
+    for (int j = 0; j < pack; ++j) {
+      word[p][j] = broadcast && std::uint32_t(j) >= left[p] ? behind[p] : element[p][j % loads];
     }
-    walk.advance(view, view.step_last, view.step_second);
   }
   P* const dst_packs = reinterpret_cast<P*>(dst + extent.head);
   const std::uint32_t first_copy = blockIdx.y * kCopies;
@@ -84,7 +104,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint32_t copy = first_copy; copy < end_copy; ++copy) {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      if (first + 32 * p < extent.packs) dst_packs[copy * extent.copy_step + first + 32 * p] = word[p];
+      if (first + 32 * p < extent.packs) store_whole(dst_packs + copy * extent.copy_step + first + 32 * p, word[p]);
     }
   }
 }
@@ -100,14 +120,15 @@ inline std::int64_t whole_copies(const Prepared& q) {
   return bytes % kPackBytes == 0 && address % kPackBytes == 0 ? view.sizes[0] : 1;
 }
 
-/// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows that overlap.
+/// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows of which each shares
+/// half with the next one, or more.
 inline bool reads_again(const StridedProblem& p) {
   const TensorView& view = p.view;
   const int last = view.dims - 1;
   if (view.strides[last] == 0) return true;
   constexpr std::int64_t kNearBytes = 32;  // Further apart, each element of a window has a sector of its own.
   return last > 0 && view.strides[last] * p.element_bytes <= kNearBytes && view.strides[last - 1] > 0 &&
-         view.strides[last - 1] < view.sizes[last] * view.strides[last];
+         2 * view.strides[last - 1] < view.sizes[last] * view.strides[last];
 }
 
 /// Whether v7b has anything to add for a collapsed problem in its widest elements.
@@ -141,7 +162,8 @@ inline cudaError_t run_repeats(const Prepared& q, cudaStream_t stream) {
                         static_cast<std::uint32_t>(copies),
                         static_cast<std::uint32_t>(whole)};
     const std::int64_t blocks = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks);
-    return launch(repeat_kernel<W>,
+    const bool broadcast = once.strides[once.dims - 1] == 0 && once.sizes[once.dims - 1] >= pack;
+    return launch(broadcast ? repeat_kernel<W, true> : repeat_kernel<W, false>,
                   {.grid = {blocks, ceil_div<std::int64_t>(copies, kCopies)}, .block = kThreads, .stream = stream},
                   reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
                   walked<std::uint32_t>(once, 32 * pack), extent);

@@ -4,15 +4,16 @@
 /// In x[:, 1:, 1:] of bytes or halves the rows are contiguous and long, but they begin anywhere, and v7a moves single
 /// elements on the view's side. The memory does not mind where a row begins: aligned words cover it all the same. A
 /// thread takes 16 bytes that are aligned in the destination, loads the two aligned words of the source that hold them,
-/// and shifts the pair by as many bytes as the two sides are apart. Only the ends of a row are stored in parts. What is
-/// read beside a row belongs to the view's array and is thrown away; beyond the array's first and last element of the
-/// view nothing is read.
+/// and shifts the pair by as many bytes as the two sides are apart. What is read beside a row belongs to the view's
+/// array and is thrown away; beyond the array's first and last element of the view nothing is read.
 ///
-/// Bytes have no type: one kernel serves all element sizes and both directions.
+/// A view that is read has a contiguous destination: its words follow each other without a gap, and one in which a row
+/// ends is put together from two such pairs, the row's and the next one's. A view that is written has a destination
+/// with gaps: there a word in which a row begins or ends is stored in parts.
 ///
-/// Expect 16 bytes a request instead of 1 or 2 on either side for long rows at any alignment, and too many idle words
-/// for short ones: rows of less than kLeastBytes, and views whose last dimension is not contiguous, are left to v7b.
-/// A trial of the idea was measured on a GPU, this kernel was not yet: README.md.
+/// Bytes have no type: one kernel each way serves all element sizes.
+///
+/// Expect 16 bytes a request instead of 1 or 2 on either side, at any alignment.
 #pragma once
 
 #include "chapters/chapter2_strided/v7b_repeats.cuh"
@@ -20,39 +21,125 @@
 namespace warpbook::chapter2::v7c {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kWords = 2;  ///< Of a thread; each takes two loads.
+inline constexpr int kWords = 2;  ///< Of a thread.
 
-/// The rows of a view, in bytes. The dimensions are those outside the rows, innermost first.
-template <class Index> struct Rows {
-  FastDivisor<Index> slots;  // Words that a row may touch.
-  FastDivisor<Index> sizes[kMaxViewDims];
-  std::int64_t strides[kMaxViewDims];
-  int dims;     // 1 or more.
-  int granule;  // Bytes that both sides are always aligned to: 1, 2 or 4.
-  std::int64_t row_bytes;
-  std::int64_t src_bytes;  // From the first byte to read to behind the last.
-  Index words;
+/// 16 bytes of the source that begin anywhere, as two aligned words.
+struct Pair {
+  uint4 low;
+  uint4 high;
+  unsigned misaligned;
 };
 
-/// 16 bytes from byte `at` of `src` on, by two aligned loads; the caller sees to it that both lie in the array.
-__device__ __forceinline__ uint4 load_shifted(const char* src, std::int64_t at, unsigned misaligned) {
+/// Loads the pair that holds 16 bytes from byte `at` of `src` on. `inside` is cleared where one of its words does not
+/// lie in the array, of `src_bytes`; then, and where `wanted` is false, nothing is loaded.
+__device__ __forceinline__ Pair load_pair(const char* src, std::int64_t at, std::int64_t src_bytes, bool wanted,
+                                          bool& inside) {
+  Pair pair{};
+  pair.misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(src + at) % 16);
+  const std::int64_t aligned = at - pair.misaligned;
+  const bool in_array = aligned >= 0 && aligned + (pair.misaligned == 0 ? 16 : 32) <= src_bytes;
+  if (wanted && !in_array) inside = false;
+  const auto* words = reinterpret_cast<const uint4*>(src + aligned);
+  if (wanted && in_array) pair.low = words[0];
+  if (wanted && in_array && pair.misaligned != 0) pair.high = words[1];
+  return pair;
+}
+
+/// The pair's 16 bytes.
+__device__ __forceinline__ uint4 shifted(const Pair& pair) {
   //! [exercise shift]
-  const auto* aligned = reinterpret_cast<const uint4*>(src + at - misaligned);
-  const uint4 low = aligned[0];
-  if (misaligned == 0) return low;
-  const uint4 high = aligned[1];
-  unsigned w0 = low.x, w1 = low.y, w2 = low.z, w3 = low.w, w4 = high.x, w5 = high.y, w6 = high.z, w7 = high.w;
-  if (misaligned & 8) {  // By two words of 4 bytes, by one, and by the rest in bits.
+  unsigned w0 = pair.low.x, w1 = pair.low.y, w2 = pair.low.z, w3 = pair.low.w;
+  unsigned w4 = pair.high.x, w5 = pair.high.y, w6 = pair.high.z, w7 = pair.high.w;
+  if (pair.misaligned & 8) {  // By two words of 4 bytes, by one, and by the rest in bits.
     w0 = w2, w1 = w3, w2 = w4, w3 = w5, w4 = w6, w5 = w7;
   }
-  if (misaligned & 4) {
+  if (pair.misaligned & 4) {
     w0 = w1, w1 = w2, w2 = w3, w3 = w4, w4 = w5;
   }
-  const unsigned bits = (misaligned & 3) * 8;
+  const unsigned bits = pair.misaligned % 4 * 8;
   return make_uint4(__funnelshift_r(w0, w1, bits), __funnelshift_r(w1, w2, bits), __funnelshift_r(w2, w3, bits),
                     __funnelshift_r(w3, w4, bits));
   //! [exercise shift]
 }
+
+/// The first `from_first` bytes of one word, and what follows them of another.
+__device__ __forceinline__ uint4 joined(const uint4& first, const uint4& second, int from_first) {
+  const auto join = [](unsigned a, unsigned b, int bytes) {
+    const unsigned mask = bytes >= 4 ? ~0U : bytes <= 0 ? 0U : (1U << (8 * bytes)) - 1;
+    return (a & mask) | (b & ~mask);
+  };
+  return make_uint4(join(first.x, second.x, from_first), join(first.y, second.y, from_first - 4),
+                    join(first.z, second.z, from_first - 8), join(first.w, second.w, from_first - 12));
+}
+
+/// What reading a view writes: `words` whole words from byte `head` on, of `bytes` in all.
+template <class Index> struct Result {
+  Index words;
+  Index bytes;
+  int head;
+  int tail;
+  std::int64_t src_bytes;  // From the first byte to read to behind the last.
+};
+
+//! [kernel]
+/// The view's innermost dimension is a row's bytes, 16 at least.
+template <class Index>
+__global__ void __launch_bounds__(kThreads)
+    read_rows_kernel(char* __restrict__ dst, const char* __restrict__ src,
+                     const __grid_constant__ WalkedView<Index> view, const __grid_constant__ Result<Index> result) {
+  Walk<Index> walk;
+  const int thread = static_cast<int>(threadIdx.x);
+  if (blockIdx.x == 0 && thread < result.head + result.tail) {
+    const Index linear =
+        thread < result.head ? Index(thread) : result.bytes - Index(result.head + result.tail - thread);
+    walk.locate(view, linear);
+    dst[linear] = src[walk.offset(view)];
+  }
+  const Index warp = Index(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
+  const Index first = warp * (32 * kWords) + threadIdx.x % 32;
+  if (first >= result.words) return;
+  walk.locate(view, Index(result.head) + first * 16);
+
+  Pair row[kWords];
+  Pair next_row[kWords];
+  int left[kWords];  // Bytes of the row.
+  bool inside[kWords];
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const Index left_in_row = view.sizes[0].divisor - walk.last;
+    left[i] = left_in_row < 16 ? static_cast<int>(left_in_row) : 16;
+    const bool exists = first + Index(32 * i) < result.words;
+    inside[i] = true;
+    row[i] = load_pair(src, walk.offset(view), result.src_bytes, exists, inside[i]);
+    std::int64_t next_at = 0;
+    if (left[i] < 16) {
+      Walk<Index> next = walk;
+      next.advance(view, Index(left[i]), 0);
+      next_at = std::int64_t(next.offset(view)) - left[i];
+    }
+    next_row[i] = load_pair(src, next_at, result.src_bytes, exists && left[i] < 16, inside[i]);
+    if (i + 1 < kWords) walk.advance(view, view.step_last, view.step_second);
+  }
+  auto* const words = reinterpret_cast<uint4*>(dst + result.head);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) {
+    const Index word = first + Index(32 * i);
+    if (word >= result.words) break;
+    if (inside[i]) {
+      uint4 bytes = shifted(row[i]);
+      if (left[i] < 16) bytes = joined(bytes, shifted(next_row[i]), left[i]);
+      words[word] = bytes;
+    } else {  // At the array's ends: byte by byte.
+#pragma unroll 1
+      for (int b = 0; b < 16; ++b) {
+        Walk<Index> one;
+        one.locate(view, Index(result.head) + word * 16 + Index(b));
+        reinterpret_cast<char*>(words + word)[b] = src[one.offset(view)];
+      }
+    }
+  }
+}
+//! [kernel]
 
 /// Stores bytes [begin, end) of a word, in pieces of type T.
 template <class T> __device__ __forceinline__ void store_part(char* dst, const uint4& word, int begin, int end) {
@@ -63,126 +150,147 @@ template <class T> __device__ __forceinline__ void store_part(char* dst, const u
   }
 }
 
-//! [kernel]
-template <bool into_view, class Index>
+/// What writing a view's rows needs to know.
+template <class Index> struct Rows {
+  Index words;
+  int granule;  // Bytes that both sides are always aligned to: 1, 2 or 4.
+  std::int64_t row_bytes;
+  std::int64_t src_bytes;
+};
+
+/// The view's innermost dimension are the words that a row may touch; all steps are in bytes.
+template <class Index>
 __global__ void __launch_bounds__(kThreads)
-    rows_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Rows<Index> rows) {
+    write_rows_kernel(char* __restrict__ dst, const char* __restrict__ src,
+                      const __grid_constant__ WalkedView<Index> view, const __grid_constant__ Rows<Index> rows) {
   const Index warp = Index(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   const Index first = warp * (32 * kWords) + threadIdx.x % 32;
+  if (first >= rows.words) return;
+  Walk<Index> walk;
+  walk.locate(view, first);
 
-  uint4 word[kWords];
+  Pair pair[kWords];
   char* to[kWords];
-  int begin[kWords] = {};
-  int end[kWords] = {};
+  std::int64_t from[kWords];
+  int begin[kWords];
+  int end[kWords];
+  bool inside[kWords];
 #pragma unroll
   for (int i = 0; i < kWords; ++i) {
-    if (first + Index(32 * i) >= rows.words) break;
-    const auto [row, slot] = rows.slots.divide(first + Index(32 * i));
-    std::int64_t place = 0;  // Of the row in the view.
-    Index rest = row;
-#pragma unroll 1
-    for (int d = 0; d < rows.dims - 1; ++d) {
-      const auto division = rows.sizes[d].divide(rest);
-      place += division.remainder * rows.strides[d];
-      rest = division.quotient;
-    }
-    place += rest * rows.strides[rows.dims - 1];
-    const std::int64_t linear = row * rows.row_bytes;
-    const std::int64_t src_row = into_view ? linear : place;
-    char* const dst_row = dst + (into_view ? place : linear);
-
+    const Index row = view.sizes[0].divide(walk.linear).quotient;
+    char* const dst_row = dst + (walk.offset(view) - walk.last * view.strides[0]);
     // The word's bytes in the row: the first one may begin before it, the last ones end behind it.
     const auto off = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst_row) % 16);
-    const std::int64_t in_row = std::int64_t(slot) * 16 - off;
-    if (in_row >= rows.row_bytes) continue;
+    const std::int64_t in_row = std::int64_t(walk.last) * 16 - off;
+    const bool exists = first + Index(32 * i) < rows.words && in_row < rows.row_bytes;
     to[i] = dst_row + in_row;
+    from[i] = row * rows.row_bytes + in_row;
     begin[i] = in_row < 0 ? -static_cast<int>(in_row) : 0;
-    end[i] = rows.row_bytes - in_row < 16 ? static_cast<int>(rows.row_bytes - in_row) : 16;
-
-    const std::int64_t at = src_row + in_row;
-    const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(src + at) % 16);
-    const std::int64_t aligned = at - misaligned;
-    if (aligned >= 0 && aligned + (misaligned == 0 ? 16 : 32) <= rows.src_bytes) {
-      word[i] = load_shifted(src, at, misaligned);
-    } else {  // At the array's ends: byte by byte.
-      for (int b = begin[i]; b < end[i]; ++b) to[i][b] = src[at + b];
-      begin[i] = end[i] = 0;
-    }
+    end[i] = !exists ? 0 : rows.row_bytes - in_row < 16 ? static_cast<int>(rows.row_bytes - in_row) : 16;
+    inside[i] = true;
+    pair[i] = load_pair(src, from[i], rows.src_bytes, exists, inside[i]);
+    if (i + 1 < kWords) walk.advance(view, view.step_last, view.step_second);
   }
 #pragma unroll
   for (int i = 0; i < kWords; ++i) {
+    if (!inside[i]) {  // At the array's ends: byte by byte.
+      for (int b = begin[i]; b < end[i]; ++b) to[i][b] = src[from[i] + b];
+      continue;
+    }
+    const uint4 word = shifted(pair[i]);
     if (end[i] - begin[i] == 16) {
-      *reinterpret_cast<uint4*>(to[i]) = word[i];
+      *reinterpret_cast<uint4*>(to[i]) = word;
     } else if (end[i] > begin[i]) {
       if (rows.granule == 4) {
-        store_part<std::uint32_t>(to[i], word[i], begin[i], end[i]);
+        store_part<std::uint32_t>(to[i], word, begin[i], end[i]);
       } else if (rows.granule == 2) {
-        store_part<std::uint16_t>(to[i], word[i], begin[i], end[i]);
+        store_part<std::uint16_t>(to[i], word, begin[i], end[i]);
       } else {
-        store_part<std::uint8_t>(to[i], word[i], begin[i], end[i]);
+        store_part<std::uint8_t>(to[i], word, begin[i], end[i]);
       }
     }
   }
 }
-//! [kernel]
 
-/// From how many bytes a row on, where they are a matter of shifts.
-inline constexpr std::int64_t kLeastBytes = 512;
+/// The same view of bytes.
+inline TensorView bytes_of(const StridedProblem& p) {
+  TensorView view = p.view;
+  const int last = view.dims - 1;
+  view.sizes[last] *= p.element_bytes;
+  for (int d = 0; d < last; ++d) view.strides[d] *= p.element_bytes;
+  return view;
+}
+
+/// Reads rows of at least 16 bytes.
+template <class Index> cudaError_t read_rows(const Prepared& q, cudaStream_t stream) {
+  const TensorView view = bytes_of(q.problem);
+  const std::int64_t bytes = view.count();
+  const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 16);
+  const std::int64_t head = off == 0 ? 0 : 16 - off < bytes ? 16 - off : bytes;
+  const std::int64_t words = (bytes - head) / 16;
+  const Result<Index> result{static_cast<Index>(words), static_cast<Index>(bytes), static_cast<int>(head),
+                             static_cast<int>(bytes - head - words * 16), view.reach() + 1};
+  const std::int64_t grid = words == 0 ? 1 : ceil_div<std::int64_t>(words, kThreads * kWords);
+  return launch(read_rows_kernel<Index>, {.grid = grid, .block = kThreads, .stream = stream},
+                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(view, 32 * 16),
+                result);
+}
+
+/// The view of a problem's rows in words of 16 bytes that are aligned in the destination, as many as a row may touch.
+inline TensorView slots_of(const StridedProblem& p, const std::byte* dst) {
+  TensorView view = bytes_of(p);
+  const int last = view.dims - 1;
+  std::uint64_t steps = 16;
+  for (int d = 0; d < last; ++d) steps |= static_cast<std::uint64_t>(view.strides[d]);
+  const auto first = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst) % 16);
+  const std::int64_t off = steps % 16 == 0 ? first : 16 - p.element_bytes;  // All rows', or the worst.
+  view.sizes[last] = ceil_div<std::int64_t>(off + view.sizes[last], 16);
+  view.strides[last] = 16;
+  return view;
+}
+
+/// Writes rows.
+template <class Index> cudaError_t write_rows(const Prepared& q, cudaStream_t stream) {
+  const TensorView bytes = bytes_of(q.problem);
+  const int last = bytes.dims - 1;
+  auto all = static_cast<std::uintptr_t>(bytes.sizes[last]) | reinterpret_cast<std::uintptr_t>(q.src) |
+             reinterpret_cast<std::uintptr_t>(q.dst);
+  for (int d = 0; d < last; ++d) all |= static_cast<std::uintptr_t>(bytes.strides[d]);
+  const TensorView slots = slots_of(q.problem, q.dst);
+  const std::int64_t words = slots.count();
+  const Rows<Index> rows{static_cast<Index>(words),
+                         all % 4 == 0   ? 4
+                         : all % 2 == 0 ? 2
+                                        : 1,
+                         bytes.sizes[last], bytes.count()};
+  return launch(write_rows_kernel<Index>,
+                {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
+                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(slots, 32), rows);
+}
+
+/// Moves rows of a collapsed problem whose last dimension is contiguous; those that are read have 16 bytes at least.
+inline cudaError_t run_shifted(const Prepared& q, cudaStream_t stream) {
+  constexpr std::int64_t kSlack = 32 * kThreads * kWords;  // Threads beyond the last word, in bytes.
+  if (q.problem.into_view) {
+    const TensorView slots = slots_of(q.problem, q.dst);
+    return fits_32_bits(slots, kSlack) && fits_32_bits(bytes_of(q.problem), kSlack)
+               ? write_rows<std::uint32_t>(q, stream)
+               : write_rows<std::uint64_t>(q, stream);
+  }
+  return fits_32_bits(bytes_of(q.problem), kSlack) ? read_rows<std::uint32_t>(q, stream)
+                                                   : read_rows<std::uint64_t>(q, stream);
+}
+
+/// From how many bytes a row on words are shifted, where a view is read and where it is written.
+inline constexpr std::int64_t kLeastRead = 64;
+inline constexpr std::int64_t kLeastWritten = 512;
 
 /// Whether rows of a collapsed problem, in its widest elements, are long and begin anywhere.
 inline bool pays(const Prepared& q) {
   const TensorView& view = q.problem.view;
   const int last = view.dims - 1;
   return view.strides[last] == 1 && q.problem.element_bytes <= 2 &&
-         view.sizes[last] * q.problem.element_bytes >= kLeastBytes;
-}
-
-template <class Index> cudaError_t run_rows(const Prepared& q, std::int64_t slots, cudaStream_t stream) {
-  const TensorView& view = q.problem.view;
-  const int last = view.dims - 1;
-  const std::int64_t bytes = q.problem.element_bytes;
-  Rows<Index> rows{};
-  rows.slots = FastDivisor<Index>(static_cast<Index>(slots));
-  rows.dims = last > 0 ? last : 1;
-  rows.sizes[0] = FastDivisor<Index>(1);
-  auto all = static_cast<std::uintptr_t>(view.sizes[last] * bytes) | reinterpret_cast<std::uintptr_t>(q.src) |
-             reinterpret_cast<std::uintptr_t>(q.dst);
-  for (int d = 0; d < last; ++d) {
-    rows.sizes[d] = FastDivisor<Index>(static_cast<Index>(view.sizes[last - 1 - d]));
-    rows.strides[d] = view.strides[last - 1 - d] * bytes;
-    all |= static_cast<std::uintptr_t>(rows.strides[d]);
-  }
-  rows.granule = all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
-  rows.row_bytes = view.sizes[last] * bytes;
-  rows.src_bytes = (q.problem.into_view ? q.problem.count() : view.reach() + 1) * bytes;
-  const std::int64_t words = view.count() / view.sizes[last] * slots;
-  rows.words = static_cast<Index>(words);
-  return launch(q.problem.into_view ? rows_kernel<true, Index> : rows_kernel<false, Index>,
-                {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
-                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), rows);
-}
-
-/// How many aligned words of 16 bytes a row of the destination may touch.
-inline std::int64_t slots_of(const Prepared& q) {
-  const TensorView& view = q.problem.view;
-  const int last = view.dims - 1;
-  const std::int64_t row_bytes = view.sizes[last] * q.problem.element_bytes;
-  auto steps = static_cast<std::uint64_t>(q.problem.into_view ? 0 : row_bytes);
-  for (int d = 0; q.problem.into_view && d < last; ++d) {
-    steps |= static_cast<std::uint64_t>(view.strides[d] * q.problem.element_bytes);
-  }
-  const auto first = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 16);
-  const std::int64_t off = steps % 16 == 0 ? first : 16 - q.problem.element_bytes;  // All rows', or the worst.
-  return ceil_div<std::int64_t>(off + row_bytes, 16);
-}
-
-/// Moves rows of a collapsed problem whose last dimension is contiguous.
-inline cudaError_t run_shifted(const Prepared& q, cudaStream_t stream) {
-  const TensorView& view = q.problem.view;
-  const std::int64_t slots = slots_of(q);
-  const std::int64_t words = view.count() / view.sizes[view.dims - 1] * slots;
-  return words + kThreads * kWords <= INT32_MAX ? run_rows<std::uint32_t>(q, slots, stream)
-                                                : run_rows<std::uint64_t>(q, slots, stream);
+         view.sizes[last] * q.problem.element_bytes >= (q.problem.into_view ? kLeastWritten : kLeastRead);
 }
 
 /// Moves a collapsed problem.

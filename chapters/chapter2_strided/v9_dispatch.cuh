@@ -10,7 +10,7 @@
 /// what people take.
 #pragma once
 
-#include "chapters/chapter2_strided/v8_strided_tile.cuh"
+#include "chapters/chapter2_strided/v8b_word_tile.cuh"
 #include "chapters/chapter3_permute/permute.cuh"
 
 namespace warpbook::chapter2::v9 {
@@ -87,8 +87,8 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
   }
   const Prepared wide = with_elements_of(q, movement_bytes(q));
-  if (prefers_tiles(wide.problem) && v8::refuse(wide.problem) == nullptr) {
-    return v8::run_tiles(wide, stream);
+  if (prefers_tiles(wide.problem) && v8a::refuse(wide.problem) == nullptr) {
+    return v8a::run_tiles(wide, stream);
   }
   return v7c::run_prepared(wide, stream);
 }

@@ -1,5 +1,5 @@
 /// \file
-/// v8 strided tile: a tile in shared memory, between a view and an array that disagree on what is near.
+/// v8a strided tile: a tile in shared memory, between a view and an array that disagree on what is near.
 ///
 /// v7 goes through the contiguous side in order. Where the view's last dimension is not its fastest, as in a slice of a
 /// transposed matrix, 32 neighbours lie in 32 sectors, and the sector's other elements are wanted much later. Chapter
@@ -18,7 +18,7 @@
 #include "chapters/chapter2_strided/tile_plan.hpp"
 #include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
 
-namespace warpbook::chapter2::v8 {
+namespace warpbook::chapter2::v8a {
 
 /// The tile for elements of `bytes`.
 template <int bytes> struct Tile {
@@ -26,10 +26,7 @@ template <int bytes> struct Tile {
   static constexpr int kWarps = kThreads / 32;
   static constexpr int kSrc = bytes <= 2 ? 64 : 32;  // Elements along the source's fastest dimensions,
   static constexpr int kDst = bytes <= 4 ? 128 : bytes == 8 ? 64 : 32;  // and along the destination's.
-  static constexpr int kSector = 32 / bytes;                            // Elements.
-  static constexpr bool kWindows = bytes == 4 || bytes == 8;            // See `windowed` below.
-  static constexpr int kRows = kDst + (kWindows ? kSector - 1 : 0);
-  static constexpr int kPitch = kSrc + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
+  static constexpr int kPitch = kSrc + (bytes < 4 ? 4 / bytes : 1);     // An odd number of 4-byte words or elements.
 };
 
 /// An element's place on both sides, in bytes.
@@ -55,7 +52,6 @@ struct Tiles {
   int others;
   std::uint32_t src_count;
   std::uint32_t dst_count;
-  bool windowed;  // Along the destination is a single contiguous dimension.
   FastDivisor<std::uint32_t> src_tiles;
   FastDivisor<std::uint32_t> dst_tiles;
 };
@@ -83,9 +79,9 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
     tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
   using T = Tile<bytes>;
   using W = Word<bytes>;
-  __shared__ W tile[T::kRows * T::kPitch];
-  __shared__ std::int64_t src_rows[T::kRows];
-  __shared__ std::int64_t dst_rows[T::kRows];
+  __shared__ W tile[T::kDst * T::kPitch];
+  __shared__ std::int64_t src_rows[T::kDst];
+  __shared__ std::int64_t dst_rows[T::kDst];
   __shared__ std::int64_t src_columns[T::kSrc];
   __shared__ std::int64_t dst_columns[T::kSrc];
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -93,34 +89,31 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 
   const auto [rest, src_tile] = tiles.src_tiles.divide(blockIdx.x);
   const auto [batch, dst_tile] = tiles.dst_tiles.divide(rest);
-  // Columns lie along the source. Rows lie along the destination, some of them before the tile's first.
-  const int before = T::kWindows && tiles.windowed ? T::kSector - 1 : 0;
-  const std::uint32_t first_column = src_tile * T::kSrc;
+  const std::uint32_t first_column = src_tile * T::kSrc;  // Columns lie along the source,
+  const std::uint32_t first_row = dst_tile * T::kDst;     // and rows along the destination.
   const int columns = static_cast<int>(min(tiles.src_count - first_column, std::uint32_t(T::kSrc)));
-  const std::int64_t first_row = std::int64_t(dst_tile) * T::kDst - before;  // May be before the first of all,
-  const std::int64_t rows_left = tiles.dst_count - first_row;  // and what is left may be more than a tile.
+  const int rows = static_cast<int>(min(tiles.dst_count - first_row, std::uint32_t(T::kDst)));
   const Place origin = place_of(tiles.other, tiles.others, batch);
 
   // Each row and column is placed once, by one thread.
-  for (int i = static_cast<int>(threadIdx.x); i < T::kRows + T::kSrc; i += T::kThreads) {
-    if (i < T::kRows) {
-      if (first_row + i < 0 || i >= rows_left) continue;
-      const Place place = place_of(tiles.along_dst, tiles.dst_dims, static_cast<std::uint32_t>(first_row + i));
+  for (int i = static_cast<int>(threadIdx.x); i < T::kDst + T::kSrc; i += T::kThreads) {
+    if (i < T::kDst) {
+      if (i >= rows) continue;
+      const Place place = place_of(tiles.along_dst, tiles.dst_dims, first_row + static_cast<std::uint32_t>(i));
       src_rows[i] = origin.src + place.src;
       dst_rows[i] = origin.dst + place.dst;
-    } else if (i - T::kRows < columns) {
+    } else if (i - T::kDst < columns) {
       const Place place =
-          place_of(tiles.along_src, tiles.src_dims, first_column + static_cast<std::uint32_t>(i - T::kRows));
-      src_columns[i - T::kRows] = place.src;
-      dst_columns[i - T::kRows] = place.dst;
+          place_of(tiles.along_src, tiles.src_dims, first_column + static_cast<std::uint32_t>(i - T::kDst));
+      src_columns[i - T::kDst] = place.src;
+      dst_columns[i - T::kDst] = place.dst;
     }
   }
   //! [exercise table_barrier]
   __syncthreads();
   //! [exercise table_barrier]
 
-  constexpr int kLoadTurns = (T::kRows + T::kWarps - 1) / T::kWarps;
-  const int last_row = static_cast<int>(min(rows_left, std::int64_t(T::kDst + before)));
+  constexpr int kLoadTurns = (T::kDst + T::kWarps - 1) / T::kWarps;
   W word[kLoadTurns][T::kSrc / 32];
   const char* from[T::kSrc / 32];
 #pragma unroll
@@ -128,7 +121,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 #pragma unroll
   for (int t = 0; t < kLoadTurns; ++t) {
     const int row = warp + t * T::kWarps;
-    if (row >= last_row || first_row + row < 0) continue;
+    if (row >= rows) continue;
     const std::int64_t at = src_rows[row];
 #pragma unroll
     for (int i = 0; i < T::kSrc / 32; ++i) {
@@ -138,7 +131,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 #pragma unroll
   for (int t = 0; t < kLoadTurns; ++t) {
     const int row = warp + t * T::kWarps;
-    if (row >= last_row || first_row + row < 0) continue;
+    if (row >= rows) continue;
 #pragma unroll
     for (int i = 0; i < T::kSrc / 32; ++i) {
       if (lane + 32 * i < columns) tile[row * T::kPitch + lane + 32 * i] = word[t][i];
@@ -146,33 +139,18 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   }
   __syncthreads();
 
-  // A lane's rows; a window begins up to kSector - 1 rows earlier, so that what it writes begins at a sector.
   char* to[T::kDst / 32];
 #pragma unroll
-  for (int i = 0; i < T::kDst / 32; ++i) {
-    const int row = before + lane + 32 * i;
-    if (before > 0) {
-      to[i] = dst + origin.dst + (first_row + row) * bytes;
-    } else {
-      to[i] = dst + (row < rows_left ? dst_rows[row] : 0);
-    }
-  }
+  for (int i = 0; i < T::kDst / 32; ++i) to[i] = dst + (lane + 32 * i < rows ? dst_rows[lane + 32 * i] : 0);
 #pragma unroll
   for (int t = 0; t < T::kSrc / T::kWarps; ++t) {
     const int column = warp + t * T::kWarps;
     if (column >= columns) break;
     const std::int64_t at = dst_columns[column];
-    int early = 0;
-    if (before > 0) {
-      const auto place = reinterpret_cast<std::uintptr_t>(dst + origin.dst + at) + (first_row + before) * bytes;
-      early = static_cast<int>(place / bytes % T::kSector);
-    }
 #pragma unroll
     for (int i = 0; i < T::kDst / 32; ++i) {
-      const int row = before + lane + 32 * i - early;
-      if (row < rows_left && first_row + row >= 0) {
-        *reinterpret_cast<W*>(to[i] + at - early * bytes) = tile[row * T::kPitch + column];
-      }
+      const int row = lane + 32 * i;
+      if (row < rows) *reinterpret_cast<W*>(to[i] + at) = tile[row * T::kPitch + column];
     }
   }
 }
@@ -206,10 +184,7 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     tiles.src_count = static_cast<std::uint32_t>(plan.along_src.count);
     tiles.dst_count = static_cast<std::uint32_t>(plan.along_dst.count);
     const std::int64_t across = ceil_div<std::int64_t>(plan.along_src.count, T::kSrc);
-    tiles.windowed = tiles.dst_dims == 1 && plan.along_dst.dimension[0].dst_stride == 1;
-    // The last window ends up to kSector - 1 elements early, so that another one may be needed.
-    const std::int64_t early = T::kWindows && tiles.windowed ? T::kSector - 1 : 0;
-    const std::int64_t down = ceil_div<std::int64_t>(plan.along_dst.count + early, T::kDst);
+    const std::int64_t down = ceil_div<std::int64_t>(plan.along_dst.count, T::kDst);
     tiles.src_tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
     tiles.dst_tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
     return launch(tile_kernel<bytes>, {.grid = across * down * plan.batches, .block = T::kThreads, .stream = stream},
@@ -223,4 +198,4 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   return refuse(q.problem) == nullptr ? run_tiles(q, stream) : v7c::run_prepared(q, stream);
 }
 
-}  // namespace warpbook::chapter2::v8
+}  // namespace warpbook::chapter2::v8a
