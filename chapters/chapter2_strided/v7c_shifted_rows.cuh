@@ -11,7 +11,9 @@
 /// ends is put together from two such pairs, the row's and the next one's. A view that is written has a destination
 /// with gaps: there a word in which a row begins or ends is stored in parts.
 ///
-/// Bytes have no type: one kernel each way serves all element sizes.
+/// Bytes have no type: one kernel each way serves all element sizes. A thread moves a single word: a pair takes eight
+/// registers, and with two pairs in flight a kernel that reads needs more than the 32 that let all threads of an SM
+/// run.
 ///
 /// Expect 16 bytes a request instead of 1 or 2 on either side, at any alignment.
 #pragma once
@@ -21,7 +23,6 @@
 namespace warpbook::chapter2::v7c {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kWords = 2;  ///< Of a thread.
 
 /// 16 bytes of the source that begin anywhere, as two aligned words.
 struct Pair {
@@ -30,18 +31,19 @@ struct Pair {
   unsigned misaligned;
 };
 
-/// Loads the pair that holds 16 bytes from byte `at` of `src` on. `inside` is cleared where one of its words does not
-/// lie in the array, of `src_bytes`; then, and where `wanted` is false, nothing is loaded.
-__device__ __forceinline__ Pair load_pair(const char* src, std::int64_t at, std::int64_t src_bytes, bool wanted,
-                                          bool& inside) {
+/// Loads the pair that holds 16 bytes from byte `at` of `src` on. Where one of its words does not lie in the array, of
+/// `src_bytes`, nothing is loaded and `inside` is cleared.
+__device__ __forceinline__ Pair load_pair(const char* src, std::int64_t at, std::int64_t src_bytes, bool& inside) {
   Pair pair{};
   pair.misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(src + at) % 16);
   const std::int64_t aligned = at - pair.misaligned;
-  const bool in_array = aligned >= 0 && aligned + (pair.misaligned == 0 ? 16 : 32) <= src_bytes;
-  if (wanted && !in_array) inside = false;
+  if (aligned < 0 || aligned + (pair.misaligned == 0 ? 16 : 32) > src_bytes) {
+    inside = false;
+    return pair;
+  }
   const auto* words = reinterpret_cast<const uint4*>(src + aligned);
-  if (wanted && in_array) pair.low = words[0];
-  if (wanted && in_array && pair.misaligned != 0) pair.high = words[1];
+  pair.low = words[0];
+  if (pair.misaligned != 0) pair.high = words[1];
   return pair;
 }
 
@@ -95,48 +97,27 @@ __global__ void __launch_bounds__(kThreads)
     walk.locate(view, linear);
     dst[linear] = src[walk.offset(view)];
   }
-  const Index warp = Index(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
-  const Index first = warp * (32 * kWords) + threadIdx.x % 32;
-  if (first >= result.words) return;
-  walk.locate(view, Index(result.head) + first * 16);
-
-  Pair row[kWords];
-  Pair next_row[kWords];
-  int left[kWords];  // Bytes of the row.
-  bool inside[kWords];
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    const Index left_in_row = view.sizes[0].divisor - walk.last;
-    left[i] = left_in_row < 16 ? static_cast<int>(left_in_row) : 16;
-    const bool exists = first + Index(32 * i) < result.words;
-    inside[i] = true;
-    row[i] = load_pair(src, walk.offset(view), result.src_bytes, exists, inside[i]);
-    std::int64_t next_at = 0;
-    if (left[i] < 16) {
-      Walk<Index> next = walk;
-      next.advance(view, Index(left[i]), 0);
-      next_at = std::int64_t(next.offset(view)) - left[i];
-    }
-    next_row[i] = load_pair(src, next_at, result.src_bytes, exists && left[i] < 16, inside[i]);
-    if (i + 1 < kWords) walk.advance(view, view.step_last, view.step_second);
+  const Index word = Index(blockIdx.x) * kThreads + threadIdx.x;
+  if (word >= result.words) return;
+  walk.locate(view, Index(result.head) + word * 16);
+  auto* const to = reinterpret_cast<uint4*>(dst + result.head) + word;
+  const Index left_in_row = view.sizes[0].divisor - walk.last;
+  const int left = left_in_row < 16 ? static_cast<int>(left_in_row) : 16;  // Bytes of the row in the word.
+  bool inside = true;
+  const Pair row = load_pair(src, walk.offset(view), result.src_bytes, inside);
+  Pair next_row{};
+  if (left < 16) {
+    walk.advance(view, Index(left), 0);
+    next_row = load_pair(src, std::int64_t(walk.offset(view)) - left, result.src_bytes, inside);
   }
-  auto* const words = reinterpret_cast<uint4*>(dst + result.head);
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    const Index word = first + Index(32 * i);
-    if (word >= result.words) break;
-    if (inside[i]) {
-      uint4 bytes = shifted(row[i]);
-      if (left[i] < 16) bytes = joined(bytes, shifted(next_row[i]), left[i]);
-      words[word] = bytes;
-    } else {  // At the array's ends: byte by byte.
-#pragma unroll 1
-      for (int b = 0; b < 16; ++b) {
-        Walk<Index> one;
-        one.locate(view, Index(result.head) + word * 16 + Index(b));
-        reinterpret_cast<char*>(words + word)[b] = src[one.offset(view)];
-      }
-    }
+  if (inside) {
+    const uint4 bytes = shifted(row);
+    *to = left == 16 ? bytes : joined(bytes, shifted(next_row), left);
+    return;
+  }
+  for (int b = 0; b < 16; ++b) {  // At the array's ends: byte by byte.
+    walk.locate(view, Index(result.head) + word * 16 + Index(b));
+    reinterpret_cast<char*>(to)[b] = src[walk.offset(view)];
   }
 }
 //! [kernel]
@@ -163,52 +144,31 @@ template <class Index>
 __global__ void __launch_bounds__(kThreads)
     write_rows_kernel(char* __restrict__ dst, const char* __restrict__ src,
                       const __grid_constant__ WalkedView<Index> view, const __grid_constant__ Rows<Index> rows) {
-  const Index warp = Index(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
-  const Index first = warp * (32 * kWords) + threadIdx.x % 32;
-  if (first >= rows.words) return;
+  const Index word = Index(blockIdx.x) * kThreads + threadIdx.x;
+  if (word >= rows.words) return;
   Walk<Index> walk;
-  walk.locate(view, first);
-
-  Pair pair[kWords];
-  char* to[kWords];
-  std::int64_t from[kWords];
-  int begin[kWords];
-  int end[kWords];
-  bool inside[kWords];
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    const Index row = view.sizes[0].divide(walk.linear).quotient;
-    char* const dst_row = dst + (walk.offset(view) - walk.last * view.strides[0]);
-    // The word's bytes in the row: the first one may begin before it, the last ones end behind it.
-    const auto off = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst_row) % 16);
-    const std::int64_t in_row = std::int64_t(walk.last) * 16 - off;
-    const bool exists = first + Index(32 * i) < rows.words && in_row < rows.row_bytes;
-    to[i] = dst_row + in_row;
-    from[i] = row * rows.row_bytes + in_row;
-    begin[i] = in_row < 0 ? -static_cast<int>(in_row) : 0;
-    end[i] = !exists ? 0 : rows.row_bytes - in_row < 16 ? static_cast<int>(rows.row_bytes - in_row) : 16;
-    inside[i] = true;
-    pair[i] = load_pair(src, from[i], rows.src_bytes, exists, inside[i]);
-    if (i + 1 < kWords) walk.advance(view, view.step_last, view.step_second);
-  }
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    if (!inside[i]) {  // At the array's ends: byte by byte.
-      for (int b = begin[i]; b < end[i]; ++b) to[i][b] = src[from[i] + b];
-      continue;
-    }
-    const uint4 word = shifted(pair[i]);
-    if (end[i] - begin[i] == 16) {
-      *reinterpret_cast<uint4*>(to[i]) = word;
-    } else if (end[i] > begin[i]) {
-      if (rows.granule == 4) {
-        store_part<std::uint32_t>(to[i], word, begin[i], end[i]);
-      } else if (rows.granule == 2) {
-        store_part<std::uint16_t>(to[i], word, begin[i], end[i]);
-      } else {
-        store_part<std::uint8_t>(to[i], word, begin[i], end[i]);
-      }
-    }
+  walk.locate(view, word);
+  char* const dst_row = dst + (walk.offset(view) - walk.last * view.strides[0]);
+  // The word's bytes in the row: the first one may begin before it, the last ones end behind it.
+  const auto off = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst_row) % 16);
+  const std::int64_t in_row = std::int64_t(walk.last) * 16 - off;
+  if (in_row >= rows.row_bytes) return;
+  const int begin = in_row < 0 ? -static_cast<int>(in_row) : 0;
+  const int end = rows.row_bytes - in_row < 16 ? static_cast<int>(rows.row_bytes - in_row) : 16;
+  char* const to = dst_row + in_row;
+  const std::int64_t from = view.sizes[0].divide(word).quotient * rows.row_bytes + in_row;
+  bool inside = true;
+  const uint4 bytes = shifted(load_pair(src, from, rows.src_bytes, inside));
+  if (!inside) {  // At the array's ends: byte by byte.
+    for (int b = begin; b < end; ++b) to[b] = src[from + b];
+  } else if (end - begin == 16) {
+    *reinterpret_cast<uint4*>(to) = bytes;
+  } else if (rows.granule == 4) {
+    store_part<std::uint32_t>(to, bytes, begin, end);
+  } else if (rows.granule == 2) {
+    store_part<std::uint16_t>(to, bytes, begin, end);
+  } else {
+    store_part<std::uint8_t>(to, bytes, begin, end);
   }
 }
 
@@ -230,10 +190,9 @@ template <class Index> cudaError_t read_rows(const Prepared& q, cudaStream_t str
   const std::int64_t words = (bytes - head) / 16;
   const Result<Index> result{static_cast<Index>(words), static_cast<Index>(bytes), static_cast<int>(head),
                              static_cast<int>(bytes - head - words * 16), view.reach() + 1};
-  const std::int64_t grid = words == 0 ? 1 : ceil_div<std::int64_t>(words, kThreads * kWords);
+  const std::int64_t grid = words == 0 ? 1 : ceil_div<std::int64_t>(words, kThreads);
   return launch(read_rows_kernel<Index>, {.grid = grid, .block = kThreads, .stream = stream},
-                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(view, 32 * 16),
-                result);
+                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(view, 0), result);
 }
 
 /// The view of a problem's rows in words of 16 bytes that are aligned in the destination, as many as a row may touch.
@@ -264,13 +223,13 @@ template <class Index> cudaError_t write_rows(const Prepared& q, cudaStream_t st
                                         : 1,
                          bytes.sizes[last], bytes.count()};
   return launch(write_rows_kernel<Index>,
-                {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
-                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(slots, 32), rows);
+                {.grid = ceil_div<std::int64_t>(words, kThreads), .block = kThreads, .stream = stream},
+                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(slots, 0), rows);
 }
 
 /// Moves rows of a collapsed problem whose last dimension is contiguous; those that are read have 16 bytes at least.
 inline cudaError_t run_shifted(const Prepared& q, cudaStream_t stream) {
-  constexpr std::int64_t kSlack = 32 * kThreads * kWords;  // Threads beyond the last word, in bytes.
+  constexpr std::int64_t kSlack = 16 * kThreads;  // Threads beyond the last word, in bytes.
   if (q.problem.into_view) {
     const TensorView slots = slots_of(q.problem, q.dst);
     return fits_32_bits(slots, kSlack) && fits_32_bits(bytes_of(q.problem), kSlack)

@@ -13,8 +13,8 @@
 /// chapter 3's v7f: it begins at the last sector before the tile, so that every word that is stored lies in a sector of
 /// its own tile. For that, the tile holds the rows of one sector more.
 ///
-/// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
-/// between its rows. All else is v8a's.
+/// Columns may span several dimensions that are one run in the source, and rows several that are one run in the
+/// destination; any number of others may be left. Either side may have gaps. All else is v8a's.
 ///
 /// Expect a float's speed for bytes and halves, and sectors written once.
 #pragma once
@@ -27,38 +27,52 @@ namespace warpbook::chapter2::v8b {
 template <int bytes> struct Tile {
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kPack = bytes < 4 ? 4 / bytes : 1;    // Elements of a word.
-  static constexpr int kColumns = 32 * kPack;                // Elements along the source,
-  static constexpr int kRows = bytes == 8 ? 64 : 128;        // and along the destination,
-  static constexpr int kBefore = 32 / bytes;                 // and those of a sector more.
-  static constexpr int kWords = (kRows + kBefore) / kPack;   // Of a column.
-  static constexpr int kPitch = kWords | 1;                  // In words: an odd number.
-  static constexpr int kTurns = ceil_div(kWords, kWarps);    // Of a warp, each a word of all columns.
-  static constexpr int kInFlight = bytes == 1 ? 3 : kTurns;  // Turns whose loads start together.
+  static constexpr int kPack = bytes < 4 ? 4 / bytes : 1;        // Elements of a word.
+  static constexpr int kColumns = 32 * kPack;                    // Elements along the source,
+  static constexpr int kRows = bytes == 8 ? 64 : 128;            // and along the destination,
+  static constexpr int kBefore = 32 / bytes;                     // and those of a sector more.
+  static constexpr int kWords = (kRows + kBefore) / kPack;       // Of a column.
+  static constexpr int kPitch = kWords | 1;                      // In words: an odd number.
+  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;  // Of a warp, each a word of all columns.
   using Word = warpbook::Word < bytes<4 ? 4 : bytes>;
 };
 
 /// What the kernel needs to know: the matrix that is transposed, and all other dimensions.
 struct Tiles {
-  std::int64_t src_pitch;  // Bytes from row to row,
-  std::int64_t dst_pitch;  // and from column to column.
-  int rows;                // Along the destination.
-  int columns;             // Along the source.
+  v8a::Dimension along_columns[Space::kMost];  // One run in the source.
+  v8a::Dimension along_rows[Space::kMost];     // One run in the destination.
+  v8a::Dimension other[kMaxViewDims];
+  int column_dims;
+  int row_dims;
+  int others;
+  int rows;
+  int columns;
   int early;               // Columns that the first tile begins before the matrix.
+  std::int64_t row_reach;  // Bytes in the source from the first row to the last.
   FastDivisor<std::uint32_t> across;
   FastDivisor<std::uint32_t> down;
   const char* src_begin;  // Whole words must not reach beyond the view's array.
   const char* src_end;
-  int others;
-  v8a::Dimension other[kMaxViewDims];
 };
 
-/// A word of narrow elements, of which some may lie beyond the array.
-template <int bytes> __device__ __forceinline__ unsigned load_word(const char* at, const char* begin, const char* end) {
-  if (at >= begin && at + 4 <= end) return *reinterpret_cast<const unsigned*>(at);
+/// Where a row begins in the source, from the first one on, and a column in the destination; in bytes.
+__device__ __forceinline__ std::int64_t row_place(const Tiles& tiles, int row) {
+  if (tiles.row_dims == 1) return row * tiles.along_rows[0].src_stride;
+  return v8a::place_of(tiles.along_rows, tiles.row_dims, static_cast<std::uint32_t>(row)).src;
+}
+__device__ __forceinline__ std::int64_t column_place(const Tiles& tiles, int column) {
+  if (tiles.column_dims == 1) return column * tiles.along_columns[0].dst_stride;
+  return v8a::place_of(tiles.along_columns, tiles.column_dims, static_cast<std::uint32_t>(column)).dst;
+}
+
+/// A word of narrow elements. If not all are known to lie in the array, those beyond are left out.
+template <int bytes, bool inside> __device__ __forceinline__ unsigned load_word(const char* at, const Tiles& tiles) {
+  if (inside || (at >= tiles.src_begin && at + 4 <= tiles.src_end)) return *reinterpret_cast<const unsigned*>(at);
   unsigned word = 0;
+#pragma unroll
   for (int b = 0; b < 4; b += bytes) {
-    if (at + b >= begin && at + b < end) word |= unsigned(*reinterpret_cast<const Word<bytes>*>(at + b)) << (8 * b);
+    if (at + b < tiles.src_begin || at + b >= tiles.src_end) continue;
+    word |= unsigned(*reinterpret_cast<const Word<bytes>*>(at + b)) << (8 * b);
   }
   return word;
 }
@@ -80,70 +94,68 @@ __device__ __forceinline__ void transpose_words(unsigned (&w)[4]) {
   w[3] = __byte_perm(c, d, 0x7632);
 }
 
-/// A block's tile: the place of its first row and column in the source, and their numbers. They may be negative.
-struct Corner {
-  const char* src;
-  int row;
-  int column;
-};
-
 //! [load]
-/// Reads the tile's rows of elements of 4 or 8 bytes; column c of the matrix becomes row c of `tile`.
+/// Reads a tile's rows of elements of 4 or 8 bytes, of which `row` is the first and may be negative, from `src`, where
+/// row 0 has the tile's first column, `column`. Column c of the tile becomes row c of `tile`.
 template <int bytes>
-__device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, const Tiles& tiles, const Corner& corner,
-                                          int lane, int warp) {
+__device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, const char* src, const Tiles& tiles,
+                                          int row, int column) {
   using T = Tile<bytes>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
   typename T::Word word[T::kTurns];
-  const bool inside = corner.column + lane >= 0 && corner.column + lane < tiles.columns;
-  const char* const from = corner.src + warp * tiles.src_pitch + lane * bytes;
+  const bool inside = column + lane >= 0 && column + lane < tiles.columns;
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
-    const int row = warp + t * T::kWarps;
-    if (inside && row < T::kWords && corner.row + row >= 0 && corner.row + row < tiles.rows) {
-      word[t] = *reinterpret_cast<const typename T::Word*>(from + t * T::kWarps * tiles.src_pitch);
+    const int r = row + warp + t * T::kWarps;
+    if (inside && r >= 0 && r < tiles.rows) {
+      word[t] = *reinterpret_cast<const typename T::Word*>(src + row_place(tiles, r) + lane * bytes);
     }
   }
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
-    const int row = warp + t * T::kWarps;
-    if (row < T::kWords) tile[lane * T::kPitch + row] = word[t];
+    const int r = warp + t * T::kWarps;
+    if (r < T::kWords) tile[lane * T::kPitch + r] = word[t];
   }
 }
 
 /// The same for elements of 1 or 2 bytes, kPack rows at a time. Column kPack * i + j becomes row 32 * j + i of `tile`,
-/// so that no two lanes store to the same bank.
-template <int bytes>
-__device__ __forceinline__ void load_packed_rows(unsigned* tile, const Tiles& tiles, const Corner& corner, int lane,
-                                                 int warp) {
+/// so that no two lanes store to the same bank. `shifted`: rows may begin within a word; `inside`: all that is read is
+/// in the array.
+template <int bytes, bool shifted, bool inside>
+__device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src, const Tiles& tiles, int row) {
   using T = Tile<bytes>;
-#pragma unroll 1
-  for (int first = 0; first < T::kTurns; first += T::kInFlight) {
-    unsigned word[T::kInFlight][T::kPack] = {};
-    unsigned behind[T::kInFlight][T::kPack] = {};  // The last lane's next word.
-    unsigned bits[T::kInFlight][T::kPack] = {};    // Of a word before the row's first element.
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  constexpr int in_flight = shifted ? (T::kTurns + 1) / 2 : T::kTurns;
 #pragma unroll
-    for (int t = 0; t < T::kInFlight; ++t) {
-      const int group = warp + (first + t) * T::kWarps;
+  for (int first = 0; first < T::kTurns; first += in_flight) {
+    unsigned word[in_flight][T::kPack];
+    unsigned next[in_flight][T::kPack];
+    unsigned bits[in_flight][T::kPack];  // Of a word before the row's first element.
+#pragma unroll
+    for (int t = 0; t < in_flight; ++t) {
 #pragma unroll
       for (int j = 0; j < T::kPack; ++j) {
-        const int row = corner.row + group * T::kPack + j;
-        if (group >= T::kWords || row < 0 || row >= tiles.rows) continue;
-        const char* const from = corner.src + (group * T::kPack + j) * tiles.src_pitch;
-        const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
-        bits[t][j] = 8 * misaligned;
-        const char* const at = from - misaligned + 4 * lane;
-        word[t][j] = load_word<bytes>(at, tiles.src_begin, tiles.src_end);
-        if (misaligned != 0 && lane == 31) behind[t][j] = load_word<bytes>(at + 4, tiles.src_begin, tiles.src_end);
+        // A row beyond the matrix is another one's copy, and never stored.
+        const int r = row + (warp + (first + t) * T::kWarps) * T::kPack + j;
+        const char* from = src + row_place(tiles, min(max(r, 0), tiles.rows - 1));
+        if constexpr (shifted) {
+          const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
+          from -= misaligned;
+          bits[t][j] = 8 * misaligned;
+          next[t][j] = load_word<bytes, inside>(from + 4 * lane + 4, tiles);
+        }
+        word[t][j] = load_word<bytes, inside>(from + 4 * lane, tiles);
       }
     }
 #pragma unroll
-    for (int t = 0; t < T::kInFlight; ++t) {
+    for (int t = 0; t < in_flight; ++t) {
       const int group = warp + (first + t) * T::kWarps;
       if (group >= T::kWords) break;
+      if constexpr (shifted) {
 #pragma unroll
-      for (int j = 0; j < T::kPack; ++j) {
-        const unsigned next = __shfl_down_sync(0xffffffffU, word[t][j], 1);
-        word[t][j] = __funnelshift_r(word[t][j], lane == 31 ? behind[t][j] : next, bits[t][j]);
+        for (int j = 0; j < T::kPack; ++j) word[t][j] = __funnelshift_r(word[t][j], next[t][j], bits[t][j]);
       }
       transpose_words(word[t]);
 #pragma unroll
@@ -154,11 +166,10 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const Tiles& ti
 //! [load]
 
 //! [kernel]
-template <int bytes>
+template <int bytes, bool shifted>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads)
     tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
   using T = Tile<bytes>;
-  using W = Word<bytes>;
   constexpr int pack = T::kPack;
   __shared__ typename T::Word tile[T::kColumns * T::kPitch];
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -167,32 +178,34 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   const auto [rest, src_tile] = tiles.across.divide(blockIdx.x);
   const auto [batch, dst_tile] = tiles.down.divide(rest);
   const v8a::Place origin = v8a::place_of(tiles.other, tiles.others, batch);
-  Corner corner{};
-  corner.row = static_cast<int>(dst_tile) * T::kRows - T::kBefore;
-  corner.column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
-  corner.src = src + origin.src + corner.row * tiles.src_pitch + std::int64_t(corner.column) * bytes;
+  const int first_row = static_cast<int>(dst_tile) * T::kRows - T::kBefore;
+  const int first_column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
+  const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
   if constexpr (pack == 1) {
-    load_rows<bytes>(tile, tiles, corner, lane, warp);
+    load_rows<bytes>(tile, from, tiles, first_row, first_column);
+  } else if (from - 3 >= tiles.src_begin && from + tiles.row_reach + T::kColumns * bytes + 4 <= tiles.src_end) {
+    load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
   } else {
-    load_packed_rows<bytes>(tile, tiles, corner, lane, warp);
+    load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
   }
   __syncthreads();
 
 #pragma unroll 2
   for (int i = warp; i < T::kColumns; i += T::kWarps) {
-    const int column = corner.column + i;
+    const int column = first_column + i;
     if (column < 0 || column >= tiles.columns) continue;
-    char* const to = dst + origin.dst + column * tiles.dst_pitch + std::int64_t(corner.row) * bytes;
-    // kBefore rows behind it a sector may have begun already: so many rows earlier the window begins.
+    char* const to = dst + origin.dst + column_place(tiles, column) + std::int64_t(first_row) * bytes;
+    // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
     const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
     const auto* const line = tile + (i % pack * 32 + i / pack) * T::kPitch;
 #pragma unroll
     for (int j = 0; j < T::kRows / T::kColumns; ++j) {
       const int at = T::kBefore - early + (lane + 32 * j) * pack;  // Of the word's first row in the tile,
-      const int row = corner.row + at;                             // and in the matrix.
+      const int row = first_row + at;                              // and in the matrix.
       if constexpr (pack == 1) {
         if (row >= 0 && row < tiles.rows) *reinterpret_cast<typename T::Word*>(to + at * bytes) = line[at];
       } else {
+        using W = Word<bytes>;
         const int bits = at % pack * bytes * 8;
         const unsigned word = __funnelshift_r(line[at / pack], line[at / pack + (bits == 0 ? 0 : 1)], bits);
         if (row >= 0 && row + pack <= tiles.rows) {
@@ -210,77 +223,108 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 }
 //! [kernel]
 
-/// The dimensions that are contiguous on either side; -1: none is.
-struct Matrix {
-  int columns = -1;  ///< In the source.
-  int rows = -1;     ///< In the destination.
+/// A copy's dimensions as v8b takes them.
+struct MatrixPlan {
+  Space columns;  ///< One run in the source,
+  Space rows;     ///< one run in the destination.
+  int others = 0;
+  std::array<CopyDimension, kMaxViewDims> other{};
+  std::int64_t batches = 1;
 };
-inline Matrix matrix_of(const CopyDimension* dimension, int dims) {
-  Matrix matrix;
-  for (int d = 0; d < dims; ++d) {
-    if (dimension[d].src_stride == 1) matrix.columns = d;
-    if (dimension[d].dst_stride == 1) matrix.rows = d;
+
+/// Deals a collapsed problem's dimensions. Both sides take the dimension that is contiguous there, and those that go on
+/// with the run, until they fill so many tiles that the last one's waste is small.
+inline MatrixPlan plan_matrix(const StridedProblem& p, std::int64_t side) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
+  std::array<bool, kMaxViewDims> dealt{};
+  MatrixPlan plan;
+  const auto deal = [&](Space& space, std::int64_t CopyDimension::* stride) {
+    for (int d = dims - 1; d >= 0 && space.dims < Space::kMost; --d) {
+      if (dealt[d] || dimension[d].*stride != space.count || dimension[d].size > INT32_MAX / 2 / space.count) continue;
+      dealt[d] = true;
+      space.add(dimension[d]);
+      return true;
+    }
+    return false;
+  };
+  const auto more_columns = [&] { return deal(plan.columns, &CopyDimension::src_stride); };
+  const auto more_rows = [&] { return deal(plan.rows, &CopyDimension::dst_stride); };
+  if (!more_columns() || !more_rows()) return plan;
+  const std::int64_t enough = 8 * side;
+  for (bool dealing = true; dealing;) {  // What both could take goes to the one that is shorter.
+    const bool columns_first = plan.columns.count < plan.rows.count;
+    dealing = std::min(plan.columns.count, plan.rows.count) < enough && (columns_first ? more_columns() : more_rows());
+    if (!dealing && std::max(plan.columns.count, plan.rows.count) < enough) {
+      dealing = columns_first ? more_rows() : more_columns();
+    }
   }
-  return matrix;
+  for (int d = dims - 1; d >= 0; --d) {
+    if (dealt[d]) continue;
+    plan.other[plan.others++] = dimension[d];
+    plan.batches *= dimension[d].size;
+  }
+  return plan;
 }
 
 /// Why the step does not take a collapsed problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& p) {
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(p, dimension);
-  const Matrix m = matrix_of(dimension.data(), dims);
   if (p.element_bytes == 16) return "elements must have 1, 2, 4 or 8 bytes";
-  if (m.rows < 0 || m.columns < 0) return "no dimension is contiguous in the view";
-  if (m.rows == m.columns) return "both sides have the same fastest dimension";
-  // A tile has 4 elements or more, and the tiles' number fits 32 bits.
-  return p.count() <= INT32_MAX ? nullptr : "2^31 elements or more";
+  if (p.count() > INT32_MAX) return "2^31 elements or more";  // A tile has 4 or more: their number fits 32 bits.
+  const MatrixPlan plan = plan_matrix(p, 128);
+  if (plan.columns.dims == 0 || plan.rows.dims == 0) return "no dimension is contiguous in the view, or it is the last";
+  return nullptr;
 }
 
 /// Moves tiles. The problem is collapsed and not refused.
 inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(q.problem, dimension);
-  const Matrix m = matrix_of(dimension.data(), dims);
   const std::int64_t bytes = q.problem.element_bytes;
+  const MatrixPlan plan = plan_matrix(q.problem, 128);
   Tiles tiles{};
-  tiles.rows = static_cast<int>(dimension[m.rows].size);
-  tiles.columns = static_cast<int>(dimension[m.columns].size);
-  tiles.src_pitch = dimension[m.rows].src_stride * bytes;
-  tiles.dst_pitch = dimension[m.columns].dst_stride * bytes;
+  const auto describe = [&](v8a::Dimension* to, const CopyDimension* from, int dims) {
+    for (int d = 0; d < dims; ++d) {
+      to[d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(from[d].size)), from[d].src_stride * bytes,
+               from[d].dst_stride * bytes};
+    }
+    return dims;
+  };
+  tiles.column_dims = describe(tiles.along_columns, plan.columns.dimension.data(), plan.columns.dims);
+  tiles.row_dims = describe(tiles.along_rows, plan.rows.dimension.data(), plan.rows.dims);
+  tiles.others = describe(tiles.other, plan.other.data(), plan.others);
+  tiles.rows = static_cast<int>(plan.rows.count);
+  tiles.columns = static_cast<int>(plan.columns.count);
   tiles.src_begin = reinterpret_cast<const char*>(q.src);
-  tiles.src_end = tiles.src_begin + ((q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes);
+  tiles.src_end = tiles.src_begin + (q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes;
+  // The source's rows begin alike, counted modulo so many bytes.
   constexpr std::uint64_t kLine = 128;
-  std::uint64_t steps = kLine | static_cast<std::uint64_t>(tiles.src_pitch);
-  std::int64_t batches = 1;
-  for (int d = dims - 1; d >= 0; --d) {
-    if (d == m.rows || d == m.columns) continue;
-    const CopyDimension& other = dimension[d];
-    tiles.other[tiles.others++] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(other.size)),
-                                   other.src_stride * bytes, other.dst_stride * bytes};
-    steps |= static_cast<std::uint64_t>(other.src_stride * bytes);
-    batches *= other.size;
+  std::uint64_t steps = kLine;
+  for (int d = 0; d < tiles.row_dims; ++d) {
+    steps |= static_cast<std::uint64_t>(tiles.along_rows[d].src_stride);
+    tiles.row_reach += (plan.rows.dimension[d].size - 1) * tiles.along_rows[d].src_stride;
   }
-  const std::uint64_t alike = steps & (~steps + 1);  // The source's rows begin alike, counted modulo so many bytes.
+  for (int d = 0; d < tiles.others; ++d) steps |= static_cast<std::uint64_t>(tiles.other[d].src_stride);
+  const std::uint64_t alike = steps & (~steps + 1);
   tiles.early = static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / static_cast<int>(bytes);
-  const auto run_as = [&]<int element>() {
+  const auto run_as = [&]<int element, bool shifted>() {
     using T = Tile<element>;
     const std::int64_t across = ceil_div<std::int64_t>(tiles.columns + tiles.early, T::kColumns);
     // The last window ends up to a sector early, so that another one may be needed.
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + T::kBefore - 1, T::kRows);
     tiles.across = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
     tiles.down = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
-    return launch(tile_kernel<element>, {.grid = across * down * batches, .block = T::kThreads, .stream = stream},
+    return launch(tile_kernel<element, shifted>,
+                  {.grid = across * down * plan.batches, .block = T::kThreads, .stream = stream},
                   reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
   };
   switch (bytes) {
   case 1:
-    return run_as.template operator()<1>();
+    return alike < 4 ? run_as.template operator()<1, true>() : run_as.template operator()<1, false>();
   case 2:
-    return run_as.template operator()<2>();
+    return alike < 4 ? run_as.template operator()<2, true>() : run_as.template operator()<2, false>();
   case 4:
-    return run_as.template operator()<4>();
+    return run_as.template operator()<4, false>();
   default:
-    return run_as.template operator()<8>();
+    return run_as.template operator()<8, false>();
   }
 }
 
