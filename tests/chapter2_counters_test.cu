@@ -107,13 +107,14 @@ TEST_CASE("chapter 2, v7: words") {
 }
 
 TEST_CASE("chapter 2, v7b: a broadcast is loaded once") {
-  // 128 floats, each 64 times: 8192 elements, 2048 packs of 16 bytes. A warp writes 512 bytes, 2 rows: 64 requests.
+  // 128 floats, each 64 times: 8192 elements, 2048 packs of 16 bytes. A warp writes 512 bytes, 2 rows: 64 requests, and
+  // as many to read the rows' elements, and again for those of the next rows.
   const Counted last = count("v7b", "shape=128,64 strides=1,0 dtype=float");
-  check_global(last, 64, 64, 64, 64 * 16);
-  // A matrix of 64 x 64 floats, from a larger one, 16 times: 1024 words of 16 bytes are read twice, by blocks that
-  // write 8 copies each. 32 requests a copy.
+  check_global(last, 2 * 64, 2 * 64, 64, 64 * 16);
+  // A matrix of 64 x 64 floats, from a larger one, 16 times: 1024 words of 16 bytes are read 4 times, by blocks
+  // that write 4 copies each. 32 requests a copy.
   const Counted first = count("v7b", "shape=16,64,64 strides=0,128,1 dtype=float");
-  check_global(first, 2 * 32, 2 * 32 * 16, 16 * 32, 16 * 32 * 16);
+  check_global(first, 4 * 32, 4 * 32 * 16, 16 * 32, 16 * 32 * 16);
   check_global(count("v7a", "shape=16,64,64 strides=0,128,1 dtype=float"), 16 * 32, 16 * 32 * 16, 16 * 32,
                16 * 32 * 16);
 }
@@ -144,6 +145,24 @@ TEST_CASE("chapter 2, v8a: in order on both sides") {
   CHECK(seen.divisions_32 == 0);
 }
 
+TEST_CASE("chapter 2, v8b: words, and whole sectors") {
+  // The slice once more: one tile down, two across, whose rows are 4 sectors, as are the columns' two requests each.
+  const std::string slice = "shape=64,64 strides=1,128 dtype=float";
+  check_global(count("v8b", slice), 128, 128 * 4, 128, 128 * 4);
+  // From column 1 on, of rows of 128 floats: 63 columns. The tiles begin a column early, at a line: no sector more.
+  const Counted early = count("v8b", "shape=63,64 strides=1,128 offset=1 dtype=float");
+  check_global(early, 128, 128 * 4, 63 * 2, 63 * 2 * 4);
+  // 64 columns of 128 bytes: a request each, where v8a writes 32 bytes a request.
+  const Counted words = count("v8b", "shape=64,128 strides=1,256 dtype=int8");
+  CHECK(words.store_requests == 64);
+  CHECK(words.store_sectors == 64 * 4);
+  CHECK(words.shared_store_conflicts == 0);
+  CHECK(words.shared_load_conflicts == 0);
+  const Counted single = count("v8a", "shape=64,128 strides=1,256 dtype=int8");
+  CHECK(single.store_requests == 64 * 4);
+  CHECK(single.store_sectors == 64 * 4);
+}
+
 TEST_CASE("chapter 2, v9 sends a view to its step") {
   const auto same = [](const char* version, const std::string& parameters) {
     INFO(parameters);
@@ -153,7 +172,8 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7a", "shape=64,64 strides=200,3 dtype=half");
   same("v7b", "shape=128,64 strides=1,0 dtype=float");
   same("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
-  same("v8a", "shape=300,1100 strides=1,320 dtype=float");
+  same("v8a", "shape=300,1100 strides=2,640 dtype=float");
+  same("v8b", "shape=300,1100 strides=1,320 dtype=float");
   // A whole array in another order is chapter 3's.
   CHECK(count("v9", "shape=64,64 strides=1,64 dtype=float").kernel.find("chapter3") != std::string::npos);
 }

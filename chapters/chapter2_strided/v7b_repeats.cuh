@@ -9,7 +9,6 @@
 /// keeps what it has loaded and writes it kCopies times.
 ///
 /// Expect a fill's speed for broadcasts, and nothing elsewhere: all other views, and writing into any, are left to v7a.
-/// Of the three, only the packs were tried on a GPU so far: README.md.
 #pragma once
 
 #include "chapters/chapter2_strided/v7a_wide_words.cuh"
@@ -18,8 +17,13 @@ namespace warpbook::chapter2::v7b {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kPackBytes = 16;
-inline constexpr int kPacks = 2;   ///< Of a thread.
-inline constexpr int kCopies = 8;  ///< That a block writes of what it has read, at most.
+inline constexpr int kCopies = 4;  ///< That a block writes of what it has read, at most.
+
+/// What is repeated: the last dimension's elements, so that a pack reaches into two rows at most; elements nearby, as
+/// in windows; or all that follows the first dimension.
+enum class Repeated { last, near, whole };
+/// Packs of a thread.
+template <Repeated repeated> inline constexpr int kPacks = repeated == Repeated::whole ? 1 : 2;
 
 /// What the kernel moves, `copies` times with `copy_step` packs between two copies; see v7a::Extent.
 struct Extent {
@@ -32,12 +36,13 @@ struct Extent {
 };
 
 //! [kernel]
-/// `broadcast`: the last dimension is one, and a pack reaches into two rows at most.
-template <class W, bool broadcast>
+template <class W, Repeated repeated>
 __global__ void __launch_bounds__(kThreads)
     repeat_kernel(W* __restrict__ dst, const W* __restrict__ src,
                   const __grid_constant__ WalkedView<std::uint32_t> view, const __grid_constant__ Extent extent) {
   constexpr int pack = kPackBytes / static_cast<int>(sizeof(W));
+  constexpr int packs = kPacks<repeated>;
+  constexpr bool broadcast = repeated == Repeated::last;
   using P = Pack<W, pack>;
   Walk<std::uint32_t> walk;
 
@@ -50,18 +55,18 @@ __global__ void __launch_bounds__(kThreads)
   }
 
   const std::uint32_t warp = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
-  const std::uint32_t first = warp * (32 * kPacks) + threadIdx.x % 32;
+  const std::uint32_t first = warp * (32 * packs) + threadIdx.x % 32;
   if (first >= extent.packs) return;
   walk.locate(view, std::uint32_t(extent.head) + first * pack);
 
   //! [exercise one_load]
   constexpr int loads = broadcast ? 1 : pack;  // Of a pack, in its first row.
   //! [exercise one_load]
-  W element[kPacks][loads] = {};
-  W behind[kPacks] = {};  // The next row's element.
-  std::uint32_t left[kPacks];
+  W element[packs][loads];
+  W behind[packs];  // The next row's element.
+  std::uint32_t left[packs];
 #pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
+  for (int p = 0; p < packs; ++p) {
     const std::uint32_t here = walk.offset(view);
     left[p] = view.sizes[0].divisor - walk.last;  // Elements of the row.
     const bool exists = first + 32 * p < extent.packs;
@@ -77,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
         for (int j = 0; j < loads; ++j) {
           element[p][j] = src[(std::uint32_t(j) < left[p] ? here : next) + std::uint32_t(j) * view.strides[0]];
         }
-        if (broadcast && left[p] < pack) behind[p] = src[next];
+        if (broadcast) behind[p] = src[next];
       }
     } else if (exists) {  // Rows shorter than a pack.
       Walk<std::uint32_t> one = walk;
@@ -87,12 +92,12 @@ __global__ void __launch_bounds__(kThreads)
         if (j + 1 < loads) one.advance(view, 1, 0);
       }
     }
-    if (p + 1 < kPacks) walk.advance(view, view.step_last, view.step_second);
+    if (p + 1 < packs) walk.advance(view, view.step_last, view.step_second);
   }
   // Packs are made only now: a load that is waited for in the loop would hold up those behind it.
-  P word[kPacks];
+  P word[packs];
 #pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
+  for (int p = 0; p < packs; ++p) {
 #pragma unroll
     for (int j = 0; j < pack; ++j) {
       word[p][j] = broadcast && std::uint32_t(j) >= left[p] ? behind[p] : element[p][j % loads];
@@ -100,11 +105,18 @@ __global__ void __launch_bounds__(kThreads)
   }
   P* const dst_packs = reinterpret_cast<P*>(dst + extent.head);
   const std::uint32_t first_copy = blockIdx.y * kCopies;
-  const std::uint32_t end_copy = min(first_copy + kCopies, extent.copies);
+  const std::uint32_t end_copy =
+      repeated == Repeated::whole ? min(first_copy + kCopies, extent.copies) : first_copy + 1;
   for (std::uint32_t copy = first_copy; copy < end_copy; ++copy) {
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p) {
-      if (first + 32 * p < extent.packs) store_whole(dst_packs + copy * extent.copy_step + first + 32 * p, word[p]);
+    for (int p = 0; p < packs; ++p) {
+      if (first + 32 * p >= extent.packs) break;
+      P* const to = dst_packs + copy * extent.copy_step + first + 32 * p;
+      if constexpr (repeated == Repeated::whole) {
+        store_streaming(to, word[p]);  // Or the copies push what is read out of the L2.
+      } else {
+        store_whole(to, word[p]);
+      }
     }
   }
 }
@@ -121,11 +133,16 @@ inline std::int64_t whole_copies(const Prepared& q) {
 }
 
 /// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows of which each shares
-/// half with the next one, or more.
+/// half with the next one, or more. Both limits were chosen on an H200, over the views of seed 11 of tests/peers.
 inline bool reads_again(const StridedProblem& p) {
   const TensorView& view = p.view;
   const int last = view.dims - 1;
   if (view.strides[last] == 0) return true;
+  // A short dimension that lies far apart, with neighbours of each of its elements behind it.
+  if (last > 0 && view.sizes[last] <= 8 && view.strides[last - 1] > 0 &&
+      view.strides[last - 1] * p.element_bytes <= 12) {
+    return true;
+  }
   constexpr std::int64_t kNearBytes = 32;  // Further apart, each element of a window has a sector of its own.
   return last > 0 && view.strides[last] * p.element_bytes <= kNearBytes && view.strides[last - 1] > 0 &&
          2 * view.strides[last - 1] < view.sizes[last] * view.strides[last];
@@ -134,7 +151,7 @@ inline bool reads_again(const StridedProblem& p) {
 /// Whether v7b has anything to add for a collapsed problem in its widest elements.
 inline bool pays(const Prepared& q) {
   const TensorView& view = q.problem.view;
-  return !q.problem.into_view && fits_32_bits(view, 8 * kThreads * kPacks * kPackBytes) &&
+  return !q.problem.into_view && fits_32_bits(view, 16 * kThreads * kPackBytes) &&
          (whole_copies(q) > 1 || reads_again(q.problem));
 }
 
@@ -161,12 +178,16 @@ inline cudaError_t run_repeats(const Prepared& q, cudaStream_t stream) {
                         static_cast<std::uint32_t>(count),
                         static_cast<std::uint32_t>(copies),
                         static_cast<std::uint32_t>(whole)};
-    const std::int64_t blocks = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks);
+    const auto run_as = [&]<Repeated repeated>() {
+      const std::int64_t blocks = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks<repeated>);
+      return launch(repeat_kernel<W, repeated>,
+                    {.grid = {blocks, ceil_div<std::int64_t>(copies, kCopies)}, .block = kThreads, .stream = stream},
+                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
+                    walked<std::uint32_t>(once, 32 * pack), extent);
+    };
+    if (copies > 1) return run_as.template operator()<Repeated::whole>();
     const bool broadcast = once.strides[once.dims - 1] == 0 && once.sizes[once.dims - 1] >= pack;
-    return launch(broadcast ? repeat_kernel<W, true> : repeat_kernel<W, false>,
-                  {.grid = {blocks, ceil_div<std::int64_t>(copies, kCopies)}, .block = kThreads, .stream = stream},
-                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
-                  walked<std::uint32_t>(once, 32 * pack), extent);
+    return broadcast ? run_as.template operator()<Repeated::last>() : run_as.template operator()<Repeated::near>();
   });
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// v8b word tile: the tile in words of 4 bytes, which begin at a sector on the destination's side.
+/// v8b word tile: the tile in words of 4 bytes, in windows that begin at a boundary on the destination's side.
 ///
 /// v8a moves single elements: of bytes, a warp's request is 32 bytes on either side, and four times as many requests
 /// move the same data as floats need. And where rows begin anywhere, as in x[:, 1:, 1:].transpose(1, 2), so does all
@@ -10,13 +10,13 @@
 /// __byte_perm turns into words that lie along the columns; two words and a funnel shift make up for a row that begins
 /// within a word, when reading from memory and when reading from the tile. Where all rows of the source begin alike,
 /// tiles begin so many columns early that theirs begin at a line. Along the destination a tile's window slides, as in
-/// chapter 3's v7f: it begins at the last sector before the tile, so that every word that is stored lies in a sector of
-/// its own tile. For that, the tile holds the rows of one sector more.
+/// chapter 3's v7f: it begins at the last boundary before the tile, of a sector for elements of 4 and 8 bytes, of a
+/// word for narrower ones, whose tiles are longer. For that, the tile holds a few rows more.
 ///
-/// Columns may span several dimensions that are one run in the source, and rows several that are one run in the
-/// destination; any number of others may be left. Either side may have gaps. All else is v8a's.
+/// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
+/// between its rows. All else is v8a's.
 ///
-/// Expect a float's speed for bytes and halves, and sectors written once.
+/// Expect fewer requests for bytes and halves, and sectors that are written once.
 #pragma once
 
 #include "chapters/chapter2_strided/v8a_strided_tile.cuh"
@@ -27,43 +27,30 @@ namespace warpbook::chapter2::v8b {
 template <int bytes> struct Tile {
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kPack = bytes < 4 ? 4 / bytes : 1;        // Elements of a word.
-  static constexpr int kColumns = 32 * kPack;                    // Elements along the source,
-  static constexpr int kRows = bytes == 8 ? 64 : 128;            // and along the destination,
-  static constexpr int kBefore = 32 / bytes;                     // and those of a sector more.
-  static constexpr int kWords = (kRows + kBefore) / kPack;       // Of a column.
-  static constexpr int kPitch = kWords | 1;                      // In words: an odd number.
-  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;  // Of a warp, each a word of all columns.
+  static constexpr int kPack = bytes < 4 ? 4 / bytes : 1;                 // Elements of a word.
+  static constexpr int kColumns = 32 * kPack;                             // Elements along the source,
+  static constexpr int kRows = bytes == 4 ? 128 : bytes == 8 ? 64 : 256;  // and along the destination,
+  static constexpr int kBefore = bytes < 4 ? kPack : 32 / bytes;          // and those of a sector more, or of a word.
+  static constexpr int kWords = (kRows + kBefore) / kPack;                // Of a column.
+  static constexpr int kPitch = kWords | 1;                               // In words: an odd number.
+  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;           // Of a warp, each a word of all columns.
   using Word = warpbook::Word < bytes<4 ? 4 : bytes>;
 };
 
 /// What the kernel needs to know: the matrix that is transposed, and all other dimensions.
 struct Tiles {
-  v8a::Dimension along_columns[Space::kMost];  // One run in the source.
-  v8a::Dimension along_rows[Space::kMost];     // One run in the destination.
   v8a::Dimension other[kMaxViewDims];
-  int column_dims;
-  int row_dims;
   int others;
-  int rows;
-  int columns;
+  int rows;                // Along the destination,
+  int columns;             // and along the source.
   int early;               // Columns that the first tile begins before the matrix.
-  std::int64_t row_reach;  // Bytes in the source from the first row to the last.
+  std::int64_t src_pitch;  // Bytes from row to row,
+  std::int64_t dst_pitch;  // and from column to column.
   FastDivisor<std::uint32_t> across;
   FastDivisor<std::uint32_t> down;
   const char* src_begin;  // Whole words must not reach beyond the view's array.
   const char* src_end;
 };
-
-/// Where a row begins in the source, from the first one on, and a column in the destination; in bytes.
-__device__ __forceinline__ std::int64_t row_place(const Tiles& tiles, int row) {
-  if (tiles.row_dims == 1) return row * tiles.along_rows[0].src_stride;
-  return v8a::place_of(tiles.along_rows, tiles.row_dims, static_cast<std::uint32_t>(row)).src;
-}
-__device__ __forceinline__ std::int64_t column_place(const Tiles& tiles, int column) {
-  if (tiles.column_dims == 1) return column * tiles.along_columns[0].dst_stride;
-  return v8a::place_of(tiles.along_columns, tiles.column_dims, static_cast<std::uint32_t>(column)).dst;
-}
 
 /// A word of narrow elements. If not all are known to lie in the array, those beyond are left out.
 template <int bytes, bool inside> __device__ __forceinline__ unsigned load_word(const char* at, const Tiles& tiles) {
@@ -105,11 +92,12 @@ __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, cons
   const int warp = static_cast<int>(threadIdx.x) / 32;
   typename T::Word word[T::kTurns];
   const bool inside = column + lane >= 0 && column + lane < tiles.columns;
+  const char* const from = src + (row + warp) * tiles.src_pitch + lane * bytes;
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
     const int r = row + warp + t * T::kWarps;
     if (inside && r >= 0 && r < tiles.rows) {
-      word[t] = *reinterpret_cast<const typename T::Word*>(src + row_place(tiles, r) + lane * bytes);
+      word[t] = *reinterpret_cast<const typename T::Word*>(from + t * T::kWarps * tiles.src_pitch);
     }
   }
 #pragma unroll
@@ -127,7 +115,7 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
   using T = Tile<bytes>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  constexpr int in_flight = shifted ? (T::kTurns + 1) / 2 : T::kTurns;
+  constexpr int in_flight = bytes == 1 ? 3 : shifted ? 5 : 9;  // Turns: as many as registers hold.
 #pragma unroll
   for (int first = 0; first < T::kTurns; first += in_flight) {
     unsigned word[in_flight][T::kPack];
@@ -139,7 +127,7 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
       for (int j = 0; j < T::kPack; ++j) {
         // A row beyond the matrix is another one's copy, and never stored.
         const int r = row + (warp + (first + t) * T::kWarps) * T::kPack + j;
-        const char* from = src + row_place(tiles, min(max(r, 0), tiles.rows - 1));
+        const char* from = src + min(max(r, 0), tiles.rows - 1) * tiles.src_pitch;
         if constexpr (shifted) {
           const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
           from -= misaligned;
@@ -183,7 +171,8 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
   if constexpr (pack == 1) {
     load_rows<bytes>(tile, from, tiles, first_row, first_column);
-  } else if (from - 3 >= tiles.src_begin && from + tiles.row_reach + T::kColumns * bytes + 4 <= tiles.src_end) {
+  } else if (from - (shifted ? 3 : 0) >= tiles.src_begin &&
+             from + (tiles.rows - 1) * tiles.src_pitch + T::kColumns * bytes + (shifted ? 4 : 0) <= tiles.src_end) {
     load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
   } else {
     load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
@@ -194,8 +183,8 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   for (int i = warp; i < T::kColumns; i += T::kWarps) {
     const int column = first_column + i;
     if (column < 0 || column >= tiles.columns) continue;
-    char* const to = dst + origin.dst + column_place(tiles, column) + std::int64_t(first_row) * bytes;
-    // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
+    char* const to = dst + origin.dst + column * tiles.dst_pitch + std::int64_t(first_row) * bytes;
+    // kBefore rows on, a sector (or word) may have begun already: so many rows earlier the window begins.
     const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
     const auto* const line = tile + (i % pack * 32 + i / pack) * T::kPitch;
 #pragma unroll
@@ -223,97 +212,85 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 }
 //! [kernel]
 
-/// A copy's dimensions as v8b takes them.
-struct MatrixPlan {
-  Space columns;  ///< One run in the source,
-  Space rows;     ///< one run in the destination.
-  int others = 0;
-  std::array<CopyDimension, kMaxViewDims> other{};
-  std::int64_t batches = 1;
+/// The dimensions that are contiguous on either side; -1: none is.
+struct Matrix {
+  int columns = -1;  ///< In the source.
+  int rows = -1;     ///< In the destination.
 };
-
-/// Deals a collapsed problem's dimensions. Both sides take the dimension that is contiguous there, and those that go on
-/// with the run, until they fill so many tiles that the last one's waste is small.
-inline MatrixPlan plan_matrix(const StridedProblem& p, std::int64_t side) {
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(p, dimension);
-  std::array<bool, kMaxViewDims> dealt{};
-  MatrixPlan plan;
-  const auto deal = [&](Space& space, std::int64_t CopyDimension::* stride) {
-    for (int d = dims - 1; d >= 0 && space.dims < Space::kMost; --d) {
-      if (dealt[d] || dimension[d].*stride != space.count || dimension[d].size > INT32_MAX / 2 / space.count) continue;
-      dealt[d] = true;
-      space.add(dimension[d]);
-      return true;
-    }
-    return false;
-  };
-  const auto more_columns = [&] { return deal(plan.columns, &CopyDimension::src_stride); };
-  const auto more_rows = [&] { return deal(plan.rows, &CopyDimension::dst_stride); };
-  if (!more_columns() || !more_rows()) return plan;
-  const std::int64_t enough = 8 * side;
-  for (bool dealing = true; dealing;) {  // What both could take goes to the one that is shorter.
-    const bool columns_first = plan.columns.count < plan.rows.count;
-    dealing = std::min(plan.columns.count, plan.rows.count) < enough && (columns_first ? more_columns() : more_rows());
-    if (!dealing && std::max(plan.columns.count, plan.rows.count) < enough) {
-      dealing = columns_first ? more_rows() : more_columns();
-    }
+inline Matrix matrix_of(const CopyDimension* dimension, int dims) {
+  Matrix matrix;
+  for (int d = 0; d < dims; ++d) {
+    if (dimension[d].src_stride == 1) matrix.columns = d;
+    if (dimension[d].dst_stride == 1) matrix.rows = d;
   }
-  for (int d = dims - 1; d >= 0; --d) {
-    if (dealt[d]) continue;
-    plan.other[plan.others++] = dimension[d];
-    plan.batches *= dimension[d].size;
-  }
-  return plan;
+  return matrix;
 }
 
 /// Why the step does not take a collapsed problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& p) {
   if (p.element_bytes == 16) return "elements must have 1, 2, 4 or 8 bytes";
   if (p.count() > INT32_MAX) return "2^31 elements or more";  // A tile has 4 or more: their number fits 32 bits.
-  const MatrixPlan plan = plan_matrix(p, 128);
-  if (plan.columns.dims == 0 || plan.rows.dims == 0) return "no dimension is contiguous in the view, or it is the last";
-  return nullptr;
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
+  const Matrix m = matrix_of(dimension.data(), dims);
+  if (m.rows < 0 || m.columns < 0) return "no dimension is contiguous in the view";
+  return m.rows == m.columns ? "both sides have the same fastest dimension" : nullptr;
+}
+
+/// Whether at least half of each tile of a problem that is not refused exists.
+inline bool fills_tiles(const StridedProblem& p) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
+  const Matrix m = matrix_of(dimension.data(), dims);
+  const auto filled = [](std::int64_t count, std::int64_t side) {
+    return static_cast<double>(count) / static_cast<double>(ceil_div(count, side) * side);
+  };
+  const std::int64_t columns = p.element_bytes < 4 ? 128 / p.element_bytes : 32;
+  const std::int64_t rows = p.element_bytes == 4 ? 128 : p.element_bytes == 8 ? 64 : 256;
+  return filled(dimension[m.columns].size, columns) * filled(dimension[m.rows].size, rows) >= 0.5;
 }
 
 /// Moves tiles. The problem is collapsed and not refused.
 inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   const std::int64_t bytes = q.problem.element_bytes;
-  const MatrixPlan plan = plan_matrix(q.problem, 128);
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(q.problem, dimension);
+  const Matrix m = matrix_of(dimension.data(), dims);
   Tiles tiles{};
-  const auto describe = [&](v8a::Dimension* to, const CopyDimension* from, int dims) {
-    for (int d = 0; d < dims; ++d) {
-      to[d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(from[d].size)), from[d].src_stride * bytes,
-               from[d].dst_stride * bytes};
-    }
-    return dims;
-  };
-  tiles.column_dims = describe(tiles.along_columns, plan.columns.dimension.data(), plan.columns.dims);
-  tiles.row_dims = describe(tiles.along_rows, plan.rows.dimension.data(), plan.rows.dims);
-  tiles.others = describe(tiles.other, plan.other.data(), plan.others);
-  tiles.rows = static_cast<int>(plan.rows.count);
-  tiles.columns = static_cast<int>(plan.columns.count);
+  tiles.rows = static_cast<int>(dimension[m.rows].size);
+  tiles.columns = static_cast<int>(dimension[m.columns].size);
+  tiles.src_pitch = dimension[m.rows].src_stride * bytes;
+  tiles.dst_pitch = dimension[m.columns].dst_stride * bytes;
   tiles.src_begin = reinterpret_cast<const char*>(q.src);
   tiles.src_end = tiles.src_begin + (q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes;
-  // The source's rows begin alike, counted modulo so many bytes.
+  // The source's rows begin alike, counted modulo so many bytes, and the destination's columns.
   constexpr std::uint64_t kLine = 128;
-  std::uint64_t steps = kLine;
-  for (int d = 0; d < tiles.row_dims; ++d) {
-    steps |= static_cast<std::uint64_t>(tiles.along_rows[d].src_stride);
-    tiles.row_reach += (plan.rows.dimension[d].size - 1) * tiles.along_rows[d].src_stride;
+  std::uint64_t src_steps = kLine | static_cast<std::uint64_t>(tiles.src_pitch);
+  std::uint64_t dst_steps = kLine | static_cast<std::uint64_t>(tiles.dst_pitch);
+  std::int64_t batches = 1;
+  for (int d = dims - 1; d >= 0; --d) {
+    if (d == m.rows || d == m.columns) continue;
+    v8a::Dimension& other = tiles.other[tiles.others++];
+    other = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(dimension[d].size)), dimension[d].src_stride * bytes,
+             dimension[d].dst_stride * bytes};
+    src_steps |= static_cast<std::uint64_t>(other.src_stride);
+    dst_steps |= static_cast<std::uint64_t>(other.dst_stride);
+    batches *= dimension[d].size;
   }
-  for (int d = 0; d < tiles.others; ++d) steps |= static_cast<std::uint64_t>(tiles.other[d].src_stride);
-  const std::uint64_t alike = steps & (~steps + 1);
+  const std::uint64_t alike = src_steps & (~src_steps + 1);
   tiles.early = static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / static_cast<int>(bytes);
+  const bool windows_alike = dst_steps % 32 == 0;
+  const auto window_early = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 32) / bytes;
   const auto run_as = [&]<int element, bool shifted>() {
     using T = Tile<element>;
     const std::int64_t across = ceil_div<std::int64_t>(tiles.columns + tiles.early, T::kColumns);
-    // The last window ends up to a sector early, so that another one may be needed.
-    const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + T::kBefore - 1, T::kRows);
+    // The last window ends early, by a sector less an element at most, so that another one may be needed.
+    const std::int64_t down =
+        ceil_div<std::int64_t>(tiles.rows + (windows_alike ? window_early % T::kBefore : T::kBefore - 1), T::kRows);
     tiles.across = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
     tiles.down = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
     return launch(tile_kernel<element, shifted>,
-                  {.grid = across * down * plan.batches, .block = T::kThreads, .stream = stream},
+                  {.grid = across * down * batches, .block = T::kThreads, .stream = stream},
                   reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
   };
   switch (bytes) {

@@ -2,9 +2,10 @@
 /// v9 dispatch: the right kernel for the view.
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing is strided, which
-/// is a copy; the view is a whole array in another order of dimensions, which is chapter 3's permute; going through the
-/// contiguous side in order would fetch many sectors for few elements, which is a matter of tiles (v8); and all else
-/// (v7). The choice looks at nothing but sizes, strides and alignment.
+/// is a copy; long rows of narrow elements begin anywhere (v7c); the view is a whole array in another order of
+/// dimensions, which is chapter 3's permute; going through the contiguous side in order would fetch many sectors for
+/// few elements, which is a matter of tiles (v8b, else v8a); and all else (v7a, v7b). The choice looks at nothing but
+/// sizes, strides and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `strided_copy.cuh` gives away, so what is measured is
 /// what people take.
@@ -83,12 +84,14 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     const auto bytes = static_cast<std::size_t>(view.sizes[0] * p.element_bytes);
     return cudaMemcpyAsync(q.dst, q.src, bytes, cudaMemcpyDeviceToDevice, stream);
   }
+  const Prepared wide = with_elements_of(q, movement_bytes(q));
+  if (v7c::pays(wide)) return v7c::run_shifted(wide, stream);
   if (const Permutation m = as_permutation(q.problem); m.rank > 0) {
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
   }
-  const Prepared wide = with_elements_of(q, movement_bytes(q));
-  if (prefers_tiles(wide.problem) && v8a::refuse(wide.problem) == nullptr) {
-    return v8a::run_tiles(wide, stream);
+  if (prefers_tiles(wide.problem)) {
+    if (v8b::refuse(wide.problem) == nullptr && v8b::fills_tiles(wide.problem)) return v8b::run_tiles(wide, stream);
+    if (v8a::refuse(wide.problem) == nullptr) return v8a::run_tiles(wide, stream);
   }
   return v7c::run_prepared(wide, stream);
 }
