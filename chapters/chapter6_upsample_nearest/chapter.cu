@@ -39,7 +39,18 @@ const char* refuse_wide_forward(const UpsampleCase& c) {
   return c.backward() ? "writes in the output's order, as v4 does backward" : refuse_wide(c);
 }
 
-const char* refuse_large_planes(const UpsampleCase& c) { return v6::refuse(make_images(c.problem())); }
+const char* refuse_large_planes(const UpsampleCase& c) { return v6a::refuse(make_images(c.problem())); }
+
+const char* refuse_unknown_windows(const UpsampleCase& c) {
+  const Images images = make_images(c.problem());
+  if (c.backward()) return v6b::refuse_backward(images);
+  return c.type() == Type::float32 ? v6b::refuse_forward(address_of<float>(c), images)
+                                   : v6b::refuse_forward(address_of<__half>(c), images);
+}
+
+const char* refuse_staged_rows(const UpsampleCase& c) {
+  return c.backward() ? "forward only" : v6c::refuse(make_images(c.problem()), c.element_bytes());
+}
 
 /// A step. `Run::forward(y, x, images, stream)` gets words, `Run::backward(dx, dy, images, stream)` numbers.
 template <class Run> Step step(const char* version, const char* name, const char* idea, Refuse refuse) {
@@ -124,12 +135,28 @@ struct V5b {
     return cudaErrorNotSupported;  // Refused before.
   }
 };
-struct V6 {
+struct V6a {
   template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v6::forward(words(y), words(x), make_images(p), s);
+    return v6a::forward(words(y), words(x), make_images(p), s);
   }
   template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v6::backward(dx, dy, make_images(p), s);
+    return v6a::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V6b {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v6b::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
+    return v6b::backward(dx, dy, make_images(p), s);
+  }
+};
+struct V6c {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v6c::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T*, const T*, const UpsampleNearest&, cudaStream_t) {
+    return cudaErrorNotSupported;  // Refused before.
   }
 };
 struct V7 {
@@ -150,7 +177,9 @@ std::vector<Step> steps() {
       step<V5a>("v5a", "packs_in_flight", "Four packs a thread in registers before the first is stored.", refuse_wide),
       step<V5b>("v5b", "output_order", "What is written is written from the first byte to the last.",
                 refuse_wide_forward),
-      step<V6>("v6", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes),
+      step<V6a>("v6a", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes),
+      step<V6b>("v6b", "known_window", "Loops of a known length become loads under way.", refuse_unknown_windows),
+      step<V6c>("v6c", "staged_rows", "Wide stores for rows that packs do not divide.", refuse_staged_rows),
       step<V7>("v7", "dispatch", "The right kernel for the problem: what upsample_nearest.cuh gives away.",
                refuse_nothing),
   };

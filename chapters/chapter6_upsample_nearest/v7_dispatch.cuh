@@ -11,7 +11,9 @@
 #include "chapters/chapter6_upsample_nearest/v1_generic.cuh"
 #include "chapters/chapter6_upsample_nearest/v5a_packs_in_flight.cuh"
 #include "chapters/chapter6_upsample_nearest/v5b_output_order.cuh"
-#include "chapters/chapter6_upsample_nearest/v6_any_scale.cuh"
+#include "chapters/chapter6_upsample_nearest/v6a_any_scale.cuh"
+#include "chapters/chapter6_upsample_nearest/v6b_known_window.cuh"
+#include "chapters/chapter6_upsample_nearest/v6c_staged_rows.cuh"
 
 namespace warpbook::chapter6::v7 {
 
@@ -33,7 +35,9 @@ cudaError_t with_widest_packs(const T* large, const T* small, const Images& imag
 //! [kernel]
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
   const auto any_scale = [&] {
-    return v6::refuse(images) == nullptr ? v6::forward(y, x, images, stream) : v1::forward(y, x, images, stream);
+    if (v6b::refuse_forward(y, images) == nullptr) return v6b::forward(y, x, images, stream);
+    if (v6c::refuse(images, sizeof(W)) == nullptr) return v6c::forward(y, x, images, stream);
+    return v6a::refuse(images) == nullptr ? v6a::forward(y, x, images, stream) : v1::forward(y, x, images, stream);
   };
   if (v2::refuse(images) != nullptr) return any_scale();
   return with_widest_packs<v4::kWide<W>>(
@@ -51,7 +55,9 @@ template <class W> cudaError_t forward(W* y, const W* x, const Images& images, c
 
 template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
   const auto any_scale = [&] {
-    return v6::refuse(images) == nullptr ? v6::backward(dx, dy, images, stream) : v1::backward(dx, dy, images, stream);
+    if (v6b::refuse_backward(images) == nullptr) return v6b::backward(dx, dy, images, stream);
+    return v6a::refuse(images) == nullptr ? v6a::backward(dx, dy, images, stream)
+                                          : v1::backward(dx, dy, images, stream);
   };
   if (v2::refuse(images) != nullptr) return any_scale();
   return with_widest_packs<v4::kWide<T>>(

@@ -1,5 +1,5 @@
 /// \file
-/// v6 any scale: wide stores for every scale, and for pixels whose channels lie side by side.
+/// v6a any scale: wide stores for every scale, and for pixels whose channels lie side by side.
 ///
 /// v2 to v5 know doubled images of one layout. All else still goes by v1: two or three 64-bit divisions an element, one
 /// element a lane. Here the output decides, as in v1, but by packs. In nchw a thread takes 16 bytes of an output row,
@@ -18,7 +18,7 @@
 #include "common/cuda/launch.cuh"
 #include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter6::v6 {
+namespace warpbook::chapter6::v6a {
 
 inline constexpr int kThreads = 256;
 
@@ -167,20 +167,27 @@ template <class T> cudaError_t backward_rows(T* dx, const T* dy, const Images& i
   });
 }
 
+/// Launches a backward kernel that goes by the input pixels' packs of kWidth channels.
 template <class T, int kWidth>
-cudaError_t backward_pixels(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+cudaError_t launch_pixel_sums(void (*kernel)(Pack<T, kWidth>*, const Pack<T, kWidth>*, Axis, Axis, Divisors,
+                                             std::uint32_t),
+                              T* dx, const T* dy, const Images& images, cudaStream_t stream) {
   using P = Pack<T, kWidth>;
   const std::int64_t pixel_items = images.channels / kWidth;
   const std::int64_t image_items = pixel_items * images.in_pixels();
   return v3::in_parts(images.batch, image_items, [&](std::int64_t first, std::int64_t batch) {
     const std::int64_t items = batch * image_items;
-    return launch(backward_pixels_kernel<T, kWidth>,
-                  {.grid = ceil_div<std::int64_t>(items, kThreads), .block = kThreads, .stream = stream},
+    return launch(kernel, {.grid = ceil_div<std::int64_t>(items, kThreads), .block = kThreads, .stream = stream},
                   reinterpret_cast<P*>(dx) + first * image_items,
                   reinterpret_cast<const P*>(dy) + first * pixel_items * images.out_pixels(), images.height,
                   images.width, make_divisors(pixel_items * images.width.in, pixel_items, images.height.in),
                   static_cast<std::uint32_t>(items));
   });
+}
+
+template <class T, int kWidth>
+cudaError_t backward_pixels(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+  return launch_pixel_sums<T, kWidth>(backward_pixels_kernel<T, kWidth>, dx, dy, images, stream);
 }
 
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
@@ -198,4 +205,4 @@ template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images
                                                    : backward_pixels<T, 1>(dx, dy, images, stream);
 }
 
-}  // namespace warpbook::chapter6::v6
+}  // namespace warpbook::chapter6::v6a
