@@ -1,7 +1,9 @@
 // The rules of chapter 6 that run on the host: PyTorch's indices, which kernel's conditions hold, what a case takes.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -95,6 +97,39 @@ TEST_CASE("doubled images are known by sizes and by steps") {
   CHECK_FALSE(doubled(7, 14, 2.1));  // floor(7 * 2.1) is 14 too, but the step is another.
   CHECK_FALSE(doubled(7, 15, 0));
   CHECK_FALSE(doubled(7, 21, 3));
+}
+
+TEST_CASE("an input has no more outputs than most_outputs says") {
+  CHECK(most_outputs(make_axis(10, 5, 0.5)) == 1);
+  CHECK(most_outputs(make_axis(10, 15, 1.5)) == 2);
+  CHECK(most_outputs(make_axis(10, 20, 2)) == 2);
+  CHECK(most_outputs(make_axis(100, 333, 0)) == 4);
+  CHECK(most_outputs(make_axis(10, 40, 4)) == 4);
+  CHECK(most_outputs(make_axis(10, 41, 4.01)) == 5);
+  CHECK(most_outputs(make_axis(3, 6, 100)) == 6);
+  CHECK(most_outputs(make_axis(2 << 20, 2 << 20, 0)) == std::numeric_limits<int>::max());
+
+  const std::uint64_t seed = test_seed();
+  INFO("WARPBOOK_TEST_SEED=" << seed);
+  Dice dice(seed);
+  const auto check = [](std::int64_t in, std::int64_t out, double scale) {
+    INFO(in << " to " << out << " scale " << scale);
+    const Axis axis = make_axis(in, out, scale);
+    const int bound = most_outputs(axis);
+    int most = 0;
+    for (int i = 0; i < axis.in; ++i) most = std::max(most, axis.first_output(i + 1) - axis.first_output(i));
+    CHECK(most <= bound);
+  };
+  for (int k = 0; k < 1000; ++k) {
+    const std::int64_t in = dice.log_uniform(1, 3000);
+    check(in, dice.log_uniform(1, 8 * in), dice.one_in(2) ? 0 : static_cast<double>(dice.log_uniform(1, 400)) / 100);
+  }
+  // Where a product of the rule is rounded most.
+  for (const double scale : {0.0, 1.1, 1.3, 1.7, 1.9999999, 2.0000002, 2.7, 3.0000002}) {
+    check(1 << 18, 1 << 20, scale);
+    check(1 << 20, 1 << 20, scale);
+    check((1 << 19) - 1, (1 << 20) - 3, scale);
+  }
 }
 
 TEST_CASE("sums of the data are exact in float") {

@@ -173,6 +173,26 @@ TEST_CASE("chapter 6: every step agrees with the reference") {
   }
 }
 
+TEST_CASE("chapter 6: v7 is right where problems are large enough for every kernel") {
+  const std::uint64_t seed = test_seed();
+  std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
+  const Chapter chapter = chapter6::chapter();
+  for (const std::string parameters : {
+           "shape=2,2,128,130 dtype=half size=513,517",                        // v6c
+           "shape=2,2,128,130 dtype=half size=513,517 offset=3",               // v6c, rows and array askew
+           "shape=1,4,123,128 dtype=float scale=3",                            // v6b, pairs of rows
+           "shape=1,4,123,131 dtype=half size=368,1024 offset=8",              // v6b, the last row alone
+           "shape=2,2,362,380 dtype=half size=181,190 dir=backward",           // v6b, window 1, packs
+           "shape=2,2,363,381 dtype=float scale=1.5 dir=backward",             // v6b, window 2, rows
+           "shape=2,2,363,382 dtype=bfloat16 scale=2.5 dir=backward offset=2"  // v6b, window 3
+       }) {
+    const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
+    const Verification found = verify_step(chapter.steps.back(), *problem, seed);
+    INFO(parameters << ": " << found.reason);
+    CHECK(found.status == Status::pass);
+  }
+}
+
 TEST_CASE("work of 2^31 items goes in parts that meet") {
   // The bound itself is too large to run here; the parts are what it is about.
   std::int64_t next = 0;

@@ -135,6 +135,14 @@ struct V5b {
     return cudaErrorNotSupported;  // Refused before.
   }
 };
+struct V5c {
+  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
+    return v5c::forward(words(y), words(x), make_images(p), s);
+  }
+  template <class T> static cudaError_t backward(T*, const T*, const UpsampleNearest&, cudaStream_t) {
+    return cudaErrorNotSupported;  // Refused before.
+  }
+};
 struct V6a {
   template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
     return v6a::forward(words(y), words(x), make_images(p), s);
@@ -176,6 +184,8 @@ std::vector<Step> steps() {
       step<V4>("v4", "wide", "16 bytes to each of two rows.", refuse_wide),
       step<V5a>("v5a", "packs_in_flight", "Four packs a thread in registers before the first is stored.", refuse_wide),
       step<V5b>("v5b", "output_order", "What is written is written from the first byte to the last.",
+                refuse_wide_forward),
+      step<V5c>("v5c", "asked_ahead", "Few blocks at a time, because their input is in the L2 already.",
                 refuse_wide_forward),
       step<V6a>("v6a", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes),
       step<V6b>("v6b", "known_window", "Loops of a known length become loads under way.", refuse_unknown_windows),

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace warpbook {
 
@@ -57,6 +58,17 @@ inline Axis make_axis(std::int64_t in, std::int64_t out, double scale) {
       scale > 0 && in != out ? static_cast<float>(1.0 / scale) : static_cast<float>(in) / static_cast<float>(out);
   axis.back_step = scale > 0 ? static_cast<float>(scale) : static_cast<float>(out) / static_cast<float>(in);
   return axis;
+}
+
+/// The most outputs that an input can have along an axis, as far as that is known: the rule's products are rounded to
+/// floats. Whole steps are exact; others are off by a sixteenth at most as long as no size is above 2^20. Above that
+/// the answer is the greatest int.
+inline int most_outputs(const Axis& axis) {
+  constexpr int kMostSize = 1 << 20;
+  if (axis.in > kMostSize || axis.out > kMostSize) return std::numeric_limits<int>::max();
+  if (!(axis.back_step < static_cast<float>(axis.out))) return axis.out;
+  const bool whole = axis.back_step == std::floor(axis.back_step);
+  return static_cast<int>(std::ceil(whole ? axis.back_step : axis.back_step + 0.125F));
 }
 
 /// The problem as kernels see it.

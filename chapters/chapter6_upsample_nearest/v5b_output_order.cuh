@@ -30,17 +30,27 @@ __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W
 }
 //! [kernel]
 
-template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
-  constexpr int kWidth = v4::kWide<W>;
+/// Launches a kernel that goes by the output's packs.
+template <class W, int kWidth>
+cudaError_t launch_rows(void (*kernel)(Pack<W, 2 * kWidth>*, const Pack<W, kWidth>*, FastDivisor<std::uint32_t>,
+                                       std::uint32_t),
+                        std::size_t shared_bytes, W* y, const W* x, const Images& images, cudaStream_t stream) {
   const std::int64_t row_packs = images.width.in / kWidth;
   return v3::in_parts(images.planes() * images.height.in, 2 * row_packs, [&](std::int64_t first, std::int64_t rows) {
     const std::int64_t packs = 2 * rows * row_packs;
-    return launch(forward_kernel<W, kWidth>,
-                  {.grid = ceil_div<std::int64_t>(packs, kThreads), .block = kThreads, .stream = stream},
+    return launch(kernel,
+                  {.grid = ceil_div<std::int64_t>(packs, kThreads),
+                   .block = kThreads,
+                   .shared_bytes = shared_bytes,
+                   .stream = stream},
                   reinterpret_cast<Pack<W, 2 * kWidth>*>(y) + 2 * first * row_packs,
                   reinterpret_cast<const Pack<W, kWidth>*>(x) + first * row_packs,
                   FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(row_packs)), static_cast<std::uint32_t>(packs));
   });
+}
+
+template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
+  return launch_rows(forward_kernel<W, v4::kWide<W>>, 0, y, x, images, stream);
 }
 
 }  // namespace warpbook::chapter6::v5b

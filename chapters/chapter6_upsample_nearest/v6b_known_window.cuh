@@ -15,7 +15,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 
 #include "chapters/chapter6_upsample_nearest/v6a_any_scale.cuh"
 
@@ -31,16 +30,8 @@ inline constexpr int kMostWindow = 4;
 /// Inputs that a backward thread takes: neighbours of a row, or of a column.
 template <int kWindow> inline constexpr int kTaken = kWindow <= 2 ? 4 : 2;
 
-/// The most outputs that an input can have along an axis, or kMostWindow + 1 for more. The rule's products are rounded
-/// to floats: whole steps are exact, others are off by at most a sixteenth as long as no size is above 2^20.
-inline int window(const Axis& axis) {
-  constexpr int kMostSize = 1 << 20;
-  if (axis.in > kMostSize || axis.out > kMostSize || !(axis.back_step <= kMostWindow)) return kMostWindow + 1;
-  const bool whole = axis.back_step == std::floor(axis.back_step);
-  return static_cast<int>(std::ceil(whole ? axis.back_step : axis.back_step + 0.125F));
-}
-
-inline int window(const Images& images) { return std::max(window(images.height), window(images.width)); }
+/// The window of a problem: the most outputs that an input can have along a side.
+inline int window(const Images& images) { return std::max(most_outputs(images.height), most_outputs(images.width)); }
 
 //! [kernel]
 /// nchw: an item is kWidth neighbours in each of two output rows.

@@ -19,7 +19,9 @@ namespace warpbook::chapter6::v6c {
 
 using v6a::kWide;
 
+/// Threads of a block, and loads that each has under way.
 inline constexpr int kThreads = 256;
+inline constexpr int kLoads = 4;
 
 /// A tile's bytes, and the most that a single row may have; rows that a tile has at most.
 inline constexpr std::int64_t kTileBytes = 16 << 10;
@@ -53,9 +55,18 @@ __global__ void __launch_bounds__(kThreads)
   //! [exercise staged]
   for (int column = static_cast<int>(threadIdx.x); column < width.out; column += static_cast<int>(blockDim.x)) {
     const W* const from = source + width.source(column);
-#pragma unroll 4
-    for (int r = static_cast<int>(threadIdx.y); r < rows; r += static_cast<int>(blockDim.y)) {
-      staged[r * width.out + column] = from[source_rows[r]];
+    for (int first = static_cast<int>(threadIdx.y); first < rows; first += kLoads * static_cast<int>(blockDim.y)) {
+      W loaded[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const int r = first + k * static_cast<int>(blockDim.y);
+        if (r < rows) loaded[k] = from[source_rows[r]];
+      }
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const int r = first + k * static_cast<int>(blockDim.y);
+        if (r < rows) staged[r * width.out + column] = loaded[k];
+      }
     }
   }
   __syncthreads();

@@ -1,16 +1,17 @@
 /// \file
 /// v7 dispatch: the right kernel for the problem.
 ///
-/// Doubled images of the nchw layout go by the widest packs that width and alignment allow: v5b where the output is too
+/// Doubled images of the nchw layout go by the widest packs that width and alignment allow: v5c where the output is too
 /// large for the L2, else v5a; v4 with smaller packs where 8 bytes do not divide a row. Every other scale and layout
-/// goes by v6, and what has too many elements in a plane by v1.
+/// goes by v6b where it has a kernel for it (forward: where two rows show one), by v6c where an output's rows do not go
+/// by packs, else by v6a, as do small images; and what has too many elements in a plane by v1.
 ///
 /// Expect each case's best step. This is what `upsample_nearest.cuh` gives away.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v1_generic.cuh"
 #include "chapters/chapter6_upsample_nearest/v5a_packs_in_flight.cuh"
-#include "chapters/chapter6_upsample_nearest/v5b_output_order.cuh"
+#include "chapters/chapter6_upsample_nearest/v5c_asked_ahead.cuh"
 #include "chapters/chapter6_upsample_nearest/v6a_any_scale.cuh"
 #include "chapters/chapter6_upsample_nearest/v6b_known_window.cuh"
 #include "chapters/chapter6_upsample_nearest/v6c_staged_rows.cuh"
@@ -19,6 +20,10 @@ namespace warpbook::chapter6::v7 {
 
 /// From so many bytes on an output is written in its own order: about what an L2 holds.
 inline constexpr std::int64_t kLargeBytes = 64 << 20;
+
+/// Fewer elements than this have a thread each (v6a): such a launch lasts as long as a thread's chain of instructions,
+/// and that is longest where a thread does several.
+inline constexpr std::int64_t kLeastShared = 1 << 19;
 
 /// Halves kWidth until packs of it fit the width and both arrays, and calls `run.template operator()<kWidth>()`; where
 /// not even pairs can be stored, `otherwise()`.
@@ -35,8 +40,11 @@ cudaError_t with_widest_packs(const T* large, const T* small, const Images& imag
 //! [kernel]
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
   const auto any_scale = [&] {
-    if (v6b::refuse_forward(y, images) == nullptr) return v6b::forward(y, x, images, stream);
-    if (v6c::refuse(images, sizeof(W)) == nullptr) return v6c::forward(y, x, images, stream);
+    const bool whole_packs = v6b::refuse_forward(y, images) == nullptr;
+    const bool rows_repeat = images.height.out / 2 >= images.height.in;
+    if (whole_packs && rows_repeat) return v6b::forward(y, x, images, stream);
+    const bool staged = !whole_packs && v6c::refuse(images, sizeof(W)) == nullptr;
+    if (staged && images.out_count() >= kLeastShared) return v6c::forward(y, x, images, stream);
     return v6a::refuse(images) == nullptr ? v6a::forward(y, x, images, stream) : v1::forward(y, x, images, stream);
   };
   if (v2::refuse(images) != nullptr) return any_scale();
@@ -45,7 +53,7 @@ template <class W> cudaError_t forward(W* y, const W* x, const Images& images, c
       [&]<int kWidth>() {
         if constexpr (kWidth == v4::kWide<W>) {
           const bool large = images.out_count() * static_cast<std::int64_t>(sizeof(W)) >= kLargeBytes;
-          return large ? v5b::forward(y, x, images, stream) : v5a::forward(y, x, images, stream);
+          return large ? v5c::forward(y, x, images, stream) : v5a::forward(y, x, images, stream);
         } else {
           return v4::forward_by<kWidth>(y, x, images, stream);
         }
@@ -55,7 +63,8 @@ template <class W> cudaError_t forward(W* y, const W* x, const Images& images, c
 
 template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
   const auto any_scale = [&] {
-    if (v6b::refuse_backward(images) == nullptr) return v6b::backward(dx, dy, images, stream);
+    const bool enough = images.layout == ImageLayout::nhwc || images.in_count() >= kLeastShared;
+    if (enough && v6b::refuse_backward(images) == nullptr) return v6b::backward(dx, dy, images, stream);
     return v6a::refuse(images) == nullptr ? v6a::backward(dx, dy, images, stream)
                                           : v1::backward(dx, dy, images, stream);
   };

@@ -81,6 +81,15 @@ template <class P> __device__ __forceinline__ void store_whole(P* p, const P& pa
   *reinterpret_cast<Word<sizeof(P)>*>(p) = word;
 }
 
+/// Asks for `bytes` (a multiple of 16) from the last 16-byte boundary before `p` on to be brought to the L2; nobody
+/// waits. A hint: before compute capability 9.0 nothing happens.
+__device__ __forceinline__ void ask_for_l2([[maybe_unused]] const void* p, [[maybe_unused]] std::uint32_t bytes) {
+#if !defined(WARPBOOK_EMULATED) && __CUDA_ARCH__ >= 900
+  const auto address = reinterpret_cast<std::uintptr_t>(p) & ~std::uintptr_t{15};
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(address), "r"(bytes) : "memory");
+#endif
+}
+
 /// Stores data that nobody reads soon (`st.global.cs`).
 template <class T> __device__ __forceinline__ void store_streaming(T* p, const T& value) {
   __stcs(reinterpret_cast<Word<sizeof(T)>*>(p), reinterpret_cast<const Word<sizeof(T)>&>(value));
