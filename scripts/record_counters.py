@@ -72,9 +72,12 @@ CHAPTERS = {
         representative=["shape=1024,64 dim=0 count=1048576 dtype=float", "shape=16,64 dim=0 count=1048576 dtype=half",
                         "shape=32,1024,1024 dim=0 count=15 dtype=float"]),
     6: Chapter(
-        golden=["shape=2,8,40,40 dtype=half dir=forward", "shape=2,32,20,20 dtype=half layout=nhwc dir=backward"],
+        golden=["shape=2,8,40,40 dtype=half dir=forward", "shape=2,32,20,20 dtype=half layout=nhwc dir=backward",
+                "shape=2,8,40,40 dtype=float scale=3 dir=backward"],
         representative=["shape=32,64,256,256 dtype=float dir=forward", "shape=32,64,256,256 dtype=half dir=forward",
-                        "shape=32,64,256,256 dtype=float dir=backward"]),
+                        "shape=32,64,256,256 dtype=float dir=backward",
+                        "shape=16,64,160,160 dtype=half scale=1.5 dir=backward",
+                        "shape=16,64,100,100 dtype=half size=333,271 dir=forward"]),
 }
 
 L1 = "l1tex__{}_pipe_lsu_mem_global_op_{}.sum"
