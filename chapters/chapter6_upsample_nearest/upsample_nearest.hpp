@@ -60,15 +60,14 @@ inline Axis make_axis(std::int64_t in, std::int64_t out, double scale) {
   return axis;
 }
 
-/// The most outputs that an input can have along an axis, as far as that is known: the rule's products are rounded to
-/// floats. Whole steps are exact; others are off by a sixteenth at most as long as no size is above 2^20. Above that
-/// the answer is the greatest int.
+/// The most outputs that an input can have along an axis: back_step, rounded up. That the rule rounds its products to
+/// floats adds none: what is rounded down to an integer N lies at most half a unit above it, and back_step later it is
+/// rounded to N + ceil(back_step) at most, where half a unit is no less. Above 2^20, where floats may lack that
+/// integer, the answer is the greatest int.
 inline int most_outputs(const Axis& axis) {
   constexpr int kMostSize = 1 << 20;
   if (axis.in > kMostSize || axis.out > kMostSize) return std::numeric_limits<int>::max();
-  if (!(axis.back_step < static_cast<float>(axis.out))) return axis.out;
-  const bool whole = axis.back_step == std::floor(axis.back_step);
-  return static_cast<int>(std::ceil(whole ? axis.back_step : axis.back_step + 0.125F));
+  return axis.back_step < static_cast<float>(axis.out) ? static_cast<int>(std::ceil(axis.back_step)) : axis.out;
 }
 
 /// The problem as kernels see it.
