@@ -197,11 +197,22 @@ template <int room> struct RowMapOf {
   __device__ __forceinline__ Place place(std::int64_t word) const {
     Place result{0, 0};
     auto rest = static_cast<std::uint64_t>(word);
-    for (int d = dims - 1; d > 0; --d) {
-      const auto [quotient, remainder] = size[d].divide(rest);
-      result.dst += static_cast<std::int64_t>(remainder) * dst_stride[d];
-      result.src += static_cast<std::int64_t>(remainder) * src_stride[d];
-      rest = quotient;
+    if constexpr (room == 2) {
+      // Without a subscript that is known at run time only: nvcc would copy the arrays to local memory for it, in every
+      // thread, and local memory is no faster than the device memory that it lies in.
+      if (dims == 2) {
+        const auto [quotient, remainder] = size[1].divide(rest);
+        result = {static_cast<std::int64_t>(remainder) * dst_stride[1],
+                  static_cast<std::int64_t>(remainder) * src_stride[1]};
+        rest = quotient;
+      }
+    } else {
+      for (int d = dims - 1; d > 0; --d) {
+        const auto [quotient, remainder] = size[d].divide(rest);
+        result.dst += static_cast<std::int64_t>(remainder) * dst_stride[d];
+        result.src += static_cast<std::int64_t>(remainder) * src_stride[d];
+        rest = quotient;
+      }
     }
     if (dims > 0) {
       result.dst += static_cast<std::int64_t>(rest) * dst_stride[0];
