@@ -12,6 +12,7 @@
 
 #include "chapters/chapter4_atomic_add/atomic_add.cuh"
 #include "chapters/chapter4_atomic_add/sums_case.hpp"
+#include "chapters/chapter4_atomic_add/v8a_binned.cuh"
 #include "common/harness/device.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
@@ -52,7 +53,7 @@ Step take_away_step() {
   step.version = "atomic_add.cuh";
   step.refusal = [](const Case& c) {
     const auto& sums = static_cast<const SumsCase&>(c);
-    const bool rounds = !sums.is_inner() && v9::choose(sums.scatter()) == v9::Way::atomics;
+    const bool rounds = !sums.is_inner() && v9::choose(sums.scatter()) != v9::Way::bins;
     const char* reason = rounds ? sums.refuse_narrow_sums() : nullptr;
     return std::string(reason == nullptr ? "" : reason);
   };
@@ -216,22 +217,28 @@ TEST_CASE("v9 sends a problem where it belongs") {
   CHECK(way(kMany, 1) == v9::Way::bins);
   CHECK(way(kMany, 256) == v9::Way::bins);
   CHECK(way(kMany, 65'536) == v9::Way::bins);
-  CHECK(way(kMany, 1 << 20) == v9::Way::atomics);  // They fit in the L2.
-  CHECK(way(kMany, kMany) == v9::Way::atomics);    // As halves do.
-  CHECK(way(kMany, kMany, ElementType::float32) == v9::Way::binned);
-  CHECK(way(kMany, std::int64_t{1} << 26) == v9::Way::atomics);  // More tiles than a block counts.
-  CHECK(way(std::int64_t{1} << 33, kMany, ElementType::float32) == v9::Way::atomics);
+  CHECK(way(kMany, 1 << 20) == v9::Way::passes);
+  CHECK(way(kMany, kMany) == v9::Way::passes);
+  CHECK(way(1 << 20, kMany) == v9::Way::atomics);
 }
 
-TEST_CASE("v8 cuts tiles that get more than their share") {
+TEST_CASE("v8b passes over parts that the L2 has room for, where that is worth it") {
+  constexpr std::int64_t kMany = 1 << 24;
+  CHECK(v8b::passes_for({ElementType::float32, 8, kMany, 1 << 20}) == 1);    // 4 MiB.
+  CHECK(v8b::passes_for({ElementType::half, 8, kMany, kMany}) == 2);         // 32 MiB.
+  CHECK(v8b::passes_for({ElementType::float32, 8, kMany, kMany}) == 3);      // 64 MiB.
+  CHECK(v8b::passes_for({ElementType::float32, 8, kMany / 4, kMany}) == 1);  // Two values a sector.
+}
+
+TEST_CASE("v8a cuts tiles that get more than their share") {
   const ScatterProblem p{ElementType::float32, 8, 16 << 20, 16 << 20};
-  const v8::Plan plan = v8::plan_scatter(p, 132);
+  const v8a::Plan plan = v8a::plan_scatter(p, 132);
   CHECK(std::int64_t{plan.tiles} << plan.tile_bits >= p.places);
-  CHECK(plan.tiles <= v8::kMostTiles);
+  CHECK(plan.tiles <= v8a::kMostTiles);
   CHECK(plan.part * plan.most_split <= p.count);
   CHECK(plan.bytes > plan.split_sums);
-  CHECK(v8::plan_scatter({ElementType::half, 4, 0, 5}, 132).bytes == 0);
-  CHECK(v8::plan_scatter({ElementType::half, 4, 5, std::int64_t{1} << 26}, 132).tiles == 0);
+  CHECK(v8a::plan_scatter({ElementType::half, 4, 0, 5}, 132).bytes == 0);
+  CHECK(v8a::plan_scatter({ElementType::half, 4, 5, std::int64_t{1} << 26}, 132).tiles == 0);
 }
 
 namespace {
@@ -288,7 +295,7 @@ TEST_CASE("the take-away functions refuse what they cannot do") {
   CHECK(inner_product<__half>(workspace, test.bytes, halves, nullptr, halves, 10, nullptr) == kInvalid);
 
   // A workspace that is too small, by one byte.
-  for (const std::int64_t places : {70'000, 24 << 20}) {
+  for (const std::int64_t places : {300, 70'000}) {
     std::size_t needed = 0;
     CHECK(scatter_add<__half, int>(nullptr, needed, nullptr, nullptr, nullptr, 8 << 20, places, nullptr) ==
           cudaSuccess);

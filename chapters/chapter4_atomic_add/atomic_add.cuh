@@ -41,16 +41,16 @@ template <class T> bool usable(const T* array, std::int64_t elements) {
 
 /// dst[index[i]] += value[i] for i from 0 to count - 1, as `dst.scatter_add_(0, index, value)` of one dimension.
 ///
-/// Few values are added by an atomic operation in T each; more, as `chapter4::v9::choose` says, are added up in float,
-/// and for half and bfloat16 rounded once. The order of additions is not fixed, so that the last bits may change from
-/// run to run, and denormal floats may count as zero. An index outside 0 to places - 1 is left out: nothing outside dst
-/// changes.
+/// As `chapter4::v9::choose` says, few values, or values for more places than two blocks' shared memory has room for,
+/// are added by an atomic operation in T each; others are added up in float, and for half and bfloat16 rounded once.
+/// The order of additions is not fixed, so that the last bits may change from run to run, and denormal floats may count
+/// as zero. An index outside 0 to places - 1 is left out: nothing outside dst changes.
 ///
 /// \tparam T half, bfloat16 or float. \tparam Index int32 or int64.
 /// \param workspace device memory, aligned to 256 bytes; what it holds does not matter, before or after. nullptr: only
 ///        workspace_bytes is set, to what the other arguments need, 1 at least; arrays are not looked at.
-/// \param workspace_bytes size of the workspace: at least what the call with nullptr set. At most about 5 bytes a value
-///        for half and bfloat16, 9 for float, and 4 bytes for every second place.
+/// \param workspace_bytes size of the workspace: at least what the call with nullptr set. At most 4 bytes a
+///        place, for half and bfloat16 and up to 112,000 places.
 /// \param dst `places` elements. \param value, index `count` elements. Device memory, aligned to the element at least,
 ///        not overlapping one another or the workspace.
 /// \param count values and indices. \param places elements of dst; both 0 to 2^40.

@@ -15,7 +15,8 @@
 #include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"
 #include "chapters/chapter4_atomic_add/v6b_spread_bins.cuh"
 #include "chapters/chapter4_atomic_add/v7_vector_atomics.cuh"
-#include "chapters/chapter4_atomic_add/v8_binned.cuh"
+#include "chapters/chapter4_atomic_add/v8a_binned.cuh"
+#include "chapters/chapter4_atomic_add/v8b_passes.cuh"
 #include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
 
 namespace warpbook::chapter4 {
@@ -52,7 +53,13 @@ const char* refuse_wide_sums(const SumsCase& c) {
   return c.exact_in(kFloatBits) ? nullptr : "sums in float round here: beyond 2^24 units a float has no room for 1";
 }
 
-const char* only_narrow(const SumsCase& c) { return c.refuse_narrow_sums(); }
+const char* only_narrow(const SumsCase& c) {
+  // A loop of compare and swap for each value, behind thousands of others: 160 ms for 1 Mi halves into 256 places.
+  if (c.type() != ElementType::float32 && !c.is_inner() && c.scatter().count / 4096 >= c.scatter().places) {
+    return "more than 4095 halves a place: the loops would take seconds";
+  }
+  return c.refuse_narrow_sums();
+}
 
 const char* only_two_bytes(const SumsCase& c) {
   if (c.type() == ElementType::float32) return "its sums are floats as they are: the same as v1";
@@ -94,12 +101,16 @@ const char* only_vectors(const SumsCase& c) {
 
 const char* only_binned(const SumsCase& c) {
   if (c.is_inner()) return "there is one place: nothing to bin";
-  if (const char* reason = v8::refuse_scatter(c.scatter())) return reason;
+  if (const char* reason = v8a::refuse_scatter(c.scatter())) return reason;
   return refuse_wide_sums(c);
 }
 
+const char* only_passes(const SumsCase& c) {
+  return c.is_inner() ? "there is one place: nothing to divide" : c.refuse_narrow_sums();
+}
+
 const char* dispatched(const SumsCase& c) {
-  if (!c.is_inner() && v9::choose(c.scatter()) == v9::Way::atomics) return c.refuse_narrow_sums();
+  if (!c.is_inner() && v9::choose(c.scatter()) != v9::Way::bins) return c.refuse_narrow_sums();
   return refuse_wide_sums(c);
 }
 
@@ -118,10 +129,13 @@ std::vector<Step> steps() {
            v6a::run_inner, only_bins),
       step("v6b", "spread_bins", "Several sums a place where there is room, or where many values meet.",
            v6b::run_scatter, nullptr, only_spread_bins),
-      step("v7", "vector_atomics", "Blocks pass on float sums by atomics of 16 bytes; what has no bin goes to the L2.",
+      step("v7", "vector_atomics",
+           "Blocks pass on float sums by atomics of 16 bytes; two of them share what one has no room for.",
            v7::run_scatter, nullptr, only_vectors),
-      step("v8", "binned", "Sort by tile of destinations, then add in shared memory: no atomics on dst.",
-           v8::run_scatter, nullptr, only_binned),
+      step("v8a", "binned", "Sort by tile of destinations, then add in shared memory: no atomics on dst.",
+           v8a::run_scatter, nullptr, only_binned),
+      step("v8b", "passes", "A part of dst at a time, that stays in the L2; hot places in shared memory.",
+           v8b::run_scatter, nullptr, only_passes),
       step("v9", "dispatch", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away.",
            v9::run_scatter, v9::run_inner, dispatched),
   };
@@ -171,7 +185,7 @@ std::vector<CaseSpec> cases() {
 }
 
 std::size_t most_scatter_scratch(const ScatterProblem& p) {
-  return std::max({v2::scatter_scratch_bytes(p), v7::scatter_scratch_bytes(p), v8::scatter_scratch_bytes(p)});
+  return std::max({v2::scatter_scratch_bytes(p), v7::scatter_scratch_bytes(p), v8a::scatter_scratch_bytes(p)});
 }
 
 }  // namespace

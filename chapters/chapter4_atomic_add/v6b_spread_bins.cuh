@@ -7,7 +7,7 @@
 /// hot or clustered is treated with care: see bins.cuh.
 ///
 /// While a batch of values is being added, the next one is under way: a block is alone on its multiprocessor, and
-/// nobody else would use the time.
+/// nobody else would use the time. Two neighbouring values and two indices are loaded at a time, 16 bytes of indices.
 ///
 /// Expect one place to cost no more than thousands, and skew little. What remains at the end is one atomic addition a
 /// place and block.
@@ -17,11 +17,13 @@
 
 namespace warpbook::chapter4 {
 
-/// How a scatter is divided over blocks. Each block has bins of its own for all places, and a share of the values.
+/// How a scatter is divided over blocks. `tiles` neighbouring blocks have a share of the values, and each of them bins
+/// for its part of the places.
 struct BinPlan {
-  int bins = 0;     ///< Places that have one: the first so many.
+  int tiles = 1;
+  int bins = 0;     ///< Of a tile: a multiple of 4.
   int copies = 1;   ///< Sums a bin: 1, or a power of two from 32, lanes of a warp never meeting, to 1024.
-  int workers = 1;  ///< Blocks.
+  int workers = 1;  ///< Shares.
 
   std::size_t shared_bytes() const { return static_cast<std::size_t>(bins) * copies * sizeof(float); }
 };
@@ -31,16 +33,18 @@ inline std::int64_t room_for_bins() {
   return (shared_bytes_limit() - static_cast<std::int64_t>(sizeof(HotPlaces)) - 1024) / 16 * 4;
 }
 
-/// The plan for p.places with `bins` bins, both 1 at least.
-inline BinPlan plan_bins(const ScatterProblem& p, std::int64_t bins) {
+/// The plan for p.places, 1 at least, in so many tiles.
+inline BinPlan plan_bins(const ScatterProblem& p, int tiles) {
   constexpr int kThreads = v6a::kThreads;
   constexpr int kLeastValues = 4;  // A thread, or blocks would do little but clear and pass on.
   const std::int64_t room = room_for_bins();
   BinPlan plan;
+  plan.tiles = tiles;
+  const std::int64_t bins = ceil_div<std::int64_t>(p.places, 4 * tiles) * 4;
   plan.bins = static_cast<int>(bins);
   while (plan.copies < kThreads && 2 * bins * plan.copies <= room) plan.copies *= 2;
-  if (plan.copies < 32 || bins < p.places) plan.copies = 1;
-  const std::int64_t resident = multiprocessors();
+  if (plan.copies < 32 || tiles > 1) plan.copies = 1;
+  const std::int64_t resident = multiprocessors() > tiles ? multiprocessors() / tiles : 1;
   const std::int64_t useful = ceil_div<std::int64_t>(p.count, kThreads * kLeastValues);
   plan.workers = static_cast<int>(useful < resident ? useful : resident);
   return plan;
@@ -49,38 +53,44 @@ inline BinPlan plan_bins(const ScatterProblem& p, std::int64_t bins) {
 namespace v6b {
 
 inline constexpr int kThreads = v6a::kThreads;
-inline constexpr int kBatch = 4;  // Values of a thread that are under way together.
+inline constexpr int kPairs = 2;  // Of a thread, under way together.
+inline constexpr int kBatch = 2 * kPairs;
 
-/// Values and places of one thread, on their way from memory.
+/// Values and indices of one thread, on their way from memory.
 template <class T, class Index> struct Batch {
-  T value[kBatch];
-  Index index[kBatch];
+  Pack<T, 2> value[kPairs];
+  Pack<Index, 2> index[kPairs];
 
+  /// Values first, first + 1, first + 2 * kThreads, ... as far as they are before `end`. `first` is even.
   __device__ __forceinline__ void load(const T* __restrict__ values, const Index* __restrict__ indices,
-                                       std::int64_t first, std::int64_t end) {
+                                       std::int64_t first, std::int64_t end, bool aligned) {
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      const std::int64_t i = first + k * kThreads;
-      index[k] = i < end ? indices[i] : Index{-1};
-    }
+    for (int k = 0; k < kPairs; ++k) {
+      const std::int64_t i = first + k * 2 * kThreads;
+      if (aligned && i + 1 < end) {
+        index[k] = *reinterpret_cast<const Pack<Index, 2>*>(indices + i);
+        value[k] = *reinterpret_cast<const Pack<T, 2>*>(values + i);
+      } else {
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      const std::int64_t i = first + k * kThreads;
-      value[k] = i < end ? values[i] : from_float<T>(0);
+        for (int e = 0; e < 2; ++e) {
+          index[k][e] = i + e < end ? indices[i + e] : Index{-1};
+          value[k][e] = i + e < end ? values[i + e] : from_float<T>(0);
+        }
+      }
     }
   }
 };
 
 /// An index as a place; -1 where it is outside.
-template <class Index> __device__ __forceinline__ int place_of(Index index, std::int64_t places) {
-  const auto place = static_cast<std::uint64_t>(static_cast<std::int64_t>(index));
-  return place < static_cast<std::uint64_t>(places) ? static_cast<int>(place) : -1;
+__device__ __forceinline__ int place_of(std::int64_t index, std::int64_t places) {
+  return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(places) ? static_cast<int>(index) : -1;
 }
 
 /// Adds a block's sums to dst, an atomic addition in T each, or to `sums`, floats by fours where those are aligned.
 /// Blocks begin at different places, or all of them would meet.
 template <class T>
-__device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, int bins, std::int64_t places) {
+__device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, int bins, std::int64_t places,
+                                        int worker, int workers) {
   const int thread = static_cast<int>(threadIdx.x);
   if (sums == nullptr) {
     for (int p = thread; p < bins; p += kThreads) {
@@ -90,7 +100,7 @@ __device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, i
   }
   const bool aligned = reinterpret_cast<std::uintptr_t>(sums) % 16 == 0;
   const int vectors = aligned ? bins / 4 : 0;
-  const auto first = static_cast<int>(std::int64_t(vectors) * blockIdx.x / gridDim.x);
+  const auto first = static_cast<int>(std::int64_t(vectors) * worker / workers);
   for (int k = thread; k < vectors; k += kThreads) {
     const int v = first + k < vectors ? first + k : first + k - vectors;
     const float4 sum = reinterpret_cast<const float4*>(bin)[v];
@@ -103,16 +113,28 @@ __device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, i
 template <class T>
 __device__ __forceinline__ void pass_on_copies(T* dst, float* sums, const float* bin, int bins, std::int64_t places,
                                                int copies) {
+  constexpr int kTogether = 4;  // Places of a warp whose sums wait for one another's shuffles.
+  constexpr int kWarps = kThreads / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int p = static_cast<int>(threadIdx.x / 32); p < bins; p += kThreads / 32) {
-    float sum = 0;
-    for (int c = lane; c < copies; c += 32) sum += bin[p * copies + c];
-    sum = warp_sum(sum);
-    if (lane != 0) continue;
-    if (sums != nullptr) {
-      reduce_add(sums + p, sum);
-    } else if (sum != 0) {
-      fast_atomic_add<T, std::int64_t>(dst, p, places, from_float<T>(sum));
+  for (int first = static_cast<int>(threadIdx.x / 32); first < bins; first += kWarps * kTogether) {
+    float sum[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      const int p = first + k * kWarps;
+      sum[k] = 0;
+      for (int c = lane; p < bins && c < copies; c += 32) sum[k] += bin[p * copies + c];
+    }
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) sum[k] = warp_sum(sum[k]);
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      const int p = first + k * kWarps;
+      if (lane != k || p >= bins) continue;
+      if (sums != nullptr) {
+        reduce_add(sums + p, sum[k]);
+      } else if (sum[k] != 0) {
+        fast_atomic_add<T, std::int64_t>(dst, p, places, from_float<T>(sum[k]));
+      }
     }
   }
 }
@@ -121,74 +143,94 @@ __device__ __forceinline__ void pass_on_copies(T* dst, float* sums, const float*
 template <class T, class Index, bool apart>
 __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(T* dst, float* sums, const T* __restrict__ value, const Index* __restrict__ index,
-                       std::int64_t count, std::int64_t places, int bins, int copies) {
+                       std::int64_t count, std::int64_t places, int tiles, int bins, int copies) {
   __shared__ HotPlaces hot;
   auto* const bin = dynamic_shared<float>();
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, gridDim.x), 32) * 32;
-  const std::int64_t begin = share * blockIdx.x;
+  const int worker = static_cast<int>(blockIdx.x) / tiles;
+  const int workers = static_cast<int>(gridDim.x) / tiles;
+  const std::int64_t first_place = std::int64_t(static_cast<int>(blockIdx.x) % tiles) * bins;
+  const int own = places - first_place < bins ? static_cast<int>(places - first_place) : bins;
+  const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, workers), 64) * 64;
+  const std::int64_t begin = share * worker;
   const std::int64_t end = begin + share < count ? begin + share : count;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(value) % sizeof(Pack<T, 2>) == 0 &&
+                       reinterpret_cast<std::uintptr_t>(index) % sizeof(Pack<Index, 2>) == 0;
+  const auto bin_of = [&](Index i) { return place_of(static_cast<std::int64_t>(i) - first_place, own); };
 
   clear_bins(bin, bins * copies, hot);
   Care care{};
   if constexpr (apart) {
     __syncthreads();
   } else {
+    // The sample: four stretches of the share, each as many neighbours as there are threads.
     constexpr int kSamples = 4;
     int sample[kSamples];
 #pragma unroll
     for (int k = 0; k < kSamples; ++k) {
-      const std::int64_t i = begin + (end - begin) * (thread * kSamples + k) / (kThreads * kSamples);
-      sample[k] = i < end ? place_of(index[i], places) : -1;
+      const std::int64_t i = begin + (end - begin) * k / kSamples + thread;
+      sample[k] = i < end ? bin_of(index[i]) : -1;
     }
-    const std::int64_t neighbour = begin + (end - begin) * thread / kThreads + 1;
-    const bool same = neighbour < end && sample[0] >= 0 && place_of(index[neighbour], places) == sample[0];
-    care = find_hot(bin, bins, hot, sample, same);
+    const int neighbour = __shfl_down_sync(kFullWarp, sample[0], 1);
+    care = find_hot(bin, hot, sample, sample, thread % 32 != 31 && sample[0] >= 0 && sample[0] == neighbour);
   }
 
   const int copy = thread & (copies - 1);
   Batch<T, Index> next;
-  next.load(value, index, begin + thread, end);
+  next.load(value, index, begin + 2 * thread, end, aligned);
   for (std::int64_t i = begin; i < end; i += kThreads * kBatch) {
-    const Batch<T, Index> now = next;
-    next.load(value, index, i + kThreads * kBatch + thread, end);
+    int at[kBatch];
+    float x[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const int place = place_of(now.index[k], places);
-      if constexpr (apart) {
-        if (place >= 0) atomicAdd(&bin[place * copies + copy], to_float(now.value[k]));
-      } else {
-        add_to_bin(bin, bins, hot, care, place, to_float(now.value[k]), sums);
+      at[k] = bin_of(next.index[k / 2][k % 2]);
+      x[k] = to_float(next.value[k / 2][k % 2]);
+    }
+    next.load(value, index, i + kThreads * kBatch + 2 * thread, end, aligned);
+    if constexpr (apart) {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        if (at[k] >= 0) atomicAdd(&bin[at[k] * copies + copy], x[k]);
+      }
+    } else if (care.any()) {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) add_with_care(bin, hot, care, at[k], x[k]);
+    } else if (tiles > 1) {
+      add_together(bin, at, x);
+    } else {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        if (at[k] >= 0) atomicAdd(&bin[at[k]], x[k]);
       }
     }
   }
   __syncthreads();
   if constexpr (apart) {
-    pass_on_copies(dst, sums, bin, bins, places, copies);
+    pass_on_copies(dst, sums, bin, own, places, copies);
   } else {
-    fold_hot(bin, bins, hot, sums);
+    fold_hot(bin, hot);
     __syncthreads();
-    pass_on(dst, sums, bin, bins, places);
+    pass_on(dst, sums == nullptr ? nullptr : sums + first_place, bin, own, places, worker, workers);
   }
 }
 //! [kernel]
 
 /// Why the step does not take a problem; nullptr where it does.
 inline const char* refuse_scatter(const ScatterProblem& p) {
-  return p.places <= room_for_bins() && p.places < kMostBinPlaces ? nullptr
-                                                                  : "the places do not fit in a block's shared memory";
+  return p.places <= room_for_bins() ? nullptr : "the places do not fit in a block's shared memory";
 }
 
 /// Runs the kernel for the types of p, which is not empty. Blocks add to `sums`, or to dst where it is nullptr: then
-/// all places must have bins.
+/// there is one tile.
 template <class T, class Index>
 cudaError_t run_as(const ScatterProblem& p, const ScatterArrays& at, const BinPlan& plan, float* sums,
                    cudaStream_t stream) {
   const auto launch_it = [&](auto* kernel) {
-    return launch(kernel,
-                  {.grid = plan.workers, .block = kThreads, .shared_bytes = plan.shared_bytes(), .stream = stream},
-                  static_cast<T*>(at.dst), sums, static_cast<const T*>(at.value), static_cast<const Index*>(at.index),
-                  p.count, p.places, plan.bins, plan.copies);
+    return launch(
+        kernel,
+        {.grid = plan.workers * plan.tiles, .block = kThreads, .shared_bytes = plan.shared_bytes(), .stream = stream},
+        static_cast<T*>(at.dst), sums, static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
+        p.places, plan.tiles, plan.bins, plan.copies);
   };
   return plan.copies > 1 ? launch_it(scatter_add_kernel<T, Index, true>)
                          : launch_it(scatter_add_kernel<T, Index, false>);
@@ -197,8 +239,8 @@ cudaError_t run_as(const ScatterProblem& p, const ScatterArrays& at, const BinPl
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
-  return with_types(
-      p, [&]<class T, class Index>() { return run_as<T, Index>(p, at, plan_bins(p, p.places), nullptr, stream); });
+  return with_types(p,
+                    [&]<class T, class Index>() { return run_as<T, Index>(p, at, plan_bins(p, 1), nullptr, stream); });
 }
 
 }  // namespace v6b

@@ -1,10 +1,9 @@
 /// \file
 /// v9 dispatch: the right kernels for the problem, and one rounding.
 ///
-/// Scatter: few values go by v4, an atomic each; places that fit in the shared memory of one block or two go by v6b,
-/// whose blocks leave their sums in scratch, a row a block, for a small kernel to add up and round once; more places go
-/// by v8. The choice looks at the numbers of values and places, which the host knows, never at the indices: v6b and v8
-/// take skew as it comes.
+/// Scatter: few values go by v4, an atomic each; places that fit in the shared memory of one block or two go by v7;
+/// more places go by v8b, in as many passes as dst has parts. The choice looks at the numbers of values and places,
+/// which the host knows, never at the indices: v7 and v8b take skew as it comes.
 ///
 /// Inner product: no atomics at all. A thread loads 16 bytes of each array, four times at once; blocks leave a sum each
 /// in scratch, and a second kernel adds them up. That kernel is launched while the first one runs and waits for its
@@ -15,16 +14,15 @@
 
 #include "chapters/chapter4_atomic_add/v4_fast_atomic.cuh"
 #include "chapters/chapter4_atomic_add/v7_vector_atomics.cuh"
-#include "chapters/chapter4_atomic_add/v8_binned.cuh"
+#include "chapters/chapter4_atomic_add/v8b_passes.cuh"
 #include "common/cuda/early_launch.cuh"
 
 namespace warpbook::chapter4::v9 {
 
 /// How a scatter is done.
-enum class Way { atomics, bins, binned };
+enum class Way { atomics, bins, passes };
 
-/// Chooses by what each way took on an H200 with uniform indices, in microseconds: a fit to the trial forms of
-/// docs/results/nvidia-h200/chapter4_trials.txt. The steps' present forms are not measured yet.
+/// Chooses by what each way takes on an H200 with uniform indices, in microseconds.
 inline Way choose(const ScatterProblem& p) {
   const double values = static_cast<double>(p.count) / (1 << 20);
   const auto places = static_cast<double>(p.places);
@@ -32,26 +30,17 @@ inline Way choose(const ScatterProblem& p) {
   const double waiting = 70e3 / places < 1800 ? 70e3 / places : 1800;
   const double atomics = 4 + values * (12 + waiting);
   if (v7::refuse_scatter(p) == nullptr) {
-    const double bins = 11 + places / 11e3 + values * 7;
+    const double bins = 11 + places / 11e3 + values * 5;
     return bins < atomics ? Way::bins : Way::atomics;
   }
-  constexpr std::int64_t kCachedBytes = 40 << 20;  // Of dst: then additions find it in the L2.
   constexpr std::int64_t kManyValues = 4 << 20;
-  const bool cached = p.places * element_bytes(p.type) <= kCachedBytes;
-  return !cached && p.count >= kManyValues && v8::refuse_scatter(p) == nullptr ? Way::binned : Way::atomics;
+  return p.count >= kManyValues ? Way::passes : Way::atomics;
 }
 
 /// Bytes of scratch that a problem takes.
 inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
   if (p.count == 0 || p.places == 0) return 0;
-  switch (choose(p)) {
-  case Way::bins:
-    return v7::scatter_scratch_bytes(p);
-  case Way::binned:
-    return v8::scatter_scratch_bytes(p);
-  default:
-    return 0;
-  }
+  return choose(p) == Way::bins ? v7::scatter_scratch_bytes(p) : 0;
 }
 
 //! [dispatch]
@@ -62,8 +51,8 @@ cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cud
   switch (choose(p)) {
   case Way::bins:
     return v7::run_scatter_as<T, Index>(p, at, stream);
-  case Way::binned:
-    return v8::run_scatter_as<T, Index>(p, at, stream);
+  case Way::passes:
+    return v8b::run_scatter_as<T, Index>(p, at, stream);
   default:
     return v4::run_scatter_as<T, Index>(p, at, stream);
   }

@@ -216,20 +216,21 @@ template <class Value> struct Adder {
   template <class Load> void add(Value* sums, Load&& load) const {
     constexpr std::int64_t kParts = 64;
     const bool by_rows = p.rows() >= 4 * kParts;
-    parallel_for(by_rows ? kParts : static_cast<std::int64_t>(places.size()), [&](std::int64_t begin, std::int64_t end) {
-      const auto row_begin = by_rows ? p.rows() * begin / kParts : 0;
-      const auto row_end = by_rows ? p.rows() * end / kParts : p.rows();
-      for (std::size_t e = 0; e < index.size(); ++e) {
-        if (index[e] < row_begin || index[e] >= row_end) continue;
-        const std::int64_t to = index[e] * p.dst.strides[p.dim];
-        const std::int64_t from = static_cast<std::int64_t>(e) * p.src.strides[p.dim];
-        const std::int64_t last = by_rows ? static_cast<std::int64_t>(places.size()) : end;
-        for (std::int64_t i = by_rows ? 0 : begin; i < last; ++i) {
-          const auto& [dst, src] = places[static_cast<std::size_t>(i)];
-          sums[to + dst] += alpha * load(from + src);
-        }
-      }
-    });
+    parallel_for(by_rows ? kParts : static_cast<std::int64_t>(places.size()),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const auto row_begin = by_rows ? p.rows() * begin / kParts : 0;
+                   const auto row_end = by_rows ? p.rows() * end / kParts : p.rows();
+                   for (std::size_t e = 0; e < index.size(); ++e) {
+                     if (index[e] < row_begin || index[e] >= row_end) continue;
+                     const std::int64_t to = index[e] * p.dst.strides[p.dim];
+                     const std::int64_t from = static_cast<std::int64_t>(e) * p.src.strides[p.dim];
+                     const std::int64_t last = by_rows ? static_cast<std::int64_t>(places.size()) : end;
+                     for (std::int64_t i = by_rows ? 0 : begin; i < last; ++i) {
+                       const auto& [dst, src] = places[static_cast<std::size_t>(i)];
+                       sums[to + dst] += alpha * load(from + src);
+                     }
+                   }
+                 });
   }
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// v8 binned: sort by tile of destinations first, then add in shared memory, without atomics on dst.
+/// v8a binned: sort by tile of destinations first, then add in shared memory, without atomics on dst.
 ///
 /// With millions of places nothing fits, and v4's additions each fetch a sector of dst from DRAM and write it back: 32
 /// bytes each way for one float. So values are binned first. A block reads a chunk of values, counts how many go to
@@ -17,7 +17,7 @@
 
 #include "chapters/chapter4_atomic_add/v6b_spread_bins.cuh"
 
-namespace warpbook::chapter4::v8 {
+namespace warpbook::chapter4::v8a {
 
 inline constexpr int kMostTiles = 1024;
 inline constexpr int kMostTileBits = 15;
@@ -246,11 +246,20 @@ struct LongRuns {
   int run[kTileThreads / 8 * 4];
 };
 
+/// Adds one entry, with care where there is need. All lanes of the warp call; -1 adds nothing.
+__device__ __forceinline__ void add_entry(float* bin, HotPlaces& hot, Care care, int place, float x) {
+  if (care.any()) {
+    add_with_care(bin, hot, care, place, x);
+  } else if (place >= 0) {
+    atomicAdd(&bin[place], x);
+  }
+}
+
 /// Adds the rest of the turn's long runs, a block's width at a time. All threads call; `list` holds `runs` of them.
 template <class T>
-__device__ __forceinline__ void add_long_runs(float* bin, int bins, HotPlaces& hot, Care care, const LongRuns& list,
-                                              int runs, const Entry<T>* entries, const std::uint16_t* column,
-                                              std::int64_t pitch, std::int64_t turn) {
+__device__ __forceinline__ void add_long_runs(float* bin, HotPlaces& hot, Care care, const LongRuns& list, int runs,
+                                              const Entry<T>* entries, const std::uint16_t* column, std::int64_t pitch,
+                                              std::int64_t turn) {
   const int thread = static_cast<int>(threadIdx.x);
   for (int k = 0; k < runs; ++k) {
     const std::int64_t chunk = turn + list.run[k];
@@ -264,7 +273,7 @@ __device__ __forceinline__ void add_long_runs(float* bin, int bins, HotPlaces& h
       entry.place = 0;
       entry.value = from_float<T>(0);
       if (j < length) entry = run[j];
-      add_to_bin(bin, bins, hot, care, j < length ? static_cast<int>(entry.place) : -1, to_float(entry.value), nullptr);
+      add_entry(bin, hot, care, j < length ? static_cast<int>(entry.place) : -1, to_float(entry.value));
     }
   }
 }
@@ -312,9 +321,9 @@ __global__ void __launch_bounds__(kTileThreads)
       if (length > 0) sample[0] = run[thread % length].place;
       same = length > 1 && static_cast<int>(run[(thread + 1) % length].place) == sample[0];
     }
-    const Care care = find_hot(bin, bins, hot, sample, same);
+    const Care care = find_hot(bin, hot, sample, sample, same);
 
-    // The same number of turns for all threads: add_to_bin wants a warp's lanes together, long runs all threads.
+    // The same number of turns for all threads: add_with_care wants a warp's lanes together, long runs all threads.
     int pushed_before = 0;
     for (std::int64_t turn = chunk0; turn < chunk1; turn += kGroups * kRuns) {
       int left[kRuns];
@@ -348,18 +357,18 @@ __global__ void __launch_bounds__(kTileThreads)
       for (int s = 0; s < kSteps; ++s) {
 #pragma unroll
         for (int r = 0; r < kRuns; ++r) {
-          add_to_bin(bin, bins, hot, care, lane + s * kLanes < left[r] ? static_cast<int>(entry[s][r].place) : -1,
-                     to_float(entry[s][r].value), nullptr);
+          add_entry(bin, hot, care, lane + s * kLanes < left[r] ? static_cast<int>(entry[s][r].place) : -1,
+                    to_float(entry[s][r].value));
         }
       }
       if (__syncthreads_or(any_long ? 1 : 0) == 0) continue;
       const int pushed = rest.pushed;
-      add_long_runs(bin, bins, hot, care, rest, pushed - pushed_before, entries, column, pitch, turn);
+      add_long_runs(bin, hot, care, rest, pushed - pushed_before, entries, column, pitch, turn);
       pushed_before = pushed;
       __syncthreads();
     }
     __syncthreads();
-    fold_hot(bin, bins, hot, nullptr);
+    fold_hot(bin, hot);
     __syncthreads();
     const std::int64_t first = std::int64_t(tile) << tile_bits;
     const int own = static_cast<int>(places - first < bins ? places - first : bins);
@@ -454,4 +463,4 @@ inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at,
   return with_types(p, [&]<class T, class Index>() { return run_scatter_as<T, Index>(p, at, stream); });
 }
 
-}  // namespace warpbook::chapter4::v8
+}  // namespace warpbook::chapter4::v8a

@@ -1,0 +1,127 @@
+/// \file
+/// v8b passes: a part of dst at a time, so that it stays in the L2.
+///
+/// v8a moves 5 to 9 bytes a value more than it has to, and does much in shared memory. The trouble was another: the L2
+/// adds 84 billion floats a second where dst fits it (v4 at 65,536 places), and a third of that where dst does not,
+/// since each addition fetches its sector from DRAM and has it written back. So let dst fit: go over all values as
+/// often as dst has parts of some 20 MB, and add what falls into the pass's part. Every pass reads the indices again,
+/// 8 bytes a value at the speed of DRAM; the additions to a part cost no DRAM but the part itself, once.
+///
+/// Indices and values are read once a pass, and say so (`load_streaming`): the L2 is for dst.
+///
+/// A block looks at a sample first, as v6b's blocks do, and keeps the sums of hot places in shared memory: additions to
+/// one place queue in the L2, and skewed indices would wait for that queue. The bins are counters only, and a place's
+/// hash tells which.
+///
+/// Expect the bytes of dst's random sectors replaced by those of the indices, twice or three times; and skew to cost
+/// little.
+#pragma once
+
+#include "chapters/chapter4_atomic_add/bins.cuh"
+#include "chapters/chapter4_atomic_add/fast_atomic_add.cuh"
+#include "chapters/chapter4_atomic_add/sums.hpp"
+#include "common/cuda/launch.cuh"
+#include "common/cuda/pack.cuh"
+
+namespace warpbook::chapter4::v8b {
+
+inline constexpr int kThreads = 1024;
+inline constexpr int kBlocksPerMultiprocessor = 2;
+inline constexpr int kBatch = 4;                      // Values of a thread that are under way together.
+inline constexpr int kBits = 12;                      // Of a place's hash.
+inline constexpr std::int64_t kPartBytes = 24 << 20;  ///< Of dst, at most: about half an H200's L2.
+
+/// Passes for a problem: as many as dst has parts. One where a sector of dst would get less than four values on
+/// average: what is fetched once anyway gains nothing by staying.
+inline int passes_for(const ScatterProblem& p) {
+  const std::int64_t bytes = p.places * element_bytes(p.type);
+  const std::int64_t sectors = bytes / 32;
+  if (p.count < 4 * sectors) return 1;
+  return static_cast<int>(ceil_div<std::int64_t>(bytes, kPartBytes));
+}
+
+/// Which counter is a place's.
+__device__ __forceinline__ int hash(std::int64_t place) {
+  return static_cast<int>((static_cast<std::uint32_t>(place) * 0x9e3779b1U) >> (32 - kBits));
+}
+
+//! [kernel]
+template <class T, class Index>
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+    scatter_add_kernel(T* dst, const T* __restrict__ value, const Index* __restrict__ index, std::int64_t count,
+                       std::int64_t places, std::int64_t first, std::int64_t part) {
+  __shared__ HotPlaces hot;
+  __shared__ __align__(16) float counter[1 << kBits];
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, gridDim.x), 32) * 32;
+  const std::int64_t begin = share * blockIdx.x;
+  const std::int64_t end = begin + share < count ? begin + share : count;
+  const auto in_part = [&](std::int64_t place) {
+    return static_cast<std::uint64_t>(place - first) < static_cast<std::uint64_t>(part);
+  };
+
+  clear_bins(counter, 1 << kBits, hot);
+  std::int64_t name[kBatch];
+  int sample[kBatch];
+#pragma unroll
+  for (int k = 0; k < kBatch; ++k) {
+    const std::int64_t i = begin + (end - begin) * k / kBatch + thread;
+    name[k] = i < end ? static_cast<std::int64_t>(index[i]) : -1;
+    sample[k] = in_part(name[k]) ? hash(name[k]) : -1;
+  }
+  const bool any_hot = find_hot(counter, hot, sample, name, false).hot;
+
+  for (std::int64_t i = begin + thread; i < end; i += kThreads * kBatch) {
+    std::int64_t place[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      place[k] = i + k * kThreads < end ? static_cast<std::int64_t>(load_streaming(index + i + k * kThreads)) : -1;
+    }
+    T x[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (in_part(place[k])) x[k] = load_streaming(value + i + k * kThreads);
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (!in_part(place[k])) continue;
+      if (any_hot) {
+        const unsigned number = __float_as_uint(counter[hash(place[k])]) - HotPlaces::kMark;
+        if (number < HotPlaces::kMost && hot.name[number] == place[k]) {
+          atomicAdd(hot.sum_of(number), to_float(x[k]));
+          continue;
+        }
+      }
+      fast_atomic_add<T, std::int64_t>(dst, place[k], places, x[k]);
+    }
+  }
+  __syncthreads();
+  if (thread < hot.size()) {
+    fast_atomic_add<T, std::int64_t>(dst, hot.name[thread], places, from_float<T>(hot.total(thread)));
+  }
+}
+//! [kernel]
+
+/// For the types of p.
+template <class T, class Index>
+cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  const std::int64_t part = ceil_div<std::int64_t>(p.places, passes_for(p));
+  const std::int64_t needed = ceil_div<std::int64_t>(p.count, kThreads * kBatch);
+  const std::int64_t resident = kBlocksPerMultiprocessor * multiprocessors();
+  for (std::int64_t first = 0; first < p.places; first += part) {
+    const cudaError_t error =
+        launch(scatter_add_kernel<T, Index>,
+               {.grid = needed < resident ? needed : resident, .block = kThreads, .stream = stream},
+               static_cast<T*>(at.dst), static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
+               p.places, first, first + part < p.places ? part : p.places - first);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  return with_types(p, [&]<class T, class Index>() { return run_scatter_as<T, Index>(p, at, stream); });
+}
+
+}  // namespace warpbook::chapter4::v8b
