@@ -20,14 +20,15 @@ namespace warpbook::chapter5::v7b {
 
 inline constexpr int kThreads = 256;
 
-/// Adds a word atomically; `length` elements are dst's.
+/// Adds a word atomically; `length` elements are dst's. What is read once (src) leaves the L2 first, what may be added
+/// to again stays.
 template <class T, int n>
 __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64_t length, const Pack<T, n>& value) {
   if constexpr (n == 4 && std::is_same_v<T, float>) {
-    reduce_add(reinterpret_cast<float4*>(dst + offset), reinterpret_cast<const float4&>(value));
+    reduce_add<true>(reinterpret_cast<float4*>(dst + offset), reinterpret_cast<const float4&>(value));
   } else if constexpr (n == 8 && !std::is_same_v<typename warpbook::detail::PairOf<T>::Type, void>) {
     using Pairs = Pack<typename warpbook::detail::PairOf<T>::Type, 4>;
-    reduce_add(reinterpret_cast<Pairs*>(dst + offset), reinterpret_cast<const Pairs&>(value));
+    reduce_add<true>(reinterpret_cast<Pairs*>(dst + offset), reinterpret_cast<const Pairs&>(value));
   } else {
 #pragma unroll
     for (int i = 0; i < n; ++i) fast_atomic_add(dst, offset + i, length, value[i]);

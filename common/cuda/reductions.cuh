@@ -4,7 +4,8 @@
 /// `atomicAdd(half2*)` and its like return the value before, and the toolkit writes them for any address space: what
 /// comes out waits for an answer and carries a loop for shared memory along. `red.global` does neither. Vectors of
 /// reductions came with compute capability 9.0; each of their elements is atomic, the vector is not. Where the hardware
-/// has none, the elements go one by one.
+/// has none, the elements go one by one. With `keep` the L2 is asked to let other lines go before the ones that are
+/// added to: they may be added to again.
 ///
 /// Source: PTX ISA, "red" (vectors: 8.1).
 #pragma once
@@ -27,6 +28,17 @@ __host__ __device__ constexpr bool has_vector_reductions() {
   return true;
 #endif
 }
+
+namespace detail {
+/// The L2's word for lines that are to stay while others can go.
+__device__ __forceinline__ std::uint64_t keep_policy() {
+  std::uint64_t policy = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+}  // namespace detail
 
 /// Adds to one float of global memory.
 __device__ __forceinline__ void reduce_add(float* global, float value) { atomicAdd(global, value); }
@@ -56,14 +68,22 @@ __device__ __forceinline__ void reduce_add(__nv_bfloat162* global, __nv_bfloat16
 }
 
 /// Adds to four floats of global memory, aligned to 16 bytes.
-__device__ __forceinline__ void reduce_add(float4* global, float4 value) {
+template <bool keep = false> __device__ __forceinline__ void reduce_add(float4* global, float4 value) {
 #ifdef WARPBOOK_EMULATED
   atomicAdd(global, value);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
-               :
-               : "l"(__cvta_generic_to_global(global)), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
-               : "memory");
+  if constexpr (keep) {
+    asm volatile("red.relaxed.gpu.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w),
+                   "l"(detail::keep_policy())
+                 : "memory");
+  } else {
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+                 : "memory");
+  }
 #else
   atomicAdd(&global->x, value.x);
   atomicAdd(&global->y, value.y);
@@ -73,26 +93,44 @@ __device__ __forceinline__ void reduce_add(float4* global, float4 value) {
 }
 
 /// Adds to eight halves of global memory, aligned to 16 bytes.
+template <bool keep = false>
 __device__ __forceinline__ void reduce_add(Pack<__half2, 4>* global, Pack<__half2, 4> value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   const auto& word = reinterpret_cast<const uint4&>(value);
-  asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};"
-               :
-               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
-               : "memory");
+  if constexpr (keep) {
+    asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.f16x2 [%0], {%1, %2, %3, %4}, %5;"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w),
+                   "l"(detail::keep_policy())
+                 : "memory");
+  } else {
+    asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+                 : "memory");
+  }
 #else
   for (int i = 0; i < 4; ++i) reduce_add(&(*global)[i], value[i]);
 #endif
 }
 
 /// Adds to eight bfloat16 of global memory, aligned to 16 bytes.
+template <bool keep = false>
 __device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 4>* global, Pack<__nv_bfloat162, 4> value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   const auto& word = reinterpret_cast<const uint4&>(value);
-  asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};"
-               :
-               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
-               : "memory");
+  if constexpr (keep) {
+    asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.bf16x2 [%0], {%1, %2, %3, %4}, %5;"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w),
+                   "l"(detail::keep_policy())
+                 : "memory");
+  } else {
+    asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+                 : "memory");
+  }
 #else
   for (int i = 0; i < 4; ++i) reduce_add(&(*global)[i], value[i]);
 #endif
