@@ -236,6 +236,8 @@ class InABrowser(unittest.TestCase):
                 code = self.window.run('[...document.querySelectorAll("details.code .fragment")]'
                                        ".filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length")
                 self.assertEqual(code, len(chapter.steps))
+                buttons = self.window.run('document.querySelectorAll("doxygen-awesome-fragment-copy-button").length')
+                self.assertGreaterEqual(buttons, code)
                 bars = self.window.run('[...document.querySelectorAll("svg.chart rect.bar")]'
                                        ".filter((bar) => bar.getBoundingClientRect().width > 0).length")
                 if chapter.times():

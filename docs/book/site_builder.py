@@ -70,9 +70,9 @@ def highlight(page_text):
     def fragment(match):
         code = match.group(0)
         for word in CUDA_WORDS:
-            code = re.sub(rf"(?<![\w>]){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
+            code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
         for word in CUDA_NAMES:
-            code = re.sub(rf"(?<![\w>]){word}(?!\w)", f'<span class="cuda">{word}</span>', code)
+            code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="cuda">{word}</span>', code)
         return code
 
     return re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', fragment, page_text, flags=re.S)
