@@ -16,7 +16,7 @@ import tables
 from markdown import lines_outside_code
 from records import ROOT, Problem
 
-MARK = re.compile(r"(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?: ?(?:us|ms|ns|GB/s|TB/s|MB|M|x|%))?|[\w.]+)<!--= ?(?P<query>[^>]*?) ?-->")
+MARK = re.compile(r"(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?: ?(?:us|ms|ns|GB/s|TB/s|MB|M|x|%))?|[\w.-]+)<!--= ?(?P<query>[^>]*?) ?-->")
 BLOCK = re.compile(r"<!-- table (?P<what>[^>]*?) ?-->\n(?P<body>.*?)<!-- end -->\n", re.S)
 BARE = re.compile(r"(?<![\w.,/-])\d(?:[\d.,]*\d)?(?: ?(?:us|ms|GB/s|TB/s)\b|x(?![\w(])| ?%(?!\w))")
 COMMENT = re.compile(r"<!--.*?-->", re.S)
