@@ -86,7 +86,7 @@ def bare_figures(path):
 
 def notice(path):
     """What a page says whose figures are not checked yet."""
-    if path in not_converted():
+    if path in not_converted() and bare_figures(path):
         return ("\\note The figures in this page's text were written by hand from the records that it names; its charts, "
                 "and the tables under the steps, are made from the records.\n")
     return ""
