@@ -34,6 +34,15 @@ def copy_of_the_tree(parent):
     return copy
 
 
+def files_of(tree):
+    """All files but those that the build makes, with their times."""
+    return {
+        str(p.relative_to(tree)): p.stat().st_mtime_ns
+        for p in tree.rglob("*")
+        if p.is_file() and "__pycache__" not in p.parts and not MADE_BY_THE_BUILD.match(p.relative_to(tree).parts[0])
+    }
+
+
 class Make(unittest.TestCase):
     def test_help_is_the_default_and_lists_every_chapter(self):
         result = call("make", "DEVICE=emulator")
@@ -117,10 +126,12 @@ class FreshTree(unittest.TestCase):
     def test_a_chapter_builds_and_runs_in_a_path_with_spaces(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = copy_of_the_tree(folder)
+            before = files_of(copy)
             built = call("make", "deps", "chapter3", "DEVICE=emulator", cwd=copy)
             self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
             ran = call("./chapter3/run_all", "--quick", cwd=copy)
             self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+            self.assertEqual(before, files_of(copy), "something was written where nothing should be")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,13 @@ FiberStacks::Stack FiberStacks::stack(unsigned index) const {
   return {begin + kStackBytes - colour, kStackBytes - colour};
 }
 
+std::span<const std::byte> FiberStacks::stack_around(const void* address) const {
+  const auto* at = static_cast<const std::byte*>(address);
+  if (at < memory_ || at >= memory_ + kTotalBytes) return {};
+  const std::byte* begin = memory_ + static_cast<std::size_t>(at - memory_) / kSlotBytes * kSlotBytes + kPageBytes;
+  return {begin, kStackBytes};
+}
+
 AddressRange FiberStacks::range() const { return {memory_, memory_ + kTotalBytes}; }
 
 }  // namespace warpbook::emulator

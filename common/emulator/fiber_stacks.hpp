@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "engine.hpp"
 
@@ -27,6 +28,9 @@ public:
   };
   /// Stack number `index`.
   Stack stack(unsigned index) const;
+
+  /// The stack that an address lies in, from its lowest byte on; empty where it lies in none.
+  std::span<const std::byte> stack_around(const void* address) const;
 
   /// All stacks together.
   AddressRange range() const;

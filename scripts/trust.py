@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""What a reader may rely on, and what was run to know it: docs/results/trust.md.
+
+    scripts/trust.py                                        writes the page from docs/results/trust/*.json
+    scripts/trust.py --record NAME                          runs the row's own command here, and keeps what it said
+    scripts/trust.py --record NAME --log F --status 0 --device "NVIDIA H200" [--commit C] [--date D]
+                                                            keeps what the row's command said on another machine
+    scripts/trust.py --check                                status 1 where the page is not what the records make
+
+A row without a record is "not run": nothing here is from memory. Exit status: 0; 1 a recorded command failed; 2 bad
+arguments.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+import whole_file
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RECORDS = ROOT / "docs/results/trust"
+PAGE = ROOT / "docs/results/trust.md"
+KEPT_LINES = 400
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    what: str
+    command: str
+    result: str  # A regular expression for the lines of the output that say how it went.
+
+
+@dataclasses.dataclass
+class Part:
+    title: str
+    says: str
+    rows: list
+
+
+EMULATOR = "build/emulator"
+PARTS = [
+    Part("The verifier against mutants", "Every step's kernels are changed one place at a time; the verification or the emulator's checks have to "
+         "notice. The whole report, with each survivor, is [mutants.md](mutants.md).", [
+        Row("mutants", "all steps, 30 mutants of each", "make mutants", r"^\d+ steps, .*|^Not run: .*|^Could not be tried.*"),
+    ]),
+    Part("Fuzzing", "Random problems for every step of a chapter against its reference, from a seed that draws the same ones again "
+         "(`WARPBOOK_TEST_SEED`); what fails is printed as the `--case` that runs it. And what people type and programs write, changed at random.", [
+        Row("fuzz_emulator", "1,000 problems a chapter, emulated", "make fuzz DEVICE=emulator CASES=1000 SEED=7", r"^chapter \d.*"),
+        Row("fuzz_h200", "10,000 problems a chapter, on the H200", "for seed in 101 102 103 104 105; do make fuzz DEVICE=gpu CASES=2000 SEED=$seed; done",
+            r"^chapter \d.*"),
+        Row("fuzz_parsers", "case strings and command lines, by libFuzzer with the address and undefined-behaviour sanitizers",
+            f"cmake --build {EMULATOR} --target parsers_fuzz && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 python3 tests/fuzz_parsers_test.py",
+            r"^Done \d+ runs.*|^Ran .*|^OK.*|^FAILED.*"),
+        Row("fuzz_readers", "exercises.toml and every JSON that is read, 5,000 changes of each", "WARPBOOK_NIGHTLY=1 python3 tests/fuzz_readers_test.py",
+            r"^Ran .*|^OK.*|^FAILED.*"),
+    ]),
+    Part("Size", "More than 2^31 elements and 4 GiB in every chapter's take-away header; every element compared on the GPU with a formula, parts of "
+         "the result on the CPU.", [
+        Row("size_h200", "take-away headers on the H200", "cmake --build build/gpu --target size && build/gpu/tests/size", r"^\d  .*|^   .*"),
+        Row("large_cases_h200", "first and last steps of three chapters on such cases, the whole result compared on the CPU",
+            "chapter1/run_all --case 'n=2149580800 op=mul dtype=half' --step v1,v6 (and 3, 6 likewise)", r"^v\d.*|^case .*|^\d+ case.*|^left.*"),
+        Row("memory_h200", "a case that does not fit", "chapter3/run_all --case 'shape=300000,300000 perm=1,0 dtype=half'", r"^run_all: .*|^status.*"),
+    ]),
+    Part("Faults", "Each allocation of a run fails once, the device is lost at each of its launches, disks are full, files cut short, runs "
+         "interrupted: each ends with its status and one line, with whole files and nothing left allocated.", [
+        Row("faults_device", "device: every allocation, every launch (injected)", f"{EMULATOR}/tests/emulator_faults_test", r"^All tests passed.*|.*failed.*"),
+        Row("faults_run", "a kernel that traps, interrupts, files that cannot be written", f"{EMULATOR}/tests/harness_run_test", r"^All tests passed.*|.*failed.*"),
+        Row("faults_files", "full disk, files cut short", "python3 tests/faults_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
+    ]),
+    Part("Sanitizers", "Host code (harness and emulator) under clang's sanitizers, with fibers announced to the address sanitizer; every step under "
+         "compute-sanitizer on a GPU: `nvidia-h200/chapterN_sanitizers.txt`. Host code is not run under the thread sanitizer: its run-time library and "
+         "the emulator's call-backs have the same names, and they are not renamed yet.", [
+        Row("asan_ubsan", "address and undefined-behaviour sanitizer, whole runs of the harness with faults",
+            "cmake --preset asan -DWARPBOOK_SANITIZE=address,undefined && cmake --build build/asan --target harness_run_test emulator_faults_test && "
+            "build/asan/tests/harness_run_test && build/asan/tests/emulator_faults_test", r"^All tests passed.*|.*failed.*|.*ERROR.*|.*runtime error.*"),
+    ]),
+    Part("Timing you can trust", "The same run twice: medians over 50 us within 2%. A pair of steps known to be equal is called noise, one that "
+         "moves 5% and one that moves 10% more slower. Each run says what a sample of nothing takes, and counts the multiprocessors' clock "
+         "before and after each case.", [
+        Row("repeat_h200", "twice the same run on the H200", "chapter3/run_all --json a.json; chapter3/run_all --json b.json; scripts/compare_runs.py a.json b.json",
+            r"^\w+ on .*|^  .*"),
+        Row("known_pairs_h200", "known pairs on the H200", "cmake --build build/gpu --target known_pairs && build/gpu/tests/known_pairs --json k.json && "
+            "scripts/compare_runs.py --known-pairs k.json", r"^copy of .*"),
+    ]),
+    Part("Installing", "From a clean checkout in a fresh root of Debian 12, by the README's commands; a header copied to another project, and found "
+         "by `find_package(warpbook)`; a path with spaces; nothing written where nothing should be.", [
+        Row("install_fresh", "fresh Debian 12, without the toolkit", "tests/install/fresh_root.sh", r"^(?:ok|FAILED|not ok).*"),
+        Row("install_headers", "the installed headers, from a project outside the tree", "python3 tests/install_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
+    ]),
+    Part("Students' code is not trusted", "What `make grade` runs has limits of time, memory, files and processes, no network where the system lets "
+         "it be taken away, and with Landlock no file to write but its own scratch folder's. (Root's processes are not counted by Linux.)", [
+        Row("sandbox", "endless loop, memory, large and many files, fork bomb, network, others' files", "python3 tests/exercises_test.py Sandboxed",
+            r"^Ran .*|^OK.*|^FAILED.*"),
+    ]),
+]  # fmt: skip
+
+
+def row_named(name):
+    for part in PARTS:
+        for row in part.rows:
+            if row.name == name:
+                return row
+    names = ", ".join(r.name for p in PARTS for r in p.rows)
+    print(f"trust: no row is called {name} (there are {names})", file=sys.stderr)
+    sys.exit(2)
+
+
+def commit():
+    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def record(options):
+    row = row_named(options.record)
+    if options.log:
+        output, status = pathlib.Path(options.log).read_text(encoding="utf-8", errors="replace"), options.status
+    else:
+        print(row.command)
+        done = subprocess.run(["bash", "-c", row.command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              check=False)  # fmt: skip
+        output, status = done.stdout, done.returncode
+        print(output[-2000:])
+    found = [line.rstrip() for line in output.splitlines() if re.search(row.result, line)]
+    kept = {"command": row.command, "device": options.device or f"emulator, {platform.system()}", "date": options.date or f"{datetime.date.today()}",
+            "commit": options.commit or commit(), "status": status, "result": found[:KEPT_LINES]}  # fmt: skip
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    whole_file.write(RECORDS / f"{row.name}.json", json.dumps(kept, indent=1) + "\n")
+    return 0 if status == 0 else 1
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def page():
+    lines = ["# What was tried, and what came of it", "", "Generated by `scripts/trust.py` from `docs/results/trust/`, where `scripts/trust.py --record NAME` "
+             "keeps what a command said. A row that nobody ran says so.", ""]  # fmt: skip
+    for part in PARTS:
+        lines += [f"## {part.title}", "", part.says, "", "| what | command | where, when | result |", "|---|---|---|---|"]
+        details = []
+        for row in part.rows:
+            path = RECORDS / f"{row.name}.json"
+            if not path.exists():
+                lines.append(f"| {cell(row.what)} | `{cell(row.command)}` | | **not run** |")
+                continue
+            kept = whole_file.read_json(path)
+            result = kept["result"]
+            short = cell(result[0]) if len(result) == 1 else cell("; ".join(result)) if len(result) == 2 else f"below ({len(result)} lines)"
+            if len(result) > 2:
+                details.append((row, result))
+            if kept["status"] != 0:
+                short = f"**status {kept['status']}**: {short}"
+            lines.append(f"| {cell(row.what)} | `{cell(kept['command'])}` | {kept['device']}, {kept['date']}, {kept['commit']} | {short} |")
+        for row, result in details:
+            lines += ["", f"{row.what}:", "", "```text", *result, "```"]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--record", metavar="NAME")
+    parser.add_argument("--log", help="what the command said elsewhere")
+    parser.add_argument("--status", type=int, default=0)
+    for option in ("--device", "--commit", "--date"):
+        parser.add_argument(option)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    status = record(options) if options.record else 0
+    text = page()
+    if options.check:
+        same = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
+        if not same:
+            print("trust: docs/results/trust.md is not what its records make: run scripts/trust.py", file=sys.stderr)
+        return 0 if same else 1
+    whole_file.write(PAGE, text)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
