@@ -2,6 +2,7 @@
 DEVICE ?= $(shell scripts/pick_device.sh)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
+MUTATED := $(patsubst %,%_steps,$(filter $(CHAPTERS),$(shell sed -n "s/^\(chapter[0-9]*\) = .*/\1/p" tests/mutants/cases.toml 2>/dev/null)))
 STEPS_TESTS := $(patsubst tests/%.cu,%,$(wildcard tests/chapter*_steps_test.cu))
 EXERCISES := $(shell ls chapters/*/exercises.toml 2>/dev/null | sed -n 's/.*chapter\([0-9]*\)_.*/exercise\1/p')
 
@@ -14,7 +15,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps deps-torch docs test nightly fuzz results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps deps-torch docs test nightly fuzz mutants results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
@@ -26,8 +27,9 @@ help:
 	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student"
 	@echo "make docs                    the book, in build/docs/html/index.html"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
-	@echo "make nightly                 the tests that take longer, too, clang-tidy, and the format"
+	@echo "make nightly                 what takes longer, too: sanitizers, mutants, a fresh Debian, clang-tidy, the format"
 	@echo "make fuzz CASES=1000 SEED=7  random problems for every step of every chapter, beyond those of the tests"
+	@echo "make mutants                 wrong kernels by the hundred: does the verification notice? (an hour; it goes on where it was)"
 	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, of every chapter, into docs/results/"
 	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
 	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"
@@ -69,12 +71,17 @@ test:
 	@scripts/test.sh $(DEVICE) --label-exclude nightly
 
 nightly:
-	@scripts/test.sh $(DEVICE) && scripts/tidy.sh && scripts/format.sh --check
+	@scripts/nightly.sh $(DEVICE)
 
 fuzz:
 	@scripts/configure.sh $(DEVICE) && \
 	  cmake --build build/$(DEVICE) --parallel $(JOBS) --target $(STEPS_TESTS) && \
 	  scripts/fuzz.sh build/$(DEVICE) $(or $(CASES),1000) $(or $(SEED),7)
+
+mutants:
+	@scripts/configure.sh emulator && \
+	  cmake --build build/emulator --parallel $(JOBS) --target $(MUTATED) && \
+	  scripts/mutants.py --output docs/results/mutants.md
 
 emulate:
 	@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)

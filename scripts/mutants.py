@@ -33,6 +33,7 @@ import whole_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_KILLED = 0.97
+MOST = 30  # Mutants of a step, where nobody says otherwise.
 SECONDS_A_MUTANT = 6  # Of processors; a step as it is takes less than one.
 FORM = "2"  # Of the records: what was run in another form is run again.
 
@@ -305,9 +306,13 @@ def key_of(chapter, file, most):
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
+def folder_of(build, chapter, version, most):
+    return build / "mutants" / f"chapter{chapter.number}_{version}{'' if most == MOST else f'_{most}'}"
+
+
 def try_step(bench, chapter, version, file, most, jobs):
     """\\returns the step's record: {"chapter", "step", "file", "places", "no_cpp", "mutants": [...]}."""
-    folder = bench.build / "mutants" / f"chapter{chapter.number}_{version}"
+    folder = folder_of(bench.build, chapter, version, most)
     kept = folder / "result.json"
     key = key_of(chapter, file, most)
     if kept.exists() and (record := json.loads(kept.read_text()))["key"] == key:
@@ -322,9 +327,9 @@ def try_step(bench, chapter, version, file, most, jobs):
         compiled = bench.compile(chapter, version, file, numbered, folder)
         record["no_cpp"] = len(numbered) - len(compiled)
         program = bench.link(chapter, folder)
-        # Once more on a card of two multiprocessors: there, loops over a grid of some waves take more than one turn.
+        # Once more on a card of one multiprocessor: there, loops over a grid of some waves take more than one turn.
         outcome, alive = {}, [n for n, _ in compiled]
-        for card in ({}, {"WARPBOOK_MULTIPROCESSORS": "2"}):
+        for card in ({}, {"WARPBOOK_MULTIPROCESSORS": "1"}):
             said = run([str(program), "60", "0", *chapter.cases], **card).strip()
             if not said.startswith("0 survived") or said.startswith("0 survived 0 of"):
                 raise NotBuilt(f"chapter {chapter.number} {version} without a mutant: {said}")
@@ -392,7 +397,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/emulator", help="with chapterN_steps built")
     parser.add_argument("--chapter", type=int, action="append", help="only this chapter; may be repeated")
     parser.add_argument("--step", action="append", help="only this step; may be repeated")
-    parser.add_argument("--most", type=int, default=30, help="mutants of a step (30)")
+    parser.add_argument("--most", type=int, default=MOST, help=f"mutants of a step ({MOST})")
     parser.add_argument("--jobs", type=int, default=1, help="steps at a time (1)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no step after so many")
     parser.add_argument("--output", type=pathlib.Path, help="write the report there, as Markdown")
@@ -417,7 +422,7 @@ def main():
 
     def one(item):
         chapter, version, file = item
-        kept = build / "mutants" / f"chapter{chapter.number}_{version}" / "result.json"
+        kept = folder_of(build, chapter, version, options.most) / "result.json"
         if options.kept or time.monotonic() - begin > options.seconds:
             if kept.exists() and (record := json.loads(kept.read_text()))["key"] == key_of(chapter, file, options.most):
                 return record
