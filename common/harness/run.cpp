@@ -344,7 +344,8 @@ void Runner::finish_copy(const Summary& summary) {
     case_->copy_method = copy_bench_->method();
   }
   show_case_header();
-  if (step_.status != Status::pass && table_ != nullptr) table_->step(step_);  // Or nobody would know why it is missing.
+  if (step_.status != Status::pass && table_ != nullptr)
+    table_->step(step_);  // Or nobody would know why it is missing.
 }
 
 void Runner::finish_step(const Summary& summary) {

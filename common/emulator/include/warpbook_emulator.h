@@ -44,9 +44,9 @@ WARPBOOK_EXPORT void set_trace(TraceMode mode);
 /// with what `WARPBOOK_CHECK` says. False where a word is none of these.
 WARPBOOK_EXPORT bool set_checks(const std::string& names);
 
-/// Lets something go wrong: "malloc:3", the third allocation from now finds no memory; "launch:2", the device is lost at
-/// the second launch from now, and stays so; "", nothing, and a lost device is back. Begins with what `WARPBOOK_FAULT`
-/// says. False for any other text.
+/// Lets something go wrong: "malloc:3", the third allocation from now finds no memory; "launch:2", the device is lost
+/// at the second launch from now, and stays so; "", nothing, and a lost device is back. Begins with what
+/// `WARPBOOK_FAULT` says. False for any other text.
 WARPBOOK_EXPORT bool set_fault(const std::string& what);
 
 /// Follows, from now on, the first warp of each kernel's first launch: which sectors and banks its requests touch. The
