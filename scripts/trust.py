@@ -78,8 +78,9 @@ PARTS = [
          "compute-sanitizer on a GPU: `nvidia-h200/chapterN_sanitizers.txt`. Host code is not run under the thread sanitizer: its run-time library and "
          "the emulator's call-backs have the same names, and they are not renamed yet.", [
         Row("asan_ubsan", "address and undefined-behaviour sanitizer, whole runs of the harness with faults",
-            "cmake --preset asan -DWARPBOOK_SANITIZE=address,undefined && cmake --build build/asan --target harness_run_test emulator_faults_test && "
-            "build/asan/tests/harness_run_test && build/asan/tests/emulator_faults_test", r"^All tests passed.*|.*failed.*|.*ERROR.*|.*runtime error.*"),
+            "cmake -S . -B build/asan_ubsan -G Ninja -DDEVICE=emulator -DWARPBOOK_SANITIZE=address,undefined && cmake --build build/asan_ubsan --target "
+            "harness_parameters_test harness_run_test emulator_faults_test && export ASAN_OPTIONS=alloc_dealloc_mismatch=0 && "
+            "for t in harness_parameters harness_run emulator_faults; do build/asan_ubsan/tests/${t}_test || exit 1; done", r"^All tests passed.*|.*failed.*|.*ERROR.*|.*runtime error.*"),
     ]),
     Part("Timing you can trust", "The same run twice: medians over 50 us within 2%. A pair of steps known to be equal is called noise, one that "
          "moves 5% and one that moves 10% more slower. Each run says what a sample of nothing takes, and counts the multiprocessors' clock "
