@@ -18,8 +18,10 @@ if python=$(scripts/find_torch.sh); then
 fi
 
 if [ ! -x .venv/bin/pip ]; then
-  if ! python3 -c 'import ensurepip' 2>/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends python3-venv >/dev/null
+  if ! python3 -c 'import ensurepip' 2>/dev/null && command -v apt-get >/dev/null; then
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    $root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends python3-venv >/dev/null || true
   fi
   python3 -m venv .venv || {
     echo "error: no virtual environment could be made: install python3-venv, or activate one that has PyTorch" >&2
