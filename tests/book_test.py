@@ -150,20 +150,22 @@ CONTRAST = """(() => {
   const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
   const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
   const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
+  const known = new Map();
   const background = (element) => {
-    const layers = [];
-    for (let e = element; e; e = e.parentElement) {
-      const colour = parse(getComputedStyle(e).backgroundColor);
-      if (colour[3] > 0) layers.push(colour);
-      if (colour[3] === 1) break;
+    if (!element) return [255, 255, 255, 1];
+    if (!known.has(element)) {
+      const colour = parse(getComputedStyle(element).backgroundColor);
+      known.set(element, colour[3] === 1 ? colour : over(colour, background(element.parentElement)));
     }
-    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+    return known.get(element);
   };
   const bad = new Map();
+  const seen = new Set();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.textContent.trim() || element.closest("script,style,title,desc,noscript")) continue;
+    if (seen.has(element) || !walker.currentNode.textContent.trim() || element.closest("script,style,title,desc,noscript")) continue;
+    seen.add(element);
     const box = element.getBoundingClientRect();
     const style = getComputedStyle(element);
     if (box.width === 0 || style.visibility === "hidden" || Number(style.opacity) === 0) continue;
