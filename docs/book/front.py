@@ -7,7 +7,7 @@ import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import EMULATED, MEASURED, ROOT, devices, of_step, seconds_of, share_text, time_text
+from records import EMULATED, MEASURED, RESULTS, ROOT, devices, of_step, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -115,6 +115,20 @@ def comparison():
     return "\n".join(parts)
 
 
+def result_texts():
+    """The texts that scripts write into docs/results/ beside the records: pages of the book, too."""
+    return sorted(RESULTS.glob("*.md")) + sorted(RESULTS.glob("*/*.md"))
+
+
+def results():
+    """A link to each of them."""
+    lines = []
+    for path in result_texts():
+        title = re.match(r"# (.+)", path.read_text(encoding="utf-8")).group(1)
+        lines.append(f"- [{title}](#result_{path.stem})")
+    return "\n".join(lines) + "\n"
+
+
 def commands():
     """What `make help` says, without this machine's own values."""
     lines = re.findall(r'^\t@echo "(make [^"]*)"', (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
@@ -122,7 +136,7 @@ def commands():
 
 
 PARTS = {"picture": picture, "chapters": chapter_list, "references": references, "devices": device_pages,
-         "comparison": comparison, "commands": commands}
+         "comparison": comparison, "results": results, "commands": commands}
 
 
 def fill(text):

@@ -58,6 +58,26 @@ def name_headings(text, page):
     return re.sub(r"\]\(#([\w-]+)\)", lambda m: f"](#{names.get(m.group(1), m.group(1))})", "\n".join(lines))
 
 
+def defused(text):
+    """A text that scripts wrote, and that knows nothing of Doxygen: what it would take for a command or a tag, it shows."""
+    lines = text.splitlines()
+    for number, line, is_code in lines_outside_code(list(lines)):
+        if not is_code:
+            parts = re.split(r"(`[^`]*`)", line)
+            lines[number] = "".join(part if part.startswith("`") else re.sub(r"([\\@])", r"\\\1", part).replace("<", "&lt;")
+                                    for part in parts)
+    return "\n".join(lines) + "\n"
+
+
+def link_pages(text, pages):
+    """Links to other texts' files become links to their pages, or plain names where the book has no such page."""
+    def target(match):
+        words, file = match.groups()
+        return f"[{words}](#{pages[file]})" if file in pages else f"`{file}`"
+
+    return re.sub(r"\[([^\]]*)\]\((?:[\w./-]*/)?([\w-]+\.md)\)", target, text)
+
+
 def fence_indented(text):
     """Indented blocks become fenced ones, which Doxygen does not take for anything else."""
     out, block = [], []

@@ -12,7 +12,7 @@ import front
 import marks
 import page
 from chapters import chapters
-from markdown import fence_indented, name_headings
+from markdown import defused, fence_indented, link_pages, name_headings
 from records import ROOT, Problem
 
 OUT = ROOT / "build" / "docs"
@@ -42,9 +42,12 @@ def prepare():
     for chapter in chapters():
         write(pages / f"chapter{chapter.number}.md", page.compose(chapter))
     texts = {path.stem: path for path in sorted((ROOT / "docs" / "pages").glob("*.md"))}
+    texts |= {f"result_{path.stem}": path for path in front.result_texts()}
     texts["making"] = ROOT / "common" / "exercises" / "README.md"
     for name, path in texts.items():
-        text = front.fill(marks.published(path))
+        text = link_pages(front.fill(marks.published(path)), {path.name: name for name, path in texts.items()})
+        if name.startswith("result_"):
+            text = defused(text)
         write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
 
 
