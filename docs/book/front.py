@@ -80,9 +80,9 @@ def device_pages():
                 seconds = seconds_of(case, last.version)
                 rows.append([html.escape(case["name"]), time_text(case["copy_seconds"]), time_text(found[0]), found[1].title,
                              share_text(case, found[0]), share_text(case, seconds) if seconds else "-"])
+            header = ["case", "copy", "fastest step", "", "of copy", f"{chapter.steps[-1].title}, of copy"]
             parts.append(raw(f'<details class="device" data-device="{device}"><summary>{html.escape(chapter.title)}: {len(rows)} cases'
-                             "</summary>" + page.table(["case", "copy", "fastest step", "", "of copy", f"{chapter.steps[-1].title}, of copy"],
-                                                       rows, "devices", html.escape(record.origin())) + "</details>"))
+                             "</summary>" + page.table(header, rows, "devices", html.escape(record.origin())) + "</details>"))
     return "\n".join(parts)
 
 
