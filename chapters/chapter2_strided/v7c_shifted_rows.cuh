@@ -12,10 +12,11 @@
 /// with gaps: there a word in which a row begins or ends is stored in parts.
 ///
 /// Bytes have no type: one kernel each way serves all element sizes. A thread moves a single word: a pair takes eight
-/// registers, and with two pairs in flight a kernel that reads needs more than the 32 that let all threads of an SM
-/// run.
+/// registers, and with two pairs in flight a kernel needs more than the 32 with which all of an SM's threads can run.
+/// __launch_bounds__ holds the compiler to that.
 ///
-/// Expect 16 bytes a request instead of 1 or 2 on either side, at any alignment.
+/// Expect 16 bytes a request instead of 1 or 2 on either side, at any alignment. Very short rows stay with v7b: words
+/// that two rows share take two pairs each.
 #pragma once
 
 #include "chapters/chapter2_strided/v7b_repeats.cuh"
@@ -86,7 +87,7 @@ template <class Index> struct Result {
 //! [kernel]
 /// The view's innermost dimension is a row's bytes, 16 at least.
 template <class Index>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 8)
     read_rows_kernel(char* __restrict__ dst, const char* __restrict__ src,
                      const __grid_constant__ WalkedView<Index> view, const __grid_constant__ Result<Index> result) {
   Walk<Index> walk;
@@ -141,7 +142,7 @@ template <class Index> struct Rows {
 
 /// The view's innermost dimension are the words that a row may touch; all steps are in bytes.
 template <class Index>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 8)
     write_rows_kernel(char* __restrict__ dst, const char* __restrict__ src,
                       const __grid_constant__ WalkedView<Index> view, const __grid_constant__ Rows<Index> rows) {
   const Index word = Index(blockIdx.x) * kThreads + threadIdx.x;
