@@ -73,6 +73,69 @@ __device__ __forceinline__ Place place_of(const Dimension* dimension, int dims, 
   return place;
 }
 
+/// The places of a tile's rows and columns on both sides.
+template <int bytes> struct Tables {
+  std::int64_t src_rows[Tile<bytes>::kDst];
+  std::int64_t dst_rows[Tile<bytes>::kDst];
+  std::int64_t src_columns[Tile<bytes>::kSrc];
+  std::int64_t dst_columns[Tile<bytes>::kSrc];
+};
+
+//! [tile]
+/// Moves a block's tile. `whole`: all of its rows and columns exist, and nothing has to be compared.
+template <int bytes, bool whole>
+__device__ __forceinline__ void move_tile(char* __restrict__ dst, const char* __restrict__ src, Word<bytes>* tile,
+                                          const Tables<bytes>& tables, int rows, int columns) {
+  using T = Tile<bytes>;
+  using W = Word<bytes>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  constexpr int kLoadTurns = T::kDst / T::kWarps;
+  W word[kLoadTurns][T::kSrc / 32];
+  const char* from[T::kSrc / 32];
+#pragma unroll
+  for (int i = 0; i < T::kSrc / 32; ++i) {
+    from[i] = src + (whole || lane + 32 * i < columns ? tables.src_columns[lane + 32 * i] : 0);
+  }
+#pragma unroll
+  for (int t = 0; t < kLoadTurns; ++t) {
+    const int row = warp + t * T::kWarps;
+    if (!whole && row >= rows) break;
+    const std::int64_t at = tables.src_rows[row];
+#pragma unroll
+    for (int i = 0; i < T::kSrc / 32; ++i) {
+      if (whole || lane + 32 * i < columns) word[t][i] = *reinterpret_cast<const W*>(from[i] + at);
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < kLoadTurns; ++t) {
+    const int row = warp + t * T::kWarps;
+    if (!whole && row >= rows) break;
+#pragma unroll
+    for (int i = 0; i < T::kSrc / 32; ++i) {
+      if (whole || lane + 32 * i < columns) tile[row * T::kPitch + lane + 32 * i] = word[t][i];
+    }
+  }
+  __syncthreads();
+  char* to[T::kDst / 32];
+#pragma unroll
+  for (int i = 0; i < T::kDst / 32; ++i) {
+    to[i] = dst + (whole || lane + 32 * i < rows ? tables.dst_rows[lane + 32 * i] : 0);
+  }
+#pragma unroll
+  for (int t = 0; t < T::kSrc / T::kWarps; ++t) {
+    const int column = warp + t * T::kWarps;
+    if (!whole && column >= columns) break;
+    const std::int64_t at = tables.dst_columns[column];
+#pragma unroll
+    for (int i = 0; i < T::kDst / 32; ++i) {
+      const int row = lane + 32 * i;
+      if (whole || row < rows) *reinterpret_cast<W*>(to[i] + at) = tile[row * T::kPitch + column];
+    }
+  }
+}
+//! [tile]
+
 //! [kernel]
 template <int bytes>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads)
@@ -80,12 +143,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   using T = Tile<bytes>;
   using W = Word<bytes>;
   __shared__ W tile[T::kDst * T::kPitch];
-  __shared__ std::int64_t src_rows[T::kDst];
-  __shared__ std::int64_t dst_rows[T::kDst];
-  __shared__ std::int64_t src_columns[T::kSrc];
-  __shared__ std::int64_t dst_columns[T::kSrc];
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
+  __shared__ Tables<bytes> tables;
 
   const auto [rest, src_tile] = tiles.src_tiles.divide(blockIdx.x);
   const auto [batch, dst_tile] = tiles.dst_tiles.divide(rest);
@@ -100,58 +158,23 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
     if (i < T::kDst) {
       if (i >= rows) continue;
       const Place place = place_of(tiles.along_dst, tiles.dst_dims, first_row + static_cast<std::uint32_t>(i));
-      src_rows[i] = origin.src + place.src;
-      dst_rows[i] = origin.dst + place.dst;
+      tables.src_rows[i] = origin.src + place.src;
+      tables.dst_rows[i] = origin.dst + place.dst;
     } else if (i - T::kDst < columns) {
       const Place place =
           place_of(tiles.along_src, tiles.src_dims, first_column + static_cast<std::uint32_t>(i - T::kDst));
-      src_columns[i - T::kDst] = place.src;
-      dst_columns[i - T::kDst] = place.dst;
+      tables.src_columns[i - T::kDst] = place.src;
+      tables.dst_columns[i - T::kDst] = place.dst;
     }
   }
   //! [exercise table_barrier]
   __syncthreads();
   //! [exercise table_barrier]
 
-  constexpr int kLoadTurns = (T::kDst + T::kWarps - 1) / T::kWarps;
-  W word[kLoadTurns][T::kSrc / 32];
-  const char* from[T::kSrc / 32];
-#pragma unroll
-  for (int i = 0; i < T::kSrc / 32; ++i) from[i] = src + (lane + 32 * i < columns ? src_columns[lane + 32 * i] : 0);
-#pragma unroll
-  for (int t = 0; t < kLoadTurns; ++t) {
-    const int row = warp + t * T::kWarps;
-    if (row >= rows) continue;
-    const std::int64_t at = src_rows[row];
-#pragma unroll
-    for (int i = 0; i < T::kSrc / 32; ++i) {
-      if (lane + 32 * i < columns) word[t][i] = *reinterpret_cast<const W*>(from[i] + at);
-    }
-  }
-#pragma unroll
-  for (int t = 0; t < kLoadTurns; ++t) {
-    const int row = warp + t * T::kWarps;
-    if (row >= rows) continue;
-#pragma unroll
-    for (int i = 0; i < T::kSrc / 32; ++i) {
-      if (lane + 32 * i < columns) tile[row * T::kPitch + lane + 32 * i] = word[t][i];
-    }
-  }
-  __syncthreads();
-
-  char* to[T::kDst / 32];
-#pragma unroll
-  for (int i = 0; i < T::kDst / 32; ++i) to[i] = dst + (lane + 32 * i < rows ? dst_rows[lane + 32 * i] : 0);
-#pragma unroll
-  for (int t = 0; t < T::kSrc / T::kWarps; ++t) {
-    const int column = warp + t * T::kWarps;
-    if (column >= columns) break;
-    const std::int64_t at = dst_columns[column];
-#pragma unroll
-    for (int i = 0; i < T::kDst / 32; ++i) {
-      const int row = lane + 32 * i;
-      if (row < rows) *reinterpret_cast<W*>(to[i] + at) = tile[row * T::kPitch + column];
-    }
+  if (rows == T::kDst && columns == T::kSrc) {
+    move_tile<bytes, true>(dst, src, tile, tables, rows, columns);
+  } else {
+    move_tile<bytes, false>(dst, src, tile, tables, rows, columns);
   }
 }
 //! [kernel]
