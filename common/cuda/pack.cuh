@@ -81,6 +81,21 @@ template <class P> __device__ __forceinline__ void store_whole(P* p, const P& pa
   *reinterpret_cast<Word<sizeof(P)>*>(p) = word;
 }
 
+/// The same for 16 bytes that nvcc takes apart even so, which the number of store requests tells: one instruction, as
+/// it stands.
+template <class P> __device__ __forceinline__ void store_unsplit(P* p, const P& pack) {
+  static_assert(sizeof(P) == 16);
+#ifdef WARPBOOK_EMULATED
+  store_whole(p, pack);
+#else
+  uint4 word;
+  __builtin_memcpy(&word, &pack, sizeof(word));
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(word.x), "r"(word.y),
+               "r"(word.z), "r"(word.w)
+               : "memory");
+#endif
+}
+
 /// Asks for `bytes` (a multiple of 16) from the last 16-byte boundary before `p` on to be brought to the L2; nobody
 /// waits. A hint: before compute capability 9.0 nothing happens.
 __device__ __forceinline__ void ask_for_l2([[maybe_unused]] const void* p, [[maybe_unused]] std::uint32_t bytes) {
