@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
       if (first + 32 * p >= extent.packs) break;
       P* const to = dst_packs + copy * extent.copy_step + first + 32 * p;
       if constexpr (repeated == Repeated::whole) {
-        store_streaming(to, word[p]);  // Or the copies push what is read out of the L2.
+        store_streaming(to, word[p]);  // Or the copies would push out of the L2 what is read.
       } else {
         store_whole(to, word[p]);
       }

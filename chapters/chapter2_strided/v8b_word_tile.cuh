@@ -10,8 +10,9 @@
 /// __byte_perm turns into words that lie along the columns; two words and a funnel shift make up for a row that begins
 /// within a word, when reading from memory and when reading from the tile. Where all rows of the source begin alike,
 /// tiles begin so many columns early that theirs begin at a line. Along the destination a tile's window slides, as in
-/// chapter 3's v7f: it begins at the last boundary before the tile, of a sector for elements of 4 and 8 bytes, of a
-/// word for narrower ones, whose tiles are longer. For that, the tile holds a few rows more.
+/// chapter 3's v7f: it begins at the last boundary before the tile, of a word for narrow elements, of a sector for
+/// those of 8 bytes; floats have none to wait for, and were no faster for windows of a sector. For that, a tile holds a
+/// few rows more.
 ///
 /// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
 /// between its rows. All else is v8a's.
@@ -30,10 +31,10 @@ template <int bytes> struct Tile {
   static constexpr int kPack = bytes < 4 ? 4 / bytes : 1;                 // Elements of a word.
   static constexpr int kColumns = 32 * kPack;                             // Elements along the source,
   static constexpr int kRows = bytes == 4 ? 128 : bytes == 8 ? 64 : 256;  // and along the destination,
-  static constexpr int kBefore = bytes < 4 ? kPack : 32 / bytes;          // and those of a sector more, or of a word.
-  static constexpr int kWords = (kRows + kBefore) / kPack;                // Of a column.
-  static constexpr int kPitch = kWords | 1;                               // In words: an odd number.
-  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;           // Of a warp, each a word of all columns.
+  static constexpr int kBefore = bytes == 8 ? 4 : kPack;         // and those before it: of a sector, or of a word.
+  static constexpr int kWords = (kRows + kBefore) / kPack;       // Of a column.
+  static constexpr int kPitch = kWords | 1;                      // In words: an odd number.
+  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;  // Of a warp, each a word of all columns.
   using Word = warpbook::Word < bytes<4 ? 4 : bytes>;
 };
 
