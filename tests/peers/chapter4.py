@@ -55,7 +55,8 @@ class Scatter(Case):
         import torch
 
         def ranks():
-            total = (1 / torch.arange(1, self.places + 1, dtype=torch.float64, device="cuda")).cumsum(0)
+            # On the host: the device adds up in another order each time, and an index may then move by one.
+            total = (1 / torch.arange(1, self.places + 1, dtype=torch.float64)).cumsum(0).cuda()
             drawn = torch.rand(self.count, dtype=torch.float64, device="cuda") * total[-1]
             return torch.searchsorted(total, drawn).clamp(max=self.places - 1)
 
