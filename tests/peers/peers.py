@@ -135,7 +135,6 @@ def measure(case, library, timer, with_compiled):
     functions |= {"copy": make_copy(case.bytes_moved)} | case.yardsticks(inputs)
 
     times = timer.time(functions)
-    del our_inputs
     row = {"case": case.name, "dtype": case.dtype, "bytes_moved": case.bytes_moved}
     for name in dict.fromkeys(("ours", "eager", "compiled", *functions)):
         row[f"{name}_seconds"] = times[name]["median"] if name in times else None
