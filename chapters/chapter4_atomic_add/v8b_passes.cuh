@@ -2,7 +2,7 @@
 /// v8b passes: a part of dst at a time, so that it stays in the L2.
 ///
 /// v8a moves 5 to 9 bytes a value more than it has to, and does much in shared memory. The trouble was another: the L2
-/// adds 84 billion floats a second where dst fits it (v4 at 65,536 places), and a third of that where dst does not,
+/// adds 76 billion floats a second where dst fits it (v1 at 65,536 places), and a third of that where dst does not,
 /// since each addition fetches its sector from DRAM and has it written back. So let dst fit: go over all values as
 /// often as dst has parts of some 20 MB, and add what falls into the pass's part. Every pass reads the indices again,
 /// 8 bytes a value at the speed of DRAM; the additions to a part cost no DRAM but the part itself, once.

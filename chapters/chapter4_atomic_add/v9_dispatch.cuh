@@ -22,7 +22,8 @@ namespace warpbook::chapter4::v9 {
 /// How a scatter is done.
 enum class Way { atomics, bins, passes };
 
-/// Chooses by what each way takes on an H200 with uniform indices, in microseconds.
+/// Chooses by what each way takes on an H200 with uniform indices, in microseconds: a rough fit to chapter4.json and,
+/// for few values, to the atomics of chapter4_trials.txt, both in docs/results/nvidia-h200/.
 inline Way choose(const ScatterProblem& p) {
   const double values = static_cast<double>(p.count) / (1 << 20);
   const auto places = static_cast<double>(p.places);
