@@ -63,6 +63,8 @@ def ladder_table(chapter, times):
     """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
     names = chapter.book["ladder"]["cases"]
     cases = [times.case(chapter.book["case"][name]) for name in names]
+    if not all(cases):
+        raise Problem(f"{times.file} lacks a case of the ladder: {', '.join(n for n, c in zip(names, cases) if not c)}")
     labels = chapter.book["ladder"].get("labels", names)
     out = ["| step | " + " | ".join(f"{label} | of copy | gain" for label in labels) + " |", "|---|" + "--:|" * (3 * len(cases)),
            "| `cudaMemcpyAsync` | " + " | ".join(f"{time_text(case['copy_seconds'])} | 100% | " for case in cases) + " |"]
