@@ -38,7 +38,7 @@ class Fuzz(unittest.TestCase):
         return subprocess.run([PROGRAM, "-timeout=10", "-rss_limit_mb=2048", *words], capture_output=True, text=True, check=False)
 
     def test_what_was_found_before(self):
-        for file in sorted(FOUND.iterdir()):
+        for file in sorted(FOUND.glob("*")):
             with self.subTest(file.name):
                 result = self.run_fuzzer(file)
                 self.assertEqual(result.returncode, 0, result.stderr[-2000:])

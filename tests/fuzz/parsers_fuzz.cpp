@@ -68,6 +68,8 @@ void check_case(const Chapter& chapter, const std::string& text) {
   } catch (const BadInput& error) {
     fail("its own parameters are refused", parameters + ": " + error.what());
   }
+  constexpr std::int64_t kLarge = 1'000'000;  // Chapter 2 looks at each element of a view to see what it moves.
+  if (problem->output().elements > kLarge) return;
   if (problem->output().elements < 0 || problem->bytes_moved() < 0) fail("less than nothing", parameters);
   for (const BufferLayout& layout : problem->inputs()) {
     if (layout.elements < 0 || layout.element_bytes < 1) fail("an input of less than nothing", parameters);
@@ -97,6 +99,12 @@ void check_command_line(const Chapter& chapter, const std::string& text) {
   }
 }
 
+/// A case of chapter 5 draws its index when it is made: millions of entries take seconds under the sanitizers.
+bool draws_much(const std::string& text) {
+  const std::size_t at = text.rfind("count=");
+  return at != std::string::npos && std::strtoll(text.c_str() + at + 6, nullptr, 10) > 20'000;
+}
+
 const std::vector<Chapter>& chapters() {
   static const std::vector<Chapter> all{chapter1::chapter(), chapter2::chapter(), chapter3::chapter(),
                                         chapter4::chapter(), chapter5::chapter(), chapter6::chapter()};
@@ -111,6 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t parser = static_cast<std::size_t>(data[0]) - 'A';
+  if (parser == 4 && draws_much(text)) return 0;
   if (parser < chapters().size()) {
     check_case(chapters()[parser], text);
   } else {
