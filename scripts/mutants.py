@@ -451,7 +451,8 @@ def main():
     report = "\n".join(lines) + "\n"
     print(report)
     if options.output:
-        whole_file.write(options.output, report)
+        title = "# Wrong kernels, and whether anybody notices\n\nMade by `make mutants` (`scripts/mutants.py`): how is said there.\n\n"
+        whole_file.write(options.output, title + report)
     if failed:
         return 3
     return 0 if share >= LEAST_KILLED else 1
