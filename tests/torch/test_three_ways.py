@@ -59,7 +59,7 @@ def run(*command, folder, **environment):
 
 
 def use(load, folder):
-    assert "as it should be" in run(sys.executable, "-B", "-c", load + USE, folder=folder)
+    assert "as it should be" in run(sys.executable, "-X", "faulthandler", "-B", "-c", load + USE, folder=folder)
 
 
 pytestmark = pytest.mark.skipif(not NVCC, reason="add2 is for CUDA, and there is no nvcc here")
