@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/chapter2_problems.hpp"
+#include "tests/step_verifier.hpp"
 
 namespace warpbook::chapter2 {
 
@@ -140,45 +140,6 @@ std::vector<std::string> awkward_cases() {
   return cases;
 }
 
-/// How often a step ran, how often it was wrong, and how often it refused.
-struct Tally {
-  int ran = 0;
-  int failed = 0;
-  int refused = 0;
-};
-
-/// Verifies steps over cases with one set of buffers for transfers.
-class Verifier {
-public:
-  explicit Verifier(std::vector<Step> steps) : steps_(std::move(steps)), transfer_(stream_) {}
-
-  void verify(const std::string& parameters, std::uint64_t seed) {
-    constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
-    const std::unique_ptr<Case> problem = chapter_.make_case(Parameters::parse(parameters));
-    const HostCase host(*problem, seed);
-    const DeviceCase device(host, device_fences(), transfer_);
-    for (const Step& step : steps_) {
-      Tally& tally = tallies_[step.version];
-      if (tally.failed == kFailuresShown) continue;
-      const Verification found = verify_step(step, host, device, stream_, transfer_);
-      INFO(step.version << ": --case '" << parameters << "' --seed " << seed << ": " << found.reason);
-      CHECK(found.status != Status::fail);
-      REQUIRE_FALSE(found.device_lost);
-      tally.failed += found.status == Status::fail ? 1 : 0;
-      ++(found.status == Status::skipped ? tally.refused : tally.ran);
-    }
-  }
-
-  const std::map<std::string, Tally>& tallies() const { return tallies_; }
-
-private:
-  Chapter chapter_ = chapter();
-  std::vector<Step> steps_;
-  Stream stream_;
-  Transfer transfer_;
-  std::map<std::string, Tally> tallies_;
-};
-
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------- the tests
@@ -208,7 +169,7 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     cases.push_back(case_text(view, dtype, dice.one_in(2), dice.one_in(2) ? 0 : dice.uniform(1, 31)));
   }
 
-  Verifier verifier(all_steps());
+  StepVerifier verifier(chapter(), all_steps());
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
 
   std::cout << cases.size() << " cases, " << into_views << " random ones into a view" << std::endl;

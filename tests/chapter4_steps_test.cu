@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -17,6 +16,7 @@
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/dice.hpp"
+#include "tests/step_verifier.hpp"
 
 namespace warpbook::chapter4 {
 
@@ -148,43 +148,6 @@ std::string random_case(Dice& dice) {
 }
 
 constexpr int kRandomCases = 320;
-constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
-
-struct Tally {
-  int ran = 0;
-  int failed = 0;
-};
-
-/// Verifies steps over cases with one set of buffers for transfers.
-class Verifier {
-public:
-  Verifier() : steps_(chapter().steps), transfer_(stream_) { steps_.push_back(take_away_step()); }
-
-  void verify(const std::string& parameters, std::uint64_t seed) {
-    const std::unique_ptr<Case> problem = chapter_.make_case(Parameters::parse(parameters));
-    const HostCase host(*problem, seed);
-    const DeviceCase device(host, device_fences(), transfer_);
-    for (const Step& step : steps_) {
-      Tally& tally = tallies_[step.version];
-      if (tally.failed == kFailuresShown) continue;
-      const Verification found = verify_step(step, host, device, stream_, transfer_);
-      INFO(step.version << ": --case '" << parameters << "' --seed " << seed << ": " << found.reason);
-      CHECK(found.status != Status::fail);
-      REQUIRE_FALSE(found.device_lost);
-      tally.failed += found.status == Status::fail ? 1 : 0;
-      tally.ran += found.status == Status::pass ? 1 : 0;
-    }
-  }
-
-  const std::map<std::string, Tally>& tallies() const { return tallies_; }
-
-private:
-  Chapter chapter_ = chapter();
-  std::vector<Step> steps_;
-  Stream stream_;
-  Transfer transfer_;
-  std::map<std::string, Tally> tallies_;
-};
 
 }  // namespace
 
@@ -196,7 +159,9 @@ TEST_CASE("every step of chapter 4 agrees with the reference") {
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice));
   for (const std::string& parameters : larger_cases()) cases.push_back(parameters);
 
-  Verifier verifier;
+  std::vector<Step> steps = chapter().steps;
+  steps.push_back(take_away_step());
+  StepVerifier verifier(chapter(), steps);
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
   std::cout << cases.size() << " cases" << std::endl;
   for (const auto& [version, tally] : verifier.tallies()) {

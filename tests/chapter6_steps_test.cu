@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <iostream>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/dice.hpp"
+#include "tests/step_verifier.hpp"
 
 namespace warpbook::chapter6 {
 
@@ -129,12 +129,6 @@ std::string random_case(Dice& dice) {
 }
 
 constexpr int kRandomCases = 300;
-constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
-
-struct Tally {
-  int ran = 0;
-  int failed = 0;
-};
 
 }  // namespace
 
@@ -146,27 +140,10 @@ TEST_CASE("chapter 6: every step agrees with the reference") {
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice));
   REQUIRE(cases.size() >= 600);
 
-  const Chapter chapter = chapter6::chapter();
-  const Stream stream;
-  Transfer transfer(stream);
-  std::map<std::string, Tally> tallies;
-  for (const std::string& parameters : cases) {
-    const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-    const HostCase host(*problem, seed);
-    const DeviceCase device(host, device_fences(), transfer);
-    for (const Step& step : chapter.steps) {
-      Tally& tally = tallies[step.version];
-      if (tally.failed == kFailuresShown) continue;
-      const Verification found = verify_step(step, host, device, stream, transfer);
-      INFO(step.version << ": --case '" << parameters << "' --seed " << seed << ": " << found.reason);
-      CHECK(found.status != Status::fail);
-      REQUIRE_FALSE(found.device_lost);
-      tally.failed += found.status == Status::fail ? 1 : 0;
-      tally.ran += found.status == Status::skipped ? 0 : 1;
-    }
-  }
+  StepVerifier verifier(chapter(), chapter().steps);
+  for (const std::string& parameters : cases) verifier.verify(parameters, seed);
   std::cout << cases.size() << " cases" << std::endl;
-  for (const auto& [version, tally] : tallies) {
+  for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": ran " << tally.ran << std::endl;
     INFO(version);
     CHECK(tally.ran >= (version == "v7" ? static_cast<int>(cases.size()) : 20));
