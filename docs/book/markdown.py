@@ -105,3 +105,8 @@ def fence_indented(text):
             out.append(line)
     flush()
     return "\n".join(out) + "\n"
+
+
+def near_pictures(text):
+    """Pictures of docs/results/ lie beside the pages in the book; site_builder.py puts them there."""
+    return re.sub(r"(!\[[^\]]*\]\()[\w./-]*docs/results/[\w./-]*/([\w.-]+\.svg\))", r"\1\2", text)

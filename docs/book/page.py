@@ -8,7 +8,7 @@ import figures
 import marks
 import queries
 from chapters import chapters
-from markdown import fence_indented, name_headings, raw, sections
+from markdown import fence_indented, name_headings, near_pictures, raw, sections
 from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text,
                      time_text)
 
@@ -306,7 +306,7 @@ def compose(chapter):
     parts.append("## Exercises\n" + exercises(chapter))
     parts.append("## What to read next\n" + next_to_read(chapter))
     parts.append(raw(navigation(chapter)))
-    return name_headings(fence_indented("\n\n".join(parts)), page)
+    return name_headings(near_pictures(fence_indented("\n\n".join(parts))), page)
 
 
 def story_markdown(step):

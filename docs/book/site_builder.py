@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 
-import figures
 import front
 import marks
 import page
@@ -112,7 +111,7 @@ def searchable(name, text):
 
 def finish():
     """Highlights CUDA, and writes what search.js looks in."""
-    for path in figures.FOLDER.glob("*.svg"):
+    for path in (ROOT / "docs" / "results").rglob("*.svg"):
         shutil.copy(path, SITE / path.name)
     index = []
     for path in sorted(SITE.glob("*.html")):
