@@ -53,8 +53,8 @@ struct LaunchConfig {
 template <class... Parameters>
 [[nodiscard]] cudaError_t launch(void (*kernel)(Parameters...), const LaunchConfig& config,
                                  std::type_identity_t<Parameters>... arguments) {
-  // Above 48 KiB a block's shared memory has to be asked for, and the kernel's static arrays count to it: up to 32 KiB of
-  // them are allowed for here, without asking how large they are.
+  // Above 48 KiB a block's shared memory has to be asked for, and the kernel's static arrays count to it: up to 32 KiB
+  // of them are allowed for here, without asking how large they are.
   if (config.shared_bytes > 16 * 1024) {
     const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                    static_cast<int>(config.shared_bytes));
