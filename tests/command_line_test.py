@@ -243,6 +243,11 @@ class Runs(unittest.TestCase):
         self.assertEqual(lines, [["marker", "1", "1", SMALL, "v1"], ["marker", "1", "2", SMALL, "v2a"]])
 
     def test_an_interrupt_leaves_a_partial_file(self):
+        for stop in (signal.SIGINT, signal.SIGTERM):  # Ctrl-C, and what `timeout` sends.
+            with self.subTest(stop):
+                self.interrupt_by(stop)
+
+    def interrupt_by(self, stop):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "a.json")
             # On a terminal, so that each row is there when it is printed.
@@ -250,7 +255,7 @@ class Runs(unittest.TestCase):
             for line in process.stdout:  # The second step's row: some are done, more are to come.
                 if line.startswith("v1 "):
                     break
-            process.send_signal(signal.SIGINT)
+            process.send_signal(stop)
             rest = process.stdout.read()
             process.stdout.close()
             self.assertEqual(process.wait(SECONDS), 130)

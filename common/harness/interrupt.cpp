@@ -18,6 +18,7 @@ void catch_interrupts() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // The second one has its usual effect. No SA_RESTART: reads end.
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 bool interrupted() noexcept { return signal_came != 0; }

@@ -1,5 +1,6 @@
 /// \file
-/// Ctrl-C: the first asks the run to end soon and write what it has; the second ends the program at once.
+/// Ctrl-C, or a time limit's SIGTERM: the first asks the run to end soon and write what it has; the second ends the
+/// program at once.
 #pragma once
 
 #include <stdexcept>
@@ -12,13 +13,13 @@ public:
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-/// Catches SIGINT from now on.
+/// Catches SIGINT and SIGTERM from now on.
 void catch_interrupts();
 
-/// True once SIGINT came after `catch_interrupts`.
+/// True once one of them came after `catch_interrupts`.
 bool interrupted() noexcept;
 
-/// \throws Interrupted once SIGINT came.
+/// \throws Interrupted once one of them came.
 void throw_if_interrupted();
 
 }  // namespace warpbook
