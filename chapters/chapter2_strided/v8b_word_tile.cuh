@@ -5,14 +5,13 @@
 /// move the same data as floats need. And where rows begin anywhere, as in x[:, 1:, 1:].transpose(1, 2), so does all
 /// that a tile reads and writes, and the first and last sector of each of its rows is shared with another tile.
 ///
-/// Here a lane moves words of 4 bytes of narrow elements. It loads one from each of 4 rows of bytes (2 of halves),
-/// which
-/// __byte_perm turns into words that lie along the columns; two words and a funnel shift make up for a row that begins
-/// within a word, when reading from memory and when reading from the tile. Where all rows of the source begin alike,
-/// tiles begin so many columns early that theirs begin at a line. Along the destination a tile's window slides, as in
-/// chapter 3's v7f: it begins at the last boundary before the tile, of a word for narrow elements, of a sector for
-/// those of 8 bytes; floats have none to wait for, and were no faster for windows of a sector. For that, a tile holds a
-/// few rows more.
+/// Here a lane moves words of 4 bytes of narrow elements. It loads one from each of 4 rows of bytes (2 of halves), and
+/// __byte_perm turns them into words that lie along the columns; two words and a funnel shift make up for a row that
+/// begins within a word, when reading from memory and when reading from the tile. Where all rows of the source begin
+/// alike, tiles begin so many columns early that theirs begin at a line. Along the destination a tile's window slides,
+/// as in chapter 3's v7f: it begins at the last boundary before the tile, of a word for narrow elements, of a sector
+/// for those of 8 bytes; floats have none to wait for, and were no faster for windows of a sector. For that, a tile
+/// holds a few rows more.
 ///
 /// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
 /// between its rows. All else is v8a's.

@@ -3,10 +3,11 @@
 ///
 /// v6b's kernel takes any permutation, not only rows: a warp writes in order and gathers what it writes. Where the
 /// reads of neighbours share cache lines, the L1 makes up for their disorder, and no shared memory is needed. But every
-/// element costs a division for each dimension, a load and a store, and with elements of 1 or 2 bytes that is what the
-/// time goes to. Here a thread writes 16 bytes at once, all of neighbours in the output. It divides for the first of
-/// them; from there the index is carried on, as an odometer carries: one addition an element, a second where the
-/// fastest dimension ends, and a division again where the second fastest does.
+/// element costs a division for each dimension, a load and a store: with elements of 1 or 2 bytes, all of that for a
+/// byte or two. (Nsight Compute counts it as warp instructions: README.md.) Here a thread writes 16 bytes at once, all
+/// of neighbours in the output. It divides for the first of them; from there the index is carried on, as an odometer
+/// carries: one addition an element, a second where the fastest dimension ends, and a division again where the second
+/// fastest does.
 ///
 /// Expect the loads to stay, stores and divisions to fall to a part in 4 to 16, and most for narrow elements.
 /// Neighbouring threads read 16 bytes' worth of elements apart, so each load touches more sectors than v6b's; the L1

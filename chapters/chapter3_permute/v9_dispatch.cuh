@@ -2,11 +2,11 @@
 /// v9 dispatch: the right kernel for the problem.
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing moves, which is a
-/// copy; whole rows move in wide words (v6b, with v7b's division); matrices are transposed and everything is aligned
-/// (v7g); the caches make up for the disorder of a gather (v7h, or v6b's kernel for wide elements); both fast
-/// dimensions are long, so that tiles fit (v7f, or v7c for elements that it does not take); a thread can take a short
-/// run of the input (v7e); and all else (v7d's boxes). The choice looks at nothing but shape, permutation and
-/// alignment.
+/// copy; matrices are transposed and everything is aligned (v7g, v5a for very many halves, v7c where the rank is
+/// higher); the caches make up for the disorder of a gather (v7h, or v6b's kernel for elements that are wide words
+/// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7f, or v7c for elements
+/// that it does not take); a thread can take a short run of the input (v7e); and all else (v7d's boxes). The choice
+/// looks at nothing but shape, permutation and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
@@ -39,8 +39,8 @@ inline double gathered_excess(const PermuteProblem& p) {
 }
 
 /// Whether a gather is taken: below so much excess. These limits and the next were chosen on an H200, for each element
-/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; what the choice is worth,
-/// `chapter3_peers.json` shows on another seed.
+/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept, and what the choice is
+/// worth on another seed is not recorded yet.
 inline bool gathers(const PermuteProblem& p) {
   const double most = p.element_bytes <= 2 ? 2 : p.element_bytes == 4 ? 1.3 : keeps_last_dimension(p) ? 2.5 : 1.1;
   return gathered_excess(p) <= most;
