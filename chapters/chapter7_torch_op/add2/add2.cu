@@ -1,6 +1,6 @@
 /// \file
-/// add2 as the article has it, a kernel and its launcher, with what was missing: the stream, an empty tensor, a size above
-/// 2^31, and a look at what the launch returned.
+/// add2 as the article has it, a kernel and its launcher, with what was missing: the stream, an empty tensor, a size
+/// above 2^31, and a look at what the launch returned.
 #include "add2.hpp"
 
 #include <cuda_runtime.h>

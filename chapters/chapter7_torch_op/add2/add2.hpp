@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-/// c = a + b: `n` floats each, in device memory, on a cudaStream_t. Returns a cudaError_t: what CUDA says of the launch.
+/// c = a + b: `n` floats each, in device memory, on a cudaStream_t. Returns a cudaError_t: what CUDA says of the
+/// launch.
 extern "C" int add2_launch(float* c, const float* a, const float* b, std::int64_t n, void* stream);
 /// What CUDA says of an error.
 extern "C" const char* add2_error_text(int error);
