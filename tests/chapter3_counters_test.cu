@@ -272,7 +272,8 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7g", kHalf);
   same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
   same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
-  same("v7c", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7i", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes.
   same("v7e", "shape=640,7 perm=1,0 dtype=float");
   same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");

@@ -314,8 +314,8 @@ std::string wrong_plan(const PermuteProblem& p, const BoxPlan& plan) {
     }
     return elements != run;
   };
-  if (wrong_run(detail::src_order(p), plan.src_dimensions, plan.src_run, plan.src_partial)) return "the input's run";
-  if (wrong_run(detail::dst_order(p), plan.dst_dimensions, plan.dst_run, plan.dst_partial)) return "the output's run";
+  if (wrong_run(src_order(p), plan.src_dimensions, plan.src_run, plan.src_partial)) return "the input's run";
+  if (wrong_run(dst_order(p), plan.dst_dimensions, plan.dst_run, plan.dst_partial)) return "the output's run";
   for (int d = 0; d < p.rank; ++d) {
     const bool cut = p.shape[d] % plan.extent[d] != 0;
     if (cut && d != plan.src_partial && d != plan.dst_partial) return "nobody watches an edge";

@@ -303,7 +303,9 @@ TEST_CASE("every step agrees with the reference") {
 TEST_CASE("a block of v7d moves several boxes") {
   // From 4096 boxes on. Found by search: the fewest elements that make as many.
   std::vector<Step> steps = all_steps();
-  std::erase_if(steps, [](const Step& s) { return s.version != "v7a" && s.version != "v7d" && s.version != "v9"; });
+  std::erase_if(steps, [](const Step& s) {
+    return s.version != "v7a" && s.version != "v7d" && s.version != "v7i" && s.version != "v9";
+  });
   StepVerifier verifier(chapter(), steps);
   for (const std::string parameters :
        {"shape=458,5,5,4,2 perm=1,0,2,4,3 dtype=complex128", "shape=3,76,2,5,5,2,2,2 perm=3,0,2,1,4,7,6,5 dtype=double",
@@ -312,6 +314,24 @@ TEST_CASE("a block of v7d moves several boxes") {
     REQUIRE(v7d::boxes_per_block(plan_boxes(merged(problem_of(*problem))).boxes) > 1);
     verifier.verify(parameters, test_seed());
   }
+}
+
+TEST_CASE("v7i's grid goes along the output, v7c's along the input") {
+  const PermuteProblem p = make_problem({5, 100, 3, 200}, {3, 0, 1, 2}, 2);
+  const PermuteProblem m = merged(p);  // 1500 x 200, transposed.
+  std::int64_t blocks = 0;
+  const v7c::Tiles along_src = v7c::make_tiles(m, src_order(m), 64, 32, 0, blocks);
+  CHECK(blocks == 24 * 7);
+  CHECK(along_src.dimension[0].src_stride == 1);
+  CHECK(along_src.dimension[0].tiles.divisor == 7);
+  CHECK(along_src.column_dimension == 0);
+  CHECK(along_src.row_dimension == 1);
+  const v7c::Tiles along_dst = v7c::make_tiles(m, dst_order(m), 64, 32, 0, blocks);
+  CHECK(blocks == 24 * 7);
+  CHECK(along_dst.dimension[0].dst_stride == 1);
+  CHECK(along_dst.dimension[0].tiles.divisor == 24);
+  CHECK(along_dst.column_dimension == 1);
+  CHECK(along_dst.row_dimension == 0);
 }
 
 TEST_CASE("rows that are worth moving as they are") {

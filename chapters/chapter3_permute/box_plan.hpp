@@ -10,6 +10,23 @@
 
 namespace warpbook::chapter3 {
 
+/// The input's dimensions in some order.
+using DimensionOrder = std::array<int, kMaxRank>;
+
+/// From the input's fastest on.
+inline DimensionOrder src_order(const PermuteProblem& p) {
+  DimensionOrder order{};
+  for (int k = 0; k < p.rank; ++k) order[k] = p.rank - 1 - k;
+  return order;
+}
+
+/// From the output's fastest on.
+inline DimensionOrder dst_order(const PermuteProblem& p) {
+  DimensionOrder order{};
+  for (int k = 0; k < p.rank; ++k) order[k] = p.permutation[p.rank - 1 - k];
+  return order;
+}
+
 /// A box is a part of the tensor that one block moves: so many elements along each of the input's dimensions. Its *run*
 /// on a side is made of that side's fastest dimensions: whole ones, then a part of the next. So at most two dimensions
 /// are cut, and each is the slowest of a run: where the tensor ends within a box, runs are shorter, or fewer.
@@ -49,18 +66,6 @@ inline std::int64_t balanced_extent(std::int64_t size, std::int64_t most, std::i
   const std::int64_t even = (size + parts - 1) / parts;
   const std::int64_t rounded = (even + multiple - 1) / multiple * multiple;
   return rounded <= most ? rounded : even;
-}
-
-/// The input's dimensions from the fastest of the input, or of the output, on.
-inline std::array<int, kMaxRank> src_order(const PermuteProblem& p) {
-  std::array<int, kMaxRank> order{};
-  for (int k = 0; k < p.rank; ++k) order[k] = p.rank - 1 - k;
-  return order;
-}
-inline std::array<int, kMaxRank> dst_order(const PermuteProblem& p) {
-  std::array<int, kMaxRank> order{};
-  for (int k = 0; k < p.rank; ++k) order[k] = p.permutation[p.rank - 1 - k];
-  return order;
 }
 
 /// The dimensions that tell a box's runs of the input apart, the fastest first, then -1: what the output's run has
@@ -183,7 +188,7 @@ inline BoxPlan plan_boxes(const PermuteProblem& p) {
   const int word = p.element_bytes >= 4 ? 1 : 4 / p.element_bytes;  // Elements.
   const auto run_words = static_cast<int>((plan.src_run + word - 1) / word);
   plan.pitch = (run_words | 1) * word;
-  const auto from = detail::src_order(p);
+  const auto from = src_order(p);
   int stride = 1;
   for (int k = 0; k < plan.src_dimensions; ++k) {
     plan.tile_stride[from[k]] = stride;

@@ -22,6 +22,7 @@
 #include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
 #include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
 #include "chapters/chapter3_permute/v7h_output_words.cuh"
+#include "chapters/chapter3_permute/v7i_output_order.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
@@ -97,6 +98,8 @@ std::vector<Step> steps() {
            [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
       step("v7h", "output_words", "A gather computes one index a word of output, and carries it on.", v7h::run,
            [](const PermuteCase& c) { return v7h::refuse_problem(c.problem(), c.address(), c.address()); }),
+      step("v7i", "output_order", "Neighbouring blocks write neighbours: two parts of a line meet in the L2.",
+           v7i::run),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

@@ -142,8 +142,8 @@ template <template <class> class Divisor> Boxes<Divisor> make_boxes(const Permut
                             plan.tile_stride[d], d};
     }
   };
-  collect(detail::src_order(p), from, boxes.src_axis);
-  collect(detail::dst_order(p), to, boxes.dst_axis);
+  collect(src_order(p), from, boxes.src_axis);
+  collect(dst_order(p), to, boxes.dst_axis);
   return boxes;
 }
 

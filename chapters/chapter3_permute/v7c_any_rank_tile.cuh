@@ -31,8 +31,9 @@ struct Tiles {
   int rows;
   int columns;
   int rank;
-  int row_dimension;              // Which of the dimensions the rows lie along; the columns lie along the first.
-  Dimension dimension[kMaxRank];  // The input's, its fastest first: neighbouring blocks read neighbouring tiles.
+  int row_dimension;              // Which of the dimensions the rows lie along
+  int column_dimension;           // and the columns.
+  Dimension dimension[kMaxRank];  // In the grid's order: neighbouring blocks have neighbouring tiles along the first.
 };
 
 /// A block's tile: where it begins, in elements, and how much of it exists.
@@ -55,7 +56,7 @@ __device__ __forceinline__ Corner locate_tile(const Tiles& tiles) {
     const int first = static_cast<int>(tile) * d.step;
     corner.src += first * d.src_stride;
     corner.dst += first * d.dst_stride;
-    if (i == 0) corner.columns = min(tiles.columns - first, d.step);
+    if (i == tiles.column_dimension) corner.columns = min(tiles.columns - first, d.step);
     if (i == tiles.row_dimension) {
       corner.rows_left = tiles.rows - first;
       corner.rows = min(corner.rows_left, d.step);
@@ -65,16 +66,22 @@ __device__ __forceinline__ Corner locate_tile(const Tiles& tiles) {
   return corner;
 }
 
-/// The tile that moves single elements of `bytes`. A tall one is long along the output, where a run that does not begin
-/// at a sector's boundary costs a partial write at either end, and short along the input, where a partial read hits in
-/// the L2; a flat one is for matrices with few rows.
-template <int bytes, bool tall> struct ElementTile {
-  static constexpr int kThreads = tall && bytes <= 4 ? 512 : 256;
+/// A tile that moves single elements of `bytes`.
+template <int bytes, int rows, int columns, int threads> struct ElementTile {
+  static constexpr int kBytes = bytes;
+  static constexpr int kThreads = threads;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kRows = !tall ? 32 : bytes <= 4 ? 256 : 64;
-  static constexpr int kColumns = !tall && bytes <= 4 ? 64 : 32;
+  static constexpr int kRows = rows;
+  static constexpr int kColumns = columns;
   static constexpr int kPitch = kColumns + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
 };
+
+/// Long along the output, where a run that does not begin at a sector's boundary costs a partial write at either end,
+/// and short along the input, where a partial read hits in the L2.
+template <int bytes> using TallTile = ElementTile<bytes, bytes <= 4 ? 256 : 64, 32, bytes <= 4 ? 512 : 256>;
+
+/// For matrices with few rows.
+template <int bytes> using FlatTile = ElementTile<bytes, 32, bytes <= 4 ? 64 : 32, 256>;
 
 /// Fewest rows for a tall tile.
 inline constexpr int kTall = 128;
@@ -82,12 +89,10 @@ inline constexpr int kTall = 128;
 //! [tile]
 /// One block transposes one tile of single elements; the arguments are `v6a::transpose_tile`'s. With `whole`, the
 /// matrix's edge does not cut it.
-template <int bytes, bool tall, bool whole>
-__device__ __forceinline__ void transpose_elements(Word<bytes>* __restrict__ dst, std::int64_t dst_pitch,
-                                                   const Word<bytes>* __restrict__ src, std::int64_t src_pitch,
-                                                   int rows, int columns, Word<bytes>* tile) {
-  using T = ElementTile<bytes, tall>;
-  using W = Word<bytes>;
+template <class T, bool whole, class W>
+__device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int64_t dst_pitch,
+                                                   const W* __restrict__ src, std::int64_t src_pitch, int rows,
+                                                   int columns, W* tile) {
   constexpr int kLoadTurns = T::kRows / T::kWarps;
   constexpr int kStoreTurns = T::kColumns / T::kWarps;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -124,19 +129,18 @@ __device__ __forceinline__ void transpose_elements(Word<bytes>* __restrict__ dst
 //! [tile]
 
 //! [kernel]
-template <int bytes, bool tall>
-__global__ void __launch_bounds__(ElementTile<bytes, tall>::kThreads)
-    permute_elements_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+template <class T>
+__global__ void __launch_bounds__(T::kThreads)
+    permute_elements_kernel(Word<T::kBytes>* __restrict__ dst, const Word<T::kBytes>* __restrict__ src,
                             const __grid_constant__ Tiles tiles) {
-  using T = ElementTile<bytes, tall>;
-  __shared__ Word<bytes> tile[T::kRows * T::kPitch];
+  __shared__ Word<T::kBytes> tile[T::kRows * T::kPitch];
   const Corner corner = locate_tile(tiles);
   if (corner.rows == T::kRows && corner.columns == T::kColumns) {
-    transpose_elements<bytes, tall, true>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch,
-                                          corner.rows, corner.columns, tile);
+    transpose_elements<T, true>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
+                                corner.columns, tile);
   } else {
-    transpose_elements<bytes, tall, false>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch,
-                                           corner.rows, corner.columns, tile);
+    transpose_elements<T, false>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
+                                 corner.columns, tile);
   }
 }
 
@@ -162,8 +166,10 @@ inline const char* refuse(const PermuteProblem& m) {
 }
 
 /// The grid of tiles of `tile_rows` x `tile_columns` over a problem that is not refused, and the number of `blocks`.
-/// With `overlap`, windows may begin so many rows early: the last one must still reach the end.
-inline Tiles make_tiles(const PermuteProblem& m, int tile_rows, int tile_columns, int overlap, std::int64_t& blocks) {
+/// `order` lists the input's dimensions as the grid goes along them, the fastest first. With `overlap`, windows may
+/// begin so many rows early: the last one must still reach the end.
+inline Tiles make_tiles(const PermuteProblem& m, const DimensionOrder& order, int tile_rows, int tile_columns,
+                        int overlap, std::int64_t& blocks) {
   const int x = m.rank - 1;
   const int y = m.permutation[m.rank - 1];
   const Strides from = src_strides(m);
@@ -174,13 +180,14 @@ inline Tiles make_tiles(const PermuteProblem& m, int tile_rows, int tile_columns
   tiles.rows = static_cast<int>(m.shape[y]);
   tiles.columns = static_cast<int>(m.shape[x]);
   tiles.rank = m.rank;
-  tiles.row_dimension = m.rank - 1 - y;
   blocks = 1;
-  for (int d = m.rank - 1; d >= 0; --d) {
+  for (int i = 0; i < m.rank; ++i) {
+    const int d = order[i];
+    if (d == x) tiles.column_dimension = i;
+    if (d == y) tiles.row_dimension = i;
     const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
     const std::int64_t count = ceil_div<std::int64_t>(m.shape[d] + (d == y ? overlap : 0), step);
-    tiles.dimension[m.rank - 1 - d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d],
-                                       to[d]};
+    tiles.dimension[i] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d], to[d]};
     blocks *= count;
   }
   return tiles;
@@ -193,23 +200,35 @@ inline bool moves_wide_words(const PermuteProblem& m, const void* src, const voi
          address % 16 == 0;
 }
 
+/// Moves single elements by tiles of type T, in the grid's `order`. `m` is merged, not empty and not refused.
+template <class T>
+cudaError_t run_element_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                              cudaStream_t stream) {
+  std::int64_t blocks = 0;
+  const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
+  return launch(permute_elements_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
+                static_cast<Word<T::kBytes>*>(dst), static_cast<const Word<T::kBytes>*>(src), tiles);
+}
+
+/// The same by words of 16 bytes. `moves_wide_words` holds.
+inline cudaError_t run_wide_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                                  cudaStream_t stream) {
+  return with_word_bytes(m.element_bytes, [&]<int bytes>() {
+    using T = v6a::Tile<bytes>;
+    std::int64_t blocks = 0;
+    const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
+    return launch(permute_wide_kernel<bytes>, {.grid = blocks, .block = T::kThreads, .stream = stream},
+                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
+  });
+}
+
 /// Moves tiles. `m` is merged, not empty and not refused.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const bool wide = moves_wide_words(m, src, dst);
-  const bool tall = m.dst_shape(m.rank - 1) >= kTall;
+  const auto order = src_order(m);  // Neighbouring blocks read neighbouring tiles.
+  if (moves_wide_words(m, src, dst)) return run_wide_tiles(m, order, src, dst, stream);
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
-    const auto launch_with = [&](auto* kernel, int threads, int tile_rows, int tile_columns) {
-      std::int64_t blocks = 0;
-      const Tiles tiles = make_tiles(m, tile_rows, tile_columns, 0, blocks);
-      return launch(kernel, {.grid = blocks, .block = threads, .stream = stream}, static_cast<Word<bytes>*>(dst),
-                    static_cast<const Word<bytes>*>(src), tiles);
-    };
-    using Wide = v6a::Tile<bytes>;
-    using Tall = ElementTile<bytes, true>;
-    using Flat = ElementTile<bytes, false>;
-    if (wide) return launch_with(permute_wide_kernel<bytes>, Wide::kThreads, Wide::kRows, Wide::kColumns);
-    if (tall) return launch_with(permute_elements_kernel<bytes, true>, Tall::kThreads, Tall::kRows, Tall::kColumns);
-    return launch_with(permute_elements_kernel<bytes, false>, Flat::kThreads, Flat::kRows, Flat::kColumns);
+    if (m.dst_shape(m.rank - 1) < kTall) return run_element_tiles<FlatTile<bytes>>(m, order, src, dst, stream);
+    return run_element_tiles<TallTile<bytes>>(m, order, src, dst, stream);
   });
 }
 

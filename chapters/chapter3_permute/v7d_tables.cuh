@@ -232,8 +232,9 @@ __global__ void __launch_bounds__(kThreads)
 /// Boxes that one block moves: enough to make the tables worth their while, few enough to fill the device evenly.
 inline std::int64_t boxes_per_block(std::int64_t boxes) { return std::clamp<std::int64_t>(boxes / 2048, 1, 4); }
 
-/// Describes a plan to the kernel; `aligned` are its template arguments.
-inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const void* src, bool aligned_dst) {
+/// Describes a plan to the kernel. `order` is the grid's: it takes the next box along the first dimension of it.
+inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const DimensionOrder& order, const void* src,
+                        bool aligned_dst) {
   Boxes boxes{};
   boxes.count = static_cast<std::uint32_t>(plan.boxes);
   boxes.rank = p.rank;
@@ -244,7 +245,8 @@ inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const void
   const Strides from = src_strides(p);
   const Strides to = v7a::dst_strides_by_src(p);
   std::uint32_t before = 1;
-  for (int d = p.rank - 1; d >= 0; --d) {  // Neighbouring blocks take boxes that are neighbours in the input.
+  for (int k = 0; k < p.rank; ++k) {
+    const int d = order[k];
     const auto parts = static_cast<std::uint32_t>(plan.parts[d]);
     boxes.dimension[d] = {FastDivisor<std::uint32_t>(before),
                           FastDivisor<std::uint32_t>(parts),
@@ -262,18 +264,18 @@ inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const void
   };
   std::array<bool, kMaxRank> in_src{};
   std::array<bool, kMaxRank> in_dst{};
-  const auto src_order = detail::src_order(p);
-  const auto dst_order = detail::dst_order(p);
-  for (int k = 0; k < plan.src_dimensions; ++k) in_src[src_order[k]] = true;
+  const DimensionOrder from_src = src_order(p);
+  const DimensionOrder from_dst = dst_order(p);
+  for (int k = 0; k < plan.src_dimensions; ++k) in_src[from_src[k]] = true;
   for (int k = 0; k < plan.dst_dimensions; ++k) {
-    in_dst[dst_order[k]] = true;
-    append(boxes.column, dst_order[k], to);
+    in_dst[from_dst[k]] = true;
+    append(boxes.column, from_dst[k], to);
   }
   for (const int d : detail::src_rows(p, plan)) {
     if (d >= 0) append(boxes.src.rows, d, from);
   }
   for (int k = 0; k < p.rank; ++k) {  // In the input's order, so that the one that may be cut comes last.
-    if (!in_dst[src_order[k]]) append(boxes.dst.rows, src_order[k], to);
+    if (!in_dst[from_src[k]]) append(boxes.dst.rows, from_src[k], to);
   }
 
   // The dimension that cuts a side's runs is the slowest of them, and the slowest of the other side's rows.
@@ -300,8 +302,9 @@ inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const void
   return boxes;
 }
 
-/// Moves boxes. `p` is merged, of rank 2 or more and not empty.
-inline cudaError_t run_boxes(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+/// Moves boxes, in the grid's `order`. `p` is merged, of rank 2 or more and not empty.
+inline cudaError_t run_boxes(const PermuteProblem& p, const DimensionOrder& order, const void* src, void* dst,
+                             cudaStream_t stream) {
   const BoxPlan plan = plan_boxes(p);
   if (plan.boxes > 0x3fffffff) return cudaErrorInvalidValue;  // FastDivisor's range.
   const auto whole_words = [&](const void* array, int fastest) {
@@ -311,7 +314,7 @@ inline cudaError_t run_boxes(const PermuteProblem& p, const void* src, void* dst
   };
   const bool aligned_src = whole_words(src, p.rank - 1);
   const bool aligned_dst = whole_words(dst, p.permutation[p.rank - 1]);
-  const Boxes boxes = make_boxes(p, plan, src, aligned_dst);
+  const Boxes boxes = make_boxes(p, plan, order, src, aligned_dst);
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     const auto kernel = [&] {
@@ -338,7 +341,8 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   if (p.count() == 0) return cudaSuccess;
   const PermuteProblem m = merged(p);
   if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
-  return run_boxes(with_elements_of(m, movement_bytes(m, src, dst)), src, dst, stream);
+  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+  return run_boxes(q, src_order(q), src, dst, stream);
 }
 
 }  // namespace warpbook::chapter3::v7d

@@ -77,13 +77,14 @@ inline const char* refuse(const PermuteProblem& m) {
   return m.element_bytes == 4 || m.element_bytes == 8 ? nullptr : "elements must have 4 or 8 bytes";
 }
 
-/// Moves tiles. `m` is merged, not empty and not refused.
-inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// Moves tiles, in the grid's `order`. `m` is merged, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                             cudaStream_t stream) {
   const auto run_as = [&]<int bytes>() {
     using T = Tile<bytes>;
     std::int64_t blocks = 0;
     // The last window ends up to kSector - 1 elements early, so that another one may be needed.
-    const v7c::Tiles tiles = v7c::make_tiles(m, T::kRows, T::kColumns, T::kSector - 1, blocks);
+    const v7c::Tiles tiles = v7c::make_tiles(m, order, T::kRows, T::kColumns, T::kSector - 1, blocks);
     return launch(permute_kernel<bytes>, {.grid = blocks, .block = T::kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
   };
@@ -101,7 +102,7 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   const PermuteProblem m = merged(p);
   const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
   if (refuse(q) != nullptr) return cudaErrorInvalidValue;
-  return run_tiles(q, src, dst, stream);
+  return run_tiles(q, src_order(q), src, dst, stream);
 }
 
 }  // namespace warpbook::chapter3::v7f

@@ -4,20 +4,19 @@
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing moves, which is a
 /// copy; matrices are transposed and everything is aligned (v7g, v5a for very many halves, v7c where the rank is
 /// higher); the caches make up for the disorder of a gather (v7h, or v6b's kernel for elements that are wide words
-/// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7f, or v7c for elements
-/// that it does not take); a thread can take a short run of the input (v7e); and all else (v7d's boxes). The choice
-/// looks at nothing but shape, permutation and alignment.
+/// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7i's); a thread can take a
+/// short run of the input (v7e); and all else (v7d's boxes, in v7i's order). The choice looks at nothing but shape,
+/// permutation and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
 #pragma once
 
 #include "chapters/chapter3_permute/v5a_half2.cuh"
-#include "chapters/chapter3_permute/v7d_tables.cuh"
 #include "chapters/chapter3_permute/v7e_input_runs.cuh"
-#include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
 #include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
 #include "chapters/chapter3_permute/v7h_output_words.cuh"
+#include "chapters/chapter3_permute/v7i_output_order.cuh"
 
 namespace warpbook::chapter3::v9 {
 
@@ -42,12 +41,23 @@ inline double gathered_excess(const PermuteProblem& p) {
 /// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept, and what the choice is
 /// worth on another seed is not recorded yet.
 inline bool gathers(const PermuteProblem& p) {
-  const double most = p.element_bytes <= 2 ? 2 : p.element_bytes == 4 ? 1.3 : keeps_last_dimension(p) ? 2.5 : 1.1;
-  return gathered_excess(p) <= most;
+  const bool rows = keeps_last_dimension(p);
+  switch (p.element_bytes) {
+  case 1:
+    return gathered_excess(p) <= 2;
+  case 2:
+    return gathered_excess(p) <= (rows ? 4 : 2);
+  case 4:
+    return gathered_excess(p) <= 1.3;
+  default:
+    return gathered_excess(p) <= (rows ? 2.5 : 1.1);
+  }
 }
 
 /// Up to how many cache lines a load, a thread takes a run of the input.
-inline double most_lines(int element_bytes) { return element_bytes == 1 ? 31 : element_bytes == 2 ? 32 : 24; }
+inline double most_lines(int element_bytes) {
+  return element_bytes == 1 ? 31 : element_bytes == 2 ? 32 : element_bytes == 4 ? 20 : 12;
+}
 
 /// Of narrow elements, a tile takes so many that small matrices leave most of it empty.
 inline bool fills_a_tile(const PermuteProblem& m, std::int64_t elements) {
@@ -77,12 +87,11 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     if (v7h::refuse(q) == nullptr) return v7h::run_words(q, src, dst, stream);
     return v6b::run_with<FastDivisor>(q, src, dst, stream);  // Elements that are words themselves.
   }
-  if (v7f::refuse(q) == nullptr && q.dst_shape(q.rank - 1) >= 32) return v7f::run_tiles(q, src, dst, stream);
-  if (tiles && fills_a_tile(q, 4096)) return v7c::run_tiles(q, src, dst, stream);
+  if (tiles && fills_a_tile(q, 4096)) return v7i::run_tiles(q, src, dst, stream);
   if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
     return v7e::run_runs(q, src, dst, stream);
   }
-  return v7d::run_boxes(q, src, dst, stream);
+  return v7d::run_boxes(q, dst_order(q), src, dst, stream);
 }
 //! [kernel]
 
