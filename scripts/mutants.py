@@ -10,7 +10,9 @@ over the chapter's cases (tests/mutants/cases.toml) on the emulator, with all of
 
 A mutant is killed where the verification or the emulator objects, the program crashes, or it never ends. One that
 survives is equivalent where tests/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
-verification. What was run is kept in BUILD/mutants/, by the contents of what it was made of: an interrupted run goes on.
+verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json with the commit it
+ran at, by the contents of the step's file and the chapter's cases: an interrupted run goes on, and a step that stayed as
+it was is not run again.
 
 Exit status: 0 at least 97% of the mutants that are not equivalent were killed; 1 fewer; 2 bad arguments; 3 a step could
 not be built, or is wrong without a mutant.
@@ -35,7 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEAST_KILLED = 0.97
 MOST = 30  # Mutants of a step, where nobody says otherwise.
 SECONDS_A_MUTANT = 6  # Of processors; a step as it is takes less than one.
-FORM = "2"  # Of the records: what was run in another form is run again.
+FORM = "3"  # Of the records: what was run in another form is run again.
 
 OPERATORS = {
     "+": "Minus", "-": "Plus", "*": "Plus", "/": "Times", "%": "Over", "<": "LessEqual", "<=": "Less", ">": "GreaterEqual",
@@ -196,7 +198,12 @@ class Chapter:
             tail = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", tail, flags=re.S | re.M)
         self.head, self.tail = head, tail.replace("Chapter chapter() {", f"Chapter chapter{number}_mutated() {{")
         with (ROOT / "tests/mutants/cases.toml").open("rb") as file:
-            self.cases = tomllib.load(file)[f"chapter{number}"]
+            self.all_cases = tomllib.load(file)
+        self.cases = self.all_cases[f"chapter{number}"]
+
+    def cases_of(self, version):
+        """The chapter's cases, and what a step has of its own."""
+        return self.cases + self.all_cases.get(f"chapter{self.number}_{version}", [])
 
     def step_files(self):
         """{version: file}, of the steps that have one."""
@@ -301,8 +308,8 @@ def run(command, **environment):
     return done.stdout
 
 
-def key_of(chapter, file, most):
-    parts = [file.read_text(), chapter.text, json.dumps(chapter.cases), str(most), FORM]
+def key_of(chapter, version, file, most):
+    parts = [file.read_text(), json.dumps(chapter.cases_of(version)), str(most), FORM]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -310,19 +317,38 @@ def folder_of(build, chapter, version, most):
     return build / "mutants" / f"chapter{chapter.number}_{version}{'' if most == MOST else f'_{most}'}"
 
 
-def try_step(bench, chapter, version, file, most, jobs):
-    """\\returns the step's record: {"chapter", "step", "file", "places", "no_cpp", "mutants": [...]}."""
+def kept_record(build, chapter, version, file, most, published):
+    """What was run of the step as it is, or None."""
+    kept = folder_of(build, chapter, version, most) / "result.json"
+    for record in ([published_record(json.loads(kept.read_text()))] if kept.exists() else []) + published:
+        if (record["chapter"], record["step"], record["key"]) == (chapter.number, version, key_of(chapter, version, file, most)):
+            return record
+    return None
+
+
+def published_record(record):
+    """What of a step's record is worth keeping: the survivors, and how many did not survive."""
+    kept = {k: v for k, v in record.items() if k != "mutants"}
+    return kept | {"killed": sum(m["status"] == "killed" for m in record["mutants"]),
+                   "alive": [m for m in record["mutants"] if m["status"] != "killed"]}  # fmt: skip
+
+
+def head_commit():
+    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def try_step(bench, chapter, version, file, most):
+    """\\returns the step's record: {"chapter", "step", "file", "commit", "places", "no_cpp", "mutants": [...]}."""
     folder = folder_of(bench.build, chapter, version, most)
     kept = folder / "result.json"
-    key = key_of(chapter, file, most)
-    if kept.exists() and (record := json.loads(kept.read_text()))["key"] == key:
-        return record
     folder.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     text = file.read_text()
     found = places(text)
     numbered = list(enumerate(chosen(found, most), 1))
-    record = {"key": key, "chapter": chapter.number, "step": version, "file": file.name, "places": len(found), "no_cpp": 0, "mutants": []}
+    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.name, "commit": head_commit(),
+              "places": len(found), "no_cpp": 0, "mutants": []}  # fmt: skip
     if numbered:
         compiled = bench.compile(chapter, version, file, numbered, folder)
         record["no_cpp"] = len(numbered) - len(compiled)
@@ -330,12 +356,12 @@ def try_step(bench, chapter, version, file, most, jobs):
         # Once more on a card of one multiprocessor: there, loops over a grid of some waves take more than one turn.
         outcome, alive = {}, [n for n, _ in compiled]
         for card in ({}, {"WARPBOOK_MULTIPROCESSORS": "1"}):
-            said = run([str(program), "60", "0", *chapter.cases], **card).strip()
+            said = run([str(program), "60", "0", *chapter.cases_of(version)], **card).strip()
             if not said.startswith("0 survived") or said.startswith("0 survived 0 of"):
                 raise NotBuilt(f"chapter {chapter.number} {version} without a mutant: {said}")
             record["accepted"] = said.removeprefix("0 survived ")
             if alive:
-                lines = run([str(program), str(SECONDS_A_MUTANT), ",".join(map(str, alive)), *chapter.cases], **card).splitlines()
+                lines = run([str(program), str(SECONDS_A_MUTANT), ",".join(map(str, alive)), *chapter.cases_of(version)], **card).splitlines()
                 outcome |= {int(n): rest for n, _, rest in (line.partition(" ") for line in lines)}
                 alive = [n for n in alive if outcome[n].startswith("survived")]
         for number, place in compiled:
@@ -350,17 +376,19 @@ def try_step(bench, chapter, version, file, most, jobs):
 
 # ------------------------------------------------------------------------------------------------------------ report
 def load_equivalent():
-    """[(chapter, step or *, kind or *, regular expression, why)]"""
+    """[(chapter, step or *, source and change as regular expressions, why, whether it is equivalent)]"""
     with (ROOT / "tests/mutants/equivalent.toml").open("rb") as file:
-        return [(e["chapter"], e.get("step", "*"), re.compile(e["source"]), re.compile(e.get("change", "")), e["why"])
+        return [(e["chapter"], e.get("step", "*"), re.compile(e["source"]), re.compile(e.get("change", "")), e["why"],
+                 e.get("equivalent", True))
                 for e in tomllib.load(file).get("equivalent", [])]  # fmt: skip
 
 
 def argued(record, mutant, arguments):
-    for chapter, step, source, change, why in arguments:
+    """(why it survives, whether it is equivalent)"""
+    for chapter, step, source, change, why, equivalent in arguments:
         if chapter == record["chapter"] and step in ("*", record["step"]) and source.search(mutant["source"]) and change.search(mutant["change"]):
-            return why
-    return ""
+            return why, equivalent
+    return "", False
 
 
 def tables(records, arguments):
@@ -369,21 +397,22 @@ def tables(records, arguments):
     all_killed = all_counted = 0
     survivors = []
     for r in records:
-        killed = sum(m["status"] == "killed" for m in r["mutants"])
-        alive = [m for m in r["mutants"] if m["status"] != "killed"]
-        equivalent = [(m, argued(r, m, arguments)) for m in alive]
-        holes = [m for m, why in equivalent if not why]
-        survivors += [(r, m, why) for m, why in equivalent]
-        lines.append(f"| {r['chapter']} {r['step']} | {r['places']} | {len(r['mutants'])} | {killed} | {len(alive) - len(holes)} | {len(holes)} |")
+        killed, alive = r["killed"], r["alive"]
+        judged = [(r, m, *argued(r, m, arguments)) for m in alive]
+        holes = [m for _r, m, _why, equivalent in judged if not equivalent]
+        survivors += judged
+        lines.append(f"| {r['chapter']} {r['step']} | {r['places']} | {killed + len(alive)} | {killed} | {len(alive) - len(holes)} | {len(holes)} |")
         all_killed += killed
         all_counted += killed + len(holes)
-    total = sum(len(r["mutants"]) for r in records)
-    holes = [(r, m) for r, m, why in survivors if not why]
+    total = sum(r["killed"] + len(r["alive"]) for r in records)
+    holes = [m for _r, m, _why, equivalent in survivors if not equivalent]
     share = all_killed / all_counted if all_counted else 1.0
     lines += ["", f"{len(records)} steps, {total} mutants: {all_killed} killed, {len(survivors) - len(holes)} equivalent, {len(holes)} survived: "
-              f"{share:.1%} of those that are not equivalent were killed."]  # fmt: skip
-    for title, wanted in (("Survived, and not argued", False), ("Equivalent", True)):
-        chosen_ones = [(r, m, why) for r, m, why in survivors if bool(why) == wanted]
+              f"{share:.1%} of those that are not equivalent were killed.",
+              "", "Run at commits " + ", ".join(dict.fromkeys(r["commit"] for r in records)) + "."]  # fmt: skip
+    for title, wanted in (("Survived, and not argued", (False, False)), ("Survived, for a reason that is no excuse", (True, False)),
+                          ("Equivalent", (True, True))):  # fmt: skip
+        chosen_ones = [(r, m, why) for r, m, why, equivalent in survivors if (bool(why), equivalent) == wanted]
         if not chosen_ones:
             continue
         lines += ["", f"{title}:", ""]
@@ -419,17 +448,17 @@ def main():
         print("mutants: no such step", file=sys.stderr)
         return 2
     records, failed, left = [], [], 0
+    beside = options.output.with_suffix(".json") if options.output else None
+    published = whole_file.read_json(beside)["steps"] if beside and beside.exists() else []
 
     def one(item):
         chapter, version, file = item
-        kept = folder_of(build, chapter, version, options.most) / "result.json"
-        if options.kept or time.monotonic() - begin > options.seconds:
-            if kept.exists() and (record := json.loads(kept.read_text()))["key"] == key_of(chapter, file, options.most):
-                return record
-            return None
-        record = try_step(bench, chapter, version, file, options.most, options.jobs)
-        killed = sum(m["status"] == "killed" for m in record["mutants"])
-        print(f"chapter {chapter.number} {version}: {killed} of {len(record['mutants'])} killed, {record['seconds']} s", flush=True)
+        record = kept_record(build, chapter, version, file, options.most, published)
+        if record or options.kept or time.monotonic() - begin > options.seconds:
+            return record
+        record = published_record(try_step(bench, chapter, version, file, options.most))
+        print(f"chapter {chapter.number} {version}: {record['killed']} of {record['killed'] + len(record['alive'])} killed, "
+              f"{record['seconds']} s", flush=True)  # fmt: skip
         return record
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -453,6 +482,7 @@ def main():
     if options.output:
         title = "# Wrong kernels, and whether anybody notices\n\nMade by `make mutants` (`scripts/mutants.py`): how is said there.\n\n"
         whole_file.write(options.output, title + report)
+        whole_file.write(beside, json.dumps({"steps": records}, indent=1) + "\n")
     if failed:
         return 3
     return 0 if share >= LEAST_KILLED else 1
