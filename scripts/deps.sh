@@ -61,7 +61,8 @@ as_root() {
   elif command -v sudo >/dev/null; then
     sudo "$@"
   else
-    echo "error: packages are missing and this is neither root nor is sudo there; as root: $*" >&2
+    # shellcheck disable=SC2086
+    echo "error: packages are missing, and this is neither root nor is sudo there; as root: apt-get install" $missing >&2
     exit 1
   fi
 }

@@ -1,20 +1,22 @@
 #!/bin/sh
 # Builds from a clean checkout in a fresh root of Debian 12, by the README's commands only: tests/install/fresh_root.sh
-# [emulator|gpu] [FOLDER]. Nightly: it downloads Debian, and compiles everything that one chapter needs. As root, with
-# debootstrap. FOLDER (a new one in /var/tmp) is removed at the end.
+# [emulator|gpu] [root|user]. Nightly: it downloads Debian, and compiles everything that one chapter needs. As root, with
+# debootstrap; what the README says is then done as root, or as a user who has no right to install anything, and gets it.
+# The root is made in /var/tmp and removed at the end.
 #
 # Exit status: 0 all went well; 1 something did not; 77 it cannot be tried here.
 set -u
 device=${1:-emulator}
+who=${2:-root}
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
   echo "not tried: root and debootstrap are needed"
   exit 77
 fi
-root=${2:-$(mktemp -d /var/tmp/warpbook-root.XXXXXX)}
+root=$(mktemp -d /var/tmp/warpbook-root.XXXXXX)
 cleanup() {
   for place in proc dev; do umount "$root/$place" 2>/dev/null; done
-  rm -rf --one-file-system "$root"
+  rm -rf --one-file-system "$root" "$root.log" "$root.said"
 }
 trap cleanup EXIT INT TERM
 
@@ -29,14 +31,27 @@ step() {
     exit 1
   fi
 }
-inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL="${locale:-C}" sh -c "$1"; }
+within() { chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+inside() { within LC_ALL="${locale:-C}" sh -c "$1"; }
+# In the checkout, as the one who reads.
+reading() {
+  case $who in
+    root) inside "cd '/home/reader/war pbook' && $1" ;;
+    *) within su reader -s /bin/sh -c "cd '/home/reader/war pbook' && LC_ALL='${locale:-C}' $1" ;;
+  esac
+}
+refused() {
+  reading "make deps DEVICE=$device" >"$root.said" 2>&1 && return 1
+  cat "$root.said" && grep -q '^error: packages are missing, .* apt-get install .*cmake' "$root.said"
+}
 
 step "Debian 12" debootstrap --variant=minbase bookworm "$root"
-for file in /etc/apt/sources.list /etc/apt/apt.conf.d/proxy.conf /etc/resolv.conf; do
+for file in /etc/apt/sources.list /etc/apt/apt.conf.d/proxy.conf /etc/resolv.conf /etc/pip.conf; do
   [ -f "$file" ] && cp "$file" "$root$file"
 done
 [ -d /etc/apt/sources.list.d ] && cp -r /etc/apt/sources.list.d/. "$root/etc/apt/sources.list.d/"
 [ -d /etc/apt/keyrings ] && mkdir -p "$root/etc/apt/keyrings" && cp -r /etc/apt/keyrings/. "$root/etc/apt/keyrings/"
+[ -d /usr/local/share/ca-certificates ] && mkdir -p "$root/usr/local/share" && cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
 mount -t proc proc "$root/proc" 2>/dev/null || true
 mount --bind /dev "$root/dev" 2>/dev/null || true
 
@@ -44,11 +59,18 @@ mount --bind /dev "$root/dev" 2>/dev/null || true
 step "make and git" inside "apt-get update -qq && apt-get install -qq -y --no-install-recommends make git ca-certificates"
 mkdir -p "$root/home/reader"
 step "a clean checkout" git clone -q "$tree" "$root/home/reader/war pbook"
-step "make deps chapter3" inside "cd '/home/reader/war pbook' && make deps chapter3 DEVICE=$device"
+if [ "$who" = user ]; then
+  step "a user" inside "useradd --create-home reader && chown -R reader /home/reader"
+  step "who may not install anything: make deps says what is missing" refused
+  grep '^error' "$root.said"
+  step "sudo" inside "apt-get install -qq -y --no-install-recommends sudo && echo 'reader ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/reader"
+fi
+step "make deps chapter3" reading "make deps chapter3 DEVICE=$device"
 case $device in
-  emulator) step "./chapter3/run_all --quick" inside "cd '/home/reader/war pbook' && ./chapter3/run_all --quick" ;;
-  *) step "./chapter3/run_all --list" inside "cd '/home/reader/war pbook' && ./chapter3/run_all --list" ;;
+  emulator) step "./chapter3/run_all --quick" reading "./chapter3/run_all --quick" ;;
+  *) step "./chapter3/run_all --list" reading "./chapter3/run_all --list" ;;
 esac
+step "a second time, nothing is missing" reading "make deps DEVICE=$device | grep 'nothing is missing'"
 locale=de_DE.UTF-8
 step "another locale, another folder" inside "cd / && '/home/reader/war pbook/chapter3/run_all' --list"
-step "nothing written but what git ignores" inside "cd '/home/reader/war pbook' && test -z \"\$(git -c safe.directory='*' status --porcelain)\""
+step "nothing written but what git ignores" reading "test -z \"\$(git status --porcelain)\""
