@@ -24,6 +24,7 @@ import sys
 import whole_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+CHAPTERS = ROOT / "chapters"
 RECORDS = ROOT / "docs/results/trust"
 PAGE = ROOT / "docs/results/trust.md"
 KEPT_LINES = 400
@@ -42,9 +43,35 @@ class Part:
     title: str
     says: str
     rows: list
+    more: object = None  # A function whose lines of Markdown come behind the rows.
+
+
+def sanitized_steps():
+    """What compute-sanitizer said of each chapter, from the records' text: a table of chapters and tools."""
+    tools = ("memcheck", "racecheck", "initcheck", "synccheck")
+    lines = ["", "| compute-sanitizer | " + " | ".join(tools) + " | record |", "|---|" + "---|" * (len(tools) + 1)]
+    for folder in sorted(CHAPTERS.glob("chapter[1-6]_*")):
+        number = folder.name[7]
+        files = sorted((ROOT / "docs/results/nvidia-h200").glob(f"chapter{number}*_sanitizers*.txt"))
+        cells = []
+        for tool in tools:
+            said = []
+            for file in files:
+                for part in re.findall(rf"^{tool}:\n(.*?)(?=^\w+:$|\Z)", file.read_text(), re.M | re.S):
+                    said += re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)|(did not end|has not run|no summary)", part)
+            clean, found = sum(n == "0" for n, _ in said), sum(n not in ("", "0") for n, _ in said)
+            missing = sum(bool(why) for _, why in said)
+            cells.append(", ".join([f"{clean} clean"] * bool(clean) + [f"**{found} with findings**"] * bool(found)
+                                   + [f"{missing} did not end"] * bool(missing)) or "**not run**")  # fmt: skip
+        links = ", ".join(f"[{f.name}]({f.relative_to(ROOT / 'docs/results')})" for f in files)
+        lines.append(f"| chapter {number} | " + " | ".join(cells) + f" | {links} |")
+    return lines + ["", "Counted are processes: a chapter's quick cases in one, or a step of them in each."]
 
 
 EMULATOR = "build/emulator"
+SAID = r"^All tests passed.*|.*failed.*|.*ERROR.*|.*runtime error.*|^SUMMARY:.*|.*WARNING: ThreadSanitizer.*"
+INSTALLED = r"^(?:ok|FAILED|not ok|not tried|error).*"
+LARGE = r"^chapter\d.*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
 PARTS = [
     Part("The verifier against mutants", "Every step's kernels are changed one place at a time; the verification or the emulator's checks have to "
          "notice. The whole report, with each survivor, is [mutants.md](mutants.md).", [
@@ -64,9 +91,8 @@ PARTS = [
     Part("Size", "More than 2^31 elements and 4 GiB in every chapter's take-away header; every element compared on the GPU with a formula, parts of "
          "the result on the CPU.", [
         Row("size_h200", "take-away headers on the H200", "cmake --build build/gpu --target size && build/gpu/tests/size", r"^\d  .*|^   .*"),
-        Row("large_cases_h200", "first and last steps of three chapters on such cases, the whole result compared on the CPU",
-            "chapter1/run_all --case 'n=2149580800 op=mul dtype=half' --step v1,v6 (and 3, 6 likewise)", r"^v\d.*|^case .*|^\d+ case.*|^left.*"),
-        Row("memory_h200", "a case that does not fit", "chapter3/run_all --case 'shape=300000,300000 perm=1,0 dtype=half'", r"^run_all: .*|^status.*"),
+        Row("large_cases_h200", "first and last steps on such cases, the whole result compared on the CPU", "tests/size/large_cases.sh large", LARGE),
+        Row("memory_h200", "cases that do not fit: what is needed, what is free, and status 3", "tests/size/large_cases.sh too-large", LARGE),
     ]),
     Part("Faults", "Each allocation of a run fails once, the device is lost at each of its launches, disks are full, files cut short, runs "
          "interrupted: each ends with its status and one line, with whole files and nothing left allocated.", [
@@ -74,25 +100,28 @@ PARTS = [
         Row("faults_run", "a kernel that traps, interrupts, files that cannot be written", f"{EMULATOR}/tests/harness_run_test", r"^All tests passed.*|.*failed.*"),
         Row("faults_files", "full disk, files cut short", "python3 tests/faults_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
-    Part("Sanitizers", "Host code (harness and emulator) under clang's sanitizers, with fibers announced to the address sanitizer; every step under "
-         "compute-sanitizer on a GPU: `nvidia-h200/chapterN_sanitizers.txt`. Host code is not run under the thread sanitizer: its run-time library and "
-         "the emulator's call-backs have the same names, and they are not renamed yet.", [
+    Part("Sanitizers", "Host code (harness and emulator) under clang's sanitizers, with fibers announced to the address and the thread sanitizer; "
+         "every step under compute-sanitizer on a GPU.", [
         Row("asan_ubsan", "address and undefined-behaviour sanitizer, whole runs of the harness with faults",
             "cmake -S . -B build/asan_ubsan -G Ninja -DDEVICE=emulator -DWARPBOOK_SANITIZE=address,undefined && cmake --build build/asan_ubsan --target "
             "harness_parameters_test harness_run_test emulator_faults_test && export ASAN_OPTIONS=alloc_dealloc_mismatch=0 && "
-            "for t in harness_parameters harness_run emulator_faults; do build/asan_ubsan/tests/${t}_test || exit 1; done", r"^All tests passed.*|.*failed.*|.*ERROR.*|.*runtime error.*"),
-    ]),
+            "for t in harness_parameters harness_run emulator_faults; do build/asan_ubsan/tests/${t}_test || exit 1; done", SAID),
+        Row("tsan", "thread sanitizer: runs of the harness, launches, barriers, streams and graphs over several workers",
+            "cmake --preset tsan && cmake --build build/tsan --target harness_run_test harness_verify_test emulator_core_test emulator_runtime_test && "
+            "export WARPBOOK_WORKERS=4 && for t in harness_run harness_verify emulator_core emulator_runtime; do build/tsan/tests/${t}_test || exit 1; done", SAID),
+    ], sanitized_steps),
     Part("Timing you can trust", "The same run twice: medians over 50 us within 2%. A pair of steps known to be equal is called noise, one that "
          "moves 5% and one that moves 10% more slower. Each run says what a sample of nothing takes, and counts the multiprocessors' clock "
          "before and after each case.", [
-        Row("repeat_h200", "twice the same run on the H200", "chapter3/run_all --json a.json; chapter3/run_all --json b.json; scripts/compare_runs.py a.json b.json",
-            r"^\w+ on .*|^  .*"),
+        Row("repeat_h200", "twice the same run on the H200, of three chapters", "chapter3/run_all --json a.json; chapter3/run_all --json b.json; "
+            "scripts/compare_runs.py a.json b.json", r"^\w+ on .*|^  .*"),
         Row("known_pairs_h200", "known pairs on the H200", "cmake --build build/gpu --target known_pairs && build/gpu/tests/known_pairs --json k.json && "
             "scripts/compare_runs.py --known-pairs k.json", r"^copy of .*"),
     ]),
     Part("Installing", "From a clean checkout in a fresh root of Debian 12, by the README's commands; a header copied to another project, and found "
          "by `find_package(warpbook)`; a path with spaces; nothing written where nothing should be.", [
-        Row("install_fresh", "fresh Debian 12, without the toolkit", "tests/install/fresh_root.sh", r"^(?:ok|FAILED|not ok).*"),
+        Row("install_user", "fresh Debian 12, without the toolkit, by a user who asks for what is missing", "tests/install/fresh_root.sh emulator user", INSTALLED),
+        Row("install_toolkit", "fresh Debian 12, as root, with the toolkit", "tests/install/fresh_root.sh gpu", INSTALLED),
         Row("install_headers", "the installed headers, from a project outside the tree", "python3 tests/install_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Students' code is not trusted", "What `make grade` runs has limits of time, memory, files and processes, no network where the system lets "
@@ -161,7 +190,7 @@ def page():
             lines.append(f"| {cell(row.what)} | `{cell(kept['command'])}` | {kept['device']}, {kept['date']}, {kept['commit']} | {short} |")
         for row, result in details:
             lines += ["", f"{row.what}:", "", "```text", *result, "```"]
-        lines.append("")
+        lines += (part.more() if part.more else []) + [""]
     return "\n".join(lines)
 
 
