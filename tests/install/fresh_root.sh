@@ -14,6 +14,7 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
   exit 77
 fi
 root=$(mktemp -d /var/tmp/warpbook-root.XXXXXX)
+chmod 755 "$root"  # Others look into it, too.
 cleanup() {
   for place in proc dev; do umount "$root/$place" 2>/dev/null; done
   rm -rf --one-file-system "$root" "$root.log" "$root.said"
@@ -33,6 +34,11 @@ step() {
 }
 within() { chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 inside() { within LC_ALL="${locale:-C}" sh -c "$1"; }
+# Files that the reader wrote outside the checkout: none. (As root, what is installed could not be told from them.)
+elsewhere() {
+  find "$root" -xdev -newer "$root/begin" -uid "$(inside 'id -u reader')" -type f -not -path "$root/home/reader/war pbook/*" >"$root.said"
+  cat "$root.said" && [ ! -s "$root.said" ]
+}
 # In the checkout, as the one who reads.
 reading() {
   case $who in
@@ -65,6 +71,7 @@ if [ "$who" = user ]; then
   grep '^error' "$root.said"
   step "sudo" inside "apt-get install -qq -y --no-install-recommends sudo && echo 'reader ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/reader"
 fi
+touch "$root/begin"
 step "make deps chapter3" reading "make deps chapter3 DEVICE=$device"
 case $device in
   emulator) step "./chapter3/run_all --quick" reading "./chapter3/run_all --quick" ;;
@@ -74,3 +81,4 @@ step "a second time, nothing is missing" reading "make deps DEVICE=$device | gre
 locale=de_DE.UTF-8
 step "another locale, another folder" inside "cd / && '/home/reader/war pbook/chapter3/run_all' --list"
 step "nothing written but what git ignores" reading "test -z \"\$(git status --porcelain)\""
+[ "$who" = root ] || step "nothing written anywhere else" elsewhere
