@@ -17,9 +17,9 @@ part() {
 # emulator_faults_test has an operator new of its own, and the sanitizer another one for arrays and for nothrow.
 sanitized() {
   cmake --preset "$1" >/dev/null && cmake --build "build/$1" --parallel "$jobs" --target harness_run_test \
-    harness_verify_test emulator_faults_test emulator_core_test &&
-    for test in harness_run_test harness_verify_test emulator_faults_test emulator_core_test; do
-      ASAN_OPTIONS=alloc_dealloc_mismatch=0 "build/$1/tests/$test" || return 1
+    harness_verify_test emulator_faults_test emulator_core_test emulator_runtime_test &&
+    for test in harness_run_test harness_verify_test emulator_faults_test emulator_core_test emulator_runtime_test; do
+      ASAN_OPTIONS=alloc_dealloc_mismatch=0 WARPBOOK_WORKERS=4 "build/$1/tests/$test" || return 1
     done
 }
 
@@ -29,6 +29,7 @@ fi
 part "all tests" scripts/test.sh "$device"
 part "the address sanitizer" sanitized asan
 part "the undefined-behaviour sanitizer" sanitized ubsan
+part "the thread sanitizer" sanitized tsan
 part "mutants" make --no-print-directory mutants
 part "clang-tidy" scripts/tidy.sh
 part "the format" scripts/format.sh --check

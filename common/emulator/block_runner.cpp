@@ -8,13 +8,6 @@
 
 #include "shared_memory.hpp"
 
-#if defined(__has_feature) && __has_feature(address_sanitizer)
-#include <pthread.h>
-#include <sanitizer/common_interface_defs.h>
-
-#include <span>
-#endif
-
 namespace warpbook::emulator {
 
 namespace fcontext = boost::context::detail;
@@ -38,6 +31,7 @@ cudaError_t BlockRunner::run(const LaunchInfo& launch, const KernelCall& call, s
   watcher.block_begin(context_);
   current_block = &context_;
   current_runner = this;
+  known_stacks_.enter();
   set_current(next_runnable());
   jump(take_fiber(), &main_);
   current_block = nullptr;
@@ -121,6 +115,7 @@ void BlockRunner::set_order(Schedule schedule) {
 
 void BlockRunner::make_fibers(unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
+    known_stacks_.make(fibers_);
     const FiberStacks::Stack stack = stacks_.stack(fibers_++);
     idle_fibers_.push_back(fcontext::make_fcontext(stack.top, stack.bytes, &BlockRunner::fiber_main));
   }
@@ -137,41 +132,6 @@ BlockRunner::Context BlockRunner::take_fiber() {
 
 namespace {
 
-#if defined(__has_feature) && __has_feature(address_sanitizer)
-/// Tells the address sanitizer of a jump to another stack, which it would take for an overflow of this one.
-class StackSwitch {
-public:
-  StackSwitch(const FiberStacks& stacks, const void* to) {
-    const std::span<const std::byte> fiber = stacks.stack_around(to);
-    if (!fiber.empty()) {
-      __sanitizer_start_switch_fiber(&kept_, fiber.data(), fiber.size());
-      return;
-    }
-    pthread_attr_t attributes;
-    void* bottom = nullptr;
-    std::size_t bytes = 0;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_getstack(&attributes, &bottom, &bytes);
-    pthread_attr_destroy(&attributes);
-    __sanitizer_start_switch_fiber(&kept_, bottom, bytes);
-  }
-  /// Back on this stack.
-  void finish() { __sanitizer_finish_switch_fiber(kept_, nullptr, nullptr); }
-  /// On a stack for the first time.
-  static void begin() { __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr); }
-
-private:
-  void* kept_ = nullptr;
-};
-#else
-class StackSwitch {
-public:
-  StackSwitch(const FiberStacks& /*stacks*/, const void* /*to*/) {}
-  void finish() {}
-  static void begin() {}
-};
-#endif
-
 /// What a fiber that jumps hands to the one it jumps to: where to keep the place it left.
 struct Jump {
   BlockRunner* runner;
@@ -182,14 +142,14 @@ struct Jump {
 
 inline void BlockRunner::jump(Context to, Context* save_own) {
   Jump message{this, save_own};
-  StackSwitch stack(stacks_, to);
+  KnownStacks::Switch stack(known_stacks_, to);
   const fcontext::transfer_t transfer = fcontext::jump_fcontext(to, &message);
   stack.finish();
   *static_cast<Jump*>(transfer.data)->place = transfer.fctx;
 }
 
 void BlockRunner::fiber_main(fcontext::transfer_t transfer) {
-  StackSwitch::begin();
+  KnownStacks::Switch::begin();
   const Jump* message = static_cast<Jump*>(transfer.data);
   *message->place = transfer.fctx;
   message->runner->run_threads();

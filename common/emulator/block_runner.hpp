@@ -14,6 +14,7 @@
 #include "include/warpbook_builtins.h"
 #include "include/warpbook_launch.h"
 #include "schedule.hpp"
+#include "stack_switch.hpp"
 
 namespace warpbook::emulator {
 
@@ -145,6 +146,7 @@ private:
 
   Context main_ = nullptr;
   FiberStacks stacks_;
+  KnownStacks known_stacks_{stacks_};
   std::vector<Context> idle_fibers_;
   unsigned fibers_ = 0;  ///< made so far
 };

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cstdint>
 #include <new>
 
 namespace warpbook::emulator {
@@ -43,11 +44,14 @@ FiberStacks::Stack FiberStacks::stack(unsigned index) const {
   return {begin + kStackBytes - colour, kStackBytes - colour};
 }
 
+std::size_t FiberStacks::index_of(const void* address) const {
+  return (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory_)) / kSlotBytes;
+}
+
 std::span<const std::byte> FiberStacks::stack_around(const void* address) const {
-  const auto* at = static_cast<const std::byte*>(address);
-  if (at < memory_ || at >= memory_ + kTotalBytes) return {};
-  const std::byte* begin = memory_ + static_cast<std::size_t>(at - memory_) / kSlotBytes * kSlotBytes + kPageBytes;
-  return {begin, kStackBytes};
+  const std::size_t index = index_of(address);
+  if (index >= kMaxStacks) return {};
+  return {memory_ + index * kSlotBytes + kPageBytes, kStackBytes};
 }
 
 AddressRange FiberStacks::range() const { return {memory_, memory_ + kTotalBytes}; }
