@@ -20,7 +20,7 @@
 namespace warpbook::emulator {
 
 #if defined(WARPBOOK_ADDRESS_SANITIZER)
-/// One worker's stacks, as sanitizers are told of them. The address sanitizer takes a jump for an overflow of the stack.
+/// One worker's stacks, as sanitizers are told of them. The address sanitizer would take a jump for an overflow.
 class KnownStacks {
 public:
   explicit KnownStacks(const FiberStacks& stacks) : stacks_(stacks) {}
