@@ -14,22 +14,28 @@ part() {
   echo "nightly: $what"
   "$@" || failed="$failed, $what"
 }
-# emulator_faults_test has an operator new of its own, and the sanitizer another one for arrays and for nothrow.
+# sanitized PRESET TEST...: emulator_faults_test has an operator new of its own, and the address sanitizer another one for
+# arrays and for nothrow; with the thread sanitizer's it cannot be linked.
 sanitized() {
-  cmake --preset "$1" >/dev/null && cmake --build "build/$1" --parallel "$jobs" --target harness_run_test \
-    harness_verify_test emulator_faults_test emulator_core_test emulator_runtime_test &&
-    for test in harness_run_test harness_verify_test emulator_faults_test emulator_core_test emulator_runtime_test; do
-      ASAN_OPTIONS=alloc_dealloc_mismatch=0 WARPBOOK_WORKERS=4 "build/$1/tests/$test" || return 1
-    done
+  preset=$1
+  shift
+  cmake --preset "$preset" >/dev/null && cmake --build "build/$preset" --parallel "$jobs" --target "$@" || return 1
+  for test; do
+    ASAN_OPTIONS=alloc_dealloc_mismatch=0 WARPBOOK_WORKERS=4 "build/$preset/tests/$test" || return 1
+  done
 }
 
 if [ "$device" = emulator ] && scripts/configure.sh emulator; then
   part "the parsers' fuzzer" cmake --build build/emulator --parallel "$jobs" --target parsers_fuzz
 fi
 part "all tests" scripts/test.sh "$device"
-part "the address sanitizer" sanitized asan
-part "the undefined-behaviour sanitizer" sanitized ubsan
-part "the thread sanitizer" sanitized tsan
+tests="harness_run_test harness_verify_test emulator_core_test emulator_runtime_test"
+# shellcheck disable=SC2086
+{
+  part "the address sanitizer" sanitized asan $tests emulator_faults_test
+  part "the undefined-behaviour sanitizer" sanitized ubsan $tests emulator_faults_test
+  part "the thread sanitizer" sanitized tsan $tests
+}
 part "mutants" make --no-print-directory mutants
 part "clang-tidy" scripts/tidy.sh
 part "the format" scripts/format.sh --check
