@@ -3,7 +3,7 @@
 # reference: `make fuzz CASES=1000 SEED=7`, or scripts/fuzz.sh BUILD CASES SEED [CHAPTER...] beside programs that are built.
 #
 # What fails is printed as the words that run it again: ./chapterN/run_all --case '...' --seed N. The same seed draws the
-# same problems on every machine. Exit status: 0 all right, 1 a step was wrong, 2 bad arguments, 3 a program is missing.
+# same problems on every machine. Cases are queued by tens (WARPBOOK_TEST_QUEUED=0: one after the other). Exit status: 0 all right, 1 a step was wrong, 2 bad arguments, 3 a program is missing.
 set -u
 if [ $# -lt 3 ]; then
   echo "usage: scripts/fuzz.sh BUILD CASES SEED [CHAPTER...]" >&2
@@ -25,7 +25,8 @@ for program in "$build"/tests/chapter*_steps_test; do
     exit 3
   fi
   begin=$(date +%s)
-  if out=$(WARPBOOK_TEST_CASES=$cases WARPBOOK_TEST_SEED=$seed "$program" '*agrees with the reference*' 2>&1) &&
+  if out=$(WARPBOOK_TEST_QUEUED=${WARPBOOK_TEST_QUEUED:-1} WARPBOOK_TEST_CASES=$cases WARPBOOK_TEST_SEED=$seed \
+    "$program" '*agrees with the reference*' 2>&1) &&
     printf '%s\n' "$out" | grep -q '^[0-9][0-9]* cases'; then
     result=right
   else

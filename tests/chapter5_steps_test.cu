@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/dice.hpp"
+#include "tests/step_verifier.hpp"
 
 namespace warpbook::chapter5 {
 
@@ -145,56 +147,15 @@ std::string random_case(Dice& dice, int kind) {
 
 constexpr int kKinds = 5;
 constexpr int kRandomCases = 400;
-constexpr int kFailuresShown = 5;  // Of a step; it is not verified any more then.
-
-/// How often a step ran, how often it was wrong, and how often it refused.
-struct Tally {
-  int ran = 0;
-  int failed = 0;
-  int refused = 0;
-};
-
 const IndexAddCase& as_index_add(const Case& c) { return static_cast<const IndexAddCase&>(c); }
 
-/// What a step said of indices outside: the scratch memory's first number.
-std::uint64_t said_outside(const DeviceCase& device) {
-  std::uint64_t value = 0;
-  check(cudaMemcpy(&value, device.main().scratch().data(), sizeof(value), cudaMemcpyDeviceToHost), "reading");
-  return value;
+/// Whether a step said how many indices are outside: the scratch memory's first number, where there are any.
+bool said_outside(const Case& c, std::span<const std::byte> scratch) {
+  const std::uint64_t outside = as_index_add(c).problem().empty() ? 0 : as_index_add(c).outside();
+  std::uint64_t said = 0;
+  std::memcpy(&said, scratch.data(), std::min(scratch.size(), sizeof(said)));
+  return outside == 0 || said == outside;
 }
-
-/// Verifies steps over cases with one set of buffers for transfers.
-class Verifier {
-public:
-  explicit Verifier(std::vector<Step> steps) : steps_(std::move(steps)), transfer_(stream_) {}
-
-  void verify(const std::string& parameters, std::uint64_t seed) {
-    const std::unique_ptr<Case> problem = chapter_.make_case(Parameters::parse(parameters));
-    const HostCase host(*problem, seed);
-    const DeviceCase device(host, device_fences(), transfer_);
-    const std::uint64_t outside = as_index_add(*problem).problem().empty() ? 0 : as_index_add(*problem).outside();
-    for (const Step& step : steps_) {
-      Tally& tally = tallies_[step.version];
-      if (tally.failed == kFailuresShown) continue;
-      const Verification found = verify_step(step, host, device, stream_, transfer_);
-      INFO(step.version << ": --case '" << parameters << "' --seed " << seed << ": " << found.reason);
-      CHECK(found.status != Status::fail);
-      REQUIRE_FALSE(found.device_lost);
-      tally.failed += found.status == Status::fail ? 1 : 0;
-      ++(found.status == Status::skipped ? tally.refused : tally.ran);
-      if (found.status == Status::pass && outside > 0) CHECK(said_outside(device) == outside);
-    }
-  }
-
-  const std::map<std::string, Tally>& tallies() const { return tallies_; }
-
-private:
-  Chapter chapter_ = chapter();
-  std::vector<Step> steps_;
-  Stream stream_;
-  Transfer transfer_;
-  std::map<std::string, Tally> tallies_;
-};
 
 Step step_named(const std::string& version) {
   const Chapter chapter = chapter5::chapter();
@@ -220,7 +181,7 @@ TEST_CASE("every step agrees with the reference, and says which index is outside
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
   REQUIRE(cases.size() >= 600);
 
-  Verifier verifier(chapter().steps);
+  StepVerifier verifier(chapter(), chapter().steps, said_outside);
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
 
   std::cout << cases.size() << " cases" << std::endl;
