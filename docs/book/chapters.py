@@ -6,7 +6,7 @@ import functools
 import re
 import tomllib
 
-from records import MEASURED, ROOT, Problem, Times, load
+from records import EMULATED, MEASURED, ROOT, Problem, Times, load
 
 STEP_FILE = re.compile(r"([av]\d+[a-z]?)_(\w+)\.cuh")
 STORY_LINE = re.compile(r"^///( ?)(.*)$")
@@ -117,6 +117,15 @@ class Chapter:
             for step in case["steps"]:
                 step["version"] = now.get(step["version"], step["version"])
         return Times(record, f"{device}/{other}.json", self.book.get("note", ""))
+
+    def modelled(self):
+        """The emulator's times: of its default cases, and of the ladder's where they are recorded (`python3 docs/book model`)."""
+        times = self.times(EMULATED)
+        more = load(f"{EMULATED}/chapter{self.number}_ladder")
+        if times and more:
+            known = {case["parameters"] for case in times.cases}
+            times.cases = times.cases + [case for case in more["cases"] if case["parameters"] not in known]
+        return times
 
     def exercises(self):
         path = self.folder / "exercises.toml"

@@ -2,12 +2,12 @@
 
 import html
 import math
+import textwrap
 
 from records import of_step, seconds_of, share_text, time_text
 
 WIDTH = 720
-LEFT = 190  # Where bars begin.
-RIGHT = 560  # Where a bar of 100% ends.
+LEFT = 150  # Where bars begin.
 ROW = 22
 BAR = 13
 
@@ -23,26 +23,60 @@ def text(x, y, words, classes="", anchor="start"):
 
 
 def ladder(case, steps, title):
-    """Each step's share of the copy's speed in one case; a step that did not run there has no row."""
+    """Each step's share of the copy's speed in one case, with its time; a step that did not run there has no row."""
     rows = [(step, of_step(case, step.version)) for step in steps]
     rows = [(step, row) for step, row in rows if row]
     top = max([1.0] + [case["copy_seconds"] / row["seconds"]["median"] for _, row in rows])
-    scale = (RIGHT - LEFT) / top
-    y = 34
-    body = [text(0, 16, title, "title")]
+    right, shares, times = 560, 632, WIDTH  # Where the longest bar ends; the columns' right edges.
+    scale = (right - LEFT) / top
+    line = LEFT + scale
+    y = 52
+    body = [text(0, 16, title, "title"), text(line - 6, 40, f"a plain copy: {time_text(case['copy_seconds'])}", "muted", "end"),
+            text(shares, 40, "of copy", "muted", "end"), text(times, 40, "median", "muted", "end")]
     words = []
     for step, row in rows:
         median = row["seconds"]["median"]
         share = case["copy_seconds"] / median
         body.append(text(LEFT - 8, y + 11, step.title, "", "end"))
         body.append(f'<rect class="bar" x="{LEFT}" y="{y}" width="{max(1.0, share * scale):.1f}" height="{BAR}" rx="2"/>')
-        body.append(text(LEFT + share * scale + 8, y + 11, f"{share_text(case, median)}   {time_text(median)}", "value"))
+        body.append(text(shares, y + 11, share_text(case, median), "value", "end"))
+        body.append(text(times, y + 11, time_text(median), "value", "end"))
         words.append(f"{step.title} {share_text(case, median)}")
         y += ROW
-    line = LEFT + scale
-    body.append(f'<line class="limit" x1="{line:.1f}" y1="26" x2="{line:.1f}" y2="{y}"/>')
-    body.append(text(line, y + 14, f"a copy of the same bytes: {time_text(case['copy_seconds'])}", "muted", "middle"))
-    return svg(y + 22, "".join(body), title, "Share of the copy's speed. " + ", ".join(words))
+    body.append(f'<line class="limit" x1="{line:.1f}" y1="46" x2="{line:.1f}" y2="{y - 4}"/>')
+    return svg(y + 2, "".join(body), title, "Share of the copy's speed. " + ", ".join(words))
+
+
+def ladders(cases, steps, title):
+    """The same for several cases (name, case) side by side: a row is a step, a column a case. Times stand in the tables."""
+    steps = [step for step in steps if any(of_step(case, step.version) for _, case in cases)]
+    panel = (WIDTH - LEFT) / len(cases)
+    gap, number = 14, 44  # Between columns; what the percentage needs at a column's right.
+    heads = [textwrap.wrap(name, int((panel - gap) / 7.6), break_on_hyphens=False) for name, _ in cases]
+    top = 42 + 17 * max(len(lines) for lines in heads)
+    body, words, bottom = [], [], top + ROW * len(steps)
+    for index, step in enumerate(steps):
+        body.append(text(LEFT - 8, top + ROW * index + 11, step.title, "", "end"))
+    for place, (name, case) in enumerate(cases):
+        left = LEFT + place * panel
+        shares = {step.version: case["copy_seconds"] / seconds_of(case, step.version) for step in steps
+                  if of_step(case, step.version)}
+        scale = (panel - gap - number) / max([1.0, *shares.values()])
+        body += [text(left, 16 + 17 * number_of_line, line, "title") for number_of_line, line in enumerate(heads[place])]
+        body.append(text(left, top - 22, f"copy: {time_text(case['copy_seconds'])}", "muted"))
+        for index, step in enumerate(steps):
+            y = top + ROW * index
+            if step.version not in shares:
+                body.append(text(left + panel - gap, y + 11, "-", "muted", "end"))
+                continue
+            share = shares[step.version]
+            body.append(f'<rect class="bar" x="{left:g}" y="{y}" width="{max(1.0, share * scale):.1f}" height="{BAR}" rx="2">'
+                        f"<title>{html.escape(step.title)}: {time_text(case['copy_seconds'] / share)}</title></rect>")
+            body.append(text(left + panel - gap, y + 11, f"{100 * share:.{1 if share < 0.0995 else 0}f}%", "value", "end"))
+        line = left + scale
+        body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
+        words.append(f"{name}: " + ", ".join(f"{version} {100 * share:.0f}%" for version, share in shares.items()))
+    return svg(bottom + 2, "".join(body), title, "Share of the copy's speed. " + ". ".join(words))
 
 
 def bank_layout(bank_of, title):

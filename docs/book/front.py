@@ -7,7 +7,7 @@ import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import EMULATED, MEASURED, RESULTS, ROOT, devices, of_step, seconds_of, share_text, time_text
+from records import MEASURED, RESULTS, ROOT, devices, of_step, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -90,7 +90,7 @@ def comparison():
     """Measured beside modelled, case by case, for the last step and v1."""
     parts = []
     for chapter in chapters():
-        measured, modelled = chapter.times(MEASURED), chapter.times(EMULATED)
+        measured, modelled = chapter.times(MEASURED), chapter.modelled()
         if not measured or not modelled:
             parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n\nNothing to compare: "
                          + ("no measured times are recorded." if not measured else "no modelled times are recorded.") + "\n")

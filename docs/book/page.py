@@ -1,5 +1,6 @@
 """A chapter's page: its README.md, and what the book adds from the tree and from what was recorded."""
 
+import collections
 import html
 import re
 
@@ -13,6 +14,8 @@ from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step,
                      time_text)
 
 CHARTED_CASES = 3
+OPEN_LINES = 60  # A difference of more lines is folded, as is code of more.
+OPEN_HEIGHT = 660  # As is a picture of more pixels.
 
 
 def chosen_cases(chapter, record):
@@ -40,8 +43,10 @@ def figure(drawing, caption):
 
 
 def picture_block(picture):
-    """A recorded picture, folded: it is as wide as 32 lanes are."""
-    return (f'<details class="map"><summary>What a warp touches</summary>'
+    """A recorded picture; a long one folded."""
+    height = re.search(r'viewBox="0 0 \d+ (\d+)"', picture.path.read_text(encoding="utf-8"))
+    shown = " open" if height and int(height.group(1)) <= OPEN_HEIGHT else ""
+    return (f'<details class="map"{shown}><summary>What a warp touches</summary>'
             + figure(f'<img src="{picture.path.name}" loading="lazy" alt="{html.escape(picture.description)}"/>', picture.caption)
             + "</details>")
 
@@ -69,27 +74,50 @@ def previous_row(case, chapter, step):
     return None
 
 
+def modelled_gain(modelled, parameters, version):
+    """A step's modelled gain over v1 in a case; empty where the emulator has not run both."""
+    other = modelled.case(parameters) if modelled else None
+    if not other or not of_step(other, version) or not of_step(other, "v1"):
+        return ""
+    return f"{seconds_of(other, 'v1') / seconds_of(other, version):.2f}x"
+
+
 def measured_block(chapter, step, record, modelled):
-    """What was measured of a step, and what the emulator modelled, on the ladder's cases."""
+    """What was measured of a step, and what the emulator modelled, on the ladder's cases. A column that would be empty is
+    left out, and so is a step that ran in none of them."""
     rows = []
     for name, case in chosen_cases(chapter, record):
         row = of_step(case, step.version)
         label = f'<span title="{html.escape(case["name"])}">{html.escape(name)}</span>'
         if not row:
-            skipped = [s for s in case["steps"] if s["version"] == step.version]
-            reason = skipped[0].get("reason", "") if skipped else "not in the record: the step is newer"
-            rows.append([label, f'<span class="muted">{html.escape(reason or "did not run")}</span>', "", "", "", ""])
             continue
         first, before = of_step(case, "v1"), previous_row(case, chapter, step)
-        other = modelled.case(case["parameters"]) if modelled else None
-        model = ""
-        if other and of_step(other, step.version) and of_step(other, "v1"):
-            model = f"{seconds_of(other, 'v1') / seconds_of(other, step.version):.2f}x"
+        model = "" if step.version == "v1" else modelled_gain(modelled, case["parameters"], step.version)
         rows.append([label, time_text(row["seconds"]["median"]), share_text(case, row["seconds"]["median"]),
                      gain_text(before["seconds"], row["seconds"]) if before else "",
-                     f"{first['seconds']['median'] / row['seconds']['median']:.2f}x" if first else "", model])
+                     f"{first['seconds']['median'] / row['seconds']['median']:.2f}x" if first and before else "", model])
+    if not rows:
+        return f'<p class="muted">{html.escape(why_not(step, record))}</p>'
     header = ["case", "median", "of copy", "over the step before", "over v1", "modelled, over v1"]
-    return table(header, rows, "measured", html.escape(record.origin()))
+    kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", html.escape(record.origin()))
+
+
+def why_not(step, record):
+    """Why a step has no times in the ladder's cases."""
+    rows = [row for case in record.cases for row in case["steps"] if row["version"] == step.version]
+    if not rows:
+        return "Not measured: the step is newer than the record."
+    ran = sum(row["status"] == "pass" for row in rows)
+    reasons = collections.Counter(row.get("reason", "") for row in rows if row["status"] != "pass")
+    reason = f" ({reasons.most_common(1)[0][0]})" if reasons and reasons.most_common(1)[0][0] else ""
+    return f"Not run in the ladder's cases{reason}; it ran in {ran} of the {len(record.cases)} recorded, which \"All steps\" lists."
+
+
+def is_short(shown, step):
+    """Whether a difference says more than the kernel itself."""
+    changed = sum(line[:1] in "+-" for line in shown)
+    return len(shown) <= OPEN_LINES and changed <= len(step.kernel() if step.has_snippet() else step.code())
 
 
 def difference_block(step, previous):
@@ -98,7 +126,8 @@ def difference_block(step, previous):
     removed = sum(line.startswith("-") for line in shown)
     kinds = {"+": "ins", "-": "del", "@": "hunk"}
     lines = "".join(f'<span class="{kinds.get(line[:1], "same")}">{html.escape(line) or " "}</span>' for line in shown)
-    return (f'<details class="difference"><summary>What differs from {previous.title}: {added} lines added, {removed} '
+    opened = " open" if is_short(shown, step) else ""
+    return (f'<details class="difference"{opened}><summary>What differs from {previous.title}: {added} lines added, {removed} '
             f'removed</summary><pre class="diff" tabindex="0">{lines}</pre></details>')
 
 
@@ -153,9 +182,11 @@ def machine_code(chapter, step):
     return "".join(parts)
 
 
-def code_block(step):
-    """The step's kernel, from the file that is compiled."""
-    out = [raw(f'<details class="code"><summary>Code: <code>{step.file}</code></summary>')]
+def code_block(step, previous):
+    """The step's kernel, from the file that is compiled; unfolded where the difference is not, and it is short."""
+    lines = len(step.kernel() if step.has_snippet() else step.code())
+    shown = lines <= OPEN_LINES and (previous is None or not is_short(step.difference(previous), step))
+    out = [raw(f'<details class="code"{" open" if shown else ""}><summary>Code: <code>{step.file}</code></summary>')]
     out.append(f"\\snippet{{lineno}} {step.file} kernel\n" if step.has_snippet() else f"\\includelineno {step.file}\n")
     return "\n".join(out) + raw("</details>")
 
@@ -172,9 +203,10 @@ def step_extras(chapter, step, record, modelled):
     elif chapter.by_harness:
         parts.append("\n*Not measured: no times of this chapter are recorded yet.*\n")
     at = chapter.steps.index(step)
-    if at > 0:
-        parts.append(raw(difference_block(step, chapter.steps[at - 1])))
-    parts.append(code_block(step))
+    previous = chapter.steps[at - 1] if at > 0 else None
+    if previous:
+        parts.append(raw(difference_block(step, previous)))
+    parts.append(code_block(step, previous))
     parts.append(raw(counters_block(chapter, step) + machine_code(chapter, step)))
     return "\n".join(parts)
 
@@ -261,20 +293,26 @@ def navigation(chapter):
 
 
 def ladder_charts(chapter, record):
-    drawn = []
-    for name, case in chosen_cases(chapter, record)[:CHARTED_CASES]:
-        label = case["name"] if case["name"] == name else f"{name}: {case['name']}"
-        drawn.append(charts.ladder(case, chapter.steps, label))
-    return figure("".join(drawn), "Each step's share of the speed of a plain copy that moves the same bytes, and its "
-                  f"median time. {html.escape(record.origin())}.")
+    cases = chosen_cases(chapter, record)[:CHARTED_CASES]
+    told = "; ".join(f"{name}: {case['name']}" for name, case in cases if name != case["name"])
+    return figure(charts.ladders(cases, chapter.steps, f"{chapter.title}: each step's share of a copy's speed"),
+                  "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line."
+                  + (f" {html.escape(told)}." if told else "") + f" {html.escape(record.origin())}.")
+
+
+def is_provenance(title):
+    return title.startswith("Where the figures come from") or title == "Figures"
 
 
 def compose(chapter):
-    """The page's Markdown."""
+    """The page's Markdown. What the README says of its records stands behind the story here, and steps without a section
+    of their own stand behind the section "The steps"."""
     page = f"chapter{chapter.number}"
-    record, modelled = chapter.times(MEASURED), chapter.times(EMULATED)
+    record, modelled = chapter.times(MEASURED), chapter.modelled()
     text = marks.published(chapter.readme)
-    parts, seen, introduced = [], set(), False
+    parts, behind, seen, introduced = [], [], set(), False
+    told = [told_step(title, chapter) for _, title, level, _ in sections(text) if level == 2]
+    rest = [step for step in chapter.steps if step not in told]
     for heading, title, level, body in sections(text):
         if level == 2 and not introduced:
             introduced = True
@@ -287,14 +325,17 @@ def compose(chapter):
             body += "\n" + step_extras(chapter, step, record, modelled)
         if level == 1:
             heading += "\n\n\\tableofcontents{HTML:2}\n\n" + marks.notice(chapter.readme)
-        parts.append(f"{heading}\n{body}")
+        if level == 2 and is_provenance(title):
+            behind.append(f"{heading}\n{body}")
+        else:
+            parts.append(f"{heading}\n{body}")
+        if level == 2 and title == "The steps" and rest:
+            parts += other_steps(chapter, rest, record, modelled)
+            rest = []
 
-    rest = [step for step in chapter.steps if step.version not in seen]
     if rest:
         parts.append("## Step by step\n" if not seen else "## The other steps\n")
-        for step in rest:
-            parts.append(f"### {step.title} {{#{page}-{step.version}}}\n\n{story_markdown(step)}\n\n"
-                         + step_extras(chapter, step, record, modelled))
+        parts += other_steps(chapter, rest, record, modelled)
     if chapter.steps:
         parts.append("## All steps\n" + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
     pairs = charts.gains(record, modelled) if record and modelled else []
@@ -303,10 +344,18 @@ def compose(chapter):
             charts.modelled_and_measured(pairs, "Gain over v1: modelled by the emulator, measured on the card"),
             f"A point is a step in a case that both records have. Measured: {html.escape(record.origin())}. Modelled: "
             f"{html.escape(modelled.origin())}.")))
+    parts += behind
     parts.append("## Exercises\n" + exercises(chapter))
     parts.append("## What to read next\n" + next_to_read(chapter))
     parts.append(raw(navigation(chapter)))
     return name_headings(near_pictures(fence_indented("\n\n".join(parts))), page)
+
+
+def other_steps(chapter, steps, record, modelled):
+    """Steps that the README tells together: each with its story from its file."""
+    page = f"chapter{chapter.number}"
+    return [f"### {step.title} {{#{page}-{step.version}}}\n\n{story_markdown(step)}\n\n"
+            + step_extras(chapter, step, record, modelled) for step in steps]
 
 
 def story_markdown(step):
