@@ -261,7 +261,7 @@ def exercises(chapter):
     out = [f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"]
     for item in items:
         task = " ".join(item["task"].split())
-        out.append(f"- **`{item['name']}`** ({kinds.get(item['kind'], item['kind'])}, of {item['step']}). {task}")
+        out.append(f"- <b><code>{item['name']}</code></b> ({kinds.get(item['kind'], item['kind'])}, of {item['step']}). {task}")
     return "\n".join(out) + "\n"
 
 

@@ -132,8 +132,6 @@ function setUpDevices() {
   document.getElementById("device-choice").hidden = false;
 }
 
-// Everything is printed unfolded.
-window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 window.addEventListener("hashchange", unfold);
 document.addEventListener("DOMContentLoaded", () => {
   setUpSearch();
