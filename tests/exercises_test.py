@@ -407,6 +407,17 @@ class Handout(unittest.TestCase):
                 for name in handout.INCLUDE.findall(path.read_text(encoding="utf-8")):
                     self.assertTrue((self.tree / name).is_file() or "/" not in name, f"{path.name} includes {name}")
 
+        build = (self.tree / "CMakeLists.txt").read_text(encoding="utf-8")
+        for chapter in BOOK:
+            self.assertIn(f"\nwarpbook_add_chapter({chapter.number} ", build)
+
+    def test_links_lead_to_files(self):
+        pages = [path for path in self.tree.rglob("*.md") if path.is_relative_to(self.tree / "docs") or path.name == "README.md"]
+        self.assertGreater(len(pages), len(BOOK))
+        for path in pages:
+            for target in re.findall(r"\]\(([\w./-]+)\)", path.read_text(encoding="utf-8")):
+                self.assertTrue((path.parent / target).exists(), f"{path.relative_to(self.tree)}: {target}")
+
     @unittest.skipUnless(NIGHTLY and DEVICE == "emulator", "builds a whole handout: make nightly")
     def test_it_builds_and_checks_by_itself(self):
         tree = temporary_folder(self) / "a copy"

@@ -58,6 +58,7 @@ def readme(book):
         for c in book
         if (ROOT / c.path / "README.md").is_file()
     )
+    pages += "\n" + "\n".join(f"- [{title}](docs/pages/{name}.md)" for name, title in PAGE_TITLES.items())
     return f"""# Warpbook: exercises
 
 CUDA kernels with their key lines taken out. Put them back: each file in `exercises/` says what is to be done. No GPU is
@@ -82,7 +83,16 @@ To read:
 """
 
 
+PAGE_TITLES = {"counters": "Reading the counters", "emulator": "The emulator", "timing": "How we time", "verifying": "How we verify"}
 KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it"}
+
+
+def general_page(text, book):
+    """A page of the book as a file that stands alone: links lead to files, and sections that
+    the book fills in are left out."""
+    files = {f"chapter{c.number}": f"../../{c.path}/README.md" for c in book} | {name: f"{name}.md" for name in PAGE_TITLES}
+    text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({files[m[2]]})" if m[2] in files else m[1], text)
+    return "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part).rstrip() + "\n"
 
 
 def tracked_files(root):
@@ -171,11 +181,14 @@ def write_handout(out, root=ROOT):
             here = {region: text for (f, region), text in given.items() if f == owner}
             texts[name] = without_solutions((root / name).read_text(encoding="utf-8"), here, name)
         if (root / folder / "README.md").is_file():
-            texts[f"{folder}/README.md"] = None
+            told = (root / folder / "README.md").read_text(encoding="utf-8")
+            texts[f"{folder}/README.md"] = re.sub(r"(?m)^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", "", told)
         texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
         for exercise in chapter.exercises:
             texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
-    texts["CMakeLists.txt"] = handout_build((root / "CMakeLists.txt").read_text(encoding="utf-8"))
+    for name in PAGE_TITLES:
+        texts[f"docs/pages/{name}.md"] = general_page((root / "docs" / "pages" / f"{name}.md").read_text(encoding="utf-8"), book)
+    texts["CMakeLists.txt"] = handout_build((root / "CMakeLists.txt").read_text(encoding="utf-8"), book)
     texts["Makefile"] = MAKEFILE
     texts["README.md"] = readme(book)
     texts[".gitignore"] = GITIGNORE
@@ -198,11 +211,14 @@ def write_handout(out, root=ROOT):
     return 0
 
 
-def handout_build(text):
+def handout_build(text, book):
     """CMakeLists.txt up to its chapters, and of these what warpbook_add_chapter makes of the exercises."""
-    calls = list(re.finditer(r"(?m)^warpbook_add_chapter\([^)]*\)\n", text))
+    calls = list(re.finditer(r"(?m)^warpbook_add_chapter\([^)]*\)[^\n]*\n", text))
     if not calls:
         raise BookError("CMakeLists.txt adds no chapter")
+    for chapter in book:
+        if not any(call.group().startswith(f"warpbook_add_chapter({chapter.number} ") for call in calls):
+            raise BookError(f"CMakeLists.txt does not add chapter {chapter.number}, so its exercises could not be checked")
     return text[: calls[0].start()] + "".join(call.group() for call in calls)
 
 
