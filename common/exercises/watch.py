@@ -105,6 +105,7 @@ class Watch:
         self.verdict = self.desk.check(self.current)
         if self.verdict.status == DONE and not was_solved:
             self.note = "Well done."
+            self.extra = []  # Hints that helped.
         self.draw()
 
     def draw(self, busy=False):
