@@ -3,6 +3,7 @@
     python3 docs/book build      build/docs/html, with Doxygen; any warning stops it: `make docs`
     python3 docs/book update     the numbers of the texts anew from docs/results/
     python3 docs/book maps       draws the access maps anew by build/emulator, into docs/results/
+    python3 docs/book model      runs the chapters' main cases by build/emulator, into docs/results/
     python3 docs/book check      fails where a number of a text differs from the records, or says not where it is from
 """
 
@@ -55,7 +56,7 @@ def check():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["build", "update", "maps", "check"])
+    parser.add_argument("what", choices=["build", "update", "maps", "model", "check"])
     what = parser.parse_args().what
     try:
         if what == "build":
@@ -65,6 +66,9 @@ def main():
         elif what == "maps":
             for path in figures.record():
                 print(f"{path.relative_to(ROOT)}: drawn")
+        elif what == "model":
+            for path in figures.model():
+                print(f"{path.relative_to(ROOT)}: written", flush=True)
         elif check():
             sys.exit(1)
     except Problem as problem:

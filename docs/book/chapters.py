@@ -118,6 +118,14 @@ class Chapter:
                 step["version"] = now.get(step["version"], step["version"])
         return Times(record, f"{device}/{other}.json", self.book.get("note", ""))
 
+    def main_cases(self, record):
+        """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""
+        ladder = self.book.get("ladder", {})
+        wanted = ladder.get("cases", [])
+        named = [(label, record.case(self.book["case"][name])) for name, label in zip(wanted, ladder.get("labels", wanted))]
+        named = [(name, case) for name, case in named if case]
+        return named or [(case["name"], case) for case in record.main_cases()]
+
     def modelled(self):
         """The emulator's times: of its default cases, and of the ladder's where they are recorded (`python3 docs/book model`)."""
         times = self.times(EMULATED)

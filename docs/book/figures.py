@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from chapters import chapters
-from records import EMULATED, RESULTS, ROOT, Problem
+from records import EMULATED, MEASURED, RESULTS, ROOT, Problem
 
 Picture = collections.namedtuple("Picture", "path caption description")
 FOLDER = RESULTS / EMULATED / "maps"
@@ -69,3 +69,23 @@ def record(build=ROOT / "build" / "emulator"):
                 path.write_text(drawing, encoding="utf-8")
                 changed.append(path)
     return changed
+
+
+MOST_BYTES = 2 << 30  # That a case moves, for the emulator to run it in seconds.
+
+
+def model(build=ROOT / "build" / "emulator"):
+    """Runs the chapters' main cases on the emulator, for what it models of them to stand beside what was measured. Yields the
+    files written."""
+    for chapter, program in programs(build):
+        record = chapter.times(MEASURED)
+        cases = [case for _, case in chapter.main_cases(record)] if record and chapter.by_harness else []
+        chosen = [case["parameters"] for case in cases if case["bytes_moved"] <= MOST_BYTES]
+        path = RESULTS / EMULATED / f"chapter{chapter.number}_ladder.json"
+        if not chosen:
+            continue
+        command = [program, *(word for case in chosen for word in ("--case", case)), "--json", path]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise Problem(f"{path.name}: {result.stderr.strip() or result.stdout.strip()[-300:]}")
+        yield path

@@ -16,7 +16,7 @@ def picture():
     """The front page's ladder: chapter 3's first case."""
     chapter = next(chapter for chapter in chapters() if chapter.number == 3)
     record = chapter.times(MEASURED)
-    name, case = page.chosen_cases(chapter, record)[0]
+    name, case = chapter.main_cases(record)[0]
     drawing = charts.ladder(case, chapter.steps, f"Chapter 3, permute: {case['name']}")
     return raw(page.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
                            f"{html.escape(record.origin())}."))

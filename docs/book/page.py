@@ -13,18 +13,9 @@ from markdown import fence_indented, name_headings, near_pictures, raw, sections
 from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text,
                      time_text)
 
-CHARTED_CASES = 3
+CHARTED_CASES = 4
 OPEN_LINES = 60  # A difference of more lines is folded, as is code of more.
 OPEN_HEIGHT = 660  # As is a picture of more pixels.
-
-
-def chosen_cases(chapter, record):
-    """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""
-    ladder = chapter.book.get("ladder", {})
-    wanted = ladder.get("cases", [])
-    named = [(label, record.case(chapter.book["case"][name])) for name, label in zip(wanted, ladder.get("labels", wanted))]
-    named = [(name, case) for name, case in named if case]
-    return named or [(case["name"], case) for case in record.main_cases(CHARTED_CASES)]
 
 
 def table(header, rows, classes, caption=""):
@@ -86,7 +77,7 @@ def measured_block(chapter, step, record, modelled):
     """What was measured of a step, and what the emulator modelled, on the ladder's cases. A column that would be empty is
     left out, and so is a step that ran in none of them."""
     rows = []
-    for name, case in chosen_cases(chapter, record):
+    for name, case in chapter.main_cases(record):
         row = of_step(case, step.version)
         label = f'<span title="{html.escape(case["name"])}">{html.escape(name)}</span>'
         if not row:
@@ -219,7 +210,7 @@ def told_step(title, chapter):
 
 def full_table(chapter, record):
     """One row a step: its idea, where it ran, and its time in the ladder's cases."""
-    cases = chosen_cases(chapter, record) if record else []
+    cases = chapter.main_cases(record) if record else []
     header = ["step", "idea"] + (["cases run"] if record else []) + [html.escape(name) for name, _ in cases]
     rows = []
     for step in chapter.steps:
@@ -293,7 +284,7 @@ def navigation(chapter):
 
 
 def ladder_charts(chapter, record):
-    cases = chosen_cases(chapter, record)[:CHARTED_CASES]
+    cases = chapter.main_cases(record)[:CHARTED_CASES]
     told = "; ".join(f"{name}: {case['name']}" for name, case in cases if name != case["name"])
     return figure(charts.ladders(cases, chapter.steps, f"{chapter.title}: each step's share of a copy's speed"),
                   "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line."
@@ -325,6 +316,8 @@ def compose(chapter):
             body += "\n" + step_extras(chapter, step, record, modelled)
         if level == 1:
             heading += "\n\n\\tableofcontents{HTML:2}\n\n" + marks.notice(chapter.readme)
+        if level == 2 and title == "The steps" and rest:
+            body = without_leads(body, rest)
         if level == 2 and is_provenance(title):
             behind.append(f"{heading}\n{body}")
         else:
@@ -349,6 +342,12 @@ def compose(chapter):
     parts.append("## What to read next\n" + next_to_read(chapter))
     parts.append(raw(navigation(chapter)))
     return name_headings(near_pictures(fence_indented("\n\n".join(parts))), page)
+
+
+def without_leads(body, steps):
+    """A text without the paragraphs that begin with one of the steps' names in bold: its story, which follows, tells that."""
+    leads = tuple(f"**{step.title}.**" for step in steps)
+    return "\n\n".join(part for part in body.split("\n\n") if not part.strip().startswith(leads))
 
 
 def other_steps(chapter, steps, record, modelled):
