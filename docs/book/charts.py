@@ -7,7 +7,7 @@ import textwrap
 from records import of_step, seconds_of, share_text, time_text
 
 WIDTH = 720
-LEFT = 150  # Where bars begin.
+LEFT = 160  # Where bars begin.
 ROW = 22
 BAR = 13
 
@@ -77,6 +77,28 @@ def ladders(cases, steps, title):
         body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
         words.append(f"{name}: " + ", ".join(f"{version} {100 * share:.0f}%" for version, share in shares.items()))
     return svg(bottom + 2, "".join(body), title, "Share of the copy's speed. " + ". ".join(words))
+
+
+def clocks(cases, title):
+    """What each way to time reads of the same launch, a column a case; the line is what the kernel takes from a cold L2."""
+    names = [f"{step['version']} {step['name'].replace('_', ' ')}" for step in cases[0]["steps"]]
+    panel, gap, number, top = (WIDTH - LEFT) / len(cases), 14, 66, 58
+    body = [text(LEFT - 8, top + ROW * row + 11, name, "", "end") for row, name in enumerate(names)]
+    bottom, words = top + ROW * len(names), []
+    for place, case in enumerate(cases):
+        left, right = LEFT + place * panel, LEFT + (place + 1) * panel - gap
+        read = [step["seconds"]["median"] if step["status"] == "pass" else None for step in case["steps"]]
+        scale = (panel - gap - number) / max(filter(None, [case["cold_seconds"], *read]))
+        body += [text(left, 16, case["name"], "title"), text(left, 36, f"the kernel: {time_text(case['cold_seconds'])}", "muted")]
+        for row, seconds in enumerate(read):
+            y = top + ROW * row
+            body.append(text(right, y + 11, time_text(seconds) if seconds else "-", "value" if seconds else "muted", "end"))
+            if seconds:
+                body.append(f'<rect class="bar" x="{left:g}" y="{y}" width="{max(1.0, seconds * scale):.1f}" height="{BAR}" rx="2"/>')
+        line = left + case["cold_seconds"] * scale
+        body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
+        words.append(f"{case['name']}: " + ", ".join(f"{name} {time_text(s)}" for name, s in zip(names, read) if s))
+    return svg(bottom + 2, "".join(body), title, ". ".join(words))
 
 
 def bank_layout(bank_of, title):

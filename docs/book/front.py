@@ -22,14 +22,26 @@ def picture():
                            f"{html.escape(record.origin())}."))
 
 
+def climb(chapter):
+    """From which share of the copy's speed to which a chapter leads in its first main case; empty where it is not recorded."""
+    record = chapter.times(MEASURED)
+    if not record:
+        return ""
+    name, case = chapter.main_cases(record)[0]
+    ran = [step for step in chapter.steps if of_step(case, step.version)]
+    shares = [f"{100 * case['copy_seconds'] / seconds_of(case, step.version):.0f}%" for step in (ran[0], ran[-1])]
+    return f'<span title="{html.escape(case["name"])}">{shares[0]} to {shares[1]}</span>'
+
+
 def chapter_list():
-    """One line a chapter: title, steps, exercises, what is recorded."""
+    """One line a chapter: title, what it is about, steps, exercises, what it gains."""
     rows = []
     for chapter in chapters():
-        recorded = [device for device in devices() if chapter.times(device)]
-        rows.append([f'<a href="chapter{chapter.number}.html">{html.escape(chapter.title)}</a>', str(len(chapter.steps)),
-                     str(len(chapter.exercises())), html.escape(", ".join(recorded)) or "nothing yet"])
-    return raw(page.table(["chapter", "steps", "exercises", "times recorded on"], rows, "chapters"))
+        about = html.escape(chapter.book.get("about", ""))
+        rows.append([f'<a href="chapter{chapter.number}.html">{html.escape(chapter.title)}</a>', about, str(len(chapter.steps)),
+                     str(len(chapter.exercises())), climb(chapter)])
+    return raw(page.table(["chapter", "about", "steps", "exercises", "of a copy's speed, v1 to last"], rows, "chapters",
+                          "Shares: of the first case of the chapter's chart, measured."))
 
 
 def sources(text):

@@ -291,6 +291,16 @@ def ladder_charts(chapter, record):
                   + (f" {html.escape(told)}." if told else "") + f" {html.escape(record.origin())}.")
 
 
+def clock_charts(chapter):
+    """Chapter 7's chart: the record of a study of clocks, which has no ladder."""
+    record = load(f"{MEASURED}/chapter{chapter.number}")
+    if not record or not all("cold_seconds" in case for case in record["cases"]):
+        return ""
+    return raw(figure(charts.clocks(record["cases"], f"{chapter.title}: what each way to time reads"),
+                      "What each way to time reads of the same launch, median; the dashed line is what the kernel takes from a "
+                      f"cold L2. {html.escape(origin(record, f'{MEASURED}/chapter{chapter.number}.json'))}."))
+
+
 def is_provenance(title):
     return title.startswith("Where the figures come from") or title == "Figures"
 
@@ -309,6 +319,8 @@ def compose(chapter):
             introduced = True
             if record:
                 parts.append(raw(ladder_charts(chapter, record)))
+            elif not chapter.by_harness:
+                parts.append(clock_charts(chapter))
         step = told_step(title, chapter) if level == 2 else None
         if step and step.version not in seen:
             seen.add(step.version)
