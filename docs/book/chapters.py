@@ -122,7 +122,8 @@ class Chapter:
         """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""
         ladder = self.book.get("ladder", {})
         wanted = ladder.get("cases", [])
-        named = [(label, record.case(self.book["case"][name])) for name, label in zip(wanted, ladder.get("labels", wanted))]
+        named = [(label, record.case(self.book.get("case", {}).get(name, name)))
+                 for name, label in zip(wanted, ladder.get("labels", wanted))]
         named = [(name, case) for name, case in named if case]
         return named or [(case["name"], case) for case in record.main_cases()]
 
