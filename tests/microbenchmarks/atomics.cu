@@ -1,5 +1,6 @@
 /// \file
 /// Atomic additions to global memory, by type, by the lanes of a request that meet, and by the number of addresses.
+/// Sums of half and bfloat16 at few addresses soon have no room for another 1: see contended.cu for these.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -99,6 +99,8 @@ Json measure_on_chip(const Bench& bench);
 Json measure_instructions(const Bench& bench);
 /// Atomics by type, collisions and spread.
 Json measure_atomics(const Bench& bench);
+/// Atomics that are loops of compare and swap, by how many meet at a word.
+Json measure_contended(const Bench& bench);
 /// Launches by themselves and inside a graph, empty blocks.
 Json measure_launches(const Bench& bench);
 
