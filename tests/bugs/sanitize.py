@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -69,8 +70,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--architecture", default="native")
+    parser.add_argument("--seconds", type=float, default=3600, help="start nothing more after this time")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 12))
     arguments = parser.parse_args()
+    deadline = time.monotonic() + arguments.seconds
     sources = sorted(BUGS.glob("*.cu"))
     tools = ["none", *TOOLS]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
@@ -80,7 +83,8 @@ def main():
             jobs = [(program, tool) for program in programs for tool in tools
                     if (program.name in MAY_HANG) == hanging]
             seconds = 8 if hanging else 40
-            said = pool.map(lambda job: verdict(*job, seconds), jobs)
+            said = pool.map(lambda job: verdict(*job, seconds) if time.monotonic() < deadline else {"status": "not run"},
+                            jobs)
             found.update({(program.name, tool): result for (program, tool), result in zip(jobs, said)})
     version = captured(["compute-sanitizer", "--version"], 20)[0].strip().splitlines()
     device = captured(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], 20)[0].strip()
