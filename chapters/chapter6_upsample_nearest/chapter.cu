@@ -52,8 +52,28 @@ const char* refuse_staged_rows(const UpsampleCase& c) {
   return c.backward() ? "forward only" : v6c::refuse(make_images(c.problem()), c.element_bytes());
 }
 
-/// A step. `Run::forward(y, x, images, stream)` gets words, `Run::backward(dx, dy, images, stream)` numbers.
-template <class Run> Step step(const char* version, const char* name, const char* idea, Refuse refuse) {
+// What a step is given: a function by `by_words` (movement alone: elements of one size are one kernel) or `by_numbers`
+// (sums), each called as f(output, input, images, stream).
+
+template <class T> auto* words(T* elements) { return reinterpret_cast<Word<sizeof(T)>*>(elements); }
+template <class T> const auto* words(const T* elements) { return reinterpret_cast<const Word<sizeof(T)>*>(elements); }
+
+template <class Function> auto by_words(Function f) {
+  return [f](auto* out, const auto* in, const UpsampleNearest& problem, cudaStream_t stream) {
+    return f(words(out), words(in), make_images(problem), stream);
+  };
+}
+
+template <class Function> auto by_numbers(Function f) {
+  return [f](auto* out, const auto* in, const UpsampleNearest& problem, cudaStream_t stream) {
+    return f(out, in, make_images(problem), stream);
+  };
+}
+
+constexpr auto kForwardOnly = [](const auto&...) { return cudaErrorNotSupported; };  // The case is refused before.
+
+template <class Forward, class Backward>
+Step step(const char* version, const char* name, const char* idea, Refuse refuse, Forward forward, Backward backward) {
   Step step;
   step.version = version;
   step.name = name;
@@ -62,13 +82,13 @@ template <class Run> Step step(const char* version, const char* name, const char
     const char* reason = refuse(as_upsample(c));
     return std::string(reason == nullptr ? "" : reason);
   };
-  step.run = [](const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  step.run = [=](const Case& problem, const Arrays& arrays, cudaStream_t stream) {
     const UpsampleCase& c = as_upsample(problem);
     if (c.output().elements == 0) return cudaSuccess;
     const auto run = [&]<class T>(T) {
       auto* const out = static_cast<T*>(arrays.output);
       const auto* const in = static_cast<const T*>(arrays.inputs[0]);
-      return c.backward() ? Run::backward(out, in, c.problem(), stream) : Run::forward(out, in, c.problem(), stream);
+      return c.backward() ? backward(out, in, c.problem(), stream) : forward(out, in, c.problem(), stream);
     };
     switch (c.type()) {
     case Type::half:
@@ -82,116 +102,39 @@ template <class Run> Step step(const char* version, const char* name, const char
   return step;
 }
 
-// The steps' functions, each step's as one type that `step` can be given.
-
-template <class T> auto* words(T* elements) { return reinterpret_cast<Word<sizeof(T)>*>(elements); }
-template <class T> const auto* words(const T* elements) { return reinterpret_cast<const Word<sizeof(T)>*>(elements); }
-
-struct V1 {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v1::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v1::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V2 {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v2::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v2::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V3 {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v3::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v3::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V4 {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v4::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v4::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V5a {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v5a::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v5a::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V5b {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v5b::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T*, const T*, const UpsampleNearest&, cudaStream_t) {
-    return cudaErrorNotSupported;  // Refused before.
-  }
-};
-struct V5c {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v5c::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T*, const T*, const UpsampleNearest&, cudaStream_t) {
-    return cudaErrorNotSupported;  // Refused before.
-  }
-};
-struct V6a {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v6a::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v6a::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V6b {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v6b::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return v6b::backward(dx, dy, make_images(p), s);
-  }
-};
-struct V6c {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return v6c::forward(words(y), words(x), make_images(p), s);
-  }
-  template <class T> static cudaError_t backward(T*, const T*, const UpsampleNearest&, cudaStream_t) {
-    return cudaErrorNotSupported;  // Refused before.
-  }
-};
-struct V7 {
-  template <class T> static cudaError_t forward(T* y, const T* x, const UpsampleNearest& p, cudaStream_t s) {
-    return upsample_nearest(y, x, p, s);
-  }
-  template <class T> static cudaError_t backward(T* dx, const T* dy, const UpsampleNearest& p, cudaStream_t s) {
-    return upsample_nearest_backward(dx, dy, p, s);
-  }
-};
-
 std::vector<Step> steps() {
   return {
-      step<V1>("v1", "generic", "One thread an element, divisions, PyTorch's rules.", refuse_nothing),
-      step<V2>("v2", "two_by_two", "One input makes a pair in each of two rows.", refuse_pairs),
-      step<V3>("v3", "fast_division", "The last division becomes a multiplication.", refuse_pairs),
-      step<V4>("v4", "wide", "16 bytes to each of two rows.", refuse_wide),
-      step<V5a>("v5a", "packs_in_flight", "Four packs a thread in registers before the first is stored.", refuse_wide),
-      step<V5b>("v5b", "output_order", "What is written is written from the first byte to the last.",
-                refuse_wide_forward),
-      step<V5c>("v5c", "asked_ahead", "Few blocks at a time, because their input is in the L2 already.",
-                refuse_wide_forward),
-      step<V6a>("v6a", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes),
-      step<V6b>("v6b", "known_window", "Loops of a known length become loads under way.", refuse_unknown_windows),
-      step<V6c>("v6c", "staged_rows", "Wide stores for rows that packs do not divide.", refuse_staged_rows),
-      step<V7>("v7", "dispatch", "The right kernel for the problem: what upsample_nearest.cuh gives away.",
-               refuse_nothing),
+      step("v1", "generic", "One thread an element, divisions, PyTorch's rules.", refuse_nothing,
+           by_words([](const auto&... a) { return v1::forward(a...); }),
+           by_numbers([](const auto&... a) { return v1::backward(a...); })),
+      step("v2", "two_by_two", "One input makes a pair in each of two rows.", refuse_pairs,
+           by_words([](const auto&... a) { return v2::forward(a...); }),
+           by_numbers([](const auto&... a) { return v2::backward(a...); })),
+      step("v3", "fast_division", "The last division becomes a multiplication.", refuse_pairs,
+           by_words([](const auto&... a) { return v3::forward(a...); }),
+           by_numbers([](const auto&... a) { return v3::backward(a...); })),
+      step("v4", "wide", "16 bytes to each of two rows.", refuse_wide,
+           by_words([](const auto&... a) { return v4::forward(a...); }),
+           by_numbers([](const auto&... a) { return v4::backward(a...); })),
+      step("v5a", "packs_in_flight", "Four packs a thread in registers before the first is stored.", refuse_wide,
+           by_words([](const auto&... a) { return v5a::forward(a...); }),
+           by_numbers([](const auto&... a) { return v5a::backward(a...); })),
+      step("v5b", "output_order", "What is written is written from the first byte to the last.", refuse_wide_forward,
+           by_words([](const auto&... a) { return v5b::forward(a...); }), kForwardOnly),
+      step("v5c", "asked_ahead", "Few blocks at a time, because their input is in the L2 already.", refuse_wide_forward,
+           by_words([](const auto&... a) { return v5c::forward(a...); }), kForwardOnly),
+      step("v6a", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes,
+           by_words([](const auto&... a) { return v6a::forward(a...); }),
+           by_numbers([](const auto&... a) { return v6a::backward(a...); })),
+      step("v6b", "known_window", "Loops of a known length become loads under way.", refuse_unknown_windows,
+           by_words([](const auto&... a) { return v6b::forward(a...); }),
+           by_numbers([](const auto&... a) { return v6b::backward(a...); })),
+      step("v6c", "staged_rows", "Wide stores for rows that packs do not divide.", refuse_staged_rows,
+           by_words([](const auto&... a) { return v6c::forward(a...); }), kForwardOnly),
+      step(
+          "v7", "dispatch", "The right kernel for the problem: what upsample_nearest.cuh gives away.", refuse_nothing,
+          [](const auto&... a) { return upsample_nearest(a...); },
+          [](const auto&... a) { return upsample_nearest_backward(a...); }),
   };
 }
 
