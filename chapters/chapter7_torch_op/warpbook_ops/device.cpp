@@ -15,7 +15,7 @@ std::mutex& emulator_mutex() {
 
 }  // namespace
 
-Launch::Launch(const char* op, std::initializer_list<at::Tensor> tensors)
+Launch::Launch(const char* op, std::initializer_list<std::reference_wrapper<const at::Tensor>> tensors)
     : op_(op), like_(*tensors.begin()), kernels_(kernels_for(like_.device().type())) {
   const c10::Device device = like_.device();
   for (const at::Tensor& tensor : tensors) {

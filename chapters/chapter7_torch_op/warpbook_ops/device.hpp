@@ -6,6 +6,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <mutex>
 #include <vector>
@@ -19,8 +20,9 @@ namespace warpbook_ops {
 /// memory to the emulator; there one call runs at a time.
 class Launch {
 public:
-  /// \param op for messages. \param tensors all on one device. \throws c10::Error
-  Launch(const char* op, std::initializer_list<at::Tensor> tensors);
+  /// \param op for messages. \param tensors all on one device; they must outlive the call. References, because to copy
+  /// a tensor is to count its users, twice. \throws c10::Error
+  Launch(const char* op, std::initializer_list<std::reference_wrapper<const at::Tensor>> tensors);
   ~Launch();
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
@@ -40,7 +42,7 @@ private:
   void lend(const at::Tensor& tensor);
 
   const char* op_;
-  at::Tensor like_;
+  const at::Tensor& like_;
   c10::OptionalDeviceGuard guard_;
   const Kernels& kernels_;
   void* stream_ = nullptr;
