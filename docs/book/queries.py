@@ -4,6 +4,7 @@ import collections
 import re
 
 import aggregates
+import clocks
 from chapters import chapters
 from records import EMULATED, MEASURED, RESULTS, Problem, Times, load, origin, seconds_of
 
@@ -105,6 +106,13 @@ def answer(path, query, shown):
         return count(chapter, name, words[1], shown)
     if words[0] == "row" or words[1:2] == ["row"]:
         return row(name, words, shown)
+    if words[0] == "way":
+        record, file = record_of(chapter, name)
+        return Answer(formatted(clocks.way(record, words, case_named(chapter, words[2])), shown, "us"), "result",
+                      origin(record, file))
+    if words[0] == "call":
+        record, file = record_of(chapter, name, "_calls")
+        return Answer(formatted(clocks.call(record, words), shown, "us"), "result", origin(record, file))
     if words[0] == "near":
         record, file = record_of(chapter, name)
         number = aggregates.near(Times(record, file), words[1], float(words[2].rstrip("%")))

@@ -4,7 +4,8 @@ import re
 import statistics
 
 import aggregates
-from queries import answer, chapter_of, record_of, split
+import clocks
+from queries import answer, case_named, chapter_of, record_of, split
 from records import Problem, Times, is_noise, of_step, seconds_of, share_text, speedup_text, time_text
 
 
@@ -18,6 +19,10 @@ def table(path, what):
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
         return kinds[words[0]](chapter, Times(record, file))
+    if words[0] in ("ways", "samples", "operators"):
+        record, _ = record_of(chapter, None)
+        cases = [case_named(chapter, word) for word in words[1:]]
+        return {"ways": clocks.ways_table, "samples": clocks.samples_table, "operators": clocks.operators_table}[words[0]](record, *cases)
     record, _ = record_of(chapter, None, "_peers")
     if words[0] == "behind":
         return behind_table(record, words[1])

@@ -1,0 +1,76 @@
+"""Chapter 7's record is of another kind than the others: ways to time one kernel, from C++ and from PyTorch, and operators beside
+PyTorch's own. These are the numbers and tables that its text asks for; docs/pages/figures.md lists them."""
+
+import statistics
+
+from records import Problem
+
+STUDIES = {"op": "warpbook_ops.add2(out, a, b)", "torch": "torch.add(a, b, out=out)"}
+CALLS = {"op": "ops.add2 (packet)", "torch": "torch.add(out=)", "plain": "a + b", "python": "python call"}
+TYPES = {"float32": "float", "float16": "half", "bfloat16": "bfloat16"}
+
+
+def samples(record, version, parameters, who=None):
+    """A way's samples in seconds, in their order: from C++, or of one of the two functions called from Python."""
+    if who:
+        [study] = [s for s in record["pytorch"]["study"] if s["function"] == STUDIES[who] and s["case"] == parameters]
+    else:
+        [study] = [case for case in record["cases"] if case["parameters"] == parameters]
+    found = [way["samples_seconds"] for way in study["steps"] if way["version"] == version and way.get("samples_seconds")]
+    if not found:
+        raise Problem(f"{version} has no samples for {parameters}")
+    return found[0]
+
+
+def way(record, words, parameters):
+    """`way VERSION CASE [op|torch] [first|second|least|most]`: the median of a way's samples, or one of them, in seconds."""
+    version, who = words[1], next((word for word in words[3:] if word in STUDIES), None)
+    values = samples(record, version, parameters, who)
+    pick = {"first": lambda: values[0], "second": lambda: values[1], "least": lambda: min(values), "most": lambda: max(values)}
+    return next((pick[word]() for word in words[3:] if word in pick), None) or statistics.median(values)
+
+
+def off(record, version, parameters):
+    """How far a way is from the right one, v7b, of the same column."""
+    return statistics.median(samples(record, version, parameters)) / statistics.median(samples(record, "v7b", parameters)) - 1
+
+
+def call(record, words):
+    """`call op|torch|plain|python`: what a call costs the host, in seconds."""
+    return record.get("calls", record)[CALLS[words[1]]]["median"]
+
+
+def ways_table(record, small, large):
+    """Every way: from C++ on both cases with its distance from the right one, and from Python on the first."""
+    out = ["| way to time | what it measures | 1 Mi floats | off | op | torch | 64 Mi floats | off |", "|---|---|--:|--:|--:|--:|--:|--:|"]
+    for step in record["cases"][0]["steps"]:
+        version = step["version"]
+        cells = [f"{version} {step['name']}", step["measures"]]
+        cells += [f"{statistics.median(samples(record, version, small)) * 1e6:.1f}", f"{off(record, version, small):+.0%}"]
+        cells += [f"{statistics.median(samples(record, version, small, who)) * 1e6:.1f}" for who in STUDIES]
+        cells += [f"{statistics.median(samples(record, version, large)) * 1e6:.1f}", f"{off(record, version, large):+.0%}"]
+        out.append("| " + " | ".join(cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def samples_table(record, parameters):
+    """The samples of the host's four ways one by one, in their order."""
+    versions = ["v1", "v2", "v3", "v4"]
+    count = len(samples(record, versions[0], parameters))
+    out = ["| us | " + " | ".join(str(number + 1) for number in range(count)) + " |", "|---|" + "--:|" * count]
+    for version in versions:
+        out.append(f"| {version} | " + " | ".join(f"{s * 1e6:.1f}" for s in samples(record, version, parameters)) + " |")
+    return "\n".join(out) + "\n"
+
+
+def operators_table(record):
+    """Every operator beside PyTorch's: device times, and what a call costs the host."""
+    out = ["| operator | shape | type | ours | eager | compiled | copy | call: ours | eager | compiled |",
+           "|---|---|---|--:|--:|--:|--:|--:|--:|--:|"]
+    for row in record["pytorch"]["ops"]:
+        cells = [row["op"], "x".join(map(str, row["shape"])), TYPES.get(row["dtype"], row["dtype"])]
+        seconds = [row.get(f"{who}_seconds") for who in ("ours", "eager", "compiled", "copy")]
+        seconds += [row["host_seconds"].get(who) for who in ("ours", "eager", "compiled")]
+        cells += [f"{value * 1e6:.1f}" if value else "-" for value in seconds]
+        out.append("| " + " | ".join(cells) + " |")
+    return "\n".join(out) + "\n"
