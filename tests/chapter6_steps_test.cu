@@ -156,6 +156,9 @@ TEST_CASE("chapter 6: v7 is right where problems are large enough for every kern
   const Chapter chapter = chapter6::chapter();
   for (const std::string parameters : {
            "shape=2,2,128,130 dtype=half size=513,517",                        // v6c
+           "shape=4200,3,12,10 dtype=half scale=0.63",                         // v6c, many planes a tile
+           "shape=37500,2,2,3 dtype=float size=1,7",                           // v6c, planes of one row
+           "shape=3,1,71,31 dtype=half layout=nhwc",                           // One channel: both layouts
            "shape=2,2,128,130 dtype=half size=513,517 offset=3",               // v6c, rows and array askew
            "shape=1,4,123,128 dtype=float scale=3",                            // v6b, pairs of rows
            "shape=1,4,123,131 dtype=half size=368,1024 offset=8",              // v6b, the last row alone
@@ -167,6 +170,24 @@ TEST_CASE("chapter 6: v7 is right where problems are large enough for every kern
     const Verification found = verify_step(chapter.steps.back(), *problem, seed);
     INFO(parameters << ": " << found.reason);
     CHECK(found.status == Status::pass);
+  }
+}
+
+TEST_CASE("v6c's tiles have no more planes than 32 bits can count sources of") {
+  for (const std::int64_t width : {1, 40, 65'535}) {
+    for (const int out_rows : {1, 3, 70'000}) {
+      const Images images = make_images({.batch = 1 << 20,
+                                         .channels = 1,
+                                         .in_height = 32'767,
+                                         .in_width = width,
+                                         .out_height = out_rows,
+                                         .out_width = 7});
+      const std::int64_t rows = v6c::tile_rows(images, 4);
+      CHECK(rows >= 1);
+      CHECK(rows <= v6c::kMostRows);
+      const std::int64_t planes = ceil_div<std::int64_t>(rows - 1, out_rows) + 1;  // Wherever the tile begins.
+      CHECK(planes * images.in_pixels() <= std::int64_t{1} << 32);
+    }
   }
 }
 

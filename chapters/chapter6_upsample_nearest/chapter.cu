@@ -170,6 +170,9 @@ std::vector<CaseSpec> cases() {
   both("shape=16,64,160,160 dtype=half scale=1.5 layout=nhwc", full);
   both("shape=16,64,256,256 dtype=half scale=0.5", full);
   both("shape=16,64,100,100 dtype=half size=333,271", full);
+  // Very many small images; one channel in the layout of many.
+  both("shape=4096,64,12,10 dtype=half scale=0.63", full);
+  both("shape=4096,1,71,31 dtype=half layout=nhwc", full);
   return cases;
 }
 

@@ -4,7 +4,8 @@
 /// Doubled images of the nchw layout go by the widest packs that width and alignment allow: v5c where the output is too
 /// large for the L2, else v5a; v4 with smaller packs where 8 bytes do not divide a row. Every other scale and layout
 /// goes by v6b where it has a kernel for it (forward: where two rows show one), by v6c where an output's rows do not go
-/// by packs, else by v6a, as do small images; and what has too many elements in a plane by v1.
+/// by packs, else by v6a, as do small images; and what has too many elements in a plane by v1. Images of one channel
+/// are the same in both layouts, and go by nchw's kernels.
 ///
 /// Expect each case's best step. This is what `upsample_nearest.cuh` gives away.
 #pragma once
@@ -37,8 +38,15 @@ cudaError_t with_widest_packs(const T* large, const T* small, const Images& imag
   }
 }
 
+/// The problem in the layout that has more kernels, where its images are of both.
+inline Images in_best_layout(Images images) {
+  if (images.channels == 1) images.layout = ImageLayout::nchw;
+  return images;
+}
+
 //! [kernel]
-template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
+template <class W> cudaError_t forward(W* y, const W* x, const Images& problem, cudaStream_t stream) {
+  const Images images = in_best_layout(problem);
   const auto any_scale = [&] {
     const bool whole_packs = v6b::refuse_forward(y, images) == nullptr;
     const bool rows_repeat = images.height.out / 2 >= images.height.in;
@@ -61,7 +69,8 @@ template <class W> cudaError_t forward(W* y, const W* x, const Images& images, c
       any_scale);
 }
 
-template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+template <class T> cudaError_t backward(T* dx, const T* dy, const Images& problem, cudaStream_t stream) {
+  const Images images = in_best_layout(problem);
   const auto any_scale = [&] {
     const bool enough = images.layout == ImageLayout::nhwc || images.in_count() >= kLeastShared;
     if (enough && v6b::refuse_backward(images) == nullptr) return v6b::backward(dx, dy, images, stream);
