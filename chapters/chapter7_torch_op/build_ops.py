@@ -32,7 +32,7 @@ def commands(torch):
     options = ["-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", *include]
     compile_all = [[compiler, *options, "-c", str(s), "-o", str(o)] for s, o in zip(SOURCES, objects)]
     link = [compiler, "-shared", *map(str, objects), f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu",
-            f"-Wl,-rpath,{torch / 'lib'}", "-o", str(FOLDER / "libwarpbook_ops.so")]
+            "-l:libstdc++.so.6", f"-Wl,-rpath,{torch / 'lib'}", "-o", str(FOLDER / "libwarpbook_ops.so")]
     return compile_all, link
 
 

@@ -21,6 +21,7 @@ def build(folder=None):
         sources=[str(HERE / "binding.cpp"), str(HERE / "add2.cu")],
         extra_cflags=["-O2"],
         extra_cuda_cflags=["-O2"],
+        extra_ldflags=["-l:libstdc++.so.6"],  # PyTorch's C++ runtime, whichever the compiler would take: see ../README.md.
         build_directory=str(folder) if folder else None,
         is_python_module=False,  # It registers an operator, and is no module that Python could import.
     )

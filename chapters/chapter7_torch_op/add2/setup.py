@@ -17,6 +17,7 @@ setup(
             "add2_op",
             ["binding.cpp", "add2.cu"],
             extra_compile_args={"cxx": ["-O2"], "nvcc": ["-O2"]},
+            extra_link_args=["-l:libstdc++.so.6"],  # PyTorch's C++ runtime: see ../README.md.
         )
     ],
     cmdclass={"build_ext": BuildExtension.with_options(no_python_abi_suffix=True)},
