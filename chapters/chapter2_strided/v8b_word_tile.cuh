@@ -25,16 +25,19 @@ namespace warpbook::chapter2::v8b {
 
 /// The tile for elements of `bytes`.
 template <int bytes> struct Tile {
-  static constexpr int kThreads = 256;
+  static constexpr bool kNarrow = bytes < 4;
+  static constexpr int kThreads = kNarrow ? 512 : 256;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kPack = bytes < 4 ? 4 / bytes : 1;                 // Elements of a word.
+  static constexpr int kPack = kNarrow ? 4 / bytes : 1;                   // Elements of a word.
   static constexpr int kColumns = 32 * kPack;                             // Elements along the source,
-  static constexpr int kRows = bytes == 4 ? 128 : bytes == 8 ? 64 : 256;  // and along the destination,
-  static constexpr int kBefore = bytes == 8 ? 4 : kPack;         // and those before it: of a sector, or of a word.
-  static constexpr int kWords = (kRows + kBefore) / kPack;       // Of a column.
-  static constexpr int kPitch = kWords | 1;                      // In words: an odd number.
-  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;  // Of a warp, each a word of all columns.
-  using Word = warpbook::Word < bytes<4 ? 4 : bytes>;
+  static constexpr int kRows = bytes == 4 ? 128 : bytes == 8 ? 64 : 512;  // and along the destination,
+  static constexpr int kBefore = bytes == 4 ? 1 : 32 / bytes;             // and those before it: of a sector.
+  static constexpr int kWords = (kRows + kBefore) / kPack;                // Of a column.
+  static constexpr int kPitch = kWords | 1;                               // In words: an odd number.
+  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;           // Of a warp, each a word of all columns.
+  using Word = warpbook::Word<kNarrow ? 4 : bytes>;
+  static constexpr int kBlocks = kNarrow ? 3 : bytes == 4 ? 6 : 5;  // Of a multiprocessor at a time.
+  static constexpr int kBytes = kColumns * kPitch * static_cast<int>(sizeof(Word));
 };
 
 /// What the kernel needs to know: the matrix that is transposed, and all other dimensions.
@@ -108,106 +111,168 @@ __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, cons
 }
 
 /// The same for elements of 1 or 2 bytes, kPack rows at a time. Column kPack * i + j becomes row 32 * j + i of `tile`,
-/// so that no two lanes store to the same bank. `shifted`: rows may begin within a word; `inside`: all that is read is
-/// in the array.
-template <int bytes, bool shifted, bool inside>
+/// so that no two lanes store to the same bank. `shifted`: rows may begin within a word; `whole`: all of the tile's
+/// rows and columns lie in the array, so that nothing is compared. What they show beside the matrix is never stored.
+template <int bytes, bool shifted, bool whole>
 __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src, const Tiles& tiles, int row) {
   using T = Tile<bytes>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  constexpr int in_flight = bytes == 1 ? 3 : shifted ? 5 : 9;  // Turns: as many as registers hold.
+  constexpr int in_flight = shifted ? (bytes == 1 ? 3 : 5) : (bytes == 1 ? 5 : 9);  // Turns: as many as registers hold.
+  const char* next_row[T::kPack];
+#pragma unroll
+  for (int j = 0; j < T::kPack; ++j) next_row[j] = src + (row + warp * T::kPack + j) * tiles.src_pitch;
+  unsigned* const to = tile + lane * T::kPitch + warp;
 #pragma unroll
   for (int first = 0; first < T::kTurns; first += in_flight) {
     unsigned word[in_flight][T::kPack];
     unsigned next[in_flight][T::kPack];
     unsigned bits[in_flight][T::kPack];  // Of a word before the row's first element.
+    const auto exists = [&](int t) {     // Only the last turn is not all warps'.
+      return first + t < T::kTurns &&
+             (T::kWords % T::kWarps == 0 || first + t + 1 < T::kTurns || warp + (first + t) * T::kWarps < T::kWords);
+    };
 #pragma unroll
     for (int t = 0; t < in_flight; ++t) {
+      if (!exists(t)) break;
 #pragma unroll
       for (int j = 0; j < T::kPack; ++j) {
-        // A row beyond the matrix is another one's copy, and never stored.
-        const int r = row + (warp + (first + t) * T::kWarps) * T::kPack + j;
-        const char* from = src + min(max(r, 0), tiles.rows - 1) * tiles.src_pitch;
+        const char* from = next_row[j];
+        next_row[j] += T::kWarps * T::kPack * tiles.src_pitch;
+        if constexpr (!whole) {  // A row beyond the matrix is another one's copy.
+          const int r = row + (warp + (first + t) * T::kWarps) * T::kPack + j;
+          from = src + min(max(r, 0), tiles.rows - 1) * tiles.src_pitch;
+        }
         if constexpr (shifted) {
           const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
           from -= misaligned;
           bits[t][j] = 8 * misaligned;
-          next[t][j] = load_word<bytes, inside>(from + 4 * lane + 4, tiles);
+          next[t][j] = load_word<bytes, whole>(from + 4 * lane + 4, tiles);
         }
-        word[t][j] = load_word<bytes, inside>(from + 4 * lane, tiles);
+        word[t][j] = load_word<bytes, whole>(from + 4 * lane, tiles);
       }
     }
 #pragma unroll
     for (int t = 0; t < in_flight; ++t) {
-      const int group = warp + (first + t) * T::kWarps;
-      if (group >= T::kWords) break;
+      if (!exists(t)) break;
       if constexpr (shifted) {
 #pragma unroll
         for (int j = 0; j < T::kPack; ++j) word[t][j] = __funnelshift_r(word[t][j], next[t][j], bits[t][j]);
       }
       transpose_words(word[t]);
 #pragma unroll
-      for (int j = 0; j < T::kPack; ++j) tile[(32 * j + lane) * T::kPitch + group] = word[t][j];
+      for (int j = 0; j < T::kPack; ++j) to[32 * j * T::kPitch + (first + t) * T::kWarps] = word[t][j];
     }
   }
 }
 //! [load]
 
-//! [kernel]
-template <int bytes, bool shifted>
-__global__ void __launch_bounds__(Tile<bytes>::kThreads)
-    tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
+//! [store]
+/// Writes the columns of a tile of elements of 4 or 8 bytes to `dst`, where column 0 has the tile's first row.
+template <int bytes>
+__device__ __forceinline__ void store_columns(char* dst, const typename Tile<bytes>::Word* tile, const Tiles& tiles,
+                                              int first_row, int first_column) {
   using T = Tile<bytes>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll 2
+  for (int i = static_cast<int>(threadIdx.x) / 32; i < T::kColumns; i += T::kWarps) {
+    const int column = first_column + i;
+    if (column < 0 || column >= tiles.columns) continue;
+    char* const to = dst + column * tiles.dst_pitch;
+    // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
+    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
+#pragma unroll
+    for (int j = 0; j < T::kRows / T::kColumns; ++j) {
+      const int at = T::kBefore - early + lane + 32 * j;  // In the tile.
+      const int row = first_row + at;
+      if (row >= 0 && row < tiles.rows) {
+        *reinterpret_cast<typename T::Word*>(to + at * bytes) = tile[i * T::kPitch + at];
+      }
+    }
+  }
+}
+
+/// The same for elements of 1 or 2 bytes, in words. The last window goes on to the matrix's end: `last`.
+template <int bytes>
+__device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* tile, const Tiles& tiles, int first_row,
+                                                     int first_column, bool last) {
+  using T = Tile<bytes>;
+  using W = Word<bytes>;
   constexpr int pack = T::kPack;
-  __shared__ typename T::Word tile[T::kColumns * T::kPitch];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int columns = min(T::kColumns, tiles.columns - first_column);
+  const auto whole_words = static_cast<unsigned>(max(tiles.rows - pack + 1, 0));  // Of so many rows one may begin.
+  // A warp's columns are kWarps apart, and so are their places on both sides.
+  const unsigned* line = tile + (warp % pack * 32 + warp / pack) * T::kPitch;
+  char* to = dst + (first_column + warp) * tiles.dst_pitch;
+#pragma unroll 2
+  for (int i = warp; i < columns; i += T::kWarps) {
+    const unsigned* const from = line;
+    char* const column = to;
+    line += T::kWarps / pack * T::kPitch;
+    to += T::kWarps * tiles.dst_pitch;
+    if (first_column + i < 0) continue;
+    // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
+    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(column) / bytes % T::kBefore);
+    const int skipped = T::kBefore - early;
+    const int bits = skipped % pack * bytes * 8;
+    const unsigned* const low = from + skipped / pack + lane;
+    const unsigned* const high = low + (bits == 0 ? 0 : 1);
+    char* const window = column + skipped * bytes + lane * 4;
+    const int row = first_row + skipped + lane * pack;
+#pragma unroll
+    for (int j = 0; j < T::kRows / T::kColumns; ++j) {
+      const unsigned word = __funnelshift_r(low[32 * j], high[32 * j], bits);
+      const int r = row + T::kColumns * j;
+      if (static_cast<unsigned>(r) < whole_words) {
+        *reinterpret_cast<unsigned*>(window + 128 * j) = word;
+      } else {
+#pragma unroll
+        for (int e = 0; e < pack; ++e) {
+          if (r + e < 0 || r + e >= tiles.rows) continue;
+          *reinterpret_cast<W*>(window + 128 * j + e * bytes) = static_cast<W>(word >> (8 * bytes * e));
+        }
+      }
+    }
+    if (last && lane < early) {
+      const int at = skipped + T::kRows + lane;
+      if (first_row + at < tiles.rows) {
+        reinterpret_cast<W*>(column)[at] = reinterpret_cast<const W*>(from)[at];
+      }
+    }
+  }
+}
+//! [store]
 
+//! [kernel]
+template <int bytes, bool shifted>
+__global__ void __launch_bounds__(Tile<bytes>::kThreads, Tile<bytes>::kBlocks - shifted)
+    tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
+  using T = Tile<bytes>;
+  auto* const tile = dynamic_shared<typename T::Word>();
   const auto [rest, src_tile] = tiles.across.divide(blockIdx.x);
   const auto [batch, dst_tile] = tiles.down.divide(rest);
   const v8a::Place origin = v8a::place_of(tiles.other, tiles.others, batch);
   const int first_row = static_cast<int>(dst_tile) * T::kRows - T::kBefore;
   const int first_column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
-  if constexpr (pack == 1) {
-    load_rows<bytes>(tile, from, tiles, first_row, first_column);
-  } else if (from - (shifted ? 3 : 0) >= tiles.src_begin &&
-             from + (tiles.rows - 1) * tiles.src_pitch + T::kColumns * bytes + (shifted ? 4 : 0) <= tiles.src_end) {
-    load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
-  } else {
-    load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
-  }
-  __syncthreads();
-
-#pragma unroll 2
-  for (int i = warp; i < T::kColumns; i += T::kWarps) {
-    const int column = first_column + i;
-    if (column < 0 || column >= tiles.columns) continue;
-    char* const to = dst + origin.dst + column * tiles.dst_pitch + std::int64_t(first_row) * bytes;
-    // kBefore rows on, a sector (or word) may have begun already: so many rows earlier the window begins.
-    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
-    const auto* const line = tile + (i % pack * 32 + i / pack) * T::kPitch;
-#pragma unroll
-    for (int j = 0; j < T::kRows / T::kColumns; ++j) {
-      const int at = T::kBefore - early + (lane + 32 * j) * pack;  // Of the word's first row in the tile,
-      const int row = first_row + at;                              // and in the matrix.
-      if constexpr (pack == 1) {
-        if (row >= 0 && row < tiles.rows) *reinterpret_cast<typename T::Word*>(to + at * bytes) = line[at];
-      } else {
-        using W = Word<bytes>;
-        const int bits = at % pack * bytes * 8;
-        const unsigned word = __funnelshift_r(line[at / pack], line[at / pack + (bits == 0 ? 0 : 1)], bits);
-        if (row >= 0 && row + pack <= tiles.rows) {
-          *reinterpret_cast<unsigned*>(to + at * bytes) = word;
-        } else {
-#pragma unroll
-          for (int e = 0; e < pack; ++e) {
-            if (row + e < 0 || row + e >= tiles.rows) continue;
-            *reinterpret_cast<W*>(to + (at + e) * bytes) = static_cast<W>(word >> (8 * bytes * e));
-          }
-        }
-      }
+  char* const to = dst + origin.dst + std::int64_t(first_row) * bytes;
+  if constexpr (T::kNarrow) {
+    const int end_row = first_row + T::kBefore + T::kRows;
+    // Some rows more than the matrix has are read rather than compared with its last.
+    if (end_row <= tiles.rows + T::kRows / 8 && from + first_row * tiles.src_pitch - 3 >= tiles.src_begin &&
+        from + end_row * tiles.src_pitch + T::kColumns * bytes + 4 <= tiles.src_end) {
+      load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
+    } else {
+      load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
     }
+    __syncthreads();
+    store_packed_columns<bytes>(to, tile, tiles, first_row, first_column, dst_tile + 1 == tiles.down.divisor);
+  } else {
+    load_rows<bytes>(tile, from, tiles, first_row, first_column);
+    __syncthreads();
+    store_columns<bytes>(to, tile, tiles, first_row, first_column);
   }
 }
 //! [kernel]
@@ -246,7 +311,7 @@ inline bool fills_tiles(const StridedProblem& p) {
     return static_cast<double>(count) / static_cast<double>(ceil_div(count, side) * side);
   };
   const std::int64_t columns = p.element_bytes < 4 ? 128 / p.element_bytes : 32;
-  const std::int64_t rows = p.element_bytes == 4 ? 128 : p.element_bytes == 8 ? 64 : 256;
+  const std::int64_t rows = p.element_bytes == 4 ? 128 : p.element_bytes == 8 ? 64 : 512;
   return filled(dimension[m.columns].size, columns) * filled(dimension[m.rows].size, rows) >= 0.5;
 }
 
@@ -284,13 +349,16 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   const auto run_as = [&]<int element, bool shifted>() {
     using T = Tile<element>;
     const std::int64_t across = ceil_div<std::int64_t>(tiles.columns + tiles.early, T::kColumns);
-    // The last window ends early, by a sector less an element at most, so that another one may be needed.
-    const std::int64_t down =
-        ceil_div<std::int64_t>(tiles.rows + (windows_alike ? window_early % T::kBefore : T::kBefore - 1), T::kRows);
+    // Of wide elements the last window ends early, by a sector less an element at most, and another one may be needed.
+    const std::int64_t ends_early = T::kNarrow ? 0 : windows_alike ? window_early % T::kBefore : T::kBefore - 1;
+    const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
     tiles.across = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
     tiles.down = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
     return launch(tile_kernel<element, shifted>,
-                  {.grid = across * down * batches, .block = T::kThreads, .stream = stream},
+                  {.grid = across * down * batches,
+                   .block = T::kThreads,
+                   .shared_bytes = static_cast<std::size_t>(T::kBytes),
+                   .stream = stream},
                   reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
   };
   switch (bytes) {
