@@ -2,6 +2,7 @@
 
 import ctypes
 import dataclasses
+import functools
 import math
 import random
 
@@ -50,8 +51,9 @@ class Scatter(Case):
         size = ELEMENT_BYTES[self.dtype]
         return self.count * (size + 8) + 2 * min(self.places, self.count) * size
 
+    @functools.lru_cache(maxsize=1)  # The same tensor for all that are compared: drawing it again may move an index.
     def indices(self):
-        """As the chapter spreads them: see SumsCase."""
+        """As the chapter spreads them: see SumsCase. Nobody writes to it."""
         import torch
 
         def ranks():
@@ -77,9 +79,8 @@ class Scatter(Case):
         import torch
 
         dtype = torch_dtype(self.dtype)
-        index = self.indices()
-        value = ((torch.randint(2, (self.count,), device="cuda") * 2 - 1) * UNIT).to(dtype)
-        return torch.zeros(self.places, dtype=dtype, device="cuda"), index, value
+        value = ((torch.randint(2, (self.count,), device="cuda") * 2 - 1) * UNIT).to(dtype)  # Before the index: as above.
+        return torch.zeros(self.places, dtype=dtype, device="cuda"), self.indices(), value
 
     def operation(self):
         return lambda dst, index, value: dst.scatter_add_(0, index, value)
