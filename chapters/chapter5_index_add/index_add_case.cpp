@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <type_traits>
+#include <utility>
+
+#include "chapters/chapter5_index_add/host_numbers.hpp"
 
 namespace warpbook::chapter5 {
 namespace {
@@ -91,148 +94,110 @@ TensorView laid_out(const std::vector<std::int64_t>& shape, const std::string& l
 /// Elements of the array that holds a view.
 std::int64_t elements_of(const TensorView& view) { return view.count() == 0 ? 0 : view.reach() + 1; }
 
-// ---- Narrow floating types on the host, by their bits.
+/// The entries that name a row, by rows: those of one row lie together, in their own order.
+struct Groups {
+  std::vector<std::int64_t> entry;
+  std::vector<std::size_t> begin;  // Of each group in `entry`, and the end of the last.
 
-float half_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16U;
-  const int exponent = (bits >> 10U) & 0x1f;
-  const std::uint32_t fraction = bits & 0x3ffU;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (fraction << 13U));
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                        : std::ldexp(static_cast<float>(fraction | 0x400U), exponent - 25);
-  return sign != 0 ? -magnitude : magnitude;
-}
+  std::size_t size() const { return begin.size() - 1; }
+  std::int64_t terms(std::size_t group) const { return static_cast<std::int64_t>(begin[group + 1] - begin[group]); }
+};
 
-float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
-
-/// Rounds to nearest, ties to even.
-std::uint16_t half_from(double value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::fabs(value);
-  if (std::isnan(value)) return 0x7e00;
-  if (magnitude >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);
-  if (magnitude < std::ldexp(1.0, -14)) return static_cast<std::uint16_t>(sign | std::lrint(std::ldexp(magnitude, 24)));
-  int exponent = 0;
-  const double fraction = std::frexp(magnitude, &exponent);           // 0.5 to 1.
-  const auto scaled = static_cast<int>(std::lrint(fraction * 2048));  // 1024 to 2048: may carry into the exponent.
-  return static_cast<std::uint16_t>(sign | (((exponent + 13) << 10) + scaled));
-}
-
-std::uint16_t bfloat16_from(double value) {
-  // Through float to odd, so that rounding twice is rounding once.
-  float nearest = static_cast<float>(value);
-  if (std::isnan(value)) return 0x7fc0;
-  auto bits = std::bit_cast<std::uint32_t>(nearest);
-  if (static_cast<double>(nearest) != value) {
-    if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
-    bits |= 1;
+Groups group_by_row(const std::vector<std::int64_t>& index, std::int64_t rows) {
+  Groups groups;
+  const auto inside = [&](std::int64_t row) { return row >= 0 && row < rows; };
+  const auto entries = static_cast<std::int64_t>(index.size());
+  groups.entry.reserve(index.size());
+  if (rows <= 4 * entries) {  // Few enough to count.
+    std::vector<std::int64_t> next(static_cast<std::size_t>(rows) + 1);
+    for (const std::int64_t row : index) {
+      if (inside(row)) ++next[static_cast<std::size_t>(row) + 1];
+    }
+    for (std::size_t r = 1; r < next.size(); ++r) next[r] += next[r - 1];
+    groups.entry.resize(static_cast<std::size_t>(next.back()));
+    for (std::int64_t e = 0; e < entries; ++e) {
+      const std::int64_t row = index[static_cast<std::size_t>(e)];
+      if (inside(row)) groups.entry[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = e;
+    }
+  } else {
+    for (std::int64_t e = 0; e < entries; ++e) {
+      if (inside(index[static_cast<std::size_t>(e)])) groups.entry.push_back(e);
+    }
+    const auto key = [&](std::int64_t e) { return std::pair(index[static_cast<std::size_t>(e)], e); };
+    std::sort(groups.entry.begin(), groups.entry.end(),
+              [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
   }
-  bits += 0x7fffU + ((bits >> 16U) & 1U);
-  return static_cast<std::uint16_t>(bits >> 16U);
-}
-
-/// Calls `f(T{})` with a host type of the element's size and meaning; half and bfloat16 as uint16 with `narrow` set.
-template <class F> void with_host_type(ElementType type, F&& f) {
-  switch (type) {
-  case ElementType::float32:
-    return f(float{});
-  case ElementType::float64:
-    return f(double{});
-  case ElementType::int8:
-    return f(std::int8_t{});
-  case ElementType::uint8:
-    return f(std::uint8_t{});
-  case ElementType::int16:
-    return f(std::int16_t{});
-  case ElementType::int32:
-    return f(std::int32_t{});
-  case ElementType::int64:
-    return f(std::int64_t{});
-  default:
-    return f(std::uint16_t{});
+  const auto row_of = [&](std::size_t i) { return index[static_cast<std::size_t>(groups.entry[i])]; };
+  for (std::size_t i = 0; i < groups.entry.size(); ++i) {
+    if (i == 0 || row_of(i) != row_of(i - 1)) groups.begin.push_back(i);
   }
+  groups.begin.push_back(groups.entry.size());
+  return groups;
 }
 
-/// An element as a double.
-double value_at(ElementType type, const std::byte* p) {
-  double result = 0;
-  with_host_type(type, [&]<class T>(T bits) {
-    std::memcpy(&bits, p, sizeof(T));
-    if (type == ElementType::float16) {
-      result = half_to_float(static_cast<std::uint16_t>(bits));
-    } else if (type == ElementType::bfloat16) {
-      result = bfloat16_to_float(static_cast<std::uint16_t>(bits));
+std::vector<std::int64_t> read_index(std::span<const std::byte> bytes, int index_bytes) {
+  std::vector<std::int64_t> index(bytes.size() / static_cast<std::size_t>(index_bytes));
+  for (std::size_t e = 0; e < index.size(); ++e) {
+    std::int32_t narrow = 0;
+    if (index_bytes == 8) {
+      std::memcpy(&index[e], bytes.data() + e * 8, 8);
     } else {
-      result = static_cast<double>(bits);
+      std::memcpy(&narrow, bytes.data() + e * 4, 4);
+      index[e] = narrow;
+    }
+  }
+  return index;
+}
+
+/// Adds all entries to dst, in double or in whole numbers that wrap around. A piece of a row is one thread's, which
+/// adds up its entries in their order.
+template <class C>
+void add_all(const IndexAddProblem& p, const std::vector<std::int64_t>& index, std::span<const std::byte> src,
+             std::span<std::byte> dst, typename C::Number alpha) {
+  constexpr std::int64_t kWidth = sizeof(typename C::Bits);
+  constexpr std::int64_t kMostInPiece = 512;
+  const Groups groups = group_by_row(index, p.rows());
+  const auto count = static_cast<std::int64_t>(groups.size());
+  TensorView dst_row = p.dst;
+  TensorView src_row = p.src;
+  dst_row.sizes[p.dim] = src_row.sizes[p.dim] = 1;
+  const std::int64_t n = p.row_elements();
+  std::vector<std::pair<std::int64_t, std::int64_t>> places(static_cast<std::size_t>(n));  // In dst and src.
+  parallel_for(n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      places[static_cast<std::size_t>(i)] = {dst_row.offset_of(i), src_row.offset_of(i)};
     }
   });
-  return result;
-}
-
-void store(ElementType type, std::byte* p, double value) {
-  if (type == ElementType::float16 || type == ElementType::bfloat16) {
-    const std::uint16_t bits = type == ElementType::float16 ? half_from(value) : bfloat16_from(value);
-    std::memcpy(p, &bits, 2);
-  } else if (type == ElementType::float32) {
-    const auto narrow = static_cast<float>(value);
-    std::memcpy(p, &narrow, 4);
-  } else {
-    std::memcpy(p, &value, 8);
-  }
-}
-
-/// Adds all entries, in double or in whole numbers that wrap around.
-template <class Value> struct Adder {
-  const IndexAddProblem& p;
-  std::vector<std::int64_t> index;
-  Value alpha;
-  std::vector<std::pair<std::int64_t, std::int64_t>> places;  // Of a row's elements, in dst and src.
-
-  Adder(const IndexAddProblem& problem, std::span<const std::byte> index_bytes, Value factor)
-      : p(problem), index(static_cast<std::size_t>(problem.entries())), alpha(factor) {
-    for (std::size_t e = 0; e < index.size(); ++e) {
-      if (p.index_bytes == 8) {
-        std::memcpy(&index[e], index_bytes.data() + e * 8, 8);
-      } else {
-        std::int32_t narrow = 0;
-        std::memcpy(&narrow, index_bytes.data() + e * 4, 4);
-        index[e] = narrow;
+  const std::int64_t piece = std::clamp<std::int64_t>(n * count / 256, 1, kMostInPiece);
+  const std::int64_t pieces = (n + piece - 1) / piece;
+  parallel_for(pieces * count, [&](std::int64_t first, std::int64_t last) {
+    std::array<typename C::Number, kMostInPiece> sums;
+    for (std::int64_t item = first; item < last; ++item) {
+      const std::int64_t begin = item / count * piece;  // Rows that are neighbours may share cache lines.
+      const std::int64_t end = std::min(n, begin + piece);
+      const auto group = static_cast<std::size_t>(item % count);
+      const std::int64_t row = index[static_cast<std::size_t>(groups.entry[groups.begin[group]])];
+      std::byte* const to = dst.data() + row * p.dst.strides[p.dim] * kWidth;
+      for (std::int64_t i = begin; i < end; ++i) {
+        sums[static_cast<std::size_t>(i - begin)] = load<C>(to + places[static_cast<std::size_t>(i)].first * kWidth);
+      }
+      for (std::size_t e = groups.begin[group]; e < groups.begin[group + 1]; ++e) {
+        const std::byte* const from = src.data() + groups.entry[e] * p.src.strides[p.dim] * kWidth;
+        for (std::int64_t i = begin; i < end; ++i) {
+          sums[static_cast<std::size_t>(i - begin)] +=
+              alpha * load<C>(from + places[static_cast<std::size_t>(i)].second * kWidth);
+        }
+      }
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::byte* const at = to + places[static_cast<std::size_t>(i)].first * kWidth;
+        // What stays the same keeps its bits: -0.0 too.
+        if (load<C>(at) != sums[static_cast<std::size_t>(i - begin)]) {
+          store<C>(at, sums[static_cast<std::size_t>(i - begin)]);
+        }
       }
     }
-    TensorView dst_row = p.dst;
-    TensorView src_row = p.src;
-    dst_row.sizes[p.dim] = src_row.sizes[p.dim] = 1;
-    const std::int64_t n = p.row_elements();
-    places.resize(static_cast<std::size_t>(n));
-    parallel_for(n, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        places[static_cast<std::size_t>(i)] = {dst_row.offset_of(i), src_row.offset_of(i)};
-      }
-    });
-  }
-
-  /// `load(offset)` is src's element, `sums` dst's. A part of the rows is one thread's, or a part of each row's
-  /// elements where the rows are few; either way a sum gets its entries in their order.
-  template <class Load> void add(Value* sums, Load&& load) const {
-    constexpr std::int64_t kParts = 64;
-    const bool by_rows = p.rows() >= 4 * kParts;
-    parallel_for(by_rows ? kParts : static_cast<std::int64_t>(places.size()),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const auto row_begin = by_rows ? p.rows() * begin / kParts : 0;
-                   const auto row_end = by_rows ? p.rows() * end / kParts : p.rows();
-                   for (std::size_t e = 0; e < index.size(); ++e) {
-                     if (index[e] < row_begin || index[e] >= row_end) continue;
-                     const std::int64_t to = index[e] * p.dst.strides[p.dim];
-                     const std::int64_t from = static_cast<std::int64_t>(e) * p.src.strides[p.dim];
-                     const std::int64_t last = by_rows ? static_cast<std::int64_t>(places.size()) : end;
-                     for (std::int64_t i = by_rows ? 0 : begin; i < last; ++i) {
-                       const auto& [dst, src] = places[static_cast<std::size_t>(i)];
-                       sums[to + dst] += alpha * load(from + src);
-                     }
-                   }
-                 });
-  }
-};
+  });
+}
 
 }  // namespace
 
@@ -299,16 +264,9 @@ IndexAddCase::IndexAddCase(const Parameters& parameters) {
 
 /// Counts what the index names, and finds the largest values whose sums stay exact.
 void IndexAddCase::choose_values() {
-  std::vector<std::int64_t> rows = index(0);
-  std::erase_if(rows, [&](std::int64_t row) { return row < 0 || row >= problem_.rows(); });
-  std::sort(rows.begin(), rows.end());
-  for (std::size_t begin = 0; begin < rows.size();) {
-    std::size_t end = begin;
-    while (end < rows.size() && rows[end] == rows[begin]) ++end;
-    most_terms_ = std::max(most_terms_, static_cast<std::int64_t>(end - begin));
-    ++distinct_;
-    begin = end;
-  }
+  const Groups groups = group_by_row(index(0), problem_.rows());
+  distinct_ = static_cast<std::int64_t>(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) most_terms_ = std::max(most_terms_, groups.terms(g));
   const TypeName& type = description(problem_.type);
   if (type.digits == 0) return;
 
@@ -432,59 +390,45 @@ void IndexAddCase::fill(std::size_t array, std::uint64_t seed, std::span<std::by
     }
     return;
   }
-  const int width = element_bytes(problem_.type);
-  const bool integer = description(problem_.type).digits == 0;
-  parallel_for(static_cast<std::int64_t>(bytes.size()) / width, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint64_t random = mix(seed ^ static_cast<std::uint64_t>(i));
-      std::byte* const place = bytes.data() + i * width;
-      if (integer) {
-        std::memcpy(place, &random, static_cast<std::size_t>(width));
-      } else if (real_) {
-        store(problem_.type, place, static_cast<double>(random >> 11U) * 0x1p-52 - 1);
-      } else {
-        const auto size = 1 + static_cast<std::int64_t>((random >> 8U) % static_cast<std::uint64_t>(largest_));
-        store(problem_.type, place, static_cast<double>((random & 1) != 0 ? size : -size) / 16);
-      }
+  with_codec(problem_.type, [&]<class C>(C) {
+    using Bits = typename C::Bits;
+    constexpr std::size_t kWidth = sizeof(Bits);
+    // Exact values: multiples of 1/16 up to the largest, of either sign.
+    const auto sizes = static_cast<std::uint64_t>(largest_);
+    std::vector<Bits> exact(2 * sizes);
+    for (std::uint64_t i = 0; i < sizes; ++i) {
+      const double value = static_cast<double>(i + 1) / 16;
+      exact[i] = C::store(static_cast<typename C::Number>(value));
+      if constexpr (!std::is_integral_v<typename C::Number>) exact[sizes + i] = C::store(-value);
     }
+    const bool whole = std::is_integral_v<typename C::Number>;
+    parallel_for(static_cast<std::int64_t>(bytes.size() / kWidth), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::uint64_t random = mix(seed ^ static_cast<std::uint64_t>(i));
+        std::byte* const place = bytes.data() + static_cast<std::size_t>(i) * kWidth;
+        if (whole) {
+          std::memcpy(place, &random, kWidth);
+        } else if (real_) {
+          store<C>(place, static_cast<typename C::Number>(static_cast<double>(random >> 11U) * 0x1p-52 - 1));
+        } else {
+          const std::uint64_t size = ((random >> 32U) * sizes) >> 32U;
+          std::memcpy(place, &exact[(random & 1U) * sizes + size], kWidth);
+        }
+      }
+    });
   });
 }
 
 void IndexAddCase::reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const {
   if (problem_.empty() || expected.empty()) return;
-  const int width = element_bytes(problem_.type);
-  const auto count = static_cast<std::int64_t>(expected.size()) / width;
-  const std::span<const std::byte> src = inputs[1];
-  const ElementType type = problem_.type;
-  const auto sum_all = [&]<class Value>(Value alpha, auto&& load, auto&& keep) {
-    std::vector<Value> sums(static_cast<std::size_t>(count));
-    parallel_for(count, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) sums[static_cast<std::size_t>(i)] = load(expected.data() + i * width);
-    });
-    Adder<Value>(problem_, inputs[0], alpha).add(sums.data(), [&](std::int64_t i) {
-      return load(src.data() + i * width);
-    });
-    parallel_for(count, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) keep(expected.data() + i * width, sums[static_cast<std::size_t>(i)]);
-    });
-  };
-  if (description(type).digits == 0) {
-    sum_all(
-        static_cast<std::uint64_t>(problem_.alpha_integer),
-        [&](const std::byte* p) {
-          std::uint64_t value = 0;
-          std::memcpy(&value, p, static_cast<std::size_t>(width));  // The bits above do not matter: sums wrap around.
-          return value;
-        },
-        [&](std::byte* p, std::uint64_t sum) { std::memcpy(p, &sum, static_cast<std::size_t>(width)); });
-  } else {
-    sum_all(
-        problem_.alpha, [&](const std::byte* p) { return value_at(type, p); },
-        [&](std::byte* p, double sum) {
-          // What nothing was added to keeps its bits: -0.0 too.
-          if (value_at(type, p) != sum) store(type, p, sum);
-        });
-  }
+  const std::vector<std::int64_t> index = read_index(inputs[0], problem_.index_bytes);
+  with_codec(problem_.type, [&]<class C>(C) {
+    if constexpr (std::is_integral_v<typename C::Number>) {
+      add_all<C>(problem_, index, inputs[1], expected, static_cast<std::uint64_t>(problem_.alpha_integer));
+    } else {
+      add_all<C>(problem_, index, inputs[1], expected, problem_.alpha);
+    }
+  });
 }
 
 /// How far an element may be from the reference. n + 1 terms added in any order in a type of unit roundoff u, each
@@ -500,30 +444,26 @@ double IndexAddCase::bound(double expected) const {
 }
 
 Difference IndexAddCase::compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const {
-  const ElementType type = problem_.type;
-  const int width = element_bytes(type);
-  if (description(type).digits == 0) {
-    return compare_bits(expected, actual, width, [&](const std::byte* p) {
-      std::string text;
-      with_host_type(type, [&]<class T>(T value) {
-        std::memcpy(&value, p, sizeof(T));
-        text = fmt::format("{}", static_cast<std::int64_t>(value));
-      });
-      return text;
-    });
-  }
-  Difference result;
-  for (std::size_t i = 0; i < expected.size(); i += static_cast<std::size_t>(width)) {
-    const double want = value_at(type, &expected[i]);
-    const double got = value_at(type, &actual[i]);
-    if (std::fabs(got - want) <= bound(want)) continue;  // False for NaN.
-    if (result.count++ == 0) {
-      result.first = static_cast<std::int64_t>(i) / width;
-      result.expected = fmt::format("{}", want);
-      result.actual = fmt::format("{}", got);
+  return with_codec(problem_.type, [&]<class C>(C) -> Difference {
+    constexpr std::size_t kWidth = sizeof(typename C::Bits);
+    if constexpr (std::is_integral_v<typename C::Number>) {
+      return compare_bits(expected, actual, kWidth,
+                          [](const std::byte* p) { return fmt::format("{}", static_cast<std::int64_t>(load<C>(p))); });
+    } else {
+      Difference result;
+      for (std::size_t i = 0; i < expected.size(); i += kWidth) {
+        const double want = load<C>(&expected[i]);
+        const double got = load<C>(&actual[i]);
+        if (std::fabs(got - want) <= bound(want)) continue;  // False for NaN.
+        if (result.count++ == 0) {
+          result.first = static_cast<std::int64_t>(i / kWidth);
+          result.expected = fmt::format("{}", want);
+          result.actual = fmt::format("{}", got);
+        }
+      }
+      return result;
     }
-  }
-  return result;
+  });
 }
 
 std::string IndexAddCase::coordinate(std::int64_t element) const {
