@@ -80,15 +80,7 @@ inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at,
 }
 
 inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
-  constexpr int kThreads = 256;
-  if (p.count == 0) return cudaSuccess;
-  return with_element(p.type, [&]<class T>() {
-    return with_float_sums(static_cast<T*>(at.dst), 1, at.scratch, stream, [&](float* sum) {
-      return launch(inner_product_kernel<T>,
-                    {.grid = resident_grid(p.count, kThreads), .block = kThreads, .stream = stream}, sum,
-                    static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count);
-    });
-  });
+  return run_inner_by(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
 }
 
 }  // namespace v5

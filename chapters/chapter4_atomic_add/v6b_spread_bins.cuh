@@ -4,28 +4,42 @@
 /// v6a's loop is gone through as often as threads meet at an address. Where places are few there is room for several
 /// sums of each: up to some 50 places every thread of a block has its own, up to some 1700 every lane of a warp, and
 /// threads that meet are rare. Where places are many there is room for one sum a place, and only what a sample finds
-/// hot or clustered is treated with care: see bins.cuh.
+/// hot or clustered is treated with care: see bins.cuh. The hottest places get a sum for every thread.
 ///
 /// While a batch of values is being added, the next one is under way: a block is alone on its multiprocessor, and
 /// nobody else would use the time. Two neighbouring values and two indices are loaded at a time, 16 bytes of indices.
+/// They stay words until they are used: two halves that are taken apart at once have to be there at once, and what was
+/// meant to be under way is waited for (the form before this one did, and was slower for halves than for floats, which
+/// are twice as long).
 ///
 /// Expect one place to cost no more than thousands, and skew little. What remains at the end is one atomic addition a
-/// place and block.
+/// place and block, by neighbours together: one lane's alone, 256 places of 132 blocks took 15 us.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"
+#include "common/cuda/early_launch.cuh"
 
 namespace warpbook::chapter4 {
+
+/// Element e of a word of several, as float.
+template <class T, class Words> __device__ __forceinline__ float element_of(Words words, int e) {
+  const auto bits = static_cast<Word<sizeof(T)>>(words >> (8 * static_cast<int>(sizeof(T)) * e));
+  return to_float(reinterpret_cast<const T&>(bits));
+}
 
 /// How a scatter is divided over blocks. `tiles` neighbouring blocks have a share of the values, and each of them bins
 /// for its part of the places.
 struct BinPlan {
   int tiles = 1;
-  int bins = 0;     ///< Of a tile: a multiple of 4.
-  int copies = 1;   ///< Sums a bin: 1, or a power of two from 32, lanes of a warp never meeting, to 1024.
-  int workers = 1;  ///< Shares.
+  int bins = 0;      ///< Of a tile: a multiple of 4.
+  int copies = 1;    ///< Sums a bin: 1, or a power of two from 32, lanes of a warp never meeting, to 1024.
+  int workers = 1;   ///< Shares.
+  int privates = 0;  ///< Hot places that every thread may have a sum of its own for.
 
-  std::size_t shared_bytes() const { return static_cast<std::size_t>(bins) * copies * sizeof(float); }
+  std::size_t shared_bytes() const {
+    const int floats = bins * copies + privates * v6a::kThreads;
+    return static_cast<std::size_t>(floats) * sizeof(float);
+  }
 };
 
 /// Floats of bins that fit beside what else a block has in shared memory; a multiple of 4.
@@ -44,6 +58,10 @@ inline BinPlan plan_bins(const ScatterProblem& p, int tiles) {
   plan.bins = static_cast<int>(bins);
   while (plan.copies < kThreads && 2 * bins * plan.copies <= room) plan.copies *= 2;
   if (plan.copies < 32 || tiles > 1) plan.copies = 1;
+  if (plan.copies == 1) {
+    const std::int64_t privates = (room - bins) / kThreads;
+    plan.privates = static_cast<int>(privates < HotPlaces::kMostPrivate ? privates : HotPlaces::kMostPrivate);
+  }
   const std::int64_t resident = multiprocessors() > tiles ? multiprocessors() / tiles : 1;
   const std::int64_t useful = ceil_div<std::int64_t>(p.count, kThreads * kLeastValues);
   plan.workers = static_cast<int>(useful < resident ? useful : resident);
@@ -55,30 +73,25 @@ namespace v6b {
 inline constexpr int kThreads = v6a::kThreads;
 inline constexpr int kPairs = 2;  // Of a thread, under way together.
 inline constexpr int kBatch = 2 * kPairs;
+inline constexpr int kRound = kBatch * kThreads;  // Values of a block.
 
-/// Values and indices of one thread, on their way from memory.
+/// Values and indices of one thread, on their way from memory: as words, since taking them apart means waiting.
 template <class T, class Index> struct Batch {
-  Pack<T, 2> value[kPairs];
+  Word<2 * sizeof(T)> value[kPairs];
   Pack<Index, 2> index[kPairs];
 
-  /// Values first, first + 1, first + 2 * kThreads, ... as far as they are before `end`. `first` is even.
+  /// Values first, first + 1, first + 2 * kThreads, ...
   __device__ __forceinline__ void load(const T* __restrict__ values, const Index* __restrict__ indices,
-                                       std::int64_t first, std::int64_t end, bool aligned) {
+                                       std::int64_t first) {
 #pragma unroll
     for (int k = 0; k < kPairs; ++k) {
-      const std::int64_t i = first + k * 2 * kThreads;
-      if (aligned && i + 1 < end) {
-        index[k] = *reinterpret_cast<const Pack<Index, 2>*>(indices + i);
-        value[k] = *reinterpret_cast<const Pack<T, 2>*>(values + i);
-      } else {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          index[k][e] = i + e < end ? indices[i + e] : Index{-1};
-          value[k][e] = i + e < end ? values[i + e] : from_float<T>(0);
-        }
-      }
+      index[k] = *reinterpret_cast<const Pack<Index, 2>*>(indices + first + k * 2 * kThreads);
+      value[k] = *reinterpret_cast<const Word<2 * sizeof(T)>*>(values + first + k * 2 * kThreads);
     }
   }
+
+  /// One of the kBatch values.
+  __device__ __forceinline__ float x(int k) const { return element_of<T>(value[k / 2], k % 2); }
 };
 
 /// An index as a place; -1 where it is outside.
@@ -109,10 +122,8 @@ __device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, i
   for (int p = 4 * vectors + thread; p < bins; p += kThreads) reduce_add(sums + p, bin[p]);
 }
 
-/// The same where a place has several sums, which a warp adds up.
-template <class T>
-__device__ __forceinline__ void pass_on_copies(T* dst, float* sums, const float* bin, int bins, std::int64_t places,
-                                               int copies) {
+/// Where a place has several sums, a warp adds them up: to `total`, one a place.
+__device__ __forceinline__ void add_up_copies(float* total, const float* bin, int bins, int copies) {
   constexpr int kTogether = 4;  // Places of a warp whose sums wait for one another's shuffles.
   constexpr int kWarps = kThreads / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -128,13 +139,7 @@ __device__ __forceinline__ void pass_on_copies(T* dst, float* sums, const float*
     for (int k = 0; k < kTogether; ++k) sum[k] = warp_sum(sum[k]);
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
-      const int p = first + k * kWarps;
-      if (lane != k || p >= bins) continue;
-      if (sums != nullptr) {
-        reduce_add(sums + p, sum[k]);
-      } else if (sum[k] != 0) {
-        fast_atomic_add<T, std::int64_t>(dst, p, places, from_float<T>(sum[k]));
-      }
+      if (lane == k && first + k * kWarps < bins) total[first + k * kWarps] = sum[k];
     }
   }
 }
@@ -143,22 +148,26 @@ __device__ __forceinline__ void pass_on_copies(T* dst, float* sums, const float*
 template <class T, class Index, bool apart>
 __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(T* dst, float* sums, const T* __restrict__ value, const Index* __restrict__ index,
-                       std::int64_t count, std::int64_t places, int tiles, int bins, int copies) {
+                       std::int64_t count, std::int64_t places, int tiles, int bins, int copies, int privates) {
   __shared__ HotPlaces hot;
   auto* const bin = dynamic_shared<float>();
+  auto* const private_sums = bin + bins * copies;
   const int thread = static_cast<int>(threadIdx.x);
   const int worker = static_cast<int>(blockIdx.x) / tiles;
   const int workers = static_cast<int>(gridDim.x) / tiles;
   const std::int64_t first_place = std::int64_t(static_cast<int>(blockIdx.x) % tiles) * bins;
   const int own = places - first_place < bins ? static_cast<int>(places - first_place) : bins;
   const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, workers), 64) * 64;
-  const std::int64_t begin = share * worker;
+  const std::int64_t begin = share * worker < count ? share * worker : count;
   const std::int64_t end = begin + share < count ? begin + share : count;
-  const bool aligned = reinterpret_cast<std::uintptr_t>(value) % sizeof(Pack<T, 2>) == 0 &&
-                       reinterpret_cast<std::uintptr_t>(index) % sizeof(Pack<Index, 2>) == 0;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(value) % (2 * sizeof(T)) == 0 &&
+                       reinterpret_cast<std::uintptr_t>(index) % (2 * sizeof(Index)) == 0;
+  const std::int64_t whole = aligned ? begin + (end - begin) / kRound * kRound : begin;  // Up to here by rounds.
   const auto bin_of = [&](Index i) { return place_of(static_cast<std::int64_t>(i) - first_place, own); };
 
-  clear_bins(bin, bins * copies, hot);
+  Batch<T, Index> next;
+  if (begin < whole) next.load(value, index, begin + 2 * thread);
+  clear_bins(bin, bins * copies + privates * kThreads, hot);
   Care care{};
   if constexpr (apart) {
     __syncthreads();
@@ -172,46 +181,59 @@ __global__ void __launch_bounds__(kThreads, 1)
       sample[k] = i < end ? bin_of(index[i]) : -1;
     }
     const int neighbour = __shfl_down_sync(kFullWarp, sample[0], 1);
-    care = find_hot(bin, hot, sample, sample, thread % 32 != 31 && sample[0] >= 0 && sample[0] == neighbour);
+    // A thousandth or two of the sample, and well above what an even draw gives each place.
+    const unsigned hits_needed = 6 + 4 * kSamples * kThreads / static_cast<unsigned>(bins * tiles);
+    care = find_hot(bin, hot, sample, sample, thread % 32 != 31 && sample[0] >= 0 && sample[0] == neighbour,
+                    hits_needed, private_sums, privates);
   }
 
   const int copy = thread & (copies - 1);
-  Batch<T, Index> next;
-  next.load(value, index, begin + 2 * thread, end, aligned);
-  for (std::int64_t i = begin; i < end; i += kThreads * kBatch) {
-    int at[kBatch];
-    float x[kBatch];
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      at[k] = bin_of(next.index[k / 2][k % 2]);
-      x[k] = to_float(next.value[k / 2][k % 2]);
-    }
-    next.load(value, index, i + kThreads * kBatch + 2 * thread, end, aligned);
+  const auto add = [&](const int(&at)[kBatch], const float(&x)[kBatch]) {
     if constexpr (apart) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
         if (at[k] >= 0) atomicAdd(&bin[at[k] * copies + copy], x[k]);
       }
-    } else if (care.any()) {
+    } else if (care.clustered) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) add_with_care(bin, hot, care, at[k], x[k]);
-    } else if (tiles > 1) {
-      add_together(bin, at, x);
+    } else if (care.hot) {
+      add_marked(bin, hot, care, at, x);
     } else {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        if (at[k] >= 0) atomicAdd(&bin[at[k]], x[k]);
-      }
+      add_together(bin, at, x);
     }
+  };
+  for (std::int64_t i = begin; i < whole; i += kRound) {
+    int at[kBatch];
+    float x[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      at[k] = bin_of(next.index[k / 2][k % 2]);
+      x[k] = next.x(k);
+    }
+    if (i + kRound < whole) next.load(value, index, i + kRound + 2 * thread);
+    add(at, x);
+  }
+  for (std::int64_t i = whole; i < end; i += kRound) {  // The rest, or all that are misaligned.
+    int at[kBatch];
+    float x[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const std::int64_t j = i + k * kThreads + thread;
+      at[k] = j < end ? bin_of(index[j]) : -1;
+      x[k] = j < end ? to_float(value[j]) : 0;
+    }
+    add(at, x);
   }
   __syncthreads();
   if constexpr (apart) {
-    pass_on_copies(dst, sums, bin, own, places, copies);
+    add_up_copies(hot.sum, bin, own, copies);
   } else {
-    fold_hot(bin, hot);
-    __syncthreads();
-    pass_on(dst, sums == nullptr ? nullptr : sums + first_place, bin, own, places, worker, workers);
+    fold_hot(bin, hot, private_sums, privates);
   }
+  __syncthreads();
+  wait_for_launches_before();  // Who clears `sums` may still be at it.
+  pass_on(dst, sums == nullptr ? nullptr : sums + first_place, apart ? hot.sum : bin, own, places, worker, workers);
 }
 //! [kernel]
 
@@ -221,16 +243,20 @@ inline const char* refuse_scatter(const ScatterProblem& p) {
 }
 
 /// Runs the kernel for the types of p, which is not empty. Blocks add to `sums`, or to dst where it is nullptr: then
-/// there is one tile.
+/// there is one tile. `early`: it may begin while the launch before it, which clears `sums`, is running.
 template <class T, class Index>
-cudaError_t run_as(const ScatterProblem& p, const ScatterArrays& at, const BinPlan& plan, float* sums,
+cudaError_t run_as(const ScatterProblem& p, const ScatterArrays& at, const BinPlan& plan, float* sums, bool early,
                    cudaStream_t stream) {
   const auto launch_it = [&](auto* kernel) {
-    return launch(
-        kernel,
-        {.grid = plan.workers * plan.tiles, .block = kThreads, .shared_bytes = plan.shared_bytes(), .stream = stream},
-        static_cast<T*>(at.dst), sums, static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
-        p.places, plan.tiles, plan.bins, plan.copies);
+    const LaunchConfig config{
+        .grid = plan.workers * plan.tiles, .block = kThreads, .shared_bytes = plan.shared_bytes(), .stream = stream};
+    auto* const dst = static_cast<T*>(at.dst);
+    auto* const value = static_cast<const T*>(at.value);
+    auto* const index = static_cast<const Index*>(at.index);
+    return early ? launch_early(kernel, config, dst, sums, value, index, p.count, p.places, plan.tiles, plan.bins,
+                                plan.copies, plan.privates)
+                 : launch(kernel, config, dst, sums, value, index, p.count, p.places, plan.tiles, plan.bins,
+                          plan.copies, plan.privates);
   };
   return plan.copies > 1 ? launch_it(scatter_add_kernel<T, Index, true>)
                          : launch_it(scatter_add_kernel<T, Index, false>);
@@ -239,8 +265,8 @@ cudaError_t run_as(const ScatterProblem& p, const ScatterArrays& at, const BinPl
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
-  return with_types(p,
-                    [&]<class T, class Index>() { return run_as<T, Index>(p, at, plan_bins(p, 1), nullptr, stream); });
+  return with_types(
+      p, [&]<class T, class Index>() { return run_as<T, Index>(p, at, plan_bins(p, 1), nullptr, false, stream); });
 }
 
 }  // namespace v6b

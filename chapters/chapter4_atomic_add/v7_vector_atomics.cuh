@@ -34,16 +34,28 @@ inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
   return p.type == ElementType::float32 ? 0 : static_cast<std::size_t>(p.places) * sizeof(float);
 }
 
+/// Clears the sums; the next launch need not wait for that before it adds to them.
+template <class Sum> __global__ void clear_sums_kernel(Sum* sums, std::int64_t places) {
+  let_next_launch_begin();
+  const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (p < places) sums[p] = 0;
+}
+
 //! [kernel]
 /// For the types of p, which is not empty and not refused. The kernel is v6b's.
 template <class T, class Index>
 cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   const BinPlan plan = plan_bins(p, tiles_for(p));
   if constexpr (std::is_same_v<T, float>) {
-    return v6b::run_as<T, Index>(p, at, plan, static_cast<float*>(at.dst), stream);
+    return v6b::run_as<T, Index>(p, at, plan, static_cast<float*>(at.dst), false, stream);
   } else {
-    return with_float_sums(static_cast<T*>(at.dst), p.places, at.scratch, stream,
-                           [&](float* sums) { return v6b::run_as<T, Index>(p, at, plan, sums, stream); });
+    auto* const sums = static_cast<float*>(at.scratch);
+    const LaunchConfig each_place{.grid = ceil_div<std::int64_t>(p.places, 256), .block = 256, .stream = stream};
+    const cudaError_t cleared = launch(clear_sums_kernel<float>, each_place, sums, p.places);
+    if (cleared != cudaSuccess) return cleared;
+    const cudaError_t added = v6b::run_as<T, Index>(p, at, plan, sums, true, stream);
+    if (added != cudaSuccess) return added;
+    return launch_early(add_sums_kernel<T>, each_place, static_cast<T*>(at.dst), sums, p.places);
   }
 }
 //! [kernel]

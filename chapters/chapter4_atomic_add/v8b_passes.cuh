@@ -60,28 +60,30 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     return static_cast<std::uint64_t>(place - first) < static_cast<std::uint64_t>(part);
   };
 
-  clear_bins(counter, 1 << kBits, hot);
-  std::int64_t name[kBatch];
-  int sample[kBatch];
+  // A thread's values begin, begin + kThreads, ...: indices and values are asked for together where dst has one part.
+  std::int64_t place[kBatch];
+  T x[kBatch];
+  const auto load = [&](std::int64_t first) {
 #pragma unroll
-  for (int k = 0; k < kBatch; ++k) {
-    const std::int64_t i = begin + (end - begin) * k / kBatch + thread;
-    name[k] = i < end ? static_cast<std::int64_t>(index[i]) : -1;
-    sample[k] = in_part(name[k]) ? hash(name[k]) : -1;
-  }
-  const bool any_hot = find_hot(counter, hot, sample, name, false).hot;
+    for (int k = 0; k < kBatch; ++k) {
+      const std::int64_t i = first + k * kThreads;
+      place[k] = i < end ? static_cast<std::int64_t>(load_streaming(index + i)) : -1;
+      if (part == places && i < end) x[k] = load_streaming(value + i);
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (part != places && in_part(place[k])) x[k] = load_streaming(value + first + k * kThreads);
+    }
+  };
 
-  for (std::int64_t i = begin + thread; i < end; i += kThreads * kBatch) {
-    std::int64_t place[kBatch];
+  load(begin + thread);
+  clear_bins(counter, 1 << kBits, hot);
+  int sample[kBatch];  // The first of them.
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      place[k] = i + k * kThreads < end ? static_cast<std::int64_t>(load_streaming(index + i + k * kThreads)) : -1;
-    }
-    T x[kBatch];
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      if (in_part(place[k])) x[k] = load_streaming(value + i + k * kThreads);
-    }
+  for (int k = 0; k < kBatch; ++k) sample[k] = in_part(place[k]) ? hash(place[k]) : -1;
+  const bool any_hot = find_hot(counter, hot, sample, place, false).hot;
+
+  for (std::int64_t i = begin + thread; i < end;) {
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       if (!in_part(place[k])) continue;
@@ -94,6 +96,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       }
       fast_atomic_add<T, std::int64_t>(dst, place[k], places, x[k]);
     }
+    i += kThreads * kBatch;
+    load(i);
   }
   __syncthreads();
   if (thread < hot.size()) {

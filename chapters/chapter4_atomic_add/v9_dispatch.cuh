@@ -1,9 +1,10 @@
 /// \file
 /// v9 dispatch: the right kernels for the problem, and one rounding.
 ///
-/// Scatter: few values go by v4, an atomic each; places that fit in the shared memory of one block or two go by v7;
-/// more places go by v8b, in as many passes as dst has parts. The choice looks at the numbers of values and places,
-/// which the host knows, never at the indices: v7 and v8b take skew as it comes.
+/// Scatter: few values go by v4, an atomic each; places that fit in the shared memory of one block or two go by v7,
+/// where there are values enough to pay for clearing and passing on; the rest by v8b, in as many passes as dst has
+/// parts. The choice looks at the numbers of values and places, which the host knows, never at the indices: v7 and v8b
+/// take skew as it comes.
 ///
 /// Inner product: no atomics at all. A thread loads 16 bytes of each array, four times at once; blocks leave a sum each
 /// in scratch, and a second kernel adds them up. That kernel is launched while the first one runs and waits for its
@@ -22,19 +23,19 @@ namespace warpbook::chapter4::v9 {
 /// How a scatter is done.
 enum class Way { atomics, bins, passes };
 
-/// Chooses by what each way takes on an H200 with uniform indices, in microseconds: a rough fit to chapter4.json and,
-/// for few values, to the atomics of chapter4_trials.txt, both in docs/results/nvidia-h200/.
+/// From so many values on v8b's look at a sample, some 2 us, is small beside what skew would cost.
+inline constexpr std::int64_t kManyValues = 512 << 10;
+
+/// Chooses by what each way takes on an H200 with uniform indices, in microseconds: a rough fit to
+/// docs/results/nvidia-h200/chapter4_trials_3.txt.
 inline Way choose(const ScatterProblem& p) {
   const double values = static_cast<double>(p.count) / (1 << 20);
   const auto places = static_cast<double>(p.places);
   // An atomic addition takes its turn in the L2; where places are few, behind others at its place.
   const double waiting = 70e3 / places < 1800 ? 70e3 / places : 1800;
   const double atomics = 4 + values * (12 + waiting);
-  if (v7::refuse_scatter(p) == nullptr) {
-    const double bins = 11 + places / 11e3 + values * 5;
-    return bins < atomics ? Way::bins : Way::atomics;
-  }
-  constexpr std::int64_t kManyValues = 4 << 20;
+  const double bins = 10 + places / 11e3 + values * 4.3;
+  if (v7::refuse_scatter(p) == nullptr && bins < atomics) return Way::bins;
   return p.count >= kManyValues ? Way::passes : Way::atomics;
 }
 
@@ -69,11 +70,12 @@ inline constexpr int kWords = 4;  // Of each array, under way together in a thre
 
 //! [inner_product]
 template <class T>
-__global__ void __launch_bounds__(kInnerThreads)
+__global__ void __launch_bounds__(kInnerThreads, 2)  // Or bfloat16 takes registers for one block a multiprocessor.
     inner_product_kernel(float* partial, const T* __restrict__ a, const T* __restrict__ b, std::int64_t count,
                          bool aligned) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
-  using Vector = Pack<T, kElements>;
+  constexpr int kPerWord = 4 / static_cast<int>(sizeof(T));
+  using Vector = Pack<std::uint32_t, 4>;  // Taken apart where an element is used, or each would wait in a register.
   let_next_launch_begin();
   const std::int64_t thread = std::int64_t(blockIdx.x) * kInnerThreads * kWords + threadIdx.x;
   const std::int64_t threads = std::int64_t(gridDim.x) * kInnerThreads * kWords;
@@ -95,7 +97,10 @@ __global__ void __launch_bounds__(kInnerThreads)
       for (int k = 0; k < kWords; ++k) {
         if (first + k * kInnerThreads >= vectors) break;
 #pragma unroll
-        for (int e = 0; e < kElements; ++e) sum = fmaf(to_float(x[k][e]), to_float(y[k][e]), sum);
+        for (int e = 0; e < kElements; ++e) {
+          sum = fmaf(element_of<T>(x[k][e / kPerWord], e % kPerWord), element_of<T>(y[k][e / kPerWord], e % kPerWord),
+                     sum);
+        }
       }
     }
     done = vectors * kElements;

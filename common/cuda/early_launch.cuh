@@ -39,6 +39,11 @@ template <class... Parameters>
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess || major < 9) {
     return launch(kernel, config, arguments...);
   }
+  if (config.shared_bytes > 16 * 1024) {  // As `launch` asks.
+    const cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                   static_cast<int>(config.shared_bytes));
+    if (error != cudaSuccess) return error;
+  }
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
