@@ -125,6 +125,28 @@ template <class F> cudaError_t with_type(ElementType type, F&& f) {
   return cudaErrorInvalidValue;
 }
 
+/// Whether the device adds T atomically; integers of 1 and 2 bytes it does not.
+template <class T> inline constexpr bool kHasAtomics = sizeof(T) >= 4 || !std::is_integral_v<T>;
+
+/// Whether T is summed in float.
+template <class T> inline constexpr bool kSumsInFloat = std::is_same_v<Sum<T>, float>;
+
+/// `with_type` for the types that have atomics.
+template <class F> cudaError_t with_atomic_type(ElementType type, F&& f) {
+  return with_type(type, [&]<class T>() -> cudaError_t {
+    if constexpr (kHasAtomics<T>) return f.template operator()<T>();
+    return cudaErrorNotSupported;
+  });
+}
+
+/// `with_type` for the types that are summed in float.
+template <class F> cudaError_t with_float_sums(ElementType type, F&& f) {
+  return with_type(type, [&]<class T>() -> cudaError_t {
+    if constexpr (kSumsInFloat<T>) return f.template operator()<T>();
+    return cudaErrorNotSupported;
+  });
+}
+
 /// Calls `f.template operator()<T>()` for the steps before v7b, which are built for two types only.
 template <class F> cudaError_t with_early_type(ElementType type, F&& f) {
   if (type == ElementType::float32) return f.template operator()<float>();

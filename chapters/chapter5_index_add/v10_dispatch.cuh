@@ -39,10 +39,13 @@ inline Kernel choose(const IndexAddProblem& p) {
   const bool major = index_is_major(p.dst, p.dim) || row_bytes == element_bytes(p.type);
   if (entries <= 64 && row_bytes >= 65536 && major) return Kernel::one_owner;
   if (rows <= 2 && entries >= 1024 && private_rows_fit) return Kernel::private_rows;
-  // Below so many bytes, and without a queue, sorting costs more than it saves.
-  const bool worth_sorting = entries * row_bytes >= (32 << 20) || entries / rows >= 2048;
+  // Below so many bytes, where hardly two entries meet, and without a queue, sorting costs more than it saves.
+  const bool worth_sorting = (entries * row_bytes >= (32 << 20) && entries >= 8 * rows) || entries / rows >= 2048;
   if (major && rows <= kTileRows && worth_sorting && v8c::refuse(p) == nullptr) return Kernel::sorted_tiles;
   if (rows <= 64 && entries >= 4096 && private_rows_fit) return Kernel::private_rows;
+  // Double and the integers have no sums in float: where many queue, the whole sort takes less.
+  const bool queues = entries >= 256 * rows && entries >= (128 << 10);
+  if (queues && v8c::refuse(p) != nullptr && v9::refuse(p) == nullptr) return Kernel::sorted_segments;
   return Kernel::atomics;
 }
 //! [choose]
@@ -70,8 +73,6 @@ inline std::size_t workspace_bytes(const IndexAddProblem& p) {
 
 /// The problem's kernel for elements of T, which is what `p.type` says.
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  constexpr bool kHasAtomics = sizeof(T) >= 4 || !std::is_integral_v<T>;
-  constexpr bool kSumsInFloat = std::is_same_v<Sum<T>, float>;
   switch (choose(p)) {
   case Kernel::none:
     return cudaSuccess;
@@ -80,13 +81,13 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   case Kernel::sorted_segments:
     return v9::run_as<T>(p, a, stream);
   case Kernel::atomics:
-    if constexpr (kHasAtomics) return v7b::run_as<T>(p, a, stream);
+    if constexpr (kHasAtomics<T>) return v7b::run_as<T>(p, a, stream);
     break;
   case Kernel::private_rows:
-    if constexpr (kSumsInFloat) return v8a::run_as<T>(p, a, stream);
+    if constexpr (kSumsInFloat<T>) return v8a::run_as<T>(p, a, stream);
     break;
   case Kernel::sorted_tiles:
-    if constexpr (kSumsInFloat) return v8c::run_as<T>(p, a, stream);
+    if constexpr (kSumsInFloat<T>) return v8c::run_as<T>(p, a, stream);
     break;
   case Kernel::unsupported:
     break;

@@ -59,26 +59,6 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// Calls `f.template operator()<T>()` for the types that have atomics.
-template <class F> cudaError_t with_atomic_type(ElementType type, F&& f) {
-  switch (type) {
-  case ElementType::float16:
-    return f.template operator()<__half>();
-  case ElementType::bfloat16:
-    return f.template operator()<__nv_bfloat16>();
-  case ElementType::float32:
-    return f.template operator()<float>();
-  case ElementType::float64:
-    return f.template operator()<double>();
-  case ElementType::int32:
-    return f.template operator()<std::uint32_t>();
-  case ElementType::int64:
-    return f.template operator()<std::uint64_t>();
-  default:
-    return cudaErrorNotSupported;
-  }
-}
-
 /// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   return element_bytes(p.type) < 4 && p.type != ElementType::float16 && p.type != ElementType::bfloat16

@@ -170,20 +170,6 @@ inline Plan plan(const IndexAddProblem& p, const RowMap& row) {
   return result;
 }
 
-/// Calls `f.template operator()<T>()` for the types that are summed in float.
-template <class F> cudaError_t with_float_sums(ElementType type, F&& f) {
-  switch (type) {
-  case ElementType::float16:
-    return f.template operator()<__half>();
-  case ElementType::bfloat16:
-    return f.template operator()<__nv_bfloat16>();
-  case ElementType::float32:
-    return f.template operator()<float>();
-  default:
-    return cudaErrorNotSupported;
-  }
-}
-
 /// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (p.type != ElementType::float16 && p.type != ElementType::bfloat16 && p.type != ElementType::float32) {

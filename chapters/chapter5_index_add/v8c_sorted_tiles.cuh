@@ -254,7 +254,7 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   if (p.empty()) return cudaSuccess;
   if (refuse(p) != nullptr) return cudaErrorNotSupported;
-  return v8a::with_float_sums(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
+  return with_float_sums(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::v8c
