@@ -10,8 +10,6 @@
 
 namespace warpbook::emulator {
 
-namespace fcontext = boost::context::detail;
-
 thread_local constinit BlockContext* current_block = nullptr;
 thread_local constinit BlockRunner* current_runner = nullptr;
 
@@ -33,7 +31,7 @@ cudaError_t BlockRunner::run(const LaunchInfo& launch, const KernelCall& call, s
   current_runner = this;
   known_stacks_.enter();
   set_current(next_runnable());
-  jump(take_fiber(), &main_);
+  jump(Switch::to_idle, take_fiber(), &main_);
   current_block = nullptr;
   current_runner = nullptr;
   if (context_.aborted) {
@@ -117,42 +115,38 @@ void BlockRunner::make_fibers(unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
     known_stacks_.make(fibers_);
     const FiberStacks::Stack stack = stacks_.stack(fibers_++);
-    idle_fibers_.push_back(fcontext::make_fcontext(stack.top, stack.bytes, &BlockRunner::fiber_main));
+    idle_fibers_.push_back(make_fiber(stack.top, stack.bytes, &BlockRunner::fiber_main));
   }
 }
 
-BlockRunner::Context BlockRunner::take_fiber() {
+Fiber BlockRunner::take_fiber() {
   if (idle_fibers_.empty()) {
     make_fibers(1);
   }
-  const Context fiber = idle_fibers_.back();
+  const Fiber fiber = idle_fibers_.back();
   idle_fibers_.pop_back();
   return fiber;
 }
 
-namespace {
-
-/// What a fiber that jumps hands to the one it jumps to: where to keep the place it left.
-struct Jump {
-  BlockRunner* runner;
-  fcontext::fcontext_t* place;
-};
-
-}  // namespace
-
-inline void BlockRunner::jump(Context to, Context* save_own) {
-  Jump message{this, save_own};
+inline void BlockRunner::jump(Switch kind, Fiber to, Fiber* save_own) {
   KnownStacks::Switch stack(known_stacks_, to);
-  const fcontext::transfer_t transfer = fcontext::jump_fcontext(to, &message);
+  switch (kind) {
+  case Switch::to_waiting:
+    warpbook_switch_to_waiting(save_own, to);
+    break;
+  case Switch::to_idle:
+    warpbook_switch_to_idle(save_own, to, this);
+    break;
+  case Switch::from_idle:
+    switch_from_idle(save_own, to);
+    break;
+  }
   stack.finish();
-  *static_cast<Jump*>(transfer.data)->place = transfer.fctx;
 }
 
-void BlockRunner::fiber_main(fcontext::transfer_t transfer) {
+void BlockRunner::fiber_main(void* runner) {
   KnownStacks::Switch::begin();
-  const Jump* message = static_cast<Jump*>(transfer.data);
-  *message->place = transfer.fctx;
-  message->runner->run_threads();
+  static_cast<BlockRunner*>(runner)->run_threads();
 }
 
 void BlockRunner::run_threads() {
@@ -161,16 +155,16 @@ void BlockRunner::run_threads() {
     call_->invoke(call_->kernel, call_->arguments);
     finish(current_);
     if (live_ == 0) {
-      Context* place = &idle_fibers_.emplace_back(nullptr);
-      jump(main_, place);
+      Fiber* place = &idle_fibers_.emplace_back(nullptr);
+      jump(Switch::to_idle, main_, place);
       continue;
     }
     const unsigned next = next_or_resolve();
     set_current(next);
-    if (const Context fiber = threads_[next].fiber; fiber != nullptr) {
+    if (const Fiber fiber = threads_[next].fiber; fiber != nullptr) {
       threads_[next].fiber = nullptr;
-      Context* place = &idle_fibers_.emplace_back(nullptr);
-      jump(fiber, place);
+      Fiber* place = &idle_fibers_.emplace_back(nullptr);
+      jump(Switch::from_idle, fiber, place);
     }
   }
 }
@@ -256,13 +250,12 @@ inline void BlockRunner::wait(unsigned self) {
     return;
   }
   set_current(next);
-  Context to = threads_[next].fiber;
-  if (to == nullptr) {
-    to = take_fiber();
-  } else {
+  if (const Fiber to = threads_[next].fiber; to != nullptr) {
     threads_[next].fiber = nullptr;
+    jump(Switch::to_waiting, to, &threads_[self].fiber);
+  } else {
+    jump(Switch::to_idle, take_fiber(), &threads_[self].fiber);
   }
-  jump(to, &threads_[self].fiber);
 }
 
 void BlockRunner::yield() {
@@ -275,8 +268,8 @@ void BlockRunner::yield() {
 void BlockRunner::abort(cudaError_t error) {
   error_ = error;
   context_.aborted = true;
-  Context abandoned = nullptr;
-  jump(main_, &abandoned);
+  Fiber abandoned = nullptr;
+  jump(Switch::to_idle, main_, &abandoned);
   __builtin_unreachable();
 }
 

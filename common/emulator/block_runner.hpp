@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "engine.hpp"
 #include "fiber_stacks.hpp"
+#include "fiber_switch.hpp"
 #include "include/warpbook_builtins.h"
 #include "include/warpbook_launch.h"
 #include "schedule.hpp"
@@ -72,12 +72,12 @@ public:
   AddressRange local_range() const { return stacks_.range(); }
 
 private:
-  using Context = boost::context::detail::fcontext_t;
+  enum class Switch : std::uint8_t { to_waiting, to_idle, from_idle };  // see fiber_switch.hpp
   enum class Wait : std::uint8_t { nothing, barrier, meeting, active_mask, finished };
 
   /// A thread, kept at its position in the schedule.
   struct Thread {
-    Context fiber = nullptr;  ///< where it waits; nullptr before it has begun
+    Fiber fiber = nullptr;  ///< where it waits; nullptr before it has begun
     const void* pc = nullptr;
     std::uint64_t value = 0;  ///< brought to a meeting, then taken from it
     uint3 index{};
@@ -100,7 +100,7 @@ private:
   static constexpr unsigned kNone = ~0U;
   static constexpr unsigned kAtomicsBeforeYield = 4096;
 
-  static void fiber_main(boost::context::detail::transfer_t transfer);
+  static void fiber_main(void* runner);
   void run_threads();
   void prepare(const LaunchInfo& launch, std::uint64_t linear_block, Schedule schedule);
   void set_order(Schedule schedule);
@@ -111,8 +111,8 @@ private:
   void set_current(unsigned position);
   void make_runnable(unsigned position);
   void wait(unsigned self);
-  void jump(Context to, Context* save_own);
-  Context take_fiber();
+  void jump(Switch kind, Fiber to, Fiber* save_own);
+  Fiber take_fiber();
   void complete_barrier();
   void complete_meeting(unsigned warp, unsigned index);
   bool release_active_masks();
@@ -144,10 +144,10 @@ private:
   unsigned active_mask_waits_ = 0;
   unsigned atomics_ = 0;
 
-  Context main_ = nullptr;
+  Fiber main_ = nullptr;
   FiberStacks stacks_;
   KnownStacks known_stacks_{stacks_};
-  std::vector<Context> idle_fibers_;
+  std::vector<Fiber> idle_fibers_;
   unsigned fibers_ = 0;  ///< made so far
 };
 

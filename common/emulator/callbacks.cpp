@@ -23,7 +23,8 @@ template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = byte
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
   BlockContext* block = current_block;
   if (block == nullptr || block->observer_data == nullptr) return;
-  static_cast<BlockWatch*>(block->observer_data)->access(*block, address, bytes, alignment, operation, pc, is_volatile);
+  static_cast<BlockWatch*>(block->observer_data)
+      ->access(*block, address, {bytes, alignment, operation, is_volatile}, pc);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {

@@ -17,7 +17,7 @@ void L1Cache::begin(std::size_t bytes) {
 
 std::uint32_t L1Cache::load(std::uint64_t line, std::uint32_t sectors) {
   const std::uint64_t key = line << 24 | (generation_ & 0xfffffU) << 4;
-  auto& set = sets_[(line ^ line >> 9 ^ line >> 18) & set_mask_];
+  auto& set = sets_[set_of(line)];
   for (unsigned way = 0; way < kWays; ++way) {
     if ((set[way] & ~std::uint64_t{15}) != key) continue;
     const auto present = static_cast<std::uint32_t>(set[way] & 15U);
@@ -57,7 +57,7 @@ L2Cache::Traffic L2Cache::access(LineAccess access) {
   std::array<std::uint8_t, 4> bytes{};
   if (way < kWays) {
     entry = set[way];
-    bytes = written[way];
+    if (any_partial_) bytes = written[way];
   } else {
     way = kWays - 1;
     if (set[way] >> 48 == (generation_ & 0xffffU)) {  // the least recently used line of this launch leaves

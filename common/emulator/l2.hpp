@@ -45,9 +45,14 @@ public:
   /// Looks up a load of sectors of a line; returns those that have to be brought.
   std::uint32_t load(std::uint64_t line, std::uint32_t sectors);
 
+  /// Begins to load what `load` will look at.
+  void prefetch(std::uint64_t line) const { __builtin_prefetch(&sets_[set_of(line)], 1); }
+
 private:
   static constexpr unsigned kWays = 4;
   static constexpr std::size_t kLargest = 2048;  // lines: 256 KiB
+
+  std::size_t set_of(std::uint64_t line) const { return (line ^ line >> 9 ^ line >> 18) & set_mask_; }
 
   std::vector<std::array<std::uint64_t, kWays>> sets_;  // line << 24 | generation << 4 | sectors, most recent first
   std::size_t set_mask_ = 0;
@@ -75,7 +80,11 @@ public:
   Traffic access(LineAccess access);
 
   /// Begins to load what `access` will look at.
-  void prefetch(LineAccess access) const { __builtin_prefetch(&sets_[set_of(access.line)], 1); }
+  void prefetch(LineAccess access) const {
+    const Set& set = sets_[set_of(access.line)];
+    __builtin_prefetch(set.data(), 1);
+    __builtin_prefetch(&set[kWays / 2], 1);
+  }
 
   /// Sectors written and not yet in the DRAM.
   std::uint64_t dirty_sectors() const { return dirty_; }
@@ -85,7 +94,8 @@ public:
 private:
   static constexpr unsigned kWays = 16;
   // generation (16 bits) | line (40) | dirty (4) | valid (4)
-  using Set = std::array<std::uint64_t, kWays>;
+  struct alignas(kWays * sizeof(std::uint64_t)) Set : std::array<std::uint64_t, kWays> {
+  };  // two lines of a host's cache
   // Bytes written of each sector that is dirty and not valid.
   using Written = std::array<std::array<std::uint8_t, 4>, kWays>;
 

@@ -69,7 +69,10 @@ void MemorySystem::run(const Block& block) {
   std::uint64_t written = 0;
   std::uint64_t filled = 0;
   for (std::size_t i = 0; i < traffic.size(); ++i) {
-    if (i + kPrefetch < traffic.size()) l2_.prefetch(traffic[i + kPrefetch]);
+    if (i + kPrefetch < traffic.size()) {
+      l1.prefetch(traffic[i + kPrefetch].line);
+      l2_.prefetch(traffic[i + kPrefetch]);
+    }
     LineAccess access = traffic[i];
     const auto operation = static_cast<Operation>(access.operation);
     if (operation == Operation::load) {

@@ -156,7 +156,7 @@ public:
     }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
       const auto width = static_cast<std::uint8_t>(bytes);
-      watch(block).access(block, address, width, width, operation, pc);
+      watch(block).access(block, address, {width, width, operation}, pc);
     } else {
       watch(block).range(block, address, bytes, operation, pc);
     }

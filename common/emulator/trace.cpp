@@ -134,18 +134,54 @@ void BlockWatch::range(BlockContext& block, const void* address, std::size_t byt
     std::uint8_t width = 16;
     while (reinterpret_cast<std::uintptr_t>(at) % width != 0 || width > end - at) width /= 2;
     const int inside = std::countr_zero(width) * 2 + (operation == Operation::load ? 1 : 0);
-    access(block, at, width, 1, operation, site - inside);
+    access(block, at, {width, 1, operation}, site - inside);
     at += width;
   }
 }
 
-std::uint32_t BlockWatch::new_log(const void* pc, Space space, Operation operation, std::uint8_t bytes) {
+/// Any access, however rare what has to be done for it.
+void BlockWatch::access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc) {
+  Site* site = &sites_[hash(pc)];
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0)
+    site = look_up(block, site, address, shape, pc);
+  if (shape.is_volatile) synchronise(block, shape.operation);
+  if (site->space >= Space::local) return;
+  if (block.traced) log(*site, at, block.thread);
+  if (site->checked != 0) check_global(block, *site, at, shape.is_volatile);
+}
+
+/// An access that its warp's log has no place for yet.
+void BlockWatch::access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence) {
+  log_new(warps_[block.thread / kWarpSize], site.log, address, block.thread % kWarpSize, occurrence);
+  if (site.checked != 0) check_global(block, site, address, false);
+}
+
+void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) {
+  WarpLog& warp = warps_[thread / kWarpSize];
+  const unsigned lane = thread % kWarpSize;
+  SiteLog& entry = warp.logs[site.log];
+  const std::uint32_t occurrence = entry.count[lane]++;
+  if (occurrence >= entry.direct) {
+    log_new(warp, site.log, address, lane, occurrence);
+    return;
+  }
+  Request& request = entry.requests[occurrence];
+  request.address[lane] = address;
+  request.mask |= 1U << lane;
+}
+
+std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, Operation operation,
+                                  std::uint8_t bytes) {
   kinds_.push_back({pc, space, operation, bytes});
+  if (kinds_.size() > warps_[0].logs.size())
+    for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) warps_[warp].logs.resize(kinds_.size() + 7);
   return static_cast<std::uint32_t>(kinds_.size());
 }
 
-Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, std::uint8_t bytes,
-                          std::uint8_t alignment, Operation operation, const void* pc) {
+Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc) {
+  const std::uint8_t bytes = shape.bytes;
+  const Operation operation = shape.operation;
   for (unsigned probes = 0; site->pc != pc; ++probes) {
     if (site->pc == nullptr || probes == 8) {
       if (site->pc == nullptr) used_sites_.push_back(static_cast<unsigned>(site - sites_.data()));
@@ -171,10 +207,10 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
       if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->checked |= kRace;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
-    if (log == 0) log = new_log(pc, home.space, operation, bytes);
+    if (log == 0) log = new_log(block, pc, home.space, operation, bytes);
     site->log = log - 1;
   }
-  if ((at & (alignment - 1U)) != 0 && site->space < Space::local)
+  if ((at & (shape.alignment - 1U)) != 0 && site->space < Space::local)
     bad_access(block, find_home(block, address, bytes), address, bytes, operation, pc, BadAccess::misaligned);
   return site;
 }

@@ -24,8 +24,8 @@ namespace warpbook::emulator {
 enum class Space : std::uint8_t { global, shared, local, elsewhere };
 
 /// One instruction of a kernel, and the memory that it touched last: as long as it stays there, its accesses need no
-/// look-up.
-struct Site {
+/// look-up. One line of the processor's cache.
+struct alignas(64) Site {
   const void* pc = nullptr;                   ///< Where in the program.
   std::uintptr_t begin = ~std::uintptr_t{0};  ///< of the array, or of whatever holds it
   std::uintptr_t limit = 0;                   ///< highest offset of a first byte
@@ -36,6 +36,14 @@ struct Site {
   std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                      ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
+};
+
+/// What an instruction does to memory.
+struct AccessShape {
+  std::uint8_t bytes;      ///< A lane.
+  std::uint8_t alignment;  ///< That the hardware asks for.
+  Operation operation;     ///< What it does.
+  bool is_volatile = false;
 };
 
 /// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
@@ -87,20 +95,28 @@ public:
   /// Threads have met: what they did before is ordered before what they do next.
   void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask);
 
-  /// Checks an access and, in a traced block, logs it. The hot path: keep it plain.
-  [[gnu::always_inline]] void access(BlockContext& block, const void* address, std::uint8_t bytes,
-                                     std::uint8_t alignment, Operation operation, const void* pc,
-                                     bool is_volatile = false) {
+  /// Checks an access and, in a traced block, logs it. The hot path: keep it plain. What is rare leaves by a tail call,
+  /// so that nothing has to be saved for it.
+  [[gnu::always_inline]] void access(BlockContext& block, const void* address, AccessShape shape, const void* pc) {
     Site* site = &sites_[hash(pc)];
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    if (site->pc != pc || at - site->begin > site->limit || (at & (alignment - 1U)) != 0) [[unlikely]] {
-      site = look_up(block, site, address, bytes, alignment, operation, pc);
-    }
-    if (is_volatile) synchronise(block, operation);
+    if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0 || shape.is_volatile)
+        [[unlikely]]
+      return access_anew(block, address, shape, pc);
     if (site->space >= Space::local) return;
-    if (block.traced) log(*site, at, block.thread);
+    if (block.traced) {
+      WarpLog& warp = warps_[block.thread / kWarpSize];
+      const unsigned lane = block.thread % kWarpSize;
+      SiteLog& entry = warp.logs[site->log];
+      const std::uint32_t occurrence = entry.count[lane]++;
+      if (occurrence >= entry.direct) [[unlikely]]
+        return access_first(block, *site, at, occurrence);
+      Request& request = entry.requests[occurrence];
+      request.address[lane] = at;
+      request.mask |= 1U << lane;
+    }
     if (site->checked != 0) [[unlikely]]
-      check_global(block, *site, at, is_volatile);
+      check_global(block, *site, at, false);
   }
 
   /// True the first time in this launch that something is found at these instructions.
@@ -132,7 +148,7 @@ private:
     std::array<std::uint32_t, kWarpSize> count{};  ///< accesses of each lane
   };
   struct WarpLog {
-    std::vector<SiteLog> logs;           ///< by Site::log
+    std::vector<SiteLog> logs;           ///< by Site::log; of a block's warps all have as many, and one for each site
     std::vector<std::uint32_t> touched;  ///< in the order of first access
     std::uint32_t ended = 0;             ///< lanes that left the kernel
     std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
@@ -145,28 +161,16 @@ private:
     std::uint8_t bytes;
   };
 
+  /// Instructions that lie within 4 KiB, as a kernel's mostly do, never meet.
   static unsigned hash(const void* pc) {
-    return static_cast<unsigned>((reinterpret_cast<std::uintptr_t>(pc) * 0x9e3779b97f4a7c15ULL) >> 52);
+    const auto at = reinterpret_cast<std::uintptr_t>(pc);
+    return static_cast<unsigned>((at ^ at >> 12) % kSites);
   }
 
-  [[gnu::always_inline]] void log(const Site& site, std::uintptr_t address, unsigned thread) {
-    WarpLog& warp = warps_[thread / kWarpSize];
-    const unsigned lane = thread % kWarpSize;
-    if (site.log >= warp.logs.size()) [[unlikely]]
-      warp.logs.resize(site.log + 8);
-    SiteLog& entry = warp.logs[site.log];
-    const std::uint32_t occurrence = entry.count[lane]++;
-    if (occurrence >= entry.direct) [[unlikely]] {
-      log_new(warp, site.log, address, lane, occurrence);
-      return;
-    }
-    Request& request = entry.requests[occurrence];
-    request.address[lane] = address;
-    request.mask |= 1U << lane;
-  }
-
-  Site* look_up(BlockContext& block, Site* site, const void* address, std::uint8_t bytes, std::uint8_t alignment,
-                Operation operation, const void* pc);
+  void access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc);
+  void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);
+  void log(const Site& site, std::uintptr_t address, unsigned thread);
+  Site* look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc);
   void log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane, std::uint32_t occurrence);
   void flush(const BlockContext& block, unsigned warp);
   void flush_all(const BlockContext& block);
@@ -186,7 +190,8 @@ private:
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
-  std::uint32_t new_log(const void* pc, Space space, Operation operation, std::uint8_t bytes);
+  std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, Operation operation,
+                        std::uint8_t bytes);
 
   std::array<Site, kSites> sites_{};
   std::array<WarpLog, kMaxWarps> warps_{};
