@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "block_runner.hpp"
+#include "common/emulator/retry_loops.hpp"
 #include "common/emulator/tally.hpp"
 #include "include/atomic_functions.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 /// Comes before every atomic. A thread that does nothing but atomics for long may be waiting for another one of its
 /// block.
-inline void before(const void* address, unsigned bytes, const void* pc) {
-  observer().access(*current_block, AccessKind::atomic, address, bytes, pc);
+inline void before(const void* address, unsigned bytes, const void* pc, AccessKind kind = AccessKind::atomic) {
+  observer().access(*current_block, kind, address, bytes, pc);
   current_runner->count_atomic();
 }
 
@@ -77,12 +78,12 @@ std::uint64_t atomic_u64(AtomicOperation operation, void* address, std::uint64_t
 }
 
 float atomic_add_float(float* address, float value) {
-  before(address, 4, __builtin_return_address(0));
+  before(address, 4, __builtin_return_address(0), AccessKind::float_atomic);
   return replace(address, [=](float old) { return old + value; });
 }
 
 double atomic_add_double(double* address, double value) {
-  before(address, 8, __builtin_return_address(0));
+  before(address, 8, __builtin_return_address(0), AccessKind::float_atomic);
   return replace(address, [=](double old) { return old + value; });
 }
 
@@ -128,15 +129,19 @@ std::uint32_t atomic_decrement(std::uint32_t* address, std::uint32_t limit) {
 
 std::uint16_t atomic_update_16(void* address, std::uint16_t operand,
                                std::uint16_t (*update)(std::uint16_t bits, std::uint16_t operand)) {
-  before(address, 2, __builtin_return_address(0));
-  return replace(static_cast<std::uint16_t*>(address), [=](std::uint16_t old) { return update(old, operand); });
+  before(address, 2, __builtin_return_address(0), AccessKind::float_atomic);
+  const std::uint16_t found =
+      replace(static_cast<std::uint16_t*>(address), [=](std::uint16_t old) { return update(old, operand); });
+  ++retry_tally.additions;
+  if (update(found, operand) == found) ++retry_tally.unchanged;
+  return found;
 }
 
 std::uint32_t atomic_update_32(void* address, std::uint32_t operand,
                                std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand)) {
   // CUDA's additions to pairs of narrow floats are instructions that return the old value, whether or not it is used.
   __warpbook_tally[kReductionFlag] = 0;
-  before(address, 4, __builtin_return_address(0));
+  before(address, 4, __builtin_return_address(0), AccessKind::float_atomic);
   return replace(static_cast<std::uint32_t*>(address), [=](std::uint32_t old) { return update(old, operand); });
 }
 

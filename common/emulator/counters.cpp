@@ -259,8 +259,22 @@ AtomicCost atomic_cost(const Request& request, unsigned bytes) {
       }
     }
   }
-  AtomicCost result{0, active - distinct};
-  for (unsigned i = 0; i < used; ++i) result.sectors += turns[i];
+  AtomicCost result;  // its arrays stay as they are beyond `lines`
+  result.sectors = 0;
+  result.collisions = active - distinct;
+  result.lines = 0;
+  for (unsigned i = 0; i < used; ++i) {
+    result.sectors += turns[i];
+    const std::uint64_t line = sectors[i] >> (kLineShift - kSectorShift);
+    unsigned place = result.lines;  // It is mostly the one before.
+    while (place > 0 && result.line[place - 1] != line) --place;
+    if (place == 0) {
+      result.line[result.lines] = line;
+      result.turns[result.lines++] = turns[i];
+    } else {
+      result.turns[place - 1] += turns[i];
+    }
+  }
   return result;
 }
 

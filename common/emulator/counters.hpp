@@ -37,8 +37,9 @@ enum class Counter : std::uint8_t {
   instructions,       ///< of all threads, in the compiler's representation
   warps,
   barriers,
-  global_rounds,  ///< dependent round trips to global memory, summed over warps
-  shared_rounds,  ///< the same to shared memory
+  global_rounds,   ///< dependent round trips to global memory, summed over warps
+  shared_rounds,   ///< the same to shared memory
+  shared_retries,  ///< of each block, the additions to floats at the shared address that has the most of them
   count
 };
 
@@ -100,6 +101,9 @@ SharedCost shared_atomic_cost(const Request& request, unsigned bytes);
 struct AtomicCost {
   unsigned sectors;     ///< turns of the L2: in each sector as many as the most lanes that meet at an address
   unsigned collisions;  ///< lanes that meet an earlier lane at their address
+  unsigned lines;       ///< lines that are touched: so many of what follows are valid
+  std::array<std::uint64_t, 64> line;  ///< Each line: address / 128.
+  std::array<unsigned, 64> turns;      ///< The line's part of `sectors`.
 };
 
 /// What an atomic request of `bytes` a lane costs.

@@ -60,7 +60,12 @@ constexpr std::array kDevices = {
         .slots_per_instruction = 1.55,           // measured: median over golden/kernels.json of instructions executed
         .atomic_line_seconds = 1.76e-9,          // measured: atomics.spread, float at one address
         .atomic_sectors_per_second = 101e9,      // measured: atomics.spread over 4 Mi addresses, and float4
-        .l1_bytes = 256 * kKiB,                  // cited: Hopper architecture white paper
+        .retry_seconds = 370e-9,                 // measured: contended, half, one warp at one address
+        .retry_packet_seconds = 7e-9,            // measured: contended, half, 16 and 4096 addresses, and its counters
+        .retry_turn_seconds = 0.97e-9,     // measured: contended, half, 2048 warps at one address, and its counters
+        .retry_sectors_per_second = 38e9,  // measured: atomics.spread, half over 4 Mi addresses
+        .shared_retry_clocks = 50,         // measured: on_chip.shared_atomics, float: 8 warps at each address
+        .l1_bytes = 256 * kKiB,            // cited: Hopper architecture white paper
     },
     DeviceTable{
         .key = "a100",
@@ -109,6 +114,11 @@ constexpr std::array kDevices = {
         .slots_per_instruction = 1.55,
         .atomic_line_seconds = 2.5e-9,
         .atomic_sectors_per_second = 70e9,
+        .retry_seconds = 500e-9,
+        .retry_packet_seconds = 10e-9,
+        .retry_turn_seconds = 1.4e-9,
+        .retry_sectors_per_second = 26e9,
+        .shared_retry_clocks = 50,
         .l1_bytes = 192 * kKiB,
     },
     DeviceTable{
@@ -158,6 +168,11 @@ constexpr std::array kDevices = {
         .slots_per_instruction = 1.55,
         .atomic_line_seconds = 3e-9,
         .atomic_sectors_per_second = 20e9,
+        .retry_seconds = 450e-9,
+        .retry_packet_seconds = 12e-9,
+        .retry_turn_seconds = 1.7e-9,
+        .retry_sectors_per_second = 7.5e9,
+        .shared_retry_clocks = 50,
         .l1_bytes = 96 * kKiB,
     },
 };

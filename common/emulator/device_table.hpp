@@ -58,6 +58,11 @@ struct DeviceTable {
   double slots_per_instruction;      ///< machine instructions for one instruction of the compiler's representation
   double atomic_line_seconds;        ///< one turn of atomics after another on a line
   double atomic_sectors_per_second;  ///< turns on different lines, of the whole card
+  double retry_seconds;              ///< from one try of a loop of compare and swap to the next, alone
+  double retry_packet_seconds;       ///< of a line, for the tries that a request has there
+  double retry_turn_seconds;         ///< of a line, for each try at one word of it
+  double retry_sectors_per_second;   ///< tries on different lines, of the whole card
+  double shared_retry_clocks;        ///< from one addition to a float in shared memory to the next at its address
   std::size_t l1_bytes;              ///< L1 and shared memory together, of one multiprocessor
 };
 

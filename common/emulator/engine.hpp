@@ -52,8 +52,9 @@ extern thread_local constinit BlockContext* current_block __attribute__((tls_mod
 /// Whom a completed barrier synchronised.
 enum class SyncScope { block, warp };
 
-/// What an access reported by the engine itself does.
-enum class AccessKind { read, write, atomic };
+/// What an access reported by the engine itself does. `float_atomic`: an addition to floats, for which shared memory
+/// has no instruction.
+enum class AccessKind { read, write, atomic, float_atomic };
 
 /// What a memory copy joins.
 enum class CopyKind { host_to_device, device_to_host, device_to_device, host_to_host, fill };

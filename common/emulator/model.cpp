@@ -61,10 +61,54 @@ double l2_write_seconds(const DeviceTable& device, const Totals& totals) {
          partial * device.l2_partial_write_seconds;
 }
 
+/// Lambert's W: the x >= 0 with x e^x = y.
+double lambert(double y) {
+  double x = std::log1p(y);
+  for (int i = 0; i < 6; ++i) {
+    const double power = std::exp(x);
+    x -= (x * power - y) / (power * (x + 1));
+  }
+  return x;
+}
+
+/// Tries that an addition takes where `visits` in all come to a word, `present` of them at a time. One succeeds if
+/// nobody changed the word since it saw it last, which is as long ago as the others need for a try each: of tries the
+/// share p = (1 - p)^others, so 1 / p = e^W(others). Towards the end fewer are there: the mean over 0 to `present`.
+double tries(double visits, double present) {
+  if (present < 1e-6) return 1;
+  const double w = lambert(present);
+  const double power = std::exp(w);
+  const double towards_the_end = (power * power * (1 + 2 * w) - 1) / (4 * w * power);
+  const double share = std::min(1.0, present / std::max(visits, present));
+  return (1 - share) * power + share * towards_the_end;
+}
+
+/// Time of loops of compare and swap: of the line where most of them are, of the whole card's L2, and of the word where
+/// most of them are, which one after the other changes.
+double retry_seconds(const DeviceTable& device, const LaunchShape& shape) {
+  const RetryShape& loops = shape.retries;
+  if (loops.lanes < 1) return 0;
+  const double places = static_cast<double>(device.multiprocessors) *
+                        resident_blocks(device, shape.threads, shape.shared_bytes) * shape.threads;
+  const double threads = std::min(places, shape.blocks * shape.threads);
+  const double present = std::min(1.0, threads / loops.lanes);  // of all additions, at a time
+  // What leaves the word as it was disturbs nobody.
+  const double disturbing = present * loops.changing_share;
+  const double at_hottest = tries(loops.hottest_visits * loops.changing_share, loops.hottest_visits * disturbing);
+  const double at_any =
+      tries(loops.meeting * loops.visits * loops.changing_share, loops.meeting * loops.visits * disturbing);
+  const double a_try =
+      std::max(loops.line_packets * device.retry_packet_seconds, loops.line_turns * device.retry_turn_seconds) /
+      loops.line_visits;
+  return std::max({loops.line_lanes * at_hottest * a_try, loops.turns * at_any / device.retry_sectors_per_second,
+                   loops.hottest_lanes * loops.changing_share * device.retry_seconds});
+}
+
 double atomic_seconds(const DeviceTable& device, const LaunchShape& shape, const Totals& totals) {
   const double turns =
       at(totals, Counter::l2_sectors, Operation::reduction) + at(totals, Counter::l2_sectors, Operation::atomic);
-  return std::max(shape.hottest_line * device.atomic_line_seconds, turns / device.atomic_sectors_per_second);
+  return std::max({shape.hottest_line * device.atomic_line_seconds, turns / device.atomic_sectors_per_second,
+                   retry_seconds(device, shape)});
 }
 
 /// A round trip to memory: to the L2, and on to the DRAM as often as the L2 has to fetch.
@@ -85,12 +129,13 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double global_rounds = at(totals, Counter::global_rounds) / warps;
   const double shared_rounds = at(totals, Counter::shared_rounds) / warps;
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
+  const double shared_retries = at(totals, Counter::shared_retries) / shape.blocks;
   const double round_trip = round_trip_seconds(device, totals);
   const double slots = issue_slots(device, totals) / warps;  // of a warp, one after another
-  const double block_seconds =
-      device.block_start_seconds + global_rounds * round_trip +
-      (slots * device.alone_clocks + shared_rounds * device.l1_latency_clocks + barriers * device.barrier_clocks) /
-          clock_hz(device);
+  const double block_seconds = device.block_start_seconds + global_rounds * round_trip +
+                               (slots * device.alone_clocks + shared_rounds * device.l1_latency_clocks +
+                                barriers * device.barrier_clocks + shared_retries * device.shared_retry_clocks) /
+                                   clock_hz(device);
   // The first block's start and its first round trip are part of every kernel's start.
   return std::max(0.0, waves * block_seconds - device.block_start_seconds - std::min(1.0, global_rounds) * round_trip);
 }

@@ -7,6 +7,7 @@
 
 #include "common/emulator/counters.hpp"
 #include "common/emulator/device_table.hpp"
+#include "common/emulator/retry_loops.hpp"
 
 namespace warpbook::emulator {
 
@@ -16,6 +17,7 @@ struct LaunchShape {
   unsigned threads = 0;          ///< a block
   std::size_t shared_bytes = 0;  ///< a block, static and dynamic
   double hottest_line = 0;       ///< turns of atomics at the line that has the most of them
+  RetryShape retries;            ///< atomics that are loops
   bool from_graph = false;       ///< Launched as a part of a graph, which costs less.
 };
 

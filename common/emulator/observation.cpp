@@ -150,13 +150,14 @@ public:
 
   void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override {
     Operation operation = kind == AccessKind::read ? Operation::load : Operation::store;
-    if (kind == AccessKind::atomic) {
+    const bool retries = kind == AccessKind::float_atomic;
+    if (kind == AccessKind::atomic || retries) {
       operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
       if (global_.race) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
     }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
       const auto width = static_cast<std::uint8_t>(bytes);
-      watch(block).access(block, address, {width, width, operation}, pc);
+      watch(block).access(block, address, {width, width, operation, false, retries}, pc);
     } else {
       watch(block).range(block, address, bytes, operation, pc);
     }
@@ -176,6 +177,8 @@ public:
     Totals totals{};
     bool approximate = false;
     std::vector<double> buckets;
+    RetryLoops retries;
+    RetryTally retry_tally;
     for (const auto& watch : watches_) {
       if (watch == nullptr || watch->launch() != launch.id) continue;
       for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
@@ -183,6 +186,9 @@ public:
       if (follow_ && !watch->seen.empty()) keep_map(launch, std::exchange(watch->seen, {}));
       buckets.resize(std::max(buckets.size(), watch->atomic_buckets.size()));
       for (std::size_t i = 0; i < watch->atomic_buckets.size(); ++i) buckets[i] += watch->atomic_buckets[i];
+      retries.merge(watch->retries);
+      retry_tally.additions += watch->retry_tally_of_launch.additions;
+      retry_tally.unchanged += watch->retry_tally_of_launch.unchanged;
     }
     const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
     for (double& total : totals) total *= scale;
@@ -201,6 +207,10 @@ public:
     shape.shared_bytes = shared_bytes_;
     shape.from_graph = launch.from_graph;
     if (!buckets.empty()) shape.hottest_line = scale * *std::max_element(buckets.begin(), buckets.end());
+    shape.retries = retries.shape(scale);
+    if (retry_tally.additions != 0)
+      shape.retries.changing_share =
+          1 - static_cast<double>(retry_tally.unchanged) / static_cast<double>(retry_tally.additions);
     const ModelledTime time = model_launch(device_, shape, mode_ == TraceMode::off ? Totals{} : totals);
     keep(launch, totals, time, approximate || !sample_.complete());
     return time.seconds;

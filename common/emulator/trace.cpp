@@ -66,12 +66,15 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   tally.fill(0);
   approximate = false;
   atomic_buckets.clear();
+  retries.begin();
+  retry_tally_of_launch = {};
 }
 
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[kReductionFlag] = 0;
+  retry_tally_begin_ = retry_tally;
   if (!block.traced) return;
   interval_ = 0;
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
@@ -90,10 +93,15 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
 
 void BlockWatch::end_block(BlockContext& block) {
   for (std::size_t i = 0; i < tally.size(); ++i) tally[i] += __warpbook_tally[i] - tally_begin_[i];
+  retry_tally_of_launch.additions += retry_tally.additions - retry_tally_begin_.additions;
+  retry_tally_of_launch.unchanged += retry_tally.unchanged - retry_tally_begin_.unchanged;
   if (!block.traced) return;
   settle_races(block);
   flush_all(block);
   end_interval(block);
+  if (shared_retries_.empty()) return;
+  counts[index(Counter::shared_retries)] += *std::max_element(shared_retries_.begin(), shared_retries_.end());
+  shared_retries_.clear();
 }
 
 void BlockWatch::end_thread(BlockContext& block) {
@@ -171,9 +179,8 @@ void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) 
   request.mask |= 1U << lane;
 }
 
-std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, Operation operation,
-                                  std::uint8_t bytes) {
-  kinds_.push_back({pc, space, operation, bytes});
+std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
+  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries});
   if (kinds_.size() > warps_[0].logs.size())
     for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) warps_[warp].logs.resize(kinds_.size() + 7);
   return static_cast<std::uint32_t>(kinds_.size());
@@ -207,7 +214,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
       if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->checked |= kRace;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
-    if (log == 0) log = new_log(block, pc, home.space, operation, bytes);
+    if (log == 0) log = new_log(block, pc, home.space, shape);
     site->log = log - 1;
   }
   if ((at & (shape.alignment - 1U)) != 0 && site->space < Space::local)
@@ -398,12 +405,11 @@ void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation 
   counts[index(Counter::atomic_collisions)] += cost.collisions * weight;
   counts[index(Counter::l2_sectors, operation)] += cost.sectors * weight;
   send_lines(operation, weight);
-  // Turns at one line are taken one after another; the request's are taken to be spread evenly over its lines.
+  // Turns at one line are taken one after another.
   const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
   if (atomic_buckets.empty()) atomic_buckets.resize(kAtomicBuckets);
-  const float turns = static_cast<float>(cost.sectors * weight) / static_cast<float>(std::max(1U, lines_.count));
-  for (unsigned i = 0; i < lines_.count; ++i)
-    atomic_buckets[(lines_.lines[i].line - base) * 0x9e3779b97f4a7c15ULL >> 48] += turns;
+  for (unsigned i = 0; i < cost.lines; ++i)
+    atomic_buckets[(cost.line[i] - base) * 0x9e3779b97f4a7c15ULL >> 48] += static_cast<float>(cost.turns[i] * weight);
 }
 
 /// Atomics on 2 bytes have no instruction: a loop reads the word that holds them, and replaces it if nobody else did.
@@ -411,6 +417,7 @@ void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation 
 void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t weight) {
   Request words = request;
   for (std::uint64_t& address : words.address) address &= ~std::uint64_t{3};
+  retries.add(words, weight);
   count_access(words, 4, Operation::load, weight);
   while (words.mask != 0) {
     count_atomic(words, 4, Operation::atomic, weight);
@@ -425,6 +432,11 @@ void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::
   counts[index(Counter::shared_requests, operation)] += weight;
   counts[index(Counter::shared_wavefronts, operation)] += cost.wavefronts * weight;
   counts[index(Counter::shared_conflicts, operation)] += (cost.wavefronts - cost.fewest) * weight;
+  if (!kind.retries) return;
+  constexpr std::size_t kPlaces = 2048;
+  shared_retries_.resize(kPlaces);
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1)
+    shared_retries_[request.address[std::countr_zero(left)] / 4 % kPlaces] += static_cast<std::uint32_t>(weight);
 }
 
 }  // namespace warpbook::emulator

@@ -15,6 +15,7 @@
 #include "common/emulator/global_shadow.hpp"
 #include "common/emulator/l2.hpp"
 #include "common/emulator/races.hpp"
+#include "common/emulator/retry_loops.hpp"
 #include "common/emulator/tally.hpp"
 
 namespace warpbook::emulator {
@@ -44,6 +45,7 @@ struct AccessShape {
   std::uint8_t alignment;  ///< That the hardware asks for.
   Operation operation;     ///< What it does.
   bool is_volatile = false;
+  bool retries = false;  ///< an atomic that shared memory has no instruction for
 };
 
 /// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
@@ -132,6 +134,8 @@ public:
   std::vector<LineAccess> traffic;              ///< of the block, beyond its L1, in order
   std::vector<SeenRequest> seen;                ///< of the block whose first warp is followed, in order
   std::vector<float> atomic_buckets;  ///< turns of atomics by hashed line, of this launch; empty if there were none
+  RetryLoops retries;                 ///< Atomics on 2 bytes of global memory.
+  RetryTally retry_tally_of_launch;   ///< Of all blocks.
 
 private:
   static constexpr unsigned kSites = 4096;
@@ -159,6 +163,7 @@ private:
     Space space;
     Operation operation;
     std::uint8_t bytes;
+    bool retries;
   };
 
   /// Instructions that lie within 4 KiB, as a kernel's mostly do, never meet.
@@ -190,8 +195,7 @@ private:
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
-  std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, Operation operation,
-                        std::uint8_t bytes);
+  std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
 
   std::array<Site, kSites> sites_{};
   std::array<WarpLog, kMaxWarps> warps_{};
@@ -211,6 +215,8 @@ private:
   unsigned pending_ = 0;        ///< warps with something in their logs
   bool following_ = false;
   std::array<std::uint64_t, kTallies> tally_begin_{};
+  RetryTally retry_tally_begin_;
+  std::vector<std::uint32_t> shared_retries_;  ///< of the block, by hashed address; empty where it has none
 };
 
 }  // namespace warpbook::emulator

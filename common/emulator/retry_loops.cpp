@@ -1,0 +1,109 @@
+#include "common/emulator/retry_loops.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace warpbook::emulator {
+
+thread_local constinit RetryTally retry_tally;
+
+namespace {
+
+constexpr unsigned kLanes = 32;
+
+std::size_t hashed(std::uint64_t number, unsigned log2) {
+  return static_cast<std::size_t>(number * 0x9e3779b97f4a7c15ULL >> (64 - log2));
+}
+
+}  // namespace
+
+void RetryLoops::begin() {
+  words_.clear();
+  lines_.clear();
+}
+
+void RetryLoops::add(const Request& words, std::uint64_t weight) {
+  if (words_.empty()) {
+    words_.resize(std::size_t{1} << kWordsLog2);
+    lines_.resize(std::size_t{1} << kLinesLog2);
+  }
+  const auto by = static_cast<double>(weight);
+  std::array<std::uint64_t, kLanes> seen;
+  std::array<unsigned, kLanes> lanes;
+  unsigned distinct = 0;
+  for (std::uint32_t left = words.mask; left != 0; left &= left - 1) {
+    const std::uint64_t word = words.address[std::countr_zero(left)] >> 2;
+    const auto place = static_cast<unsigned>(std::find(seen.begin(), seen.begin() + distinct, word) - seen.begin());
+    if (place == distinct) {
+      seen[distinct] = word;
+      lanes[distinct++] = 0;
+    }
+    ++lanes[place];
+  }
+  for (unsigned i = 0; i < distinct; ++i) {
+    Word& word = words_[hashed(seen[i], kWordsLog2)];
+    word.visits += by;
+    word.lanes += lanes[i] * by;
+    // The first word of a line stands for the line; its sectors take as many turns as their busiest word.
+    const std::uint64_t number = seen[i] >> 5;
+    Line& line = lines_[hashed(number, kLinesLog2)];
+    line.lanes += lanes[i] * by;
+    line.visits += by;
+    bool first_of_line = true;
+    bool busiest_of_sector = true;
+    for (unsigned k = 0; k < distinct; ++k) {
+      if (k < i && seen[k] >> 5 == number) first_of_line = false;
+      if (k != i && seen[k] >> 3 == seen[i] >> 3 && (lanes[k] > lanes[i] || (lanes[k] == lanes[i] && k < i)))
+        busiest_of_sector = false;
+    }
+    if (first_of_line) line.packets += by;
+    if (busiest_of_sector) line.turns += lanes[i] * by;
+  }
+}
+
+void RetryLoops::merge(const RetryLoops& other) {
+  if (other.empty()) return;
+  if (empty()) {
+    *this = other;
+    return;
+  }
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    words_[i].visits += other.words_[i].visits;
+    words_[i].lanes += other.words_[i].lanes;
+  }
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    lines_[i].lanes += other.lines_[i].lanes;
+    lines_[i].visits += other.lines_[i].visits;
+    lines_[i].packets += other.lines_[i].packets;
+    lines_[i].turns += other.lines_[i].turns;
+  }
+}
+
+RetryShape RetryLoops::shape(double scale) const {
+  RetryShape result;
+  if (empty()) return result;
+  double meetings = 0;
+  const Word* hottest = words_.data();
+  for (const Word& word : words_) {
+    result.lanes += word.lanes * scale;
+    result.visits += word.visits;
+    meetings += word.visits * (word.visits - 1);
+    if (word.visits > hottest->visits) hottest = &word;
+  }
+  // Of pairs, so that a sample of the visits has the same chance as all of them.
+  result.meeting = result.visits > 1 ? std::max(0.0, meetings) / (result.visits * (result.visits - 1)) : 0;
+  result.visits *= scale;
+  result.hottest_visits = hottest->visits * scale;
+  result.hottest_lanes = hottest->lanes * scale;
+  for (const Line& line : lines_) result.turns += line.turns * scale;
+  const auto most =
+      std::max_element(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) { return a.lanes < b.lanes; });
+  result.line_lanes = most->lanes * scale;
+  result.line_visits = most->visits * scale;
+  result.line_packets = most->packets * scale;
+  result.line_turns = most->turns * scale;
+  return result;
+}
+
+}  // namespace warpbook::emulator

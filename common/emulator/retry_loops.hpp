@@ -1,0 +1,70 @@
+/// \file
+/// Atomics that no instruction carries out: loops that read a word, change it, and swap it in if nobody else did. How
+/// often a try fails depends on who else is at the word at the time, which an emulator that runs threads one after the
+/// other does not see; so it is told from where the additions of a launch fall.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/emulator/counters.hpp"
+
+namespace warpbook::emulator {
+
+/// Where the loops of a launch meet. A visit is a word that a request has lanes at.
+struct RetryShape {
+  double lanes = 0;           ///< additions
+  double visits = 0;          ///< lanes of one request at one word are one
+  double turns = 0;           ///< of the L2, where every request but the lanes' own is alone
+  double meeting = 0;         ///< the chance that two visits, taken at random, are to the same word
+  double hottest_visits = 0;  ///< at the word with the most of them
+  double hottest_lanes = 0;   ///< additions at that word
+  double line_lanes = 0;      ///< additions at the line with the most of them
+  double line_visits = 0;     ///< visits there
+  double line_packets = 0;    ///< requests there
+  double line_turns = 0;      ///< as `turns`, there
+  double changing_share = 1;  ///< of the additions, those that changed the word: the others disturb nobody
+};
+
+/// Additions to 2 bytes that this operating system thread did, and those that left the word as it was: a sum that is
+/// too large for what is added to it.
+struct RetryTally {
+  std::uint64_t additions = 0;  ///< All of them.
+  std::uint64_t unchanged = 0;  ///< Those that changed nothing.
+};
+extern thread_local constinit RetryTally retry_tally __attribute__((tls_model("initial-exec")));
+
+/// Collects a launch's loops, of the blocks that one worker traces.
+class RetryLoops {
+public:
+  /// Forgets everything.
+  void begin();
+  /// One request's loops. `words`: the addresses of the 4-byte words; `weight`: requests that it stands for.
+  void add(const Request& words, std::uint64_t weight);
+  /// Adds what another worker collected.
+  void merge(const RetryLoops& other);
+  /// True where there were none.
+  bool empty() const { return words_.empty(); }
+  /// What all of it amounts to, of a sample that is one of `scale` equal parts of the launch.
+  RetryShape shape(double scale) const;
+
+private:
+  struct Word {
+    double visits = 0;
+    double lanes = 0;
+  };
+  struct Line {
+    double lanes = 0;
+    double visits = 0;
+    double packets = 0;
+    double turns = 0;
+  };
+  static constexpr unsigned kWordsLog2 = 18;  // by hash: some share a place
+  static constexpr unsigned kLinesLog2 = 14;
+
+  std::vector<Word> words_;
+  std::vector<Line> lines_;
+};
+
+}  // namespace warpbook::emulator
