@@ -156,6 +156,7 @@ std::vector<CaseSpec> cases() {
       {"shape=7,1023,2047 perm=0,2,1 dtype=float", standard},
       {"shape=7,1023,2047 perm=0,2,1 dtype=half", standard},
       {"shape=101,307,503 perm=2,0,1 dtype=float", full},
+      {"shape=683,256,577 perm=2,1,0 dtype=half", full},
       {"shape=32,511,16,33 perm=0,2,1,3 dtype=float", full},
       {"shape=1000,1511,5 perm=1,0,2 dtype=float", full},
       {"shape=64,1024,1024 perm=0,2,1 dtype=half offset=1", full},
