@@ -95,16 +95,24 @@ private:
   void* own_ = nullptr;
 };
 #else
+/// One worker's stacks, as sanitizers are told of them. Here: none is told.
 class KnownStacks {
 public:
+  /// The stacks outlive this.
   explicit KnownStacks(const FiberStacks& /*stacks*/) {}
+  /// The stack of this number is used from its top on.
   void make(unsigned /*index*/) {}
+  /// What is on no stack of these is on the operating system's of the thread that calls.
   void enter() {}
 
+  /// To be made right before a jump, on the stack that is left.
   class Switch {
   public:
+    /// `to` lies on the stack that will be used.
     Switch(const KnownStacks& /*known*/, const void* /*to*/) {}
+    /// Back on this stack.
     void finish() {}
+    /// On a stack for the first time.
     static void begin() {}
   };
 };

@@ -44,8 +44,8 @@ struct AccessShape {
   std::uint8_t bytes;      ///< A lane.
   std::uint8_t alignment;  ///< That the hardware asks for.
   Operation operation;     ///< What it does.
-  bool is_volatile = false;
-  bool retries = false;  ///< an atomic that shared memory has no instruction for
+  bool is_volatile = false;  ///< As the source says: threads order their accesses by it.
+  bool retries = false;      ///< an atomic that shared memory has no instruction for
 };
 
 /// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
