@@ -4,14 +4,17 @@
 # For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (all four of
 # compute-sanitizer's tools over the quick cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
 # code) and chapterN_peers.json (PyTorch beside it).
+# Without numbers, all chapters, and behind them whether the exercises' bars of speed hold: exercises.json.
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
 #   BUILD=dir  what is run (build/gpu)               OPTIONS=--full             of run_all
+#   TOOLS="memcheck racecheck initcheck synccheck"   PEERS="--budget-seconds 60"   more of peers.py
 set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build/gpu}
 OPTIONS=${OPTIONS:---full}
+TOOLS=${TOOLS:-memcheck racecheck initcheck synccheck}
 chapters=${*:-$(ls chapters | sed -n 's/^chapter\([0-9]*\)_.*/\1/p')}
 failed=0
 
@@ -45,7 +48,7 @@ for n in $chapters; do
     continue
   fi
   if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck initcheck synccheck; do
+    for tool in $TOOLS; do
       record "chapter $n: $tool" "$logs/chapter${n}_$tool.txt" \
         compute-sanitizer --error-exitcode 1 --tool "$tool" "$run_all" --quick --samples 1
       {
@@ -53,7 +56,7 @@ for n in $chapters; do
         grep -E '^=========|right' "$logs/chapter${n}_$tool.txt" | tail -n 20
       } >"$logs/chapter${n}_$tool.summary"
     done
-    for tool in memcheck racecheck initcheck synccheck; do
+    for tool in $TOOLS; do
       cat "$logs/chapter${n}_$tool.summary"
     done >"$out/chapter${n}_sanitizers.txt"
   else
@@ -73,9 +76,12 @@ for n in $chapters; do
   fi
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/peers/peers.py --chapter "$n" \
-      --random "${RANDOM_CASES:-200}" --seed "${SEED:-3}" --workers "$(nproc)" --output "$out/chapter${n}_peers.json"
+      --random "${RANDOM_CASES:-200}" --seed "${SEED:-3}" --workers "$(nproc)" ${PEERS:-} --output "$out/chapter${n}_peers.json"
   else
     echo "chapter $n: no PyTorch with a GPU here: skipped"
   fi
 done
+if [ -z "$*" ] && [ -d build/gpu ]; then
+  record "exercises: bars of speed" "$logs/exercises.txt" scripts/record_exercises.py --output "$out/exercises.json"
+fi
 exit $failed
