@@ -38,6 +38,10 @@ for n in $chapters; do
     continue
   fi
   device=$("$run_all" --device-info | sed -n '1s/^device  *//p' | sed 's/ (emulated.*/ emulated/' | tr 'A-Z ' 'a-z-')
+  if [ -z "$device" ]; then  # run_all has said why.
+    failed=1
+    continue
+  fi
   out=${OUT:-docs/results/$device}
   logs=$BUILD/results
   mkdir -p "$out" "$logs"
