@@ -2,6 +2,7 @@
 /// Atomics for kernels: one access told to the observer, then the operation as the host has it.
 
 #include <algorithm>
+#include <bit>
 
 #include "block_runner.hpp"
 #include "common/emulator/retry_loops.hpp"
@@ -53,6 +54,15 @@ template <class T> T integer(AtomicOperation operation, void* where, T value) {
 template <class T> T compare_and_swap(void* address, T compare, T value) {
   __atomic_compare_exchange_n(static_cast<T*>(address), &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return compare;
+}
+
+constexpr std::uint16_t kHalfOne = 0x3c00;
+constexpr std::uint16_t kHalfTwo = 0x4000;
+
+/// The value of 2 bytes, a half or a bfloat16.
+double value_of(std::uint16_t bits, bool is_half) {
+  if (is_half) return static_cast<double>(std::bit_cast<_Float16>(bits));
+  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
 }
 
 }  // namespace
@@ -132,8 +142,8 @@ std::uint16_t atomic_update_16(void* address, std::uint16_t operand,
   before(address, 2, __builtin_return_address(0), AccessKind::float_atomic);
   const std::uint16_t found =
       replace(static_cast<std::uint16_t*>(address), [=](std::uint16_t old) { return update(old, operand); });
-  ++retry_tally.additions;
-  if (update(found, operand) == found) ++retry_tally.unchanged;
+  const bool is_half = update(kHalfOne, kHalfOne) == kHalfTwo;
+  retry_tally.add(value_of(found, is_half), value_of(update(found, operand), is_half));
   return found;
 }
 

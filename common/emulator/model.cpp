@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace warpbook::emulator {
 namespace {
 
 constexpr double kWarp = 32;
+constexpr double kPi = std::numbers::pi;
 constexpr unsigned kAssumedRegisters = 32;   // a thread; the compiler's real figure is not known here
 constexpr double kBusBytesPerSecond = 25e9;  // unmeasured: PCIe 4.0 x16 in practice
 constexpr double kPacketBytes = 64;
@@ -61,26 +63,39 @@ double l2_write_seconds(const DeviceTable& device, const Totals& totals) {
          partial * device.l2_partial_write_seconds;
 }
 
-/// Lambert's W: the x >= 0 with x e^x = y.
-double lambert(double y) {
-  double x = std::log1p(y);
-  for (int i = 0; i < 6; ++i) {
-    const double power = std::exp(x);
-    x -= (x * power - y) / (power * (x + 1));
-  }
-  return x;
+/// The chance that a word is as it was `additions` additions ago: nobody changed it, or the changes of each element add
+/// up to nothing, as those of a random walk do.
+double recurrence(const RetryTally& sums, bool shared, double additions) {
+  const auto all = static_cast<double>(std::max<std::uint64_t>(1, sums.additions));
+  const double untouched = std::exp(-additions * (1 - static_cast<double>(sums.unchanged) / all));
+  const double mean = sums.steps / all;
+  const double variance = sums.squares / all - mean * mean;
+  if (sums.unit == 0 || variance <= 0) return untouched;
+  const double of_one = std::max(1e-9, additions / (shared ? 2 : 1));
+  const double back = std::min(1.0, sums.unit / std::sqrt(2 * kPi * of_one * variance)) *
+                      std::exp(-of_one * mean * mean / (2 * variance));
+  return untouched + (1 - untouched) * (shared ? back * back : back);
 }
 
-/// Tries that an addition takes where `visits` in all come to a word, `present` of them at a time. One succeeds if
-/// nobody changed the word since it saw it last, which is as long ago as the others need for a try each: of tries the
-/// share p = (1 - p)^others, so 1 / p = e^W(others). Towards the end fewer are there: the mean over 0 to `present`.
-double tries(double visits, double present) {
-  if (present < 1e-6) return 1;
-  const double w = lambert(present);
-  const double power = std::exp(w);
-  const double towards_the_end = (power * power * (1 + 2 * w) - 1) / (4 * w * power);
-  const double share = std::min(1.0, present / std::max(visits, present));
-  return (1 - share) * power + share * towards_the_end;
+/// Tries that an addition takes where `present` others are at the word: one succeeds if the word is as it was when it
+/// was last seen, which is as long ago as the others need for a try each.
+double tries_beside(const RetryTally& sums, bool shared, double present) {
+  double low = 0;
+  double high = 1;
+  for (int i = 0; i < 40; ++i) {
+    const double chance = (low + high) / 2;
+    (chance < recurrence(sums, shared, present * chance) ? low : high) = chance;
+  }
+  return 1 / high;
+}
+
+/// The same where `visits` in all come to a word, `present` of them at a time, and fewer and fewer towards the end.
+double tries(const RetryTally& sums, bool shared, double visits, double present) {
+  constexpr int kParts = 16;
+  double towards_the_end = 0;
+  for (int i = 0; i < kParts; ++i) towards_the_end += tries_beside(sums, shared, present * (i + 0.5) / kParts) / kParts;
+  const double share = std::min(1.0, present / std::max(visits, 1.0));
+  return (1 - share) * tries_beside(sums, shared, present) + share * towards_the_end;
 }
 
 /// Time of loops of compare and swap: of the line where most of them are, of the whole card's L2, and of the word where
@@ -92,16 +107,18 @@ double retry_seconds(const DeviceTable& device, const LaunchShape& shape) {
                         resident_blocks(device, shape.threads, shape.shared_bytes) * shape.threads;
   const double threads = std::min(places, shape.blocks * shape.threads);
   const double present = std::min(1.0, threads / loops.lanes);  // of all additions, at a time
-  // What leaves the word as it was disturbs nobody.
-  const double disturbing = present * loops.changing_share;
-  const double at_hottest = tries(loops.hottest_visits * loops.changing_share, loops.hottest_visits * disturbing);
-  const double at_any =
-      tries(loops.meeting * loops.visits * loops.changing_share, loops.meeting * loops.visits * disturbing);
+  const double at_hottest =
+      tries(loops.sums, loops.hottest_shared, loops.hottest_visits, loops.hottest_visits * present);
+  const double meetings = loops.meeting * loops.visits;
+  const double at_any = tries(loops.sums, loops.hottest_shared, meetings, meetings * present);
+  // A request's words let its lanes go one by one: while it tries, half of them are still there.
+  const double packets = 2 * loops.line_packets / (loops.line_visits + loops.line_packets);  // of a try
   const double a_try =
-      std::max(loops.line_packets * device.retry_packet_seconds, loops.line_turns * device.retry_turn_seconds) /
-      loops.line_visits;
+      std::max(packets * device.retry_packet_seconds, loops.line_turns / loops.line_visits * device.retry_turn_seconds);
+  const double changing = static_cast<double>(loops.sums.additions - loops.sums.unchanged) /
+                          static_cast<double>(std::max<std::uint64_t>(1, loops.sums.additions));
   return std::max({loops.line_lanes * at_hottest * a_try, loops.turns * at_any / device.retry_sectors_per_second,
-                   loops.hottest_lanes * loops.changing_share * device.retry_seconds});
+                   loops.hottest_lanes * changing * device.retry_seconds});
 }
 
 double atomic_seconds(const DeviceTable& device, const LaunchShape& shape, const Totals& totals) {

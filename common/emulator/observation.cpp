@@ -178,7 +178,7 @@ public:
     bool approximate = false;
     std::vector<double> buckets;
     RetryLoops retries;
-    RetryTally retry_tally;
+    RetryTally sums;
     for (const auto& watch : watches_) {
       if (watch == nullptr || watch->launch() != launch.id) continue;
       for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
@@ -187,8 +187,7 @@ public:
       buckets.resize(std::max(buckets.size(), watch->atomic_buckets.size()));
       for (std::size_t i = 0; i < watch->atomic_buckets.size(); ++i) buckets[i] += watch->atomic_buckets[i];
       retries.merge(watch->retries);
-      retry_tally.additions += watch->retry_tally_of_launch.additions;
-      retry_tally.unchanged += watch->retry_tally_of_launch.unchanged;
+      sums.merge(watch->retry_sums);
     }
     const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
     for (double& total : totals) total *= scale;
@@ -208,9 +207,7 @@ public:
     shape.from_graph = launch.from_graph;
     if (!buckets.empty()) shape.hottest_line = scale * *std::max_element(buckets.begin(), buckets.end());
     shape.retries = retries.shape(scale);
-    if (retry_tally.additions != 0)
-      shape.retries.changing_share =
-          1 - static_cast<double>(retry_tally.unchanged) / static_cast<double>(retry_tally.additions);
+    shape.retries.sums = sums;
     const ModelledTime time = model_launch(device_, shape, mode_ == TraceMode::off ? Totals{} : totals);
     keep(launch, totals, time, approximate || !sample_.complete());
     return time.seconds;

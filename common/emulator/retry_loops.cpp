@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 namespace warpbook::emulator {
 
@@ -18,12 +19,37 @@ std::size_t hashed(std::uint64_t number, unsigned log2) {
 
 }  // namespace
 
+void RetryTally::add(double before, double after) {
+  ++additions;
+  if (before == after) {
+    ++unchanged;
+    return;
+  }
+  const double step = after - before;
+  if (!std::isfinite(step)) return;
+  steps += step;
+  squares += step * step;
+  // The lowest bit that is set in it.
+  int exponent = 0;
+  const auto digits = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(step), &exponent), 52));
+  const double lowest = std::ldexp(1.0, exponent - 52 + std::countr_zero(static_cast<std::uint64_t>(digits)));
+  unit = unit == 0 ? lowest : std::min(unit, lowest);
+}
+
+void RetryTally::merge(const RetryTally& other) {
+  additions += other.additions;
+  unchanged += other.unchanged;
+  steps += other.steps;
+  squares += other.squares;
+  if (other.unit != 0) unit = unit == 0 ? other.unit : std::min(unit, other.unit);
+}
+
 void RetryLoops::begin() {
   words_.clear();
   lines_.clear();
 }
 
-void RetryLoops::add(const Request& words, std::uint64_t weight) {
+void RetryLoops::add(const Request& request, std::uint64_t weight) {
   if (words_.empty()) {
     words_.resize(std::size_t{1} << kWordsLog2);
     lines_.resize(std::size_t{1} << kLinesLog2);
@@ -31,20 +57,25 @@ void RetryLoops::add(const Request& words, std::uint64_t weight) {
   const auto by = static_cast<double>(weight);
   std::array<std::uint64_t, kLanes> seen;
   std::array<unsigned, kLanes> lanes;
+  std::array<unsigned, kLanes> elements;
   unsigned distinct = 0;
-  for (std::uint32_t left = words.mask; left != 0; left &= left - 1) {
-    const std::uint64_t word = words.address[std::countr_zero(left)] >> 2;
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+    const std::uint64_t address = request.address[std::countr_zero(left)];
+    const std::uint64_t word = address >> 2;
     const auto place = static_cast<unsigned>(std::find(seen.begin(), seen.begin() + distinct, word) - seen.begin());
     if (place == distinct) {
       seen[distinct] = word;
+      elements[distinct] = 0;
       lanes[distinct++] = 0;
     }
     ++lanes[place];
+    elements[place] |= 1U << (address >> 1 & 1U);
   }
   for (unsigned i = 0; i < distinct; ++i) {
     Word& word = words_[hashed(seen[i], kWordsLog2)];
     word.visits += by;
     word.lanes += lanes[i] * by;
+    word.elements |= elements[i];
     // The first word of a line stands for the line; its sectors take as many turns as their busiest word.
     const std::uint64_t number = seen[i] >> 5;
     Line& line = lines_[hashed(number, kLinesLog2)];
@@ -71,6 +102,7 @@ void RetryLoops::merge(const RetryLoops& other) {
   for (std::size_t i = 0; i < words_.size(); ++i) {
     words_[i].visits += other.words_[i].visits;
     words_[i].lanes += other.words_[i].lanes;
+    words_[i].elements |= other.words_[i].elements;
   }
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     lines_[i].lanes += other.lines_[i].lanes;
@@ -96,6 +128,7 @@ RetryShape RetryLoops::shape(double scale) const {
   result.visits *= scale;
   result.hottest_visits = hottest->visits * scale;
   result.hottest_lanes = hottest->lanes * scale;
+  result.hottest_shared = hottest->elements == 3;
   for (const Line& line : lines_) result.turns += line.turns * scale;
   const auto most =
       std::max_element(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) { return a.lanes < b.lanes; });

@@ -12,27 +12,38 @@
 
 namespace warpbook::emulator {
 
-/// Where the loops of a launch meet. A visit is a word that a request has lanes at.
-struct RetryShape {
-  double lanes = 0;           ///< additions
-  double visits = 0;          ///< lanes of one request at one word are one
-  double turns = 0;           ///< of the L2, where every request but the lanes' own is alone
-  double meeting = 0;         ///< the chance that two visits, taken at random, are to the same word
-  double hottest_visits = 0;  ///< at the word with the most of them
-  double hottest_lanes = 0;   ///< additions at that word
-  double line_lanes = 0;      ///< additions at the line with the most of them
-  double line_visits = 0;     ///< visits there
-  double line_packets = 0;    ///< requests there
-  double line_turns = 0;      ///< as `turns`, there
-  double changing_share = 1;  ///< of the additions, those that changed the word: the others disturb nobody
-};
-
-/// Additions to 2 bytes that this operating system thread did, and those that left the word as it was: a sum that is
-/// too large for what is added to it.
+/// What additions to 2 bytes did to their sums. A try of a loop does not fail where the word is again as it was seen,
+/// which sums that move up and down by the same few steps often are.
 struct RetryTally {
   std::uint64_t additions = 0;  ///< All of them.
-  std::uint64_t unchanged = 0;  ///< Those that changed nothing.
+  std::uint64_t unchanged = 0;  ///< Those that left the sum as it was: of nothing, or to a sum too large for it.
+  double steps = 0;             ///< What sums changed by, added up.
+  double squares = 0;           ///< The squares of that.
+  double unit = 0;              ///< the largest power of two that all changes are multiples of; 0 before the first
+
+  /// One addition more, that made `after` of `before`.
+  void add(double before, double after);
+  /// Those of another worker, or of another block.
+  void merge(const RetryTally& other);
 };
+
+/// Where the loops of a launch meet. A visit is a word that a request has lanes at.
+struct RetryShape {
+  double lanes = 0;             ///< additions
+  double visits = 0;            ///< lanes of one request at one word are one
+  double turns = 0;             ///< of the L2, as if each request were alone with it
+  double meeting = 0;           ///< the chance that two visits, taken at random, are to the same word
+  double hottest_visits = 0;    ///< at the word with the most of them
+  double hottest_lanes = 0;     ///< additions at that word
+  bool hottest_shared = false;  ///< additions go to both elements of that word
+  double line_lanes = 0;        ///< additions at the line with the most of them
+  double line_visits = 0;       ///< visits there
+  double line_packets = 0;      ///< requests there
+  double line_turns = 0;        ///< as `turns`, there
+  RetryTally sums;              ///< of all blocks
+};
+
+/// What the running block did.
 extern thread_local constinit RetryTally retry_tally __attribute__((tls_model("initial-exec")));
 
 /// Collects a launch's loops, of the blocks that one worker traces.
@@ -40,8 +51,8 @@ class RetryLoops {
 public:
   /// Forgets everything.
   void begin();
-  /// One request's loops. `words`: the addresses of the 4-byte words; `weight`: requests that it stands for.
-  void add(const Request& words, std::uint64_t weight);
+  /// One request's loops, on elements of 2 bytes; `weight`: requests that it stands for.
+  void add(const Request& request, std::uint64_t weight);
   /// Adds what another worker collected.
   void merge(const RetryLoops& other);
   /// True where there were none.
@@ -53,6 +64,7 @@ private:
   struct Word {
     double visits = 0;
     double lanes = 0;
+    unsigned elements = 0;  // bit i: element i of the word
   };
   struct Line {
     double lanes = 0;

@@ -67,14 +67,14 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   approximate = false;
   atomic_buckets.clear();
   retries.begin();
-  retry_tally_of_launch = {};
+  retry_sums = {};
 }
 
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[kReductionFlag] = 0;
-  retry_tally_begin_ = retry_tally;
+  retry_tally = {};
   if (!block.traced) return;
   interval_ = 0;
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
@@ -93,8 +93,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
 
 void BlockWatch::end_block(BlockContext& block) {
   for (std::size_t i = 0; i < tally.size(); ++i) tally[i] += __warpbook_tally[i] - tally_begin_[i];
-  retry_tally_of_launch.additions += retry_tally.additions - retry_tally_begin_.additions;
-  retry_tally_of_launch.unchanged += retry_tally.unchanged - retry_tally_begin_.unchanged;
+  retry_sums.merge(retry_tally);
   if (!block.traced) return;
   settle_races(block);
   flush_all(block);
@@ -417,7 +416,7 @@ void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation 
 void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t weight) {
   Request words = request;
   for (std::uint64_t& address : words.address) address &= ~std::uint64_t{3};
-  retries.add(words, weight);
+  retries.add(request, weight);
   count_access(words, 4, Operation::load, weight);
   while (words.mask != 0) {
     count_atomic(words, 4, Operation::atomic, weight);

@@ -135,7 +135,7 @@ public:
   std::vector<SeenRequest> seen;                ///< of the block whose first warp is followed, in order
   std::vector<float> atomic_buckets;  ///< turns of atomics by hashed line, of this launch; empty if there were none
   RetryLoops retries;                 ///< Atomics on 2 bytes of global memory.
-  RetryTally retry_tally_of_launch;   ///< Of all blocks.
+  RetryTally retry_sums;              ///< Of all blocks.
 
 private:
   static constexpr unsigned kSites = 4096;
@@ -215,7 +215,6 @@ private:
   unsigned pending_ = 0;        ///< warps with something in their logs
   bool following_ = false;
   std::array<std::uint64_t, kTallies> tally_begin_{};
-  RetryTally retry_tally_begin_;
   std::vector<std::uint32_t> shared_retries_;  ///< of the block, by hashed address; empty where it has none
 };
 
