@@ -3,6 +3,9 @@
 
     python3 tests/bugs/sanitize.py --output docs/results/nvidia-h200/emulator_bugs.json
 
+The tool that a bug is meant for comes first, so that a run which --seconds ends has the most of it; --resume FILE goes on
+where such a run, written to FILE, ended.
+
 Needs nvcc, compute-sanitizer and a GPU. tests/bugs/table.py puts the result beside the emulator's own.
 """
 
@@ -26,6 +29,9 @@ TOOLS = {
 }
 # These wait for ever on a GPU: they come last and get less time, so that they slow down nothing else.
 MAY_HANG = {"divergent_barrier", "barrier_in_a_branch", "deadlock_warp_and_block", "deadlock_two_masks"}
+# The tool that looks for a bug, by how its file's name begins; memcheck, where it is none of these.
+MEANT_FOR = [("race", "racecheck"), ("warp_race", "racecheck"), ("uninitialised", "initcheck"), ("barrier", "synccheck"),
+             ("divergent", "synccheck"), ("deadlock", "synccheck"), ("mask", "synccheck"), ("shuffle", "synccheck")]
 HEADING = re.compile(r"^========= ((?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY|Target|No |This|"
                      r"Error: process|\s).*)$", re.MULTILINE)
 
@@ -66,26 +72,39 @@ def verdict(program, tool, seconds):
     return result | {"findings": findings[:4], "lines": lines, "summary": summary[-1] if summary else ""}
 
 
+def is_first(program, tool):
+    """Whether this is the tool that the program is meant for."""
+    return tool == next((meant for begin, meant in MEANT_FOR if program.startswith(begin)), "memcheck")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--architecture", default="native")
+    parser.add_argument("--resume", type=Path, help="the record of an earlier run, whose verdicts are kept")
     parser.add_argument("--seconds", type=float, default=3600, help="start nothing more after this time")
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 12))
     arguments = parser.parse_args()
     deadline = time.monotonic() + arguments.seconds
     sources = sorted(BUGS.glob("*.cu"))
     tools = ["none", *TOOLS]
+    known = json.loads(arguments.resume.read_text())["programs"] if arguments.resume else {}
+    found = {(program, tool): result for program, results in known.items() for tool, result in results.items()
+             if result["status"] != "not run" and (result["status"] != "timeout" or program in MAY_HANG)}
+    missing = [(source, tool) for source in sources for tool in tools if (source.stem, tool) not in found]
+    missing.sort(key=lambda job: (job[0].stem in MAY_HANG, not is_first(job[0].stem, job[1]), job[1] == "none"))
+
+    def run(job):
+        program, tool = job
+        if time.monotonic() > deadline:
+            return {"status": "not run"}
+        return verdict(program, tool, 8 if program.name in MAY_HANG else 40)
+
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
-        programs = list(pool.map(lambda source: build(source, Path(folder), arguments.architecture), sources))
-        found = {}
-        for hanging in (False, True):
-            jobs = [(program, tool) for program in programs for tool in tools
-                    if (program.name in MAY_HANG) == hanging]
-            seconds = 8 if hanging else 40
-            said = pool.map(lambda job: verdict(*job, seconds) if time.monotonic() < deadline else {"status": "not run"},
-                            jobs)
-            found.update({(program.name, tool): result for (program, tool), result in zip(jobs, said)})
+        needed = dict.fromkeys(source for source, _ in missing)
+        programs = dict(zip(needed, pool.map(lambda source: build(source, Path(folder), arguments.architecture), needed)))
+        said = pool.map(run, [(programs[source], tool) for source, tool in missing])
+        found.update({(source.stem, tool): result for (source, tool), result in zip(missing, said)})
     version = captured(["compute-sanitizer", "--version"], 20)[0].strip().splitlines()
     device = captured(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], 20)[0].strip()
     record = {
