@@ -1,5 +1,6 @@
 // The emulator's model of time against what was measured on an NVIDIA H200.
 
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <warpbook_emulator.h>
 
@@ -63,6 +64,31 @@ template <class T> __global__ void multiply(T* out, const T* a, const T* b, int 
 
 __global__ void nothing() {}
 
+__device__ unsigned hashed(unsigned i) {
+  i *= 0x9e3779b9U;
+  i ^= i >> 15;
+  i *= 0x85ebca6bU;
+  return i ^ i >> 13;
+}
+
+/// One addition a thread, at hashed places among `addresses`: as tests/microbenchmarks/contended.cu has it.
+__global__ void add_changing(__half* data, unsigned addresses) {
+  const unsigned hash = hashed(blockIdx.x * blockDim.x + threadIdx.x);
+  const unsigned other = hashed(hash);
+  const auto size = static_cast<float>(8U + (other >> 24 & 7U));
+  atomicAdd(data + (hash & (addresses - 1)), __float2half((other >> 31) != 0 ? size : -size));
+}
+
+/// Additions to one float, all of a thread to the same.
+__global__ void add_in_shared(float* out, unsigned addresses, unsigned turns) {
+  __shared__ float sums[1024];
+  for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) sums[i] = 0;
+  __syncthreads();
+  for (unsigned i = 0; i < turns; ++i) atomicAdd(&sums[threadIdx.x % addresses], 2.0F);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+}
+
 template <class... P, class... A>
 emulator::LaunchReport run(void (*kernel)(P...), const warpbook::LaunchConfig& config, A... arguments) {
   REQUIRE(launch(kernel, config, arguments...) == cudaSuccess);
@@ -117,4 +143,44 @@ TEST_CASE("an empty kernel takes its launch") {
   const auto seen = run(nothing, {.block = 32});
   CHECK(seen.modelled_seconds > 1e-6);
   CHECK(seen.modelled_seconds < 10e-6);
+}
+
+TEST_CASE("additions to halves take as long as those that they meet make them") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  struct Row {
+    unsigned addresses;
+    unsigned warps;
+    double microseconds;  // contended of docs/results/nvidia-h200/microbenchmarks.json, half
+  };
+  for (const auto& [addresses, warps, microseconds] : {Row{1, 32, 416},
+                                                       {1, 256, 7055},
+                                                       {16, 32, 42.4},
+                                                       {1024, 256, 21.1},
+                                                       {1024, 2048, 580},
+                                                       {65536, 2048, 8.22},
+                                                       {65536, 8192, 29.3}}) {
+    INFO(warps << " warps, " << addresses << " addresses");
+    const Buffer sums(addresses * sizeof(__half));
+    REQUIRE(cudaMemset(sums.as<void>(), 0, addresses * sizeof(__half)) == cudaSuccess);
+    const warpbook::LaunchConfig config{.grid = warps * 32 / 256, .block = 256};
+    const auto seen = run(add_changing, config, sums.as<__half>(), addresses);
+    INFO(seen.modelled_seconds * 1e6 << " us modelled, " << microseconds << " measured");
+    CHECK(seen.modelled_seconds > 0.5e-6 * microseconds);
+    CHECK(seen.modelled_seconds < 2e-6 * microseconds);
+  }
+}
+
+TEST_CASE("additions to floats in shared memory wait for each other at an address") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  const Buffer out(132 * sizeof(float));
+  constexpr unsigned kTurns = 16;
+  const warpbook::LaunchConfig config{.grid = 132, .block = 256};
+  const auto none = run(add_in_shared, config, out.as<float>(), 32U, 0U);
+  for (const unsigned addresses : {32U, 8U, 1U}) {
+    INFO(addresses << " addresses");
+    const auto seen = run(add_in_shared, config, out.as<float>(), addresses, kTurns);
+    const double seconds = seen.modelled_seconds - none.modelled_seconds;
+    // on_chip.shared_atomics: some 50 clocks for each lane at the address
+    CHECK(within(seconds, kTurns * 256.0 / addresses * 50 / 1.98e9, 0.25));
+  }
 }
