@@ -27,7 +27,7 @@ struct HotPlaces {
   static constexpr unsigned kPrivateHits = 40;   ///< The same, for a place that threads have sums of their own for.
   static constexpr unsigned kMark = 0xff800001;  ///< What the bin of hot place 0 holds, as bits.
 
-  float sum[kMost * kCopies];
+  alignas(16) float sum[kMost * kCopies];
   std::int64_t name[kMost + kMostPrivate];  ///< Whose sums they are: a bin, or a place.
   int found;                                ///< May be more than there is room for.
   int found_private;                        ///< The same.

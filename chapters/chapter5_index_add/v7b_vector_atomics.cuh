@@ -59,6 +59,22 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
+/// The same for rows of one element, where there is nothing to divide: a launch that is over in some microseconds waits
+/// for its instructions, too.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    index_add_element_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside,
+                             std::int64_t rows, std::int64_t entries, std::int64_t dst_stride, std::int64_t src_stride,
+                             Sum<T> alpha, std::int64_t dst_length) {
+  const std::int64_t entry = std::int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  if (entry >= entries) return;
+  const std::int64_t to = index[entry];
+  Pack<T, 1> value{{src[entry * src_stride]}};
+  if (!inside(to, rows, entry, outside)) return;
+  if (alpha != Sum<T>(1)) value[0] = narrow<T>(alpha * widen(value[0]));
+  add_word<T, 1>(dst, to * dst_stride, dst_length, value);
+}
+
 /// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   return element_bytes(p.type) < 4 && p.type != ElementType::float16 && p.type != ElementType::bfloat16
@@ -67,7 +83,13 @@ inline const char* refuse(const IndexAddProblem& p) {
 }
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  const bool across = index_is_major(p.dst, p.dim) || p.row_elements() == 1;
+  if (p.row_elements() == 1) {
+    return launch(index_add_element_kernel<T>,
+                  {.grid = ceil_div<std::int64_t>(p.entries(), kThreads), .block = kThreads, .stream = stream},
+                  static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, p.rows(),
+                  p.entries(), p.dst.strides[p.dim], p.src.strides[p.dim], alpha_of<T>(p), p.dst.reach() + 1);
+  }
+  const bool across = index_is_major(p.dst, p.dim);
   return with_map<T>(p, a, across, [&]<int n>(const auto& row) {
     const std::int64_t blocks = ceil_div<std::int64_t>(row.entries * row.words, kThreads);
     using Map = std::remove_cvref_t<decltype(row)>;
