@@ -69,7 +69,7 @@ def sanitized_steps():
 
 
 EMULATOR = "build/emulator"
-SAID = r"^All tests passed.*|.*failed.*|.*ERROR.*|.*runtime error.*|^SUMMARY:.*|.*WARNING: ThreadSanitizer.*"
+SAID = r"^All tests passed.*|^(?:test cases|assertions):.*failed.*|.*ERROR.*|.*runtime error.*|^SUMMARY:.*|.*WARNING: ThreadSanitizer.*"
 INSTALLED = r"^(?:ok|FAILED|not ok|not tried|error).*"
 LARGE = r"^chapter\d.*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
 PARTS = [
