@@ -19,10 +19,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import browser  # noqa: E402
 import figures  # noqa: E402
+import front  # noqa: E402
 import marks  # noqa: E402
 import queries  # noqa: E402
 from chapters import chapters  # noqa: E402
-from records import Problem  # noqa: E402
+from records import Problem, seconds_of  # noqa: E402
 
 HAS_DOXYGEN = shutil.which("doxygen") and pathlib.Path("/usr/share/doxygen-awesome-css").is_dir()
 IN_CI = os.environ.get("CI")
@@ -90,6 +91,18 @@ class Pictures(unittest.TestCase):
                 with self.subTest(picture=path.name):
                     self.assertTrue(figures.draw(program, version, case) == path.read_text(encoding="utf-8"),
                                     "what the step touches has changed: run `python3 docs/book maps`")
+
+
+class Devices(unittest.TestCase):
+    def test_a_second_gpu_stands_beside_the_first(self):
+        """Here the same one twice: a row a case, a column a device."""
+        shown = front.side_by_side(["nvidia-h200", "nvidia-h200"])
+        for chapter in chapters():
+            record = chapter.times()
+            if record and any(seconds_of(case, chapter.steps[-1].version) for case in record.cases):
+                self.assertIn(f"### {chapter.title}", shown)
+        self.assertIn('<th scope="col">NVIDIA H200</th><th scope="col">NVIDIA H200</th>', shown)
+        self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
 
 
 class Spelling(unittest.TestCase):
@@ -247,6 +260,24 @@ class InABrowser(unittest.TestCase):
                 unnamed = self.window.run('[...document.querySelectorAll("svg")].filter((drawing) => '
                                           '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
                 self.assertEqual(unnamed, 0)
+
+    def test_chapters_fit_on_paper(self):
+        """An A4 page between its margins: nothing wider than it, which would shrink the text, and no navigation on it."""
+        self.window.dark(False)
+        self.window.window(718, 1000)
+        self.window.call("Emulation.setEmulatedMedia", media="print")
+        for chapter in chapters():
+            with self.subTest(chapter=chapter.number):
+                self.open(f"chapter{chapter.number}.html")
+                wide = self.window.run('[...document.querySelectorAll(".contents *")].filter((part) => !part.closest("svg") && '
+                                       "part.getBoundingClientRect().right > 719).map((part) => part.tagName + ' ' + "
+                                       "part.textContent.slice(0, 40)).slice(0, 5)")
+                self.assertEqual(wide, [])
+                shown = self.window.run('["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) => '
+                                        "[...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))")
+                self.assertEqual(shown, [])
+        self.window.call("Emulation.setEmulatedMedia", media="")
+        self.window.window(1280, 900)
 
     def test_contrast_is_readable_in_light_and_dark(self):
         self.window.window(1280, 900)

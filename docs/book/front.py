@@ -7,7 +7,7 @@ import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import MEASURED, RESULTS, ROOT, devices, of_step, seconds_of, share_text, time_text
+from records import MEASURED, RESULTS, ROOT, devices, load, of_step, origin, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -98,9 +98,45 @@ def device_pages():
     return "\n".join(parts)
 
 
-def comparison():
-    """Measured beside modelled, case by case, for the last step and v1."""
+def bars():
+    """Whether the exercises' bars of speed held when they were tried on a GPU: as handed out, and with our step put back."""
+    record = load(f"{MEASURED}/exercises")
+    if not record:
+        return "They have not been tried on a GPU yet.\n"
+
+    def told(verdict):
+        share = f", {100 * verdict['share']:.0f}% of our speed" if "share" in verdict else ""
+        return html.escape(f"{verdict['status']}{share}")
+
+    rows = [[f"<code>{html.escape(row['exercise'])}</code>", f"{100 * row['bar']:.0f}%" if "bar" in row else "-",
+             told(row["handed_out"]), told(row["solution"])] for row in record["exercises"]]
+    return raw(page.table(["exercise", "bar", "as handed out", "with our step put back"], rows, "bars",
+                          html.escape(origin(record, f"{MEASURED}/exercises.json"))))
+
+
+def side_by_side(names):
+    """The last step of each chapter on several GPUs, for the cases that all of them hold."""
     parts = []
+    for chapter in chapters():
+        records = [record for record in (chapter.times(name) for name in names) if record]
+        if len(records) < 2:
+            continue
+        last, rows = chapter.steps[-1].version, []
+        for case in records[0].cases:
+            found = [record.case(case["parameters"]) for record in records]
+            if all(other and of_step(other, last) for other in found):
+                rows.append([html.escape(case["name"])] + [f"{time_text(seconds_of(other, last))}<br/>{share_text(other, seconds_of(other, last))}"
+                                                           for other in found])
+        if rows:
+            header = ["case"] + [html.escape(record.record["device"]["name"]) for record in records]
+            parts.append(f"### {chapter.title}, {chapter.steps[-1].title}\n" + raw(page.table(header, rows, "compare",
+                         "Median, and the share of that device's own copy. " + html.escape("; ".join(r.origin() for r in records)))))
+    return "## GPUs beside each other {#compare-devices}\n\n" + "\n".join(parts) if parts else ""
+
+
+def comparison():
+    """GPUs beside each other, where there are several; then measured beside modelled, case by case, for the last step and v1."""
+    parts = [side_by_side([name for name in devices() if not name.startswith("emulated")])]
     for chapter in chapters():
         measured, modelled = chapter.times(MEASURED), chapter.modelled()
         if not measured or not modelled:
@@ -148,7 +184,7 @@ def commands():
 
 
 PARTS = {"picture": picture, "chapters": chapter_list, "references": references, "devices": device_pages,
-         "comparison": comparison, "results": results, "commands": commands}
+         "comparison": comparison, "results": results, "commands": commands, "bars": bars}
 
 
 def fill(text):
