@@ -181,7 +181,8 @@ def write_handout(out, root=ROOT):
             here = {region: text for (f, region), text in given.items() if f == owner}
             texts[name] = without_solutions((root / name).read_text(encoding="utf-8"), here, name)
         if (root / folder / "README.md").is_file():
-            told = re.sub(r"(?s)<!--.*?-->\n?(?=\n)|<!--.*?-->", "", (root / folder / "README.md").read_text(encoding="utf-8"))
+            told = (root / folder / "README.md").read_text(encoding="utf-8")
+            told = re.sub(r"(?m)^<!--.*?-->\n|<!--.*?-->", "", told)
             texts[f"{folder}/README.md"] = re.sub(r"(?m)^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", "", told)
         texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
         for exercise in chapter.exercises:
