@@ -124,7 +124,9 @@ def difference_block(step, previous):
 
 # What a step's table of counters shows: its head, and the counter's name in queries.COUNTERS.
 SHOWN_COUNTERS = (("load requests", "requests"), ("sectors a load", "sectors/request"), ("sectors a store", "store-sectors/request"),
-                  ("turns a shared load", "wavefronts/load"), ("instructions", "instructions"), ("issue slots busy", "issue"))
+                  ("reductions", "reductions"), ("sectors a reduction", "reduction-sectors/request"), ("atomics", "atomics"),
+                  ("shared atomics", "shared-atomics"), ("turns a shared load", "wavefronts/load"), ("instructions", "instructions"),
+                  ("issue slots busy", "issue"))
 
 
 def counter_text(record, case, version, what):
@@ -154,8 +156,10 @@ def counters_block(chapter, step):
                         + [counter_text(record, case, other.version, what) for _, what in SHOWN_COUNTERS])
     if not rows:
         return ""
+    header = ["case, step"] + [head for head, _ in SHOWN_COUNTERS]
+    kept = [column for column in range(len(header)) if any(row[column] not in ("", "0") for row in rows)]
     return ('<details class="counters"><summary>What the profiler counted</summary>'
-            + table(["case, step"] + [head for head, _ in SHOWN_COUNTERS], rows, "counters",
+            + table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "counters",
                     html.escape(origin(record, f"{MEASURED}/chapter{chapter.number}_counters.json"))) + "</details>")
 
 
