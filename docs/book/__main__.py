@@ -3,7 +3,7 @@
     python3 docs/book build      build/docs/html, with Doxygen; any warning stops it: `make docs`
     python3 docs/book update     the numbers of the texts anew from docs/results/
     python3 docs/book maps       draws the access maps anew by build/emulator, into docs/results/
-    python3 docs/book model      runs the chapters' main cases by build/emulator, into docs/results/
+    python3 docs/book model [N]  runs the chapters' main cases by build/emulator, into docs/results/: of all, or of some
     python3 docs/book check      fails where a number of a text differs from the records, or says not where it is from
 """
 
@@ -57,7 +57,9 @@ def check():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["build", "update", "maps", "model", "check"])
-    what = parser.parse_args().what
+    parser.add_argument("chapter", nargs="*", type=int, help="of model: which chapters")
+    options = parser.parse_args()
+    what = options.what
     try:
         if what == "build":
             site_builder.build()
@@ -67,7 +69,7 @@ def main():
             for path in figures.record():
                 print(f"{path.relative_to(ROOT)}: drawn")
         elif what == "model":
-            for path in figures.model():
+            for path in figures.model(options.chapter):
                 print(f"{path.relative_to(ROOT)}: written", flush=True)
         elif check():
             sys.exit(1)
