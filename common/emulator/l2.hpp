@@ -36,6 +36,15 @@ struct LineAccess {
 };
 static_assert(sizeof(LineAccess) == 8);
 
+/// A line's number, folded: its low bits choose an L1's set.
+inline std::uint64_t folded(std::uint64_t line) { return line ^ line >> 9 ^ line >> 18; }
+
+/// The caches are simulated in slices that know nothing of each other, so that several cores of the host can be at it:
+/// a set of an L1 lies in one slice.
+inline constexpr unsigned kSlices = 4;
+/// The slice that a line belongs to.
+inline unsigned slice_of(std::uint64_t line) { return static_cast<unsigned>(folded(line) >> 2) % kSlices; }
+
 /// An L1, of a multiprocessor or a block's share of it: 4-way, least recently used, sectored, write-through.
 class L1Cache {
 public:
@@ -52,7 +61,7 @@ private:
   static constexpr unsigned kWays = 4;
   static constexpr std::size_t kLargest = 2048;  // lines: 256 KiB
 
-  std::size_t set_of(std::uint64_t line) const { return (line ^ line >> 9 ^ line >> 18) & set_mask_; }
+  std::size_t set_of(std::uint64_t line) const { return folded(line) & set_mask_; }
 
   std::vector<std::array<std::uint64_t, kWays>> sets_;  // line << 24 | generation << 4 | sectors, most recent first
   std::size_t set_mask_ = 0;

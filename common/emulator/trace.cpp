@@ -79,7 +79,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   interval_ = 0;
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
   l1_.begin(l1_bytes);
-  traffic.clear();
+  for (std::vector<LineAccess>& slice : traffic) slice.clear();
   const unsigned tail = block.threads % kWarpSize;
   for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
     warps_[warp].ended = 0;
@@ -390,7 +390,7 @@ void BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
       line.sectors = writes_.load(line.line, line.sectors);
       if (line.sectors == 0) continue;
     }
-    traffic.push_back(LineAccess::make(line, operation, weight));
+    traffic[slice_of(line.line)].push_back(LineAccess::make(line, operation, weight));
   }
 }
 

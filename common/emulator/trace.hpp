@@ -128,11 +128,11 @@ public:
   void range(BlockContext& block, const void* address, std::size_t bytes, Operation operation, const void* pc);
 
   // What the traced blocks of this launch added up to.
-  Counts counts{};                              ///< Of the launch's blocks that this worker ran.
-  std::array<std::uint64_t, kTallies> tally{};  ///< of all blocks, see tally.hpp
-  bool approximate = false;                     ///< long loops were sampled
-  std::vector<LineAccess> traffic;              ///< of the block, beyond its L1, in order
-  std::vector<SeenRequest> seen;                ///< of the block whose first warp is followed, in order
+  Counts counts{};                                       ///< Of the launch's blocks that this worker ran.
+  std::array<std::uint64_t, kTallies> tally{};           ///< of all blocks, see tally.hpp
+  bool approximate = false;                              ///< long loops were sampled
+  std::array<std::vector<LineAccess>, kSlices> traffic;  ///< of the block, beyond its L1, in order, by slice
+  std::vector<SeenRequest> seen;                         ///< of the block whose first warp is followed, in order
   std::vector<float> atomic_buckets;  ///< turns of atomics by hashed line, of this launch; empty if there were none
   RetryLoops retries;                 ///< Atomics on 2 bytes of global memory.
   RetryTally retry_sums;              ///< Of all blocks.
