@@ -296,7 +296,7 @@ std::string describe_request(const MappedRequest& mapped) {
   const auto active = static_cast<std::size_t>(std::popcount(mapped.request.mask));
   if (mapped.shared) {
     const BankPlan plan = plan_banks(mapped);
-    std::string text = fmt::format("{} {} served in {} pass{}", count(active, "lane"), active == 1 ? "is" : "are",
+    const std::string text = fmt::format("{} {} served in {} pass{}", count(active, "lane"), active == 1 ? "is" : "are",
                                    plan.passes.size(), plan.passes.size() == 1 ? "" : "es");
     if (plan.passes.size() > plan.fewest)
       return text + fmt::format("; without bank conflicts {} would do.", plan.fewest);

@@ -243,8 +243,9 @@ AtomicCost atomic_cost(const Request& request, unsigned bytes) {
     ++lanes[place];
   }
   // In each sector, the most lanes at one address.
-  std::array<std::uint64_t, 2 * kLanes> sectors;
-  std::array<unsigned, 2 * kLanes> turns;
+  constexpr std::size_t kMost = std::size_t{2} * kLanes;  // an access that is not aligned touches two
+  std::array<std::uint64_t, kMost> sectors;
+  std::array<unsigned, kMost> turns;
   unsigned used = 0;
   for (unsigned i = 0; i < distinct; ++i) {
     const std::uint64_t last = (addresses[i] + bytes - 1) >> kSectorShift;

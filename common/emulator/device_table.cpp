@@ -61,11 +61,11 @@ constexpr std::array kDevices = {
         .atomic_line_seconds = 1.76e-9,          // measured: atomics.spread, float at one address
         .atomic_sectors_per_second = 101e9,      // measured: atomics.spread over 4 Mi addresses, and float4
         .retry_seconds = 370e-9,                 // measured: contended, half, one warp at one address
-        .retry_packet_seconds = 7e-9,            // measured: contended, half, 16 and 4096 addresses, and its counters
-        .retry_turn_seconds = 0.97e-9,     // measured: contended, half, 2048 warps at one address, and its counters
-        .retry_sectors_per_second = 38e9,  // measured: atomics.spread, half over 4 Mi addresses
-        .shared_retry_clocks = 50,         // measured: on_chip.shared_atomics, float: 8 warps at each address
-        .l1_bytes = 256 * kKiB,            // cited: Hopper architecture white paper
+        .retry_packet_seconds = 7.8e-9,          // measured: contended_counters.json, a request's time at 16 addresses
+        .retry_turn_seconds = 0.74e-9,           // measured: contended_counters.json, 256 and 2048 warps at one address
+        .retry_sectors_per_second = 38e9,        // measured: atomics.spread, half over 4 Mi addresses
+        .shared_retry_clocks = 50,               // measured: on_chip.shared_atomics, float: 8 warps at each address
+        .l1_bytes = 256 * kKiB,                  // cited: Hopper architecture white paper
     },
     DeviceTable{
         .key = "a100",
@@ -208,7 +208,7 @@ const DeviceTable& device_table() {
     const long number = std::strtol(text, nullptr, 10);
     if (number < 1 || number > device.multiprocessors) {
       std::fprintf(stderr, "WARPBOOK_MULTIPROCESSORS: \"%s\": accepted is 1 to the card's %d\n", text,
-                   static_cast<int>(device.multiprocessors));
+                   device.multiprocessors);
       std::exit(2);
     }
     device.multiprocessors = static_cast<decltype(device.multiprocessors)>(number);
