@@ -48,8 +48,8 @@ const std::string kSortedFloat = "count=4096 places=4096 skew=sorted dtype=float
 
 }  // namespace
 
-// An H200 adds to halves by what returns a value (ATOM, not RED), and to a single half by a loop: it reads the word,
-// then compares and swaps until no other lane was faster.
+// An H200 adds to a single half by a loop: it reads the word, then compares and swaps (ATOM) until no other lane was
+// faster. To pairs the steps add by a reduction (RED), which returns nothing.
 TEST_CASE("chapter 4: all values to one place") {
   SECTION("v1: of 32 lanes at one address, one succeeds in each of 32 rounds") {
     const Counted seen = count("v1", kSame);
@@ -61,24 +61,24 @@ TEST_CASE("chapter 4: all values to one place") {
   }
   SECTION("v4: 31 of 32 meet another, once") {
     const Counted seen = count("v4", kSame);
-    CHECK(seen.red_requests == 0);
-    CHECK(seen.atom_requests == 128);
+    CHECK(seen.red_requests == 128);
+    CHECK(seen.atom_requests == 0);
     CHECK(seen.collisions == 128 * 31);
   }
   SECTION("v5: one lane of each warp") {
     const Counted seen = count("v5", kSame);
     CHECK(seen.load_sectors == 128 * (4 + 2));
-    CHECK(seen.atom_requests == 128);
+    CHECK(seen.red_requests == 128);
     CHECK(seen.collisions == 0);
   }
   SECTION("v6a: the queue is in shared memory, and four blocks add once each") {
     const Counted seen = count("v6a", kSame);
-    CHECK(seen.atom_requests == 4);
+    CHECK(seen.red_requests == 4);
     CHECK(seen.shared_atomic_wavefronts == 128 * 32);
   }
   SECTION("v6b: 256 sums of the place, so that a warp's lanes are in 32 banks") {
     const Counted seen = count("v6b", kSame);
-    CHECK(seen.atom_requests == 1);  // 4096 values are one block's.
+    CHECK(seen.red_requests == 1);  // 4096 values are one block's.
     CHECK(seen.shared_atomic_wavefronts == 128);
   }
 }
@@ -91,7 +91,7 @@ TEST_CASE("chapter 4: value i goes to place i") {
   }
   SECTION("v4: every second lane meets another") {
     const Counted seen = count("v4", kSorted);
-    CHECK(seen.atom_requests == 128);
+    CHECK(seen.red_requests == 128);
     CHECK(seen.collisions == 128 * 16);
   }
   SECTION("v6b and v7: a block's sums pass on one by one, or four at once") {

@@ -13,6 +13,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#ifdef WARPBOOK_EMULATED
+#include <warpbook_reductions.h>
+#endif
 
 #include <cstdint>
 
@@ -45,7 +48,9 @@ __device__ __forceinline__ void reduce_add(float* global, float value) { atomicA
 
 /// Adds to two halves of global memory, aligned to 4 bytes.
 __device__ __forceinline__ void reduce_add(__half2* global, __half2 value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 600
+#ifdef WARPBOOK_EMULATED
+  emulator::reduce_pairs(global, &value, 1, &emulator::narrow_pair_sum<__half2>);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 600
   asm volatile("red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;"
                :
                : "l"(__cvta_generic_to_global(global)), "r"(reinterpret_cast<const unsigned&>(value))
@@ -57,7 +62,9 @@ __device__ __forceinline__ void reduce_add(__half2* global, __half2 value) {
 
 /// Adds to two bfloat16 of global memory, aligned to 4 bytes.
 __device__ __forceinline__ void reduce_add(__nv_bfloat162* global, __nv_bfloat162 value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#ifdef WARPBOOK_EMULATED
+  emulator::reduce_pairs(global, &value, 1, &emulator::narrow_pair_sum<__nv_bfloat162>);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;"
                :
                : "l"(__cvta_generic_to_global(global)), "r"(reinterpret_cast<const unsigned&>(value))
@@ -95,7 +102,9 @@ template <bool keep = false> __device__ __forceinline__ void reduce_add(float4* 
 /// Adds to eight halves of global memory, aligned to 16 bytes.
 template <bool keep = false>
 __device__ __forceinline__ void reduce_add(Pack<__half2, 4>* global, Pack<__half2, 4> value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#ifdef WARPBOOK_EMULATED
+  emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<__half2>);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   const auto& word = reinterpret_cast<const uint4&>(value);
   if constexpr (keep) {
     asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.f16x2 [%0], {%1, %2, %3, %4}, %5;"
@@ -117,7 +126,9 @@ __device__ __forceinline__ void reduce_add(Pack<__half2, 4>* global, Pack<__half
 /// Adds to eight bfloat16 of global memory, aligned to 16 bytes.
 template <bool keep = false>
 __device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 4>* global, Pack<__nv_bfloat162, 4> value) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#ifdef WARPBOOK_EMULATED
+  emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<__nv_bfloat162>);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   const auto& word = reinterpret_cast<const uint4&>(value);
   if constexpr (keep) {
     asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.bf16x2 [%0], {%1, %2, %3, %4}, %5;"

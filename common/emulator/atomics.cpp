@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 
 #include "block_runner.hpp"
 #include "common/emulator/retry_loops.hpp"
 #include "common/emulator/tally.hpp"
 #include "include/atomic_functions.h"
+#include "include/warpbook_reductions.h"
 
 namespace warpbook::emulator {
 namespace {
@@ -145,6 +148,17 @@ std::uint16_t atomic_update_16(void* address, std::uint16_t operand,
   const bool is_half = update(kHalfOne, kHalfOne) == kHalfTwo;
   retry_tally.add(value_of(found, is_half), value_of(update(found, operand), is_half));
   return found;
+}
+
+void reduce_pairs(void* address, const void* operands, unsigned pairs,
+                  std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand)) {
+  __warpbook_tally[kReductionFlag] = 1;
+  before(address, 4 * pairs, __builtin_return_address(0), AccessKind::float_atomic);
+  for (unsigned i = 0; i < pairs; ++i) {
+    std::uint32_t operand = 0;
+    std::memcpy(&operand, static_cast<const std::byte*>(operands) + std::size_t{4} * i, sizeof operand);
+    replace(static_cast<std::uint32_t*>(address) + i, [=](std::uint32_t old) { return update(old, operand); });
+  }
 }
 
 std::uint32_t atomic_update_32(void* address, std::uint32_t operand,
