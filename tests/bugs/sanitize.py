@@ -17,7 +17,7 @@ import re
 import subprocess
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 BUGS = Path(__file__).resolve().parent
@@ -100,11 +100,6 @@ def main():
             return {"status": "not run"}
         return verdict(program, tool, 8 if program.name in MAY_HANG else 40)
 
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
-        needed = dict.fromkeys(source for source, _ in missing)
-        programs = dict(zip(needed, pool.map(lambda source: build(source, Path(folder), arguments.architecture), needed)))
-        said = pool.map(run, [(programs[source], tool) for source, tool in missing])
-        found.update({(source.stem, tool): result for (source, tool), result in zip(missing, said)})
     version = captured(["compute-sanitizer", "--version"], 20)[0].strip().splitlines()
     device = captured(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], 20)[0].strip()
     record = {
@@ -113,10 +108,25 @@ def main():
         "commit": os.environ.get("WARPBOOK_COMMIT", "unknown"),
         "nvcc": captured(["nvcc", "--version"], 20)[0].strip().splitlines()[-1],
         "compute_sanitizer": version[-1] if version else "",
-        "programs": {source.stem: {tool: found[source.stem, tool] for tool in tools} for source in sources},
     }
-    arguments.output.write_text(json.dumps(record, indent=1) + "\n")
 
+    def write():
+        """What is known so far: a run may be ended at any time."""
+        not_run = {"status": "not run"}
+        record["programs"] = {source.stem: {tool: found.get((source.stem, tool), not_run) for tool in tools}
+                              for source in sources}
+        part = arguments.output.with_suffix(".part")
+        part.write_text(json.dumps(record, indent=1) + "\n")
+        part.replace(arguments.output)
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        needed = dict.fromkeys(source for source, _ in missing)
+        programs = dict(zip(needed, pool.map(lambda source: build(source, Path(folder), arguments.architecture), needed)))
+        running = {pool.submit(run, (programs[source], tool)): (source.stem, tool) for source, tool in missing}
+        for done in as_completed(running):
+            found[running[done]] = done.result()
+            write()
+    write()
 
 if __name__ == "__main__":
     main()
