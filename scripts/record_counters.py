@@ -63,6 +63,7 @@ CHAPTERS = {
         golden=["count=131072 places=1024 skew=uniform dtype=float index=int64",
                 "count=131072 places=1024 skew=zipf dtype=half index=int64"],
         representative=["count=16777216 places=256 skew=uniform dtype=float index=int64",
+                        "count=16777216 places=65536 skew=uniform dtype=half index=int64",
                         "count=16777216 places=65536 skew=zipf dtype=half index=int64",
                         "count=16777216 places=16777216 skew=uniform dtype=float index=int64",
                         "problem=inner count=33554432 dtype=half"]),
