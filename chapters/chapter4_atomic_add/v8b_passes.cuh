@@ -28,6 +28,7 @@ namespace warpbook::chapter4::v8b {
 inline constexpr int kThreads = 1024;
 inline constexpr int kBlocksPerMultiprocessor = 2;
 inline constexpr int kBatch = 4;                      // Values of a thread that are under way together.
+inline constexpr std::uint64_t kNear = 1024;          // Places that are neighbours.
 inline constexpr int kBits = 12;                      // Of a place's hash.
 inline constexpr std::int64_t kPartBytes = 24 << 20;  ///< Of dst, at most: about half an H200's L2.
 
@@ -56,37 +57,51 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, gridDim.x), 32) * 32;
   const std::int64_t begin = share * blockIdx.x;
   const std::int64_t end = begin + share < count ? begin + share : count;
-  const auto in_part = [&](std::int64_t place) {
-    return static_cast<std::uint64_t>(place - first) < static_cast<std::uint64_t>(part);
-  };
 
-  // A thread's values begin, begin + kThreads, ...: indices and values are asked for together where dst has one part.
+  // A thread's values begin, begin + kThreads, ...: where dst has one part, values are asked for along with indices.
+  const bool one_part = part == places;
   std::int64_t place[kBatch];
   T x[kBatch];
-  const auto load = [&](std::int64_t first) {
+  const auto load_places = [&](std::int64_t from) {
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      const std::int64_t i = first + k * kThreads;
+      const std::int64_t i = from + k * kThreads;
       place[k] = i < end ? static_cast<std::int64_t>(load_streaming(index + i)) : -1;
-      if (part == places && i < end) x[k] = load_streaming(value + i);
-    }
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      if (part != places && in_part(place[k])) x[k] = load_streaming(value + first + k * kThreads);
+      if (one_part && i < end) x[k] = load_streaming(value + i);
     }
   };
 
-  load(begin + thread);
+  load_places(begin + thread);
   clear_bins(counter, 1 << kBits, hot);
+  // Where neighbours in the input have neighbouring places, as sorted indices do, dst's sectors stay long enough as it
+  // is: the first pass takes the block's share whole, the others leave it. They all see the same and say the same.
+  bool whole = false;
+  if (!one_part) {
+    const auto here = static_cast<std::uint64_t>(place[0]);
+    const auto ahead = static_cast<std::uint64_t>(__shfl_down_sync(kFullWarp, place[0], 1));
+    whole = __syncthreads_count(thread % 32 != 31 && ahead - here + kNear <= 2 * kNear) * 2 > kThreads;
+    if (whole && first != 0) return;
+  }
+  const std::int64_t taken = whole ? places : part;  // From `first` on.
+  const auto mine = [&](std::int64_t p) {
+    return static_cast<std::uint64_t>(p - first) < static_cast<std::uint64_t>(taken);
+  };
+  const auto load_values = [&](std::int64_t from) {
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (!one_part && mine(place[k])) x[k] = load_streaming(value + from + k * kThreads);
+    }
+  };
+  load_values(begin + thread);
   int sample[kBatch];  // The first of them.
 #pragma unroll
-  for (int k = 0; k < kBatch; ++k) sample[k] = in_part(place[k]) ? hash(place[k]) : -1;
+  for (int k = 0; k < kBatch; ++k) sample[k] = mine(place[k]) ? hash(place[k]) : -1;
   const bool any_hot = find_hot(counter, hot, sample, place, false).hot;
 
   for (std::int64_t i = begin + thread; i < end;) {
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      if (!in_part(place[k])) continue;
+      if (!mine(place[k])) continue;
       if (any_hot) {
         const unsigned number = __float_as_uint(counter[hash(place[k])]) - HotPlaces::kMark;
         if (number < HotPlaces::kMost && hot.name[number] == place[k]) {
@@ -97,7 +112,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       fast_atomic_add<T, std::int64_t>(dst, place[k], places, x[k]);
     }
     i += kThreads * kBatch;
-    load(i);
+    load_places(i);
+    load_values(i);
   }
   __syncthreads();
   if (thread < hot.size()) {
