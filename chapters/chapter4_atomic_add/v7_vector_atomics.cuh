@@ -4,7 +4,8 @@
 /// v6b's blocks end by adding their sums to dst, each by an atomic operation of its own, each rounded to T; with 50,000
 /// places that is 6.6 million operations for 16.8 million values. But a block's places are neighbours, and Hopper's RED
 /// takes a vector: .v4.f32 adds four floats at once, each of them atomically. So sums stay floats to the end: they are
-/// added to dst itself where T is float, else to floats in scratch that a last kernel rounds once, as in v2.
+/// added to dst itself where T is float, else to floats in scratch that a last kernel rounds once, as in v2. Clearing
+/// them overlaps the additions: the kernel begins with the clearing one and waits for it before it passes on.
 ///
 /// 65,536 places do not fit a block. Two neighbouring blocks share them: both read the same values, at about the same
 /// time, so that the second reads from the L2, and each adds what falls into its half. As half of the lanes have

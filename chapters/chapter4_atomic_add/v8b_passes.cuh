@@ -9,9 +9,10 @@
 ///
 /// Indices and values are read once a pass, and say so (`load_streaming`): the L2 is for dst.
 ///
-/// A block looks at a sample first, as v6b's blocks do, and keeps the sums of hot places in shared memory: additions to
-/// one place queue in the L2, and skewed indices would wait for that queue. The bins are counters only, and a place's
-/// hash tells which.
+/// A block looks at its first values, as v6b's blocks look at a sample, and keeps the sums of hot places in shared
+/// memory: additions to one place queue in the L2, and skewed indices would wait for that queue. The bins are counters
+/// only, and a place's hash tells which. Where the first values show that neighbours go to neighbouring places, the
+/// first pass takes the block's share whole: sorted indices need no passes.
 ///
 /// Expect the bytes of dst's random sectors replaced by those of the indices, twice or three times; and skew to cost
 /// little.
