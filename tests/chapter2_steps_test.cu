@@ -132,6 +132,14 @@ std::vector<std::string> awkward_cases() {
       cases.push_back(case_text(make_view({15, 37}, {200, 3}), dtype, shift % 2 == 0, shift));
     }
   }
+  // Narrow elements, enough for several of v7d's and v8b's tiles, which are larger than the random views.
+  for (const std::string dtype : {"int8", "half"}) {
+    cases.push_back(case_text(make_view({33'001}, {2}, 3), dtype, false, 1));
+    cases.push_back(case_text(make_view({2, 17'000}, {40'000, 2}, 1), dtype, false, 0));
+    cases.push_back(case_text(make_view({2, 4'200}, {70'000, 16}, 5), dtype, false, 3));
+    cases.push_back(case_text(make_view({2, 70, 600}, {48'000, 1, 80}, 81), dtype, false, 1));
+    cases.push_back(case_text(make_view({70, 600}, {1, 75}, 3), dtype, dtype == "half", 0));
+  }
   // Fewer elements than stand before the first whole word.
   for (std::int64_t count = 1; count <= 9; ++count) {
     cases.push_back(case_text(make_view({count}, {2}), "int8", false, 3));

@@ -13,7 +13,7 @@
 #include "chapters/chapter2_strided/v7a_wide_words.cuh"
 #include "chapters/chapter2_strided/v7b_repeats.cuh"
 #include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
-#include "chapters/chapter2_strided/v7d_staged_runs.cuh"
+#include "chapters/chapter2_strided/v7d_staged_steps.cuh"
 #include "chapters/chapter2_strided/v8a_strided_tile.cuh"
 #include "chapters/chapter2_strided/v8b_word_tile.cuh"
 #include "chapters/chapter2_strided/v9_dispatch.cuh"
@@ -71,7 +71,7 @@ std::vector<Step> steps() {
       step("v7a", "wide_words", "Words of up to 16 bytes where rows allow it, of 4 on the contiguous side.", v7a::run),
       step("v7b", "repeats", "What a view shows again and again is read once and written often.", v7b::run),
       step("v7c", "shifted_rows", "Words of 16 bytes along rows that begin anywhere.", v7c::run),
-      step("v7d", "staged_runs", "A block's part of the source in shared memory, as it lies.", v7d::run),
+      step("v7d", "staged_steps", "A step's source in shared memory as it lies, and picked apart there.", v7d::run),
       step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
       step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
       step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),

@@ -31,13 +31,16 @@ template <class Index> struct Extent {
   Index count;
 };
 
+/// A step from which on each element is read with a sector of its own: a thread then has many bytes in flight anyhow,
+/// and more threads with fewer packs are a little faster.
+inline constexpr std::int64_t kOwnSectorBytes = 32;
+
 //! [kernel]
-template <class W, class Index>
-__global__ void __launch_bounds__(kThreads)
+template <class W, class Index, int packs>
+__global__ void __launch_bounds__(kThreads, sizeof(Index) == 4 ? 8 : 1)
     gather_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ WalkedView<Index> view,
                   const __grid_constant__ Extent<Index> extent) {
   constexpr int pack = kPack<W>;
-  constexpr int packs = kPacks<W>;
   using P = Pack<W, pack>;
   Walk<Index> walk;
 
@@ -54,22 +57,34 @@ __global__ void __launch_bounds__(kThreads)
   walk.locate(view, Index(extent.head) + first * pack);
 
   P word[packs];
+  const Index before = Index(threadIdx.x % 32) * pack;  // Elements of the warp's threads before this one.
+  if (walk.last >= before && walk.last - before + Index(packs * 32 * pack) <= view.sizes[0].divisor) {
+    Index offset = walk.offset(view);  // All of the warp's packs lie in one row: nothing carries.
 #pragma unroll
-  for (int p = 0; p < packs; ++p) {
-    if (first + Index(32 * p) >= extent.packs) break;
-    if (pack == 1 || walk.last + pack <= view.sizes[0].divisor) {  // The pack lies in one row.
-      const Index offset = walk.offset(view);
+    for (int p = 0; p < packs; ++p) {
+      if (first + Index(32 * p) >= extent.packs) break;
 #pragma unroll
       for (int j = 0; j < pack; ++j) word[p][j] = src[offset + Index(j) * view.strides[0]];
-    } else {
-      Walk<Index> one = walk;
-#pragma unroll
-      for (int j = 0; j < pack; ++j) {
-        word[p][j] = src[one.offset(view)];
-        if (j + 1 < pack) one.advance(view, 1, 0);
-      }
+      offset += Index(32 * pack) * view.strides[0];
     }
-    walk.advance(view, view.step_last, view.step_second);
+  } else {
+#pragma unroll
+    for (int p = 0; p < packs; ++p) {
+      if (first + Index(32 * p) >= extent.packs) break;
+      if (pack == 1 || walk.last + pack <= view.sizes[0].divisor) {  // The pack lies in one row.
+        const Index offset = walk.offset(view);
+#pragma unroll
+        for (int j = 0; j < pack; ++j) word[p][j] = src[offset + Index(j) * view.strides[0]];
+      } else {
+        Walk<Index> one = walk;
+#pragma unroll
+        for (int j = 0; j < pack; ++j) {
+          word[p][j] = src[one.offset(view)];
+          if (j + 1 < pack) one.advance(view, 1, 0);
+        }
+      }
+      walk.advance(view, view.step_last, view.step_second);
+    }
   }
   P* const dst_packs = reinterpret_cast<P*>(dst + extent.head);
 #pragma unroll
@@ -81,7 +96,8 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Gathers elements as wide as they are in `q`.
 template <class Index> cudaError_t run_gather(const Prepared& q, cudaStream_t stream) {
-  const std::int64_t count = q.problem.count();
+  const TensorView& view = q.problem.view;
+  const std::int64_t count = view.count();
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     constexpr int pack = kPack<W>;
@@ -91,10 +107,16 @@ template <class Index> cudaError_t run_gather(const Prepared& q, cudaStream_t st
     const std::int64_t whole = (count - head) / pack;
     const Extent<Index> extent{static_cast<Index>(whole), static_cast<int>(head),
                                static_cast<int>(count - head - whole * pack), static_cast<Index>(count)};
-    const std::int64_t grid = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks<W>);
-    return launch(gather_kernel<W, Index>, {.grid = grid, .block = kThreads, .stream = stream},
-                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
-                  walked<Index>(q.problem.view, 32 * pack), extent);
+    const auto launch_with = [&]<int packs>() {
+      const std::int64_t grid = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * packs);
+      return launch(gather_kernel<W, Index, packs>, {.grid = grid, .block = kThreads, .stream = stream},
+                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), walked<Index>(view, 32 * pack),
+                    extent);
+    };
+    if constexpr (bytes == 2 && sizeof(Index) == 4) {
+      if (view.strides[view.dims - 1] * bytes >= kOwnSectorBytes) return launch_with.template operator()<1>();
+    }
+    return launch_with.template operator()<kPacks<W>>();
   });
 }
 

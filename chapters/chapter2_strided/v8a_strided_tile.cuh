@@ -16,7 +16,7 @@
 #pragma once
 
 #include "chapters/chapter2_strided/tile_plan.hpp"
-#include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
+#include "chapters/chapter2_strided/v7d_staged_steps.cuh"
 
 namespace warpbook::chapter2::v8a {
 

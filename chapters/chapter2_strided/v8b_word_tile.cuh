@@ -291,6 +291,15 @@ inline Matrix matrix_of(const CopyDimension* dimension, int dims) {
   return matrix;
 }
 
+/// The source's rows all begin alike, counted modulo so many bytes: a power of 2, of at most a line.
+inline std::uint64_t rows_alike(const CopyDimension* dimension, int dims, const Matrix& m, std::int64_t bytes) {
+  std::uint64_t steps = 128;
+  for (int d = 0; d < dims; ++d) {
+    if (d != m.columns) steps |= static_cast<std::uint64_t>(dimension[d].src_stride * bytes);
+  }
+  return steps & (~steps + 1);
+}
+
 /// Why the step does not take a collapsed problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& p) {
   if (p.element_bytes == 16) return "elements must have 1, 2, 4 or 8 bytes";
@@ -302,8 +311,10 @@ inline const char* refuse(const StridedProblem& p) {
   return m.rows == m.columns ? "both sides have the same fastest dimension" : nullptr;
 }
 
-/// Whether at least half of each tile of a problem that is not refused exists.
-inline bool fills_tiles(const StridedProblem& p) {
+/// Whether the step is the best of those with tiles for a problem that is not refused: at least half of each tile
+/// exists; and rows of halves do not begin within a word, or v8a is faster.
+inline bool suits(const Prepared& q) {
+  const StridedProblem& p = q.problem;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(p, dimension);
   const Matrix m = matrix_of(dimension.data(), dims);
@@ -312,7 +323,8 @@ inline bool fills_tiles(const StridedProblem& p) {
   };
   const std::int64_t columns = p.element_bytes < 4 ? 128 / p.element_bytes : 32;
   const std::int64_t rows = p.element_bytes == 4 ? 128 : p.element_bytes == 8 ? 64 : 512;
-  return filled(dimension[m.columns].size, columns) * filled(dimension[m.rows].size, rows) >= 0.5;
+  if (filled(dimension[m.columns].size, columns) * filled(dimension[m.rows].size, rows) < 0.5) return false;
+  return p.element_bytes != 2 || rows_alike(dimension.data(), dims, m, 2) >= 4;
 }
 
 /// Moves tiles. The problem is collapsed and not refused.
@@ -328,21 +340,17 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   tiles.dst_pitch = dimension[m.columns].dst_stride * bytes;
   tiles.src_begin = reinterpret_cast<const char*>(q.src);
   tiles.src_end = tiles.src_begin + (q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes;
-  // The source's rows begin alike, counted modulo so many bytes, and the destination's columns.
-  constexpr std::uint64_t kLine = 128;
-  std::uint64_t src_steps = kLine | static_cast<std::uint64_t>(tiles.src_pitch);
-  std::uint64_t dst_steps = kLine | static_cast<std::uint64_t>(tiles.dst_pitch);
+  auto dst_steps = static_cast<std::uint64_t>(tiles.dst_pitch);
   std::int64_t batches = 1;
   for (int d = dims - 1; d >= 0; --d) {
     if (d == m.rows || d == m.columns) continue;
     v8a::Dimension& other = tiles.other[tiles.others++];
     other = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(dimension[d].size)), dimension[d].src_stride * bytes,
              dimension[d].dst_stride * bytes};
-    src_steps |= static_cast<std::uint64_t>(other.src_stride);
     dst_steps |= static_cast<std::uint64_t>(other.dst_stride);
     batches *= dimension[d].size;
   }
-  const std::uint64_t alike = src_steps & (~src_steps + 1);
+  const std::uint64_t alike = rows_alike(dimension.data(), dims, m, bytes);
   tiles.early = static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / static_cast<int>(bytes);
   const bool windows_alike = dst_steps % 32 == 0;
   const auto window_early = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 32) / bytes;
