@@ -50,8 +50,12 @@ CHAPTERS = {
                 "shape=16,255,255 strides=65536,256,1 offset=257 dtype=half",
                 "shape=16,256,256 strides=0,256,1 dtype=float"],
         representative=["shape=64,1024,512 strides=1048576,1024,2 dtype=float",
+                        "shape=64,1024,512 strides=1048576,1024,2 dtype=int8",
+                        "shape=64,1024,64 strides=1048576,1024,16 dtype=half",
+                        "shape=1048576,60 strides=64,1 offset=3 dtype=half",
                         "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half",
                         "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float",
+                        "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=half",
                         "shape=64,1024,1024 strides=0,1024,1 dtype=float"]),
     3: Chapter(
         golden=["shape=4,256,256 perm=0,2,1 dtype=float", "shape=4,256,256 perm=0,2,1 dtype=half",
