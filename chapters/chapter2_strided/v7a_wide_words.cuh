@@ -4,7 +4,8 @@
 /// v6 moves one element a load and a store, and a half is 2 bytes. Where the view's last dimension is contiguous and
 /// everything is a multiple of 16 bytes (or 8, or 4), such a word becomes the element. Where it is not, the result
 /// still is contiguous: it is written in words of 4 bytes, whose elements are gathered. Up to three elements before the
-/// first whole word and behind the last one are moved by themselves.
+/// first whole word and behind the last one are moved by themselves. Where all that a warp writes comes from one row,
+/// nothing carries.
 ///
 /// Into a view, only the first of these helps. Scattering the elements of a word would write each sector in two or four
 /// parts; v6 writes neighbours together (a trial of it: 87 us against v6's 81 for halves, 155 against 139 for floats).

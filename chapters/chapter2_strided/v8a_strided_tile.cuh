@@ -11,8 +11,9 @@
 /// once: a lane keeps to its columns, and the rows' places stand in a table in shared memory. A short dimension does
 /// not waste lanes, since several are counted through as one.
 ///
+/// Whole tiles do without any comparison: with one a row, the rows' places were not looked up ahead (README.md).
+///
 /// Expect sectors as few as v7's on a contiguous view, and the time to be that of the bytes.
-/// On a GPU it was measured with comparisons in whole tiles, too; as it is here, not yet: README.md.
 #pragma once
 
 #include "chapters/chapter2_strided/tile_plan.hpp"

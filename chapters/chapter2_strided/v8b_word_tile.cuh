@@ -9,9 +9,12 @@
 /// __byte_perm turns them into words that lie along the columns; two words and a funnel shift make up for a row that
 /// begins within a word, when reading from memory and when reading from the tile. Where all rows of the source begin
 /// alike, tiles begin so many columns early that theirs begin at a line. Along the destination a tile's window slides,
-/// as in chapter 3's v7f: it begins at the last boundary before the tile, of a word for narrow elements, of a sector
-/// for those of 8 bytes; floats have none to wait for, and were no faster for windows of a sector. For that, a tile
-/// holds a few rows more.
+/// as in chapter 3's v7f: it begins at the last sector's boundary before the tile, for which the tile holds a few rows
+/// more. (Floats have none to wait for: for them, windows of a sector were no faster.)
+///
+/// Of narrow elements a tile is 512 rows long, so that few of a column's sectors are at a window's end, and a block has
+/// 512 threads for it. What is compared is compared once a column: rows that the matrix does not have are read as they
+/// lie, if they are in the array, and never stored.
 ///
 /// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
 /// between its rows. All else is v8a's.
