@@ -130,7 +130,7 @@ def peers_table(chapter, record):
         for other in ("eager", "compiled"):
             for dtype in ("float", "half"):
                 values = [case[f"{other}_seconds"] / case["ours_seconds"] for case in record["cases"]
-                          if case["group"] == "fixed" and case["dtype"] == dtype and case[f"{other}_seconds"]
+                          if case["group"] == "fixed" and case["dtype"] == dtype and case.get(f"{other}_seconds")
                           and any(re.fullmatch(pattern, case["case"]) for pattern in row["cases"])]
                 low, high = (f"{min(values):.2f}", f"{max(values):.2f}") if values else ("-", "-")
                 cells.append(low if low == high else f"{low} to {high}")
