@@ -39,7 +39,6 @@ template <int bytes> struct Tile {
   static constexpr int kPitch = kWords | 1;                               // In words: an odd number.
   static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;           // Of a warp, each a word of all columns.
   using Word = warpbook::Word<kNarrow ? 4 : bytes>;
-  static constexpr int kBlocks = kNarrow ? 3 : bytes == 4 ? 6 : 5;  // Of a multiprocessor at a time.
   static constexpr int kBytes = kColumns * kPitch * static_cast<int>(sizeof(Word));
 };
 
@@ -171,31 +170,8 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
 //! [load]
 
 //! [store]
-/// Writes the columns of a tile of elements of 4 or 8 bytes to `dst`, where column 0 has the tile's first row.
-template <int bytes>
-__device__ __forceinline__ void store_columns(char* dst, const typename Tile<bytes>::Word* tile, const Tiles& tiles,
-                                              int first_row, int first_column) {
-  using T = Tile<bytes>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll 2
-  for (int i = static_cast<int>(threadIdx.x) / 32; i < T::kColumns; i += T::kWarps) {
-    const int column = first_column + i;
-    if (column < 0 || column >= tiles.columns) continue;
-    char* const to = dst + column * tiles.dst_pitch;
-    // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
-    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
-#pragma unroll
-    for (int j = 0; j < T::kRows / T::kColumns; ++j) {
-      const int at = T::kBefore - early + lane + 32 * j;  // In the tile.
-      const int row = first_row + at;
-      if (row >= 0 && row < tiles.rows) {
-        *reinterpret_cast<typename T::Word*>(to + at * bytes) = tile[i * T::kPitch + at];
-      }
-    }
-  }
-}
-
-/// The same for elements of 1 or 2 bytes, in words. The last window goes on to the matrix's end: `last`.
+/// Writes the columns of a tile of elements of 1 or 2 bytes to `dst`, where column 0 has the tile's first row, in
+/// words. The last window goes on to the matrix's end: `last`.
 template <int bytes>
 __device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* tile, const Tiles& tiles, int first_row,
                                                      int first_column, bool last) {
@@ -249,11 +225,46 @@ __device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* 
 //! [store]
 
 //! [kernel]
-template <int bytes, bool shifted>
-__global__ void __launch_bounds__(Tile<bytes>::kThreads, Tile<bytes>::kBlocks - shifted)
+template <int bytes>
+__global__ void __launch_bounds__(Tile<bytes>::kThreads)
     tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
   using T = Tile<bytes>;
-  auto* const tile = dynamic_shared<typename T::Word>();
+  __shared__ typename T::Word tile[T::kColumns * T::kPitch];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+
+  const auto [rest, src_tile] = tiles.across.divide(blockIdx.x);
+  const auto [batch, dst_tile] = tiles.down.divide(rest);
+  const v8a::Place origin = v8a::place_of(tiles.other, tiles.others, batch);
+  const int first_row = static_cast<int>(dst_tile) * T::kRows - T::kBefore;
+  const int first_column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
+  const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
+  load_rows<bytes>(tile, from, tiles, first_row, first_column);
+  __syncthreads();
+
+#pragma unroll 2
+  for (int i = warp; i < T::kColumns; i += T::kWarps) {
+    const int column = first_column + i;
+    if (column < 0 || column >= tiles.columns) continue;
+    char* const to = dst + origin.dst + column * tiles.dst_pitch + std::int64_t(first_row) * bytes;
+    // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
+    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
+    const auto* const line = tile + i * T::kPitch;
+#pragma unroll
+    for (int j = 0; j < T::kRows / T::kColumns; ++j) {
+      const int at = T::kBefore - early + lane + 32 * j;  // In the tile,
+      const int row = first_row + at;                     // and in the matrix.
+      if (row >= 0 && row < tiles.rows) *reinterpret_cast<typename T::Word*>(to + at * bytes) = line[at];
+    }
+  }
+}
+
+/// The same for elements of 1 or 2 bytes. `shifted`: rows may begin within a word.
+template <int bytes, bool shifted>
+__global__ void __launch_bounds__(Tile<bytes>::kThreads, shifted ? 2 : 3)
+    packed_tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
+  using T = Tile<bytes>;
+  auto* const tile = dynamic_shared<unsigned>();
   const auto [rest, src_tile] = tiles.across.divide(blockIdx.x);
   const auto [batch, dst_tile] = tiles.down.divide(rest);
   const v8a::Place origin = v8a::place_of(tiles.other, tiles.others, batch);
@@ -261,22 +272,16 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, Tile<bytes>::kBlocks - 
   const int first_column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
   char* const to = dst + origin.dst + std::int64_t(first_row) * bytes;
-  if constexpr (T::kNarrow) {
-    const int end_row = first_row + T::kBefore + T::kRows;
-    // Some rows more than the matrix has are read rather than compared with its last.
-    if (end_row <= tiles.rows + T::kRows / 8 && from + first_row * tiles.src_pitch - 3 >= tiles.src_begin &&
-        from + end_row * tiles.src_pitch + T::kColumns * bytes + 4 <= tiles.src_end) {
-      load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
-    } else {
-      load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
-    }
-    __syncthreads();
-    store_packed_columns<bytes>(to, tile, tiles, first_row, first_column, dst_tile + 1 == tiles.down.divisor);
+  const int end_row = first_row + T::kBefore + T::kRows;
+  // Some rows more than the matrix has are read rather than compared with its last.
+  if (end_row <= tiles.rows + T::kRows / 8 && from + first_row * tiles.src_pitch - 3 >= tiles.src_begin &&
+      from + end_row * tiles.src_pitch + T::kColumns * bytes + 4 <= tiles.src_end) {
+    load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
   } else {
-    load_rows<bytes>(tile, from, tiles, first_row, first_column);
-    __syncthreads();
-    store_columns<bytes>(to, tile, tiles, first_row, first_column);
+    load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
   }
+  __syncthreads();
+  store_packed_columns<bytes>(to, tile, tiles, first_row, first_column, dst_tile + 1 == tiles.down.divisor);
 }
 //! [kernel]
 
@@ -365,12 +370,19 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
     tiles.across = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
     tiles.down = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
-    return launch(tile_kernel<element, shifted>,
-                  {.grid = across * down * batches,
-                   .block = T::kThreads,
-                   .shared_bytes = static_cast<std::size_t>(T::kBytes),
-                   .stream = stream},
-                  reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
+    const auto launch_tiles = [&](auto kernel, int shared_bytes) {
+      return launch(kernel,
+                    {.grid = across * down * batches,
+                     .block = T::kThreads,
+                     .shared_bytes = static_cast<std::size_t>(shared_bytes),
+                     .stream = stream},
+                    reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
+    };
+    if constexpr (T::kNarrow) {
+      return launch_tiles(packed_tile_kernel<element, shifted>, T::kBytes);
+    } else {
+      return launch_tiles(tile_kernel<element>, 0);
+    }
   };
   switch (bytes) {
   case 1:
