@@ -32,16 +32,13 @@ template <class Index> struct Extent {
   Index count;
 };
 
-/// A step from which on each element is read with a sector of its own: a thread then has many bytes in flight anyhow,
-/// and more threads with fewer packs are a little faster.
-inline constexpr std::int64_t kOwnSectorBytes = 32;
-
 //! [kernel]
-template <class W, class Index, int packs>
+template <class W, class Index>
 __global__ void __launch_bounds__(kThreads, sizeof(Index) == 4 ? 8 : 1)
     gather_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ WalkedView<Index> view,
                   const __grid_constant__ Extent<Index> extent) {
   constexpr int pack = kPack<W>;
+  constexpr int packs = kPacks<W>;
   using P = Pack<W, pack>;
   Walk<Index> walk;
 
@@ -108,16 +105,10 @@ template <class Index> cudaError_t run_gather(const Prepared& q, cudaStream_t st
     const std::int64_t whole = (count - head) / pack;
     const Extent<Index> extent{static_cast<Index>(whole), static_cast<int>(head),
                                static_cast<int>(count - head - whole * pack), static_cast<Index>(count)};
-    const auto launch_with = [&]<int packs>() {
-      const std::int64_t grid = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * packs);
-      return launch(gather_kernel<W, Index, packs>, {.grid = grid, .block = kThreads, .stream = stream},
-                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), walked<Index>(view, 32 * pack),
-                    extent);
-    };
-    if constexpr (bytes == 2 && sizeof(Index) == 4) {
-      if (view.strides[view.dims - 1] * bytes >= kOwnSectorBytes) return launch_with.template operator()<1>();
-    }
-    return launch_with.template operator()<kPacks<W>>();
+    const std::int64_t grid = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks<W>);
+    return launch(gather_kernel<W, Index>, {.grid = grid, .block = kThreads, .stream = stream},
+                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), walked<Index>(view, 32 * pack),
+                  extent);
   });
 }
 

@@ -75,17 +75,23 @@ inline bool prefers_tiles(const StridedProblem& p) {
   return walked.lines > 12 && walked.excess >= 2;
 }
 
-/// Whether a permutation's elements are halves that do not come in whole words of 16 bytes along both of its fastest
-/// dimensions, but fit v8a's tiles: those are faster for them than permute's (seed 11 of tests/peers).
-inline bool odd_halves(const StridedProblem& p) {
-  if (p.element_bytes != 2 || v8a::refuse(p) != nullptr) return false;
+/// Whether a permutation that this chapter's tiles fit is better left to them than to permute: elements of 1 or 2 bytes
+/// that do not come in whole words of 16 along both fast dimensions, and either v8b suits them or one of the two is
+/// short. Chosen on an H200, over seed 11 of tests/peers and a few odd shapes (chapter2_trials_2.txt).
+inline bool prefers_own_tiles(const Prepared& q) {
+  constexpr std::int64_t kShort = 256;
+  const StridedProblem& p = q.problem;
+  if (p.element_bytes > 2 || v8a::refuse(p) != nullptr) return false;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(p, dimension);
   bool odd = false;
+  bool is_short = false;
   for (int d = 0; d < dims; ++d) {
-    odd = odd || ((dimension[d].src_stride == 1 || dimension[d].dst_stride == 1) && dimension[d].size % 8 != 0);
+    if (dimension[d].src_stride != 1 && dimension[d].dst_stride != 1) continue;
+    odd = odd || dimension[d].size * p.element_bytes % 16 != 0;
+    is_short = is_short || dimension[d].size < kShort;
   }
-  return odd;
+  return odd && (is_short || (v8b::refuse(p) == nullptr && v8b::suits(q)));
 }
 
 //! [kernel]
@@ -101,7 +107,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   if (v7c::pays(wide)) return v7c::run_shifted(wide, stream);
   if (wide.problem.element_bytes == 1 && v7d::refuse(wide.problem) == nullptr) return v7d::run_staged(wide, stream);
   const Permutation m = as_permutation(q.problem);
-  if (m.rank > 0 && !odd_halves(wide.problem)) {
+  if (m.rank > 0 && !prefers_own_tiles(wide)) {
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
   }
   if (m.rank > 0 || prefers_tiles(wide.problem)) {
