@@ -83,7 +83,7 @@ PARTS = [
         Row("fuzz_h200", "10,000 problems a chapter, on the H200", "for seed in 101 102 103 104 105; do make fuzz DEVICE=gpu CASES=2000 SEED=$seed; done",
             r"^chapter \d.*"),
         Row("fuzz_parsers", "case strings and command lines, by libFuzzer with the address and undefined-behaviour sanitizers",
-            f"cmake --build {EMULATOR} --target parsers_fuzz && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=25 python3 tests/fuzz_parsers_test.py",
+            f"cmake --build {EMULATOR} --target parsers_fuzz && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 python3 tests/fuzz_parsers_test.py",
             r"^Done \d+ runs.*|^Ran .*|^OK.*|^FAILED.*"),
         Row("fuzz_readers", "exercises.toml and every JSON that is read, 5,000 changes of each", "WARPBOOK_NIGHTLY=1 python3 tests/fuzz_readers_test.py",
             r"^Ran .*|^OK.*|^FAILED.*"),

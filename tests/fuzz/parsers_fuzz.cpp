@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -117,7 +118,8 @@ const std::vector<Chapter>& chapters() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace warpbook;
   if (size == 0) return 0;
-  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  text.resize(std::strlen(text.c_str()));  // What is typed ends at the first zero byte.
   const std::size_t parser = static_cast<std::size_t>(data[0]) - 'A';
   if (parser == 4 && draws_much(text)) return 0;
   if (parser < chapters().size()) {
