@@ -71,7 +71,7 @@ def sanitized_steps():
 EMULATOR = "build/emulator"
 SAID = r"^All tests passed.*|^(?:test cases|assertions):.*failed.*|.*ERROR.*|.*runtime error.*|^SUMMARY:.*|.*WARNING: ThreadSanitizer.*"
 INSTALLED = r"^(?:ok|FAILED|not ok|not tried|error).*"
-LARGE = r"^chapter\d.*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
+LARGE = r"^chapter\d.*|^v\d.*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
 PARTS = [
     Part("The verifier against mutants", "Every step's kernels are changed one place at a time; the verification or the emulator's checks have to "
          "notice. The whole report, with each survivor, is [mutants.md](mutants.md).", [
@@ -81,7 +81,7 @@ PARTS = [
          "(`WARPBOOK_TEST_SEED`); what fails is printed as the `--case` that runs it. And what people type and programs write, changed at random.", [
         Row("fuzz_emulator", "1,000 problems a chapter, emulated", "make fuzz DEVICE=emulator CASES=1000 SEED=7", r"^chapter \d.*"),
         Row("fuzz_h200", "10,000 problems a chapter, on the H200", "for seed in 101 102 103 104 105; do make fuzz DEVICE=gpu CASES=2000 SEED=$seed; done",
-            r"^chapter \d.*"),
+            r"^chapter \d.*|^Of .*"),
         Row("fuzz_parsers", "case strings and command lines, by libFuzzer with the address and undefined-behaviour sanitizers",
             f"cmake --build {EMULATOR} --target parsers_fuzz && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 python3 tests/fuzz_parsers_test.py",
             r"^Done \d+ runs.*|^Ran .*|^OK.*|^FAILED.*"),

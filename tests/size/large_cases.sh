@@ -28,7 +28,7 @@ case $which in
     run 0 2 'shape=46349,46411 strides=1,46349 dtype=half' --step v1,v9 --samples 10
     run 0 3 'shape=3,26757,26761 perm=0,2,1 dtype=half' --step v1,v9 --samples 10
     run 0 4 'count=2149580800 places=65536 dtype=half index=int32' --step v1,v9 --samples 10
-    run 0 5 'shape=524900,4096 dim=0 count=65536 dtype=half' --step v1,v9 --samples 10
+    run 0 5 'shape=524900,4096 dim=0 count=65536 dtype=half' --step v1,v10 --samples 10
     run 0 6 'shape=3,5,5990,5990 dtype=half dir=forward' --step v1,v7 --samples 10
     ;;
   too-large)
