@@ -102,7 +102,7 @@ def bars():
     """Whether the exercises' bars of speed held when they were tried on a GPU: as handed out, and with our step put back."""
     record = load(f"{MEASURED}/exercises")
     if not record:
-        return "They have not been tried on a GPU yet.\n"
+        return "That has not been recorded yet.\n"
 
     def told(verdict):
         share = f", {100 * verdict['share']:.0f}% of our speed" if "share" in verdict else ""
