@@ -56,6 +56,7 @@ KNOWN = [
           "stores of neighbouring warps to one sector meet on the way to the L2: a matter of timing; ncu's own few per cent "
           "of wavefronts"),
     Known("chapter3", ".* v4b", "shared wavefronts", "2.3% of wavefronts more than the rule has"),
+    Known("chapter6", ".* v6c .*|.* v6c", "shared wavefronts", "3.0% of the loads' wavefronts more than the rule has"),
     Known("kernels", "shared bytes.*", "L2 sectors",
           "blocks fall out of step in the long loop, and ask for the same sectors at different times"),
     Known("kernels", "both sides of a branch", "L1 (requests|sectors)|L2 sectors",

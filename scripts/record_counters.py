@@ -60,7 +60,8 @@ CHAPTERS = {
     3: Chapter(
         golden=["shape=4,256,256 perm=0,2,1 dtype=float", "shape=4,256,256 perm=0,2,1 dtype=half",
                 "shape=16,32,256 perm=1,0,2 dtype=float", "shape=2,96,40,40 perm=0,2,3,1 dtype=half",
-                "shape=2,3,128,256 perm=0,2,3,1 dtype=float", "shape=3,255,255 perm=0,2,1 dtype=float"],
+                "shape=2,3,128,256 perm=0,2,3,1 dtype=float", "shape=3,255,255 perm=0,2,1 dtype=float",
+                "shape=6,10,10,15,32 perm=3,1,4,0,2 dtype=half"],
         representative=["shape=32,1024,1024 perm=0,2,1 dtype=float", "shape=64,1024,1024 perm=0,2,1 dtype=half",
                         "shape=32,1024,1024 perm=1,0,2 dtype=float", "shape=64,96,80,80 perm=0,2,3,1 dtype=half"]),
     4: Chapter(
