@@ -51,7 +51,10 @@ Faults& faults() {
 }
 
 /// True at the end of a count.
-bool count_down(std::atomic<long>& left) { return left > 0 && --left == 0; }
+bool count_down(std::atomic<long>& left) {
+  if (left <= 0) return false;
+  return --left == 0;
+}
 
 }  // namespace
 

@@ -66,8 +66,7 @@ Fiber make_fiber(std::byte* top, std::size_t /*bytes*/, void (*main)(void* argum
   // What the switch pops: r15, r14, r13, r12, rbx, rbp, and where it returns to. There the stack is aligned to 16, as
   // it has to be before a call.
   using Frame = std::array<std::uintptr_t, 9>;
-  auto* const frame =
-      reinterpret_cast<Frame*>((reinterpret_cast<std::uintptr_t>(top) & ~std::uintptr_t{15}) - sizeof(Frame));
+  auto* const frame = reinterpret_cast<Frame*>(top - reinterpret_cast<std::uintptr_t>(top) % 16 - sizeof(Frame));
   *frame = {
       0, 0, 0, 0, reinterpret_cast<std::uintptr_t>(main), 0, reinterpret_cast<std::uintptr_t>(&warpbook_begin_fiber),
       0};

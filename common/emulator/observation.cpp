@@ -336,7 +336,8 @@ private:
     for (const SeenRequest& one : seen) {
       const std::string where = source_location(one.pc);
       const std::uint64_t first = one.request.address[std::countr_zero(one.request.mask)];
-      const Allocation* home = find_allocation(reinterpret_cast<const void*>(first));
+      const void* const at = reinterpret_cast<const void*>(first);  // NOLINT(performance-no-int-to-ptr)
+      const Allocation* home = find_allocation(at);
       requests.push_back({where.substr(where.rfind('/') + 1), one.operation, one.space == Space::shared, one.bytes,
                           one.request, home == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(home->begin)});
     }

@@ -22,7 +22,7 @@
 #include "shared_guard.hpp"
 
 /// The C library's: where a module's thread-local storage lies for this thread, by the module's number and an offset.
-extern "C" void* __tls_get_addr(std::size_t* index);  // NOLINT(bugprone-reserved-identifier)
+extern "C" void* __tls_get_addr(std::size_t* index);  // NOLINT
 
 namespace warpbook::emulator {
 namespace {

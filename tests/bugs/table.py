@@ -48,16 +48,22 @@ def short(heading):
 def theirs(program, expected):
     """The tools that said something, with their first heading, and whether one named a line of the bug."""
     said, named = [], False
+    not_run = [tool for tool in TOOLS if program[tool]["status"] == "not run"]
+    if len(not_run) == len(TOOLS):
+        return "not run", False, False
     for tool in TOOLS:
         result = program[tool]
-        if result["status"] == "timeout" and not result["findings"]:
+        if tool in not_run:
             continue
-        if result["findings"]:
+        if result["status"] == "timeout" and not result.get("findings"):
+            continue
+        if result.get("findings"):
             said.append(f"{tool}: {short(result['findings'][0])}")
             named |= bool(expected.lines & set(result["lines"]))
     if not said and any(program[tool]["status"] == "timeout" for tool in TOOLS):
         return "nothing; the program hangs", False, False
-    return "; ".join(said) or "nothing", named, bool(said)
+    words = "; ".join(said) or "nothing"
+    return words + (f" ({', '.join(not_run)} not run)" if not_run else ""), named, bool(said)
 
 
 def introduction(record, programs, caught, caught_there, line_there):
@@ -70,7 +76,8 @@ def introduction(record, programs, caught, caught_there, line_there):
                 "a GPU, `python3 tests/bugs/sanitize.py --output docs/results/nvidia-h200/emulator_bugs.json` records "
                 "them, and `tests/bugs/table.py` puts them here."]
     device, driver = record["device"].split(",")
-    return [*lines, "", f"compute-sanitizer says something of {caught_there}, with four tools, and names a line of the "
+    ran = sum(any(program[tool]["status"] != "not run" for tool in TOOLS) for program in record["programs"].values())
+    return [*lines, "", f"compute-sanitizer was run on {ran} of them, and says something of {caught_there}, with four tools, and names a line of the "
             f"mistake in {line_there}. On {device}, driver {driver.strip()}, {record['compute_sanitizer']}, "
             f"{record['date'][:10]}; its verdicts are in `nvidia-h200/emulator_bugs.json`, which "
             "`tests/bugs/sanitize.py` wrote. \"Nothing\" is what its tools said, not that the program works: each tool "
