@@ -113,10 +113,10 @@ def record(judge, exercises, jobs, deadline):
         verdicts = list(pool.map(lambda t: is_right(judge, t[0], t[1], t[3]), todo))
     device = next((v.device for v in verdicts if v.device), "")
     for (chapter, e, which, text), verdict in zip(todo, verdicts):
-        if verdict.done and time.monotonic() > deadline:
-            verdict = Verdict("not run", "the time was over")
-        elif verdict.done and e.kind == "bug":
+        if verdict.done and e.kind == "bug":
             verdict.status, verdict.reason = UNPROVEN, "a GPU does not show the bug that was to be found"
+        elif verdict.done and time.monotonic() > deadline:
+            verdict = Verdict("not run", "right, and the time was over before it was timed")
         elif verdict.done and e.gpu:
             verdict = is_fast(judge, chapter, e, text, verdict)
         share = verdict.measured.get("share of our step's speed")

@@ -106,7 +106,8 @@ def bars():
 
     def told(verdict):
         share = f", {100 * verdict['share']:.0f}% of our speed" if "share" in verdict else ""
-        return html.escape(f"{verdict['status']}{share}")
+        status = "right, not timed" if verdict["status"] == "not run" else verdict["status"]
+        return html.escape(f"{status}{share}")
 
     rows = [[f"<code>{html.escape(row['exercise'])}</code>", f"{100 * row['bar']:.0f}%" if "bar" in row else "-",
              told(row["handed_out"]), told(row["solution"])] for row in record["exercises"]]
