@@ -40,6 +40,7 @@ struct MemoryTraffic {
 /// all").
 class MemorySlice {
 public:
+  /// `l2_bytes`: this slice's part of the L2.
   MemorySlice(std::size_t l2_bytes, unsigned multiprocessors)
       : l2_(l2_bytes), l1s_(multiprocessors < kGroup ? 1 : multiprocessors / kGroup) {}
 
