@@ -186,6 +186,7 @@ private:
                                        array.getThreadLocalMode(), array.getAddressSpace());
     const Align alignment = module.getDataLayout().getPreferredAlign(&array);
     guarded->copyAttributesFrom(&array);
+    guarded->copyMetadata(&array, 0);  // so that a debugger finds it: where it begins, and its type, are the array's
     guarded->setAlignment(array.getAlign().value_or(alignment));
     guarded->setComdat(array.getComdat());
     guarded->takeName(&array);
