@@ -37,7 +37,7 @@ def off(record, version, parameters):
 
 def call(record, words):
     """`call op|torch|plain|python`: what a call costs the host, in seconds."""
-    return record.get("calls", record)[CALLS[words[1]]]["median"]
+    return record["calls"][CALLS[words[1]]]["median"]
 
 
 def ways_table(record, small, large):
