@@ -10,9 +10,8 @@ over the chapter's cases (tests/mutants/cases.toml) on the emulator, with all of
 
 A mutant is killed where the verification or the emulator objects, the program crashes, or it never ends. One that
 survives is equivalent where tests/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
-verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json with the commit it
-ran at, by the contents of the step's file and the chapter's cases: an interrupted run goes on, and a step that stayed as
-it was is not run again.
+verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json, by the contents of
+the step's file and its cases: an interrupted run goes on, and a step that stayed as it was is not run again.
 
 Exit status: 0 at least 97% of the mutants that are not equivalent were killed; 1 fewer; 2 bad arguments; 3 a step could
 not be built, or is wrong without a mutant.
@@ -335,13 +334,8 @@ def published_record(record):
                    "alive": [m for m in record["mutants"] if m["status"] != "killed"]}  # fmt: skip
 
 
-def head_commit():
-    done = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
-
-
 def try_step(bench, chapter, version, file, most):
-    """\\returns the step's record: {"chapter", "step", "file", "commit", "places", "no_cpp", "mutants": [...]}."""
+    """\\returns the step's record: {"chapter", "step", "file", "places", "no_cpp", "mutants": [...]}."""
     folder = folder_of(bench.build, chapter, version, most)
     kept = folder / "result.json"
     folder.mkdir(parents=True, exist_ok=True)
@@ -349,7 +343,7 @@ def try_step(bench, chapter, version, file, most):
     text = file.read_text()
     found = places(text)
     numbered = list(enumerate(chosen(found, most), 1))
-    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.name, "commit": head_commit(),
+    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.name,
               "places": len(found), "no_cpp": 0, "mutants": []}  # fmt: skip
     if numbered:
         compiled = bench.compile(chapter, version, file, numbered, folder)
@@ -418,7 +412,7 @@ def tables(records, arguments):
               f"{share:.1%} of those that are not equivalent were killed.",
               *(["", "Not emulated, and so without mutants: " + ", ".join(f"chapter {r['chapter']} {r['step']}" for r in records if "takes_none" in r)
                  + "."] if any("takes_none" in r for r in records) else []),
-              "", "Run at commits " + ", ".join(dict.fromkeys(r["commit"] for r in records)) + "."]  # fmt: skip
+              "", "Each step was tried as its file and its cases are now."]  # fmt: skip
     for title, wanted in (("Survived, and not argued", (False, False)), ("Survived, for a reason that is no excuse", (True, False)),
                           ("Equivalent", (True, True))):  # fmt: skip
         chosen_ones = [(r, m, why) for r, m, why, equivalent in survivors if (bool(why), equivalent) == wanted]
