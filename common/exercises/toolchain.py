@@ -26,7 +26,7 @@ LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-co
 ALLOWED_SYMBOLS = re.compile(
     r"""cuda[A-Z]\w* | __cuda\w+ | __tsan_\w+ | __sanitizer_\w+ | __warpbook_\w+ | warpbook::emulator::(?:async_|atomic_
     |lane_index|trap_thread|warp_|memory_fence|yield_thread|active_blocks|best_block_size|block_|grid_extent|thread_index
-    |launch_kernel|observe_|dynamic_shared|register_symbol|allocate_|set_kernel_attribute|kernel_attributes).*
+    |reduce_pairs|launch_kernel|observe_|dynamic_shared|register_symbol|allocate_|set_kernel_attribute|kernel_attributes).*
     | mem(?:cpy|set|move|cmp)(?:@.*)? | str(?:len|n?cmp) | printf | puts | putchar | abort | __assert_fail
     | _Unwind_Resume | __gxx_personality_v0 | __cxa_\w+ | __tls_get_addr | __stack_chk_fail | _GLOBAL_OFFSET_TABLE_
     | __dso_handle | __[a-z]+[sdthx][if]\d?
