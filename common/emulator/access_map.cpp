@@ -297,7 +297,7 @@ std::string describe_request(const MappedRequest& mapped) {
   if (mapped.shared) {
     const BankPlan plan = plan_banks(mapped);
     const std::string text = fmt::format("{} {} served in {} pass{}", count(active, "lane"), active == 1 ? "is" : "are",
-                                   plan.passes.size(), plan.passes.size() == 1 ? "" : "es");
+                                         plan.passes.size(), plan.passes.size() == 1 ? "" : "es");
     if (plan.passes.size() > plan.fewest)
       return text + fmt::format("; without bank conflicts {} would do.", plan.fewest);
     return text + ", without bank conflicts.";

@@ -41,9 +41,9 @@ struct alignas(64) Site {
 
 /// What an instruction does to memory.
 struct AccessShape {
-  std::uint8_t bytes;      ///< A lane.
-  std::uint8_t alignment;  ///< That the hardware asks for.
-  Operation operation;     ///< What it does.
+  std::uint8_t bytes;        ///< A lane.
+  std::uint8_t alignment;    ///< That the hardware asks for.
+  Operation operation;       ///< What it does.
   bool is_volatile = false;  ///< As the source says: threads order their accesses by it.
   bool retries = false;      ///< an atomic that shared memory has no instruction for
 };
