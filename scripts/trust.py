@@ -63,8 +63,8 @@ def sanitized_steps():
             missing = sum(bool(why) for _, why in said)
             cells.append(", ".join([f"{clean} clean"] * bool(clean) + [f"**{found} with findings**"] * bool(found)
                                    + [f"{missing} did not end"] * bool(missing)) or "**not run**")  # fmt: skip
-        links = ", ".join(f"`{f.relative_to(ROOT / 'docs/results')}`" for f in files)
-        lines.append(f"| chapter {number} | " + " | ".join(cells) + f" | {links} |")
+        names = ", ".join(f"`{f.relative_to(ROOT / 'docs/results')}`" for f in files)
+        lines.append(f"| chapter {number} | " + " | ".join(cells) + f" | {names} |")
     return lines + ["", "Counted are processes: a chapter's quick cases in one, or a step of them in each."]
 
 

@@ -2,15 +2,16 @@
 /// v7i output order: neighbouring blocks write neighbours.
 ///
 /// v7c, v7d and v7f number their tiles and boxes as the input has them: neighbouring blocks, which run at about the
-/// same time, read neighbours and write far apart. Where tiles are cut at odd places, a sector (or a cache line)
-/// belongs to two of them on either side. One that is read in two parts costs a second hit in the L2. One that is
-/// written in two parts must wait in the L2 for its other part: if it has to make room before that comes, the memory
-/// gets it in two writes, each a part of its smallest unit. So it is the writes that ought to come close together in
-/// time. Here the grid goes along the output's dimensions, the fastest first; nothing else is new but the tiles'
-/// shapes, which were chosen anew with it.
+/// same time, read neighbours and write far apart. On 683x256x577 halves reversed v7c is at half a copy's speed, though
+/// on 7x1023x2047, as odd, it is at more than four fifths (README.md). What may cost it the rest: tiles are cut at odd
+/// places, so a sector belongs to two of them on either side. One that is read in two parts costs a second hit in the
+/// L2; one that is written in two parts must wait there for the other, or goes to memory in two writes. (No counter of
+/// that is recorded: it is what made us try.) So the writes ought to come close together in time. Here the grid goes
+/// along the output's dimensions, the fastest first; nothing else is new but the tiles' shapes, which were chosen anew
+/// with it.
 ///
-/// Expect nothing where tiles fall on whole lines, and most where odd matrices are large and many: their blocks had the
-/// whole input between the two parts of a line.
+/// Expect nothing where tiles fall on whole lines, and most where odd tensors are large: their blocks had the whole
+/// input between the two parts of a line.
 #pragma once
 
 #include "chapters/chapter3_permute/v7d_tables.cuh"
@@ -18,31 +19,34 @@
 
 namespace warpbook::chapter3::v7i {
 
-/// The tile of single elements, for few rows or for many; chosen among six shapes an element size by the random
-/// problems of tests/peers (seeds 1 and 3) that tiles fit, on an H200. The trial is not kept.
-template <int bytes> struct Tiles;
-template <> struct Tiles<1> {
-  using Few = v7c::ElementTile<1, 64, 64, 128>;
-  using Many = Few;
+/// The tile of single elements for many rows. Elements of 4 and 8 bytes have v7f's windows there. It and the next were
+/// chosen among some six shapes an element size by random problems (seeds 1 and 3 of tests/peers) on an H200:
+/// `chapter3_trials_order.txt` in docs/results.
+template <int bytes> struct ManyRows {
+  using Tile = v7c::TallTile<bytes>;
 };
-template <> struct Tiles<2> {
-  using Few = v7c::ElementTile<2, 64, 32, 64>;
-  using Many = v7c::TallTile<2>;
-};
-template <> struct Tiles<4> {
-  using Few = v7c::ElementTile<4, 64, 64, 256>;
-  using Many = v7c::TallTile<4>;
-};
-template <> struct Tiles<8> {
-  using Few = v7c::ElementTile<8, 32, 64, 256>;
-  using Many = v7c::TallTile<8>;
-};
-template <> struct Tiles<16> {
-  using Few = v7c::FlatTile<16>;
-  using Many = v7c::TallTile<16>;
+template <> struct ManyRows<1> {
+  using Tile = v7c::ElementTile<1, 64, 64, 128>;
 };
 
-/// Rows from which there are many: the matrix is as long along the output.
+/// And for few.
+template <int bytes> struct FewRows {
+  using Tile = v7c::FlatTile<bytes>;
+};
+template <> struct FewRows<1> {
+  using Tile = ManyRows<1>::Tile;
+};
+template <> struct FewRows<2> {
+  using Tile = v7c::ElementTile<2, 64, 32, 64>;
+};
+template <> struct FewRows<4> {
+  using Tile = v7c::ElementTile<4, 64, 64, 256>;
+};
+template <> struct FewRows<8> {
+  using Tile = v7c::ElementTile<8, 32, 64, 256>;
+};
+
+/// From so many rows on there are many.
 inline int many_rows(int element_bytes) { return element_bytes <= 2 ? 128 : element_bytes == 4 ? 64 : 32; }
 
 //! [kernel]
@@ -53,8 +57,10 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   const bool many = m.dst_shape(m.rank - 1) >= many_rows(m.element_bytes);
   if (many && v7f::refuse(m) == nullptr) return v7f::run_tiles(m, order, src, dst, stream);
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
-    if (many) return v7c::run_element_tiles<typename Tiles<bytes>::Many>(m, order, src, dst, stream);
-    return v7c::run_element_tiles<typename Tiles<bytes>::Few>(m, order, src, dst, stream);
+    if constexpr (bytes != 4 && bytes != 8) {
+      if (many) return v7c::run_element_tiles<typename ManyRows<bytes>::Tile>(m, order, src, dst, stream);
+    }
+    return v7c::run_element_tiles<typename FewRows<bytes>::Tile>(m, order, src, dst, stream);
   });
 }
 

@@ -38,8 +38,8 @@ inline double gathered_excess(const PermuteProblem& p) {
 }
 
 /// Whether a gather is taken: below so much excess. These limits and the next were chosen on an H200, for each element
-/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept, and what the choice is
-/// worth on another seed is not recorded yet.
+/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; what the choice is worth,
+/// `chapter3_peers.json` shows on problems of another seed.
 inline bool gathers(const PermuteProblem& p) {
   const bool rows = keeps_last_dimension(p);
   switch (p.element_bytes) {
