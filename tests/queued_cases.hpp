@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -37,12 +38,22 @@ public:
     std::vector<std::size_t> refused;  ///< The same.
   };
 
+  /// Where the time went, in seconds.
+  struct Spent {
+    double making = 0;    ///< Inputs and references, on the host.
+    double queueing = 0;  ///< Launches and copies.
+    double waiting = 0;   ///< For the device.
+    double judging = 0;   ///< Comparing, on the host.
+  };
+
   QueuedCases(const std::vector<Step>& steps, Look look)
       : steps_(steps), look_(std::move(look)), staging_(kPoolBytes), images_(kPoolBytes) {}
 
   /// Queues a case. \return false where it is too large for that; it is not queued then.
   bool add(std::unique_ptr<Case> problem, const std::string& parameters, std::uint64_t seed) {
+    const auto begun = Clock::now();
     auto pending = std::make_unique<Pending>(std::move(problem), parameters, seed);
+    spent_.making += seconds_since(begun);
     place(*pending);
     const std::size_t image = pending->head + pending->tail;
     const std::size_t needed = round_up(image) * (1 + steps_.size());
@@ -52,20 +63,26 @@ public:
       flush();
       work_ = DeviceBuffer(round_up(2 * pending->end));
     }
+    const auto made = Clock::now();
     queue(*pending);
+    spent_.queueing += seconds_since(made);
     pending_.push_back(std::move(pending));
     return true;
   }
 
   /// Waits for what is queued. \throws std::runtime_error with the cases' names, where the device failed.
   void flush() {
+    const auto begun = Clock::now();
     if (cudaStreamSynchronize(stream_.get()) != cudaSuccess) {
       std::string names;
       for (const auto& p : pending_) names += "\n  --case '" + p->parameters + "' --seed " + std::to_string(p->seed);
       throw std::runtime_error("a kernel failed in one of these:" + names);
     }
     const bool reported = !take_device_report().empty();
+    spent_.waiting += seconds_since(begun);
+    const auto ended = Clock::now();
     for (const auto& p : pending_) done_.push_back(judged(*p, reported));
+    spent_.judging += seconds_since(ended);
     pending_.clear();
     used_ = 0;
   }
@@ -73,7 +90,14 @@ public:
   /// What has ended since the last call.
   std::vector<Ran> take() { return std::exchange(done_, {}); }
 
+  const Spent& spent() const { return spent_; }
+
 private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
   static constexpr std::size_t kPoolBytes = std::size_t{64} << 20U;
   static constexpr std::size_t kFence = 4096;
   static constexpr std::size_t kBoundary = 256;
@@ -213,6 +237,7 @@ private:
   std::size_t used_ = 0;
   std::vector<std::unique_ptr<Pending>> pending_;
   std::vector<Ran> done_;
+  Spent spent_;
 };
 
 }  // namespace warpbook

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,8 @@ struct Tally {
 /// Verifies steps over cases with one set of buffers for transfers.
 ///
 /// With WARPBOOK_TEST_QUEUED=1, cases are queued by tens, and those with a step that is wrong are verified once more,
-/// which tells what is: on a GPU that is several times as fast.
+/// which tells what is: on a GPU that is several times as fast. With WARPBOOK_TEST_PROGRESS=N, every N cases a line on
+/// stderr says how many were verified, and where the time went: what stops the program does not take that back.
 class StepVerifier {
 public:
   /// `steps` need not be the chapter's own: a test may verify forms of them that no table shows. `look` judges what a
@@ -40,6 +42,8 @@ public:
       : chapter_(std::move(chapter)), steps_(std::move(steps)), look_(std::move(look)), transfer_(stream_) {
     const char* queued = std::getenv("WARPBOOK_TEST_QUEUED");
     if (queued != nullptr && std::string(queued) == "1") queued_ = std::make_unique<QueuedCases>(steps_, look_);
+    const char* progress = std::getenv("WARPBOOK_TEST_PROGRESS");
+    if (progress != nullptr) said_every_ = std::strtoll(progress, nullptr, 10);
   }
 
   /// One case, in the chapter's parameters. A step that failed several cases is not verified any more.
@@ -65,6 +69,11 @@ private:
   static constexpr int kFailuresShown = 5;  // Of a step.
 
   void verify_now(const Case& problem, const std::string& parameters, std::uint64_t seed) {
+    verify_steps(problem, parameters, seed);
+    say_progress();
+  }
+
+  void verify_steps(const Case& problem, const std::string& parameters, std::uint64_t seed) {
     const HostCase host(problem, seed);
     const DeviceCase device(host, device_fences(), transfer_);
     for (const Step& step : steps_) {
@@ -99,7 +108,23 @@ private:
       }
       for (const std::size_t s : ran.right) ++tallies_[steps_[s].version].ran;
       for (const std::size_t s : ran.refused) ++tallies_[steps_[s].version].refused;
+      say_progress();
     }
+  }
+
+  /// One more case is verified.
+  void say_progress() {
+    ++verified_;
+    if (said_every_ <= 0 || verified_ % said_every_ != 0) return;
+    int wrong = 0;
+    for (const auto& [version, tally] : tallies_) wrong += tally.failed;
+    std::cerr << "progress: " << verified_ << " cases, " << (wrong == 0 ? "right" : std::to_string(wrong) + " WRONG");
+    if (queued_) {
+      const QueuedCases::Spent& spent = queued_->spent();
+      std::cerr << "; making inputs and references " << spent.making << " s, queueing " << spent.queueing
+                << " s, waiting for the device " << spent.waiting << " s, comparing " << spent.judging << " s";
+    }
+    std::cerr << std::endl;
   }
 
   Chapter chapter_;
@@ -109,6 +134,8 @@ private:
   Transfer transfer_;
   std::unique_ptr<QueuedCases> queued_;
   std::map<std::string, Tally> tallies_;
+  std::int64_t said_every_ = 0;  // 0: never.
+  std::int64_t verified_ = 0;
 };
 
 }  // namespace warpbook

@@ -1,3 +1,7 @@
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -10,10 +14,22 @@
 #include "common/harness/interrupt.hpp"
 
 namespace warpbook {
+namespace {
+
+/// Cores that this process may use: taskset and containers leave it fewer than there are.
+unsigned usable_cores() {
+#ifdef __linux__
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&cores)));
+#endif
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+}  // namespace
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
-  const std::int64_t threads = std::min<std::int64_t>(count, std::max(1U, std::thread::hardware_concurrency()));
+  const std::int64_t threads = std::min<std::int64_t>(count, usable_cores());
   // Several parts a thread, so that an uneven load evens out and an interrupt is noticed soon.
   const std::int64_t part = std::max<std::int64_t>(1, count / (threads * 8));
 
