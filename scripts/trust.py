@@ -46,26 +46,52 @@ class Part:
     more: object = None  # A function whose lines of Markdown come behind the rows.
 
 
+def steps_of(chapter):
+    """The steps that the chapter's recorded run has, yardsticks left out, in their order."""
+    cases = whole_file.read_json(ROOT / f"docs/results/nvidia-h200/chapter{chapter}.json")["cases"]
+    versions = dict.fromkeys(step["version"] for case in cases for step in case["steps"])
+    return [version for version in versions if version.startswith("v")]
+
+
+def sanitized(text, tool, steps):
+    """What records say of each step under a tool: clean, findings, or did not end; a step that no line names is left out.
+
+    A line is `v7c 4 cases: 4 right; ERROR SUMMARY: 0 errors`, a commit before it or not; `v7` stands for v7a, v7b, ...
+    """
+    said = {}
+    for part in re.findall(rf"^{tool}:\n(.*?)(?=^\w+:$|\Z)", text, re.M | re.S):
+        for name, words in re.findall(r"^ *(?:[0-9a-f]{7,12} +)?(v\d+[a-z]?) +(.*)$", part, re.M):
+            if "skipped" in words and "right" not in words:
+                continue  # It refused all of the cases.
+            summary = re.search(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)", words)
+            found = "did not end" if summary is None else "clean" if summary[1] == "0" else "findings"
+            for step in steps:
+                if step == name or re.fullmatch(name + "[a-z]", step):
+                    said[step] = max(found, said.get(step, ""), key=["", "clean", "did not end", "findings"].index)
+    return said
+
+
 def sanitized_steps():
     """What compute-sanitizer said of each chapter, from the records' text: a table of chapters and tools."""
     tools = ("memcheck", "racecheck", "initcheck", "synccheck")
-    lines = ["", "| compute-sanitizer | " + " | ".join(tools) + " | record |", "|---|" + "---|" * (len(tools) + 1)]
-    for folder in sorted(CHAPTERS.glob("chapter[1-6]_*")):
-        number = folder.name[7]
+    lines = ["", "| compute-sanitizer | steps | " + " | ".join(tools) + " | record |", "|---|---|" + "---|" * (len(tools) + 1)]
+    for number in range(1, 7):
+        steps = steps_of(number)
         files = sorted((ROOT / "docs/results/nvidia-h200").glob(f"chapter{number}*_sanitizers*.txt"))
+        text = "\n".join(file.read_text(encoding="utf-8") for file in files)
         cells = []
         for tool in tools:
-            said = []
-            for file in files:
-                for part in re.findall(rf"^{tool}:\n(.*?)(?=^\w+:$|\Z)", file.read_text(), re.M | re.S):
-                    said += re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)|(did not end|has not run|no summary)", part)
-            clean, found = sum(n == "0" for n, _ in said), sum(n not in ("", "0") for n, _ in said)
-            missing = sum(bool(why) for _, why in said)
-            cells.append(", ".join([f"{clean} clean"] * bool(clean) + [f"**{found} with findings**"] * bool(found)
-                                   + [f"{missing} did not end"] * bool(missing)) or "**not run**")  # fmt: skip
+            said = sanitized(text, tool, steps)
+            clean = [step for step in steps if said.get(step) == "clean"]
+            cell = "all clean" if len(clean) == len(steps) else f"{len(clean)} clean"
+            for what, shown in (("findings", "**findings: {}**"), ("did not end", "did not end: {}"), (None, "not run: {}")):
+                those = [step for step in steps if said.get(step) == what]
+                cell += ", " + shown.format(" ".join(those)) if those else ""
+            cells.append(cell if said else "**not run**")
         names = ", ".join(f"`{f.relative_to(ROOT / 'docs/results')}`" for f in files)
-        lines.append(f"| chapter {number} | " + " | ".join(cells) + f" | {names} |")
-    return lines + ["", "Counted are processes: a chapter's quick cases in one, or a step of them in each."]
+        lines.append(f"| chapter {number} | {len(steps)} | " + " | ".join(cells) + f" | {names} |")
+    return lines + ["", "A step is clean where every process of it that is recorded ended without a finding; the records name the cases and the "
+                    "commits."]  # fmt: skip
 
 
 EMULATOR = "build/emulator"
@@ -87,6 +113,9 @@ PARTS = [
             r"^Done \d+ runs.*|^Ran .*|^OK.*|^FAILED.*"),
         Row("fuzz_readers", "exercises.toml and every JSON that is read, 5,000 changes of each", "WARPBOOK_NIGHTLY=1 python3 tests/fuzz_readers_test.py",
             r"^Ran .*|^OK.*|^FAILED.*"),
+        Row("fuzz_readers_libfuzzer", "the same files by libFuzzer, which sees the readers' branches, a minute each",
+            "python3 -m venv build/fuzz && build/fuzz/bin/pip install -q atheris && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 build/fuzz/bin/python "
+            "tests/fuzz_readers_test.py UnderLibFuzzer", r"^\S+: Done.*|^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Size", "More than 2^31 elements and 4 GiB in every chapter's take-away header; every element compared on the GPU with a formula, parts of "
          "the result on the CPU.", [
