@@ -146,6 +146,8 @@ PARTS = [
             "scripts/compare_runs.py a.json b.json", r"^\w+ on .*|^  .*"),
         Row("known_pairs_h200", "known pairs on the H200", "cmake --build build/gpu --target known_pairs && build/gpu/tests/known_pairs --json k.json && "
             "scripts/compare_runs.py --known-pairs k.json", r"^copy of .*"),
+        Row("throttling", "a clock that falls while it is measured is told, in the table and in the JSON",
+            f"{EMULATOR}/tests/harness_statistics_test 'a clock that falls*'", SAID),
     ]),
     Part("Installing", "From a clean checkout in a fresh root of Debian 12, by the README's commands; a header copied to another project, and found "
          "by `find_package(warpbook)`; a path with spaces; nothing written where nothing should be.", [
