@@ -30,7 +30,7 @@ help:
 	@echo "make nightly                 what takes longer, too: sanitizers, mutants, a fresh Debian, clang-tidy, the format"
 	@echo "make fuzz CASES=1000 SEED=7  random problems for every step of every chapter, beyond those of the tests"
 	@echo "make mutants                 wrong kernels by the hundred: does the verification notice? (an hour; it goes on where it was)"
-	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, of every chapter, into docs/results/"
+	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, into docs/results/ (ONLY=\"1 3\": some chapters)"
 	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
 	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"
 	@echo "make format                  clang-format every source file"
@@ -87,7 +87,9 @@ emulate:
 	@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)
 
 results:
-	@$(MAKE) --no-print-directory DEVICE=gpu $(CHAPTERS) && scripts/record_results.sh
+	@$(if $(filter-out $(CHAPTERS:chapter%=%),$(ONLY)),echo "error: ONLY=$(ONLY): accepted are $(CHAPTERS:chapter%=%)" >&2; exit 2,\
+	  $(MAKE) --no-print-directory DEVICE=gpu $(if $(ONLY),$(ONLY:%=chapter%),$(CHAPTERS)))
+	@scripts/record_results.sh $(ONLY)
 
 headers:
 	@python3 scripts/amalgamate.py --output build/headers

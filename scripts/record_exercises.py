@@ -5,6 +5,7 @@ our step put back, which must; writes what came of both as JSON: docs/results/<d
     scripts/record_exercises.py --output F                        builds the checks by build/gpu, and runs them
     scripts/record_exercises.py --programs DIR --compile-only     only builds them, where there is no GPU
     scripts/record_exercises.py --programs DIR --output F         runs those, where there is no compiler
+    scripts/record_exercises.py --output F --resume F             times what an earlier run (of the same texts) had no time for
 
 Exit status: 0 all as it should be; 1 not; 2 bad arguments; 3 nothing can be built or run here.
 """
@@ -30,6 +31,7 @@ from toolchain import BuildError, Compiled, Toolchain, scratch_folder  # noqa: E
 from whole_file import write  # noqa: E402
 
 HANDED_OUT, SOLUTION = "handed_out", "solution"
+NOT_TIMED = "not timed"
 
 
 class Programs:
@@ -60,6 +62,7 @@ class OursOnce(Judge):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         self.timed = {}
+        self.device = ""
 
     def execute(self, exercise, program, scratch, cases, results, timed=False):
         ours = timed and scratch.name == "ours"
@@ -91,37 +94,64 @@ def is_right(judge, chapter, exercise, text):
         compiled = judge.toolchain.compile(chapter, exercise, file, scratch)
         if compiled.error:
             return Verdict("not built", compiled.error.splitlines()[0])
-        return judge.run(exercise, compiled.program, scratch, file)
+        verdict = judge.run(exercise, compiled.program, scratch, file)
+    if verdict.done and exercise.kind == "bug":
+        verdict.status, verdict.reason = UNPROVEN, "a GPU does not show the bug that was to be found"
+    elif verdict.done and exercise.gpu:
+        verdict.status, verdict.reason = NOT_TIMED, "right, and the time was over before it was timed"
+    return verdict
 
 
-def is_fast(judge, chapter, exercise, text, verdict):
+def is_fast(judge, chapter, exercise, text):
     with scratch_folder() as scratch:
         file = in_a_file(scratch, exercise, text)
-        return judge.judge_speed(chapter, exercise, judge.toolchain.compile(chapter, exercise, file, scratch).program, scratch, verdict)
+        program = judge.toolchain.compile(chapter, exercise, file, scratch).program
+        return judge.judge_speed(chapter, exercise, program, scratch, Verdict(DONE, device=judge.device))
 
 
 def as_it_should_be(row):
-    return row[SOLUTION]["status"] in (DONE, UNPROVEN) and row[HANDED_OUT]["status"] not in (DONE, "not built", "not run")
+    return row[SOLUTION]["status"] in (DONE, UNPROVEN) and row[HANDED_OUT]["status"] not in (DONE, "not built", NOT_TIMED)
 
 
-def record(judge, exercises, jobs, deadline):
-    """Rows, one an exercise. Results are compared several at a time; times are taken one after another."""
+def entry(verdict, text):
+    """A verdict as it is recorded."""
+    share = verdict.measured.get("share of our step's speed")
+    return {"status": verdict.status, "reason": verdict.reason, "text": text_key(text)} | ({} if share is None else {"share": share})
+
+
+def text_key(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def earlier_entries(path):
+    """(device, {(exercise, which, text's key): entry}) of an earlier run."""
+    if path is None or not path.exists():
+        return "", {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return found["device"], {(row["exercise"], which, row[which]["text"]): row[which]
+                             for row in found["exercises"] for which in (SOLUTION, HANDED_OUT) if "text" in row.get(which, {})}
+
+
+def record(judge, exercises, jobs, deadline, earlier, keep):
+    """Rows, one an exercise. Results are compared several at a time; times are taken one after another, and `keep` is
+    called with the rows as they are after each."""
     rows = {e.key: {"exercise": e.key, "kind": e.kind} | ({"case": e.gpu["case"], "bar": e.gpu["share"]} if e.gpu else {})
             for _, e in exercises}
     todo = texts(exercises)
+    for _, e, which, text in todo:
+        rows[e.key][which] = earlier.get((e.key, which, text_key(text)))
+    fresh = [t for t in todo if rows[t[1].key][t[2]] is None]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        verdicts = list(pool.map(lambda t: is_right(judge, t[0], t[1], t[3]), todo))
-    device = next((v.device for v in verdicts if v.device), "")
-    for (chapter, e, which, text), verdict in zip(todo, verdicts):
-        if verdict.done and e.kind == "bug":
-            verdict.status, verdict.reason = UNPROVEN, "a GPU does not show the bug that was to be found"
-        elif verdict.done and time.monotonic() > deadline:
-            verdict = Verdict("not run", "right, and the time was over before it was timed")
-        elif verdict.done and e.gpu:
-            verdict = is_fast(judge, chapter, e, text, verdict)
-        share = verdict.measured.get("share of our step's speed")
-        rows[e.key][which] = {"status": verdict.status, "reason": verdict.reason} | ({} if share is None else {"share": share})
-    return device, list(rows.values())
+        verdicts = list(pool.map(lambda t: is_right(judge, t[0], t[1], t[3]), fresh))
+    judge.device = next((v.device for v in verdicts if v.device), judge.device)
+    for (_, e, which, text), verdict in zip(fresh, verdicts):
+        rows[e.key][which] = entry(verdict, text)
+    keep(list(rows.values()))
+    for chapter, e, which, text in todo:
+        if rows[e.key][which]["status"] == NOT_TIMED and time.monotonic() < deadline:
+            rows[e.key][which] = entry(is_fast(judge, chapter, e, text), text)
+            keep(list(rows.values()))
+    return list(rows.values())
 
 
 def main():
@@ -131,6 +161,7 @@ def main():
     parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1), help="compilers, or results compared, at once")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"), help="time no exercise after this time")
+    parser.add_argument("--resume", type=pathlib.Path, help="keep this earlier run's verdicts on texts that have not changed")
     parser.add_argument("--only", default="", help="exercises whose chapterN/name begins with this")
     options = parser.parse_args()
     if not options.compile_only and options.output is None:
@@ -162,19 +193,23 @@ def main():
             print(f"{len(texts(exercises))} checks in {folder}")
             return 0
         judge = OursOnce(programs, seed=4711, seconds=60)
-        device, rows = record(judge, exercises, options.jobs, start + options.budget_seconds)
+        commit = os.environ.get("WARPBOOK_COMMIT") or subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+        def keep(rows):
+            now = datetime.datetime.now(datetime.timezone.utc)
+            run = {"date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit or "unknown", "seed": judge.seed}
+            write(options.output, json.dumps({"run": run, "device": judge.device, "exercises": rows}, indent=1) + "\n")
+
+        judge.device, earlier = earlier_entries(options.resume)
+        rows = record(judge, exercises, options.jobs, start + options.budget_seconds, earlier, keep)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 3
-    commit = os.environ.get("WARPBOOK_COMMIT") or subprocess.run(
-        ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    now = datetime.datetime.now(datetime.timezone.utc)
-    run = {"date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit or "unknown", "seed": judge.seed}
-    write(options.output, json.dumps({"run": run, "device": device, "exercises": rows}, indent=1) + "\n")
     bad = [row for row in rows if not as_it_should_be(row)]
     for row in bad:
         print(f"{row['exercise']}: as handed out {row[HANDED_OUT]['status']}, solved {row[SOLUTION]['status']}: {row[SOLUTION]['reason']}")
-    print(f"{len(rows) - len(bad)} of {len(rows)} exercises as they should be, on {device or 'no device'}; {time.monotonic() - start:.0f} s")
+    print(f"{len(rows) - len(bad)} of {len(rows)} exercises as they should be, on {judge.device or 'no device'}; {time.monotonic() - start:.0f} s")
     return 1 if bad else 0
 
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Records chapters on the GPU that is here: `make results`, or scripts/record_results.sh 3 5 for some of them.
+# Records chapters on the GPU that is here: `make results` (which builds them first), or scripts/record_results.sh 3 5 for
+# some that are built.
 #
 # For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (all four of
 # compute-sanitizer's tools over the quick cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
@@ -9,14 +10,15 @@
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
 #   BUILD=dir  what is run (build/gpu)               OPTIONS=--full             of run_all
-#   TOOLS="memcheck racecheck initcheck synccheck"   PEERS="--budget-seconds 60"   more of peers.py
+#   TOOLS="memcheck racecheck"  (all four)           PEERS="--budget-seconds 60"   more of peers.py
 set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build/gpu}
 OPTIONS=${OPTIONS:---full}
-TOOLS=${TOOLS:-memcheck racecheck initcheck synccheck}
 chapters=${*:-$(ls chapters | sed -n 's/^chapter\([0-9]*\)_.*/\1/p')}
+logs=$BUILD/results
 failed=0
+architecture=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -dc 0-9)
 
 # Runs a command, its output in a file; tells how it ended.
 record() {
@@ -43,7 +45,6 @@ for n in $chapters; do
     continue
   fi
   out=${OUT:-docs/results/$device}
-  logs=$BUILD/results
   mkdir -p "$out" "$logs"
 
   record "chapter $n: times" "$logs/chapter$n.txt" "$run_all" $OPTIONS --json "$out/chapter$n.json"
@@ -52,17 +53,8 @@ for n in $chapters; do
     continue
   fi
   if command -v compute-sanitizer >/dev/null; then
-    for tool in $TOOLS; do
-      record "chapter $n: $tool" "$logs/chapter${n}_$tool.txt" \
-        compute-sanitizer --error-exitcode 1 --tool "$tool" "$run_all" --quick --samples 1
-      {
-        echo "$tool:"
-        grep -E '^=========|right' "$logs/chapter${n}_$tool.txt" | tail -n 20
-      } >"$logs/chapter${n}_$tool.summary"
-    done
-    for tool in $TOOLS; do
-      cat "$logs/chapter${n}_$tool.summary"
-    done >"$out/chapter${n}_sanitizers.txt"
+    record "chapter $n: sanitizers" "$logs/chapter${n}_sanitizers.txt" scripts/record_sanitizers.py "$n" \
+      --program "$run_all" ${TOOLS:+$(printf -- '--tool %s ' $TOOLS)} --output "$out/chapter${n}_sanitizers.txt"
   else
     echo "chapter $n: no compute-sanitizer here: skipped"
   fi
@@ -74,7 +66,7 @@ for n in $chapters; do
   fi
   if command -v cuobjdump >/dev/null; then
     record "chapter $n: machine code" "$logs/chapter${n}_sass.txt" \
-      scripts/record_sass.py "$n" --program "$run_all" --output "$out/sass"
+      scripts/record_sass.py "$n" --program "$run_all" --architecture "$architecture" --output "$out/sass"
   else
     echo "chapter $n: no cuobjdump here: skipped"
   fi
@@ -85,7 +77,8 @@ for n in $chapters; do
     echo "chapter $n: no PyTorch with a GPU here: skipped"
   fi
 done
-if [ -z "$*" ] && [ -d build/gpu ]; then
+if [ -z "$*" ] && [ -n "${out:-}" ]; then
   record "exercises: bars of speed" "$logs/exercises.txt" scripts/record_exercises.py --output "$out/exercises.json"
 fi
+[ -z "${out:-}" ] || echo "written to $out"
 exit $failed

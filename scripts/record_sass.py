@@ -8,6 +8,7 @@ what to look at; lines with `mark` (a regular expression) get a ">".
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -81,7 +82,7 @@ def main():
     if not found:
         sys.exit(f"error: {arguments.program} holds no code for {arguments.architecture}: {dumped.stderr.strip()}")
     release = re.search(r"release ([\d.]+)", output_of(output_of("scripts/find_nvcc.sh").strip() or "nvcc", "--version"))
-    commit = arguments.commit or output_of("git", "rev-parse", "--short=7", "HEAD").strip()
+    commit = arguments.commit or os.environ.get("WARPBOOK_COMMIT") or output_of("git", "rev-parse", "--short=7", "HEAD").strip()
     compiled = f"{arguments.architecture}, nvcc {release.group(1) if release else 'unknown'} (cuobjdump -sass), commit {commit}"
     arguments.output.mkdir(parents=True, exist_ok=True)
     failed = False
