@@ -29,7 +29,7 @@ help:
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 what takes longer, too: sanitizers, mutants, a fresh Debian, clang-tidy, the format"
 	@echo "make fuzz CASES=1000 SEED=7  random problems for every step of every chapter, beyond those of the tests"
-	@echo "make mutants                 wrong kernels by the hundred: does the verification notice? (an hour; it goes on where it was)"
+	@echo "make mutants                 wrong kernels by the hundred: does the verification notice? (an hour)"
 	@echo "make results                 on a GPU: times, counters, sanitizers and PyTorch, into docs/results/ (ONLY=\"1 3\": some chapters)"
 	@echo "make emulate FILE=k.cu       build and run a CUDA program of your own on the emulator; ARGS=\"...\" are its arguments"
 	@echo "make headers                 each chapter's take-away header as one file, in build/headers/"

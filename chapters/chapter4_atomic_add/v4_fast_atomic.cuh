@@ -1,7 +1,7 @@
 /// \file
 /// v4 fast atomic: a half2 atomic whose other half adds nothing.
 ///
-/// v3's atomic is fast and its packing is the caller's trouble. fast_atomic_add packs for him: the half goes as a pair
+/// v3's atomic is fast and its packing is the caller's trouble. fast_atomic_add does without: the half goes as a pair
 /// with its neighbour in memory, to which -0.0 is added, which changes no number. Any place works; an element that has
 /// no neighbour inside the array goes by v1's loop.
 ///

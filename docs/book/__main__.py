@@ -30,7 +30,6 @@ def update():
 def check():
     """Prints what is wrong; the number of it."""
     faults = []
-    allowed = marks.not_converted()
     for path in marks.texts():
         name = path.relative_to(ROOT)
         try:
@@ -38,17 +37,7 @@ def check():
                 faults.append(f"{name}: a number differs from docs/results/: run `python3 docs/book update`")
         except Problem as problem:
             faults.append(str(problem))
-        bare = marks.bare_figures(path)
-        if path in allowed:
-            if bare:
-                print(f"not converted yet: {name}: {len(bare)} bare figures")
-            if len(bare) > allowed[path]:
-                faults.append(f"{name}: {len(bare)} bare figures; docs/book/not_converted.txt allows {allowed[path]}: give new "
-                              "ones their query")
-            elif not bare:
-                print(f"{name} has no bare figures: it may go from docs/book/not_converted.txt")
-        else:
-            faults += [f"{name}:{line}: {figure} says not where it comes from" for line, figure in bare]
+        faults += [f"{name}:{line}: {figure} says not where it comes from" for line, figure in marks.bare_figures(path)]
     for fault in faults:
         print(fault, file=sys.stderr)
     return len(faults)

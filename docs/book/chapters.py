@@ -42,6 +42,11 @@ class Step:
             found.append(match.group(2))
         return "\n".join(line for line in found if line.strip() != "\\file").strip()
 
+    def summary(self):
+        """One sentence: the idea that the chapter gives, else the story's first."""
+        opening = " ".join(self.story().split("\n\n")[0].split()).split(": ", 1)[-1]
+        return self.idea or (opening[:1].upper() + opening[1:]).split(". ")[0].rstrip(".") + "."
+
     def has_snippet(self):
         return sum(line.strip() == "//! [kernel]" for line in self.lines) == 2
 
@@ -85,6 +90,7 @@ class Chapter:
         source = data.read_text(encoding="utf-8") if data.exists() else ""
         ideas = {version: "".join(re.findall(r'"([^"]*)"', text)) for version, text in
                  re.findall(r'"(v\d+[a-z]?)",\s*"\w+",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)}
+        ideas |= dict(re.findall(r'\.version = "(v\d+[a-z]?)";[^}]*?\.idea = "([^"]*)"', source))
         files = [path for path in folder.glob("*.cuh") if STEP_FILE.fullmatch(path.name)]
         self.steps = sorted((Step(folder, path, ideas) for path in files), key=lambda step: natural(step.version))
         told = self.readme.read_text(encoding="utf-8")
@@ -134,6 +140,7 @@ class Chapter:
         if times and more:
             known = {case["parameters"] for case in times.cases}
             times.cases = times.cases + [case for case in more["cases"] if case["parameters"] not in known]
+            times.note = f"more cases from chapter{self.number}_ladder.json, commit {more['run']['commit'][:7]}"
         return times
 
     def exercises(self):

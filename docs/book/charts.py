@@ -135,9 +135,10 @@ def modelled_and_measured(pairs, title):
     body = [text(0, 16, title, "title"),
             f'<rect class="frame" x="{left}" y="{top}" width="{size}" height="{size}"/>',
             f'<line class="limit" x1="{left}" y1="{top + size}" x2="{left + size}" y2="{top}"/>']
-    for power in range(math.ceil(low), math.floor(high) + 1):
+    every = math.ceil((high - low) / 9)  # More labels than that would touch.
+    for power in range(math.ceil(low / every) * every, math.floor(high) + 1, every):
         at = place(2.0 ** power)
-        label = f"{2.0 ** power:g}x"
+        label = f"{2 ** power}x" if power >= 0 else f"1/{2 ** -power}x"
         body.append(f'<line class="grid" x1="{left + at:.1f}" y1="{top}" x2="{left + at:.1f}" y2="{top + size}"/>')
         body.append(f'<line class="grid" x1="{left}" y1="{top + size - at:.1f}" x2="{left + size}" y2="{top + size - at:.1f}"/>')
         body.append(text(left + at, top + size + 16, label, "muted", "middle"))

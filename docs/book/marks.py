@@ -16,30 +16,16 @@ import tables
 from markdown import lines_outside_code
 from records import ROOT, Problem
 
-MARK = re.compile(r"(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?: ?(?:us|ms|ns|GB/s|TB/s|MB|M|x|%))?|[\w.-]+)<!--= ?(?P<query>[^>]*?) ?-->")
+MARK = re.compile(r"(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?: ?(?:us|ms|ns|s|GB/s|TB/s|MB|M|x|%))?|[\w.-]+)<!--= ?(?P<query>[^>]*?) ?-->")
 BLOCK = re.compile(r"<!-- table (?P<what>[^>]*?) ?-->\n(?P<body>.*?)<!-- end -->\n", re.S)
 BARE = re.compile(r"(?<![\w.,/-])\d(?:[\d.,]*\d)?(?: ?(?:us|ms|GB/s|TB/s)\b|x(?![\w(])| ?%(?!\w))")
 COMMENT = re.compile(r"<!--.*?-->", re.S)
-
-# Texts whose figures are not checked against the records yet: each stays here, with the number of its bare figures as
-# the most it may have, until all carry their query. `check` names them.
-NOT_CONVERTED = ROOT / "docs" / "book" / "not_converted.txt"
 
 
 def texts():
     """Every text of the book that people write."""
     return [ROOT / "README.md", *sorted((ROOT / "chapters").glob("*/README.md")), *sorted((ROOT / "docs" / "pages").glob("*.md")),
             ROOT / "common" / "exercises" / "README.md"]
-
-
-def not_converted():
-    """{path: the most bare figures it may have}"""
-    found = {}
-    for line in NOT_CONVERTED.read_text(encoding="utf-8").splitlines():
-        if line.strip() and not line.startswith("#"):
-            name, count = line.split()
-            found[ROOT / name] = int(count)
-    return found
 
 
 def evaluate(path, query, shown):
@@ -82,11 +68,3 @@ def bare_figures(path):
         if not is_code:
             found += [(number + 1, m.group()) for m in BARE.finditer(re.sub(r"`[^`]*`", "", line))]
     return found
-
-
-def notice(path):
-    """What a page says whose figures are not checked yet."""
-    if path in not_converted() and bare_figures(path):
-        return ("\\note The figures in this page's text were written by hand from the records that it names; its charts, "
-                "and the tables under the steps, are made from the records.\n")
-    return ""

@@ -17,6 +17,13 @@ CHARTED_CASES = 4
 OPEN_LINES = 60  # A difference of more lines is folded, as is code of more.
 OPEN_HEIGHT = 660  # As is a picture of more pixels.
 
+# A chapter whose kernels are not what it times.
+KERNELS = """## The kernels of the exercises
+
+One addition in four forms, from the article's to one by way of shared memory: what the exercises are made of. They are checked
+as every kernel of the book is, and not timed here, since the chapter is about the clocks.
+"""
+
 
 def table(header, rows, classes, caption=""):
     """A table whose cells are HTML already; the first column is a row's head."""
@@ -118,7 +125,8 @@ def difference_block(step, previous):
     kinds = {"+": "ins", "-": "del", "@": "hunk"}
     lines = "".join(f'<span class="{kinds.get(line[:1], "same")}">{html.escape(line) or " "}</span>' for line in shown)
     opened = " open" if is_short(shown, step) else ""
-    return (f'<details class="difference"{opened}><summary>What differs from {previous.title}: {added} lines added, {removed} '
+    lines_added = f"{added} line{'s' * (added != 1)} added"
+    return (f'<details class="difference"{opened}><summary>What differs from {previous.title}: {lines_added}, {removed} '
             f'removed</summary><pre class="diff" tabindex="0">{lines}</pre></details>')
 
 
@@ -215,11 +223,11 @@ def told_step(title, chapter):
 def full_table(chapter, record):
     """One row a step: its idea, where it ran, and its time in the ladder's cases."""
     cases = chapter.main_cases(record) if record else []
-    header = ["step", "idea"] + (["cases run"] if record else []) + [html.escape(name) for name, _ in cases]
+    header = ["step" if chapter.by_harness else "kernel", "idea"] + (["cases run"] if record else []) + [html.escape(name) for name, _ in cases]
     rows = []
     for step in chapter.steps:
         link = f'<a href="#chapter{chapter.number}-{step.version}">{step.title}</a>'
-        row = [link, html.escape(step.idea or step.story().splitlines()[0].split(": ", 1)[-1])]
+        row = [link, html.escape(step.summary())]
         if record:
             ran = sum(1 for case in record.cases if of_step(case, step.version))
             row.append(f"{ran} of {len(record.cases)}")
@@ -227,7 +235,7 @@ def full_table(chapter, record):
             seconds = seconds_of(case, step.version)
             row.append(f"{time_text(seconds)}<br/>{share_text(case, seconds)}" if seconds else "-")
         rows.append(row)
-    caption = html.escape(record.origin()) if record else "No times are recorded yet."
+    caption = html.escape(record.origin()) if record else "No times are recorded yet." if chapter.by_harness else ""
     return table(header, rows, "steps", caption)
 
 
@@ -331,7 +339,7 @@ def compose(chapter):
             heading = f"## {title} {{#{page}-{step.version}}}"
             body += "\n" + step_extras(chapter, step, record, modelled)
         if level == 1:
-            heading += "\n\n\\tableofcontents{HTML:2}\n\n" + marks.notice(chapter.readme)
+            heading += "\n\n\\tableofcontents{HTML:2}\n\n"
         if level == 2 and title == "The steps" and rest:
             body = without_leads(body, rest)
         if level == 2 and is_provenance(title):
@@ -343,10 +351,10 @@ def compose(chapter):
             rest = []
 
     if rest:
-        parts.append("## Step by step\n" if not seen else "## The other steps\n")
+        parts.append(KERNELS if not chapter.by_harness else "## Step by step\n" if not seen else "## The other steps\n")
         parts += other_steps(chapter, rest, record, modelled)
     if chapter.steps:
-        parts.append("## All steps\n" + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
+        parts.append(("## All steps\n" if chapter.by_harness else "") + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
     pairs = charts.gains(record, modelled) if record and modelled else []
     if pairs:
         parts.append("## Modelled against measured\n" + raw(figure(

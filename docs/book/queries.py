@@ -46,7 +46,7 @@ STATED = {"arithmetic": "worked out, not measured", "target": "an aim, not measu
 
 def formatted(value, shown, unit=None):
     """`value` in the form in which a number stands in the text: its unit, its decimals, its thousands' commas."""
-    match = re.fullmatch(r"[-+]?([\d,]*)(?:\.(\d+))?( ?)(us|ms|ns|GB/s|TB/s|MB|M|x|%)?", shown)
+    match = re.fullmatch(r"[-+]?([\d,]*)(?:\.(\d+))?( ?)(us|ms|ns|s|GB/s|TB/s|MB|M|x|%)?", shown)
     if not match:
         raise Problem("not a number")
     whole, decimals, space, suffix = match.groups()
@@ -71,10 +71,12 @@ def chapter_of(path, words):
 
 
 def read(name):
-    record = load(name if "/" in name else f"{MEASURED}/{name}")
-    if record is None:
-        raise Problem(f"there is no docs/results/{name if '/' in name else MEASURED + '/' + name}.json")
-    return record, (name if "/" in name else f"{MEASURED}/{name}") + ".json"
+    """A record of the GPU's folder, of docs/results/ itself, or by its path from there."""
+    for path in [name] if "/" in name else [f"{MEASURED}/{name}", name]:
+        record = load(path)
+        if record is not None:
+            return record, f"{path}.json"
+    raise Problem(f"there is no docs/results/{name if '/' in name else MEASURED + '/' + name}.json")
 
 
 def case_named(chapter, name):
@@ -97,11 +99,9 @@ def answer(path, query, shown):
     if words[0] in STATED:
         return Answer(shown, "stated", STATED[words[0]])
     if words[0] == "in":
-        file = RESULTS / words[1]
-        number = re.match(r"[-+]?[\d.,]+", shown)
-        if not file.exists() or not re.search(rf"(?<![\d.,]){re.escape(number.group())}(?![\d])", file.read_text(encoding="utf-8")):
-            raise Problem(f"{words[1]} does not have this number")
-        return Answer(shown, "result", f"docs/results/{words[1]}")
+        return literal(words[1], words[2:], shown)
+    if len(words) > 1 and (words[1] == "row" or words[2:3] == ["row"]) and not re.fullmatch(r"\d+:", words[0]):
+        return row(words.pop(0)[:-1], words, shown)  # Of no chapter.
     chapter = chapter_of(path, words)
     name = words.pop(0)[:-1] if words[0].endswith(":") else None
     if words[0] in ("commit", "toolkit", "driver", "date", "device", "torch", "triton", "seed"):
@@ -134,6 +134,17 @@ def answer(path, query, shown):
     if any(word in COUNTERS for word in words[2:]):
         return counter(chapter, name, words, shown)
     return timed(chapter, name, words, shown)
+
+
+def literal(name, given, shown):
+    """`in FILE`: the number stands there as it is. `in FILE 344033 us`: what stands there, and is shown rounded or in
+    another unit."""
+    file = RESULTS / name
+    number = given[0] if given else re.match(r"[-+]?[\d.,]+", shown).group()
+    if not file.exists() or not re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d])", file.read_text(encoding="utf-8")):
+        raise Problem(f"{name} does not have this number")
+    text = formatted(float(number) / UNITS[given[1] if len(given) > 1 else "x"], shown) if given else shown
+    return Answer(text, "result", f"docs/results/{name}")
 
 
 def record_of(chapter, name, suffix=""):

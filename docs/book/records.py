@@ -43,7 +43,8 @@ def origin(record, file):
     commit = run.get("commit", "unknown")
     if re.fullmatch(r"[0-9a-f]{8,}", commit):
         commit = commit[:7]
-    return f"{what}, CUDA {run.get('toolkit', '?')}, commit {commit}, docs/results/{file}"
+    toolkit = f"CUDA {run['toolkit']}, " if "toolkit" in run else ""
+    return f"{what}, {toolkit}commit {commit}, docs/results/{file}"
 
 
 def of_step(case, version):
