@@ -1,5 +1,5 @@
 /// \file
-/// v2 grid stride: a fixed number of blocks, each thread takes every so-manieth element.
+/// v2 grid stride: a fixed number of blocks, each thread strides by the grid's width.
 ///
 /// v1 starts a thread for each element; at 32 Mi elements that is 131072 blocks, each of which is placed, computes its
 /// index, and leaves. The article's way out is a loop: as many blocks as the GPU holds at a time, times a number of

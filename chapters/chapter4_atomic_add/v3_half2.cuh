@@ -9,7 +9,7 @@
 /// Expect the loop of v1 gone, and the additions to one address to be as many as threads: what is left is the L2 doing
 /// them one after another. The sums are halves still.
 ///
-/// Source: the article's atomic_add_half_pack2.cu, which adds one sum to both halves; this one keeps two.
+/// Source: BBuf's article, atomic_add_half_pack2.cu, which adds one sum to both halves; this one keeps two.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"

@@ -41,6 +41,8 @@ ALLOWED_DEFINITIONS = re.compile(r"_Z\w+|DW\.ref\.__gxx_personality_v0|__clang_c
 NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
 ASM = re.compile(r"\b(?:asm|__asm|__asm__)\b")
+# A compiler takes its memory in large pages where the system has them: a tenth of its time.
+COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -200,8 +202,10 @@ class Toolchain:
             stand_in.write_text(f'#include "{path}"\n', encoding="utf-8")
         if lower:
             command.insert(1, f"-I{scratch / 'include'}")
-        run = sandbox or plain_run
-        done = run(command, cwd=self.build, scratch=scratch, seconds=seconds)
+        if sandbox is None:
+            done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT)
+        else:
+            done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds)
         if done.timed_out:
             return Compiled(error=f"compiling it takes more than {seconds:g} seconds")
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
