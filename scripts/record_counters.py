@@ -14,7 +14,8 @@ needed, so that program, this file and --output are enough where there is no rep
 
 `run_all --profile` runs each step once on each case, behind a kernel whose grid is (case, step); one run of ncu over all
 of it reads the counters, and the marks tell what each launch belongs to. Of a step that launches several kernels, each
-is an entry. A case takes about a second.
+is an entry. A case takes some 5 seconds, and the file is written anew behind each: what a time limit leaves is whole cases.
+`--steps v7a,v9` records these steps alone, in the place of what the file has of them.
 
 To add a chapter, add its line to CHAPTERS below: a few small cases for the golden file, one of each kind, which the
 tests run on the emulator with every block traced (about 256 Ki elements each), and the representative cases for the
@@ -138,12 +139,14 @@ def assign(launches, marks):
     return result
 
 
-def command_of(program, cases):
+def command_of(program, cases, steps=None):
     arguments = [str(program)]
     if cases is not None:
         arguments.append("--profile")
         for case in cases:
             arguments += ["--case", case]
+        if steps:
+            arguments += ["--step", steps]
     return arguments
 
 
@@ -163,13 +166,13 @@ def known_metrics(ncu, wanted):
     return [m for m in wanted if m not in missing]
 
 
-def from_gpu(program, cases, metrics=METRICS, ncu="ncu"):
+def from_gpu(program, cases, metrics=METRICS, steps=None, ncu="ncu"):
     """The launches of a program on the GPU, and what the device and the tool are."""
     with tempfile.TemporaryDirectory() as directory:
         log = os.path.join(directory, "ncu.csv")
         command = [ncu, "--clock-control", "none", "--csv", "--print-units", "base", "--log-file", log, "--metrics",
                    ",".join(known_metrics(ncu, metrics))]
-        run = subprocess.run(command + command_of(program, cases), stdout=subprocess.PIPE, text=True)
+        run = subprocess.run(command + command_of(program, cases, steps), stdout=subprocess.PIPE, text=True)
         text = pathlib.Path(log).read_text() if os.path.exists(log) else ""
     begin = text.find('"ID"')
     if run.returncode != 0 or begin < 0:
@@ -218,26 +221,42 @@ def commit():
     return named or output_of(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"]).strip() or "unknown"
 
 
-def record(what, golden, program):
+def kept_launches(document, steps):
+    """Of an earlier record, the launches of other steps; and of which commit they are, step by step."""
+    launches = [launch for launch in document["launches"] if launch["version"] not in steps]
+    versions = {launch["version"] for launch in launches}
+    commits = {version: document["run"]["commit"] for version in versions}
+    commits.update({version: c for version, c in document["run"].get("earlier", {}).items() if version in versions})
+    return launches, commits
+
+
+def record(what, golden, program, steps, output):
+    """Records case by case, and writes the file behind each."""
     if what == "kernels":
         if not golden:
             fail("kernels: accepted with --golden only")
-        cases, program = None, program or ROOT / "build/gpu/tests/golden_kernels"
+        cases, program = [None], program or ROOT / "build/gpu/tests/golden_kernels"
     else:
         chapter = CHAPTERS[what]
-        cases = chapter.golden if golden else chapter.representative
+        cases = [[case] for case in (chapter.golden if golden else chapter.representative)]
         program = program or ROOT / f"build/gpu/chapter{what}/run_all"
-    launches = from_gpu(program, cases, GOLDEN_METRICS if golden else METRICS)
     name = output_of(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).strip() or "unknown"
     toolkit = re.search(r"release ([\d.]+)", output_of(["nvcc", "--version"]))
-    return {
+    document = {
         "chapter": what,
         "device": {"name": name},
         "run": {"date": datetime.date.today().isoformat(), "driver": driver(),
                 "toolkit": toolkit.group(1) if toolkit else "unknown", "commit": commit(),
                 "tool": "ncu --clock-control none, one launch of each step, caches flushed by ncu"},
-        "launches": launches,
+        "launches": [],
     }
+    if steps and output.exists():
+        document["launches"], document["run"]["earlier"] = kept_launches(whole_file.read_json(output), steps.split(","))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for case in cases:
+        document["launches"] += from_gpu(program, case, GOLDEN_METRICS if golden else METRICS, steps)
+        whole_file.write(output, json.dumps(document, indent=None if golden else 1, separators=None) + "\n")
+        print(f"{output}: {len(document['launches'])} launches", flush=True)
 
 
 def main():
@@ -245,6 +264,7 @@ def main():
     parser.add_argument("what", help="a chapter's number, or kernels: " + ", ".join(map(str, CHAPTERS)))
     parser.add_argument("--golden", action="store_true", help="the small cases that the tests compare")
     parser.add_argument("--program", help="the program to run, built for the GPU")
+    parser.add_argument("--steps", help="these steps alone, as v7a,v9, beside what the file has of the others")
     parser.add_argument("--output", help="the file to write")
     arguments = parser.parse_args()
     what = arguments.what
@@ -256,10 +276,7 @@ def main():
     results = ROOT / "docs/results/nvidia-h200"
     usual = results / f"golden/{name}.json" if arguments.golden else results / f"{name}_counters.json"
     output = pathlib.Path(arguments.output or usual)
-    document = record(what, arguments.golden, arguments.program)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    whole_file.write(output, json.dumps(document, indent=None if arguments.golden else 1, separators=None) + "\n")
-    print(f"{output}: {len(document['launches'])} launches")
+    record(what, arguments.golden, arguments.program, arguments.steps, output)
 
 
 if __name__ == "__main__":
