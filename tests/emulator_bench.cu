@@ -20,7 +20,8 @@ namespace {
 constexpr unsigned kBlocks = 2048;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLanes = kBlocks * kThreads;
-constexpr unsigned kTurns = 8;  // a thread, each with a load and a store
+constexpr unsigned kTurns = 8;    // a thread, each with a load and a store
+constexpr unsigned kRepeats = 8;  // of short launches: waking the cores is not what is measured
 
 /// Neighbours side by side.
 __global__ void copy(float* __restrict__ out, const float* __restrict__ in, unsigned turns) {
@@ -89,6 +90,7 @@ void run(benchmark::State& state, CopyKernel kernel, const LaunchConfig& config,
 void add_benchmarks() {
   using emulator::TraceMode;
   const LaunchConfig flat{.grid = kBlocks, .block = kThreads};
+  const LaunchConfig repeated{.grid = {kBlocks, kRepeats}, .block = kThreads};  // the same data again
   const LaunchConfig tiles{.grid = kBlocks * 2, .block = {32, 8}};
   const auto add = [](const char* name, CopyKernel kernel, const LaunchConfig& config, unsigned turns, TraceMode mode,
                       double items) {
@@ -102,27 +104,28 @@ void add_benchmarks() {
   add("traced access/scattered", scattered, flat, kTurns, TraceMode::all, accesses);
   add("traced access/tile", tile, tiles, 0, TraceMode::all, 16.0 * 256 * 2 * kBlocks);
   add("traced access/atomics", reduce, flat, kTurns, TraceMode::all, accesses);
-  add("untraced access/copy", copy, flat, kTurns, TraceMode::off, accesses);
-  add("untraced access/scattered", scattered, flat, kTurns, TraceMode::off, accesses);
+  add("untraced access/copy", copy, repeated, kTurns, TraceMode::off, kRepeats * accesses);
+  add("untraced access/scattered", scattered, repeated, kTurns, TraceMode::off, kRepeats * accesses);
   add("untraced access/tile", tile, tiles, 0, TraceMode::off, 16.0 * 256 * 2 * kBlocks);
-  add("untraced thread/no access", copy, flat, 0, TraceMode::off, kLanes);
-  add("untraced thread/one load, one store", copy, flat, 1, TraceMode::off, kLanes);
+  add("untraced thread/no access", copy, repeated, 0, TraceMode::off, kRepeats * kLanes);
+  add("untraced thread/one load, one store", copy, repeated, 1, TraceMode::off, kRepeats * kLanes);
 
   for (const TraceMode mode : {TraceMode::off, TraceMode::all}) {
-    benchmark::RegisterBenchmark(mode == TraceMode::off ? "barrier of a thread/untraced" : "barrier of a thread/traced",
-                                 [mode](benchmark::State& state) {
-                                   constexpr unsigned kBarriers = 64;
-                                   emulator::set_trace(mode);
-                                   for (auto _ : state) {
-                                     check(launch(barriers, {.grid = 512, .block = kThreads}, kBarriers), "launching");
-                                     check(cudaDeviceSynchronize(), "waiting");
-                                   }
-                                   emulator::set_trace(TraceMode::sample);
-                                   const double items = 512.0 * kThreads * kBarriers;
-                                   state.counters["ns"] =
-                                       benchmark::Counter(static_cast<double>(state.iterations()) * items,
-                                                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-                                 })
+    benchmark::RegisterBenchmark(
+        mode == TraceMode::off ? "barrier of a thread/untraced" : "barrier of a thread/traced",
+        [mode](benchmark::State& state) {
+          constexpr unsigned kBarriers = 64;
+          constexpr unsigned kBarrierBlocks = 2048;
+          emulator::set_trace(mode);
+          for (auto _ : state) {
+            check(launch(barriers, {.grid = kBarrierBlocks, .block = kThreads}, kBarriers), "launching");
+            check(cudaDeviceSynchronize(), "waiting");
+          }
+          emulator::set_trace(TraceMode::sample);
+          const double items = 1.0 * kBarrierBlocks * kThreads * kBarriers;
+          state.counters["ns"] = benchmark::Counter(static_cast<double>(state.iterations()) * items,
+                                                    benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+        })
         ->Unit(benchmark::kMillisecond)
         ->MeasureProcessCPUTime()
         ->UseRealTime();

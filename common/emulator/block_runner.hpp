@@ -26,7 +26,7 @@ enum class Meeting : std::uint8_t { sync, shuffle, ballot, match_any };
 /// Threads start one after the other on the same fiber until one has to wait; then the next begins on another fiber. A
 /// fiber jumps straight to the next one that can run: there is no scheduler to go through. Barriers count; a warp's
 /// lanes meet per mask. Threads take turns in the order of the schedule.
-class BlockRunner {
+class alignas(128) BlockRunner {
 public:
   static constexpr unsigned kMaxThreads = 1024;                   ///< Threads of a block.
   static constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;  ///< Warps of a block.

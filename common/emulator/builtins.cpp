@@ -3,6 +3,8 @@
 
 #include "include/warpbook_builtins.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <chrono>
 
@@ -10,6 +12,7 @@
 #include "device_table.hpp"
 #include "engine.hpp"
 #include "include/warpbook_ptx.h"
+#include "worker_pool.hpp"
 
 namespace warpbook::emulator {
 
@@ -60,6 +63,13 @@ void memory_fence() {
 }
 
 void yield_thread() { current_runner->yield(); }
+
+void wait_for_block(const unsigned* word, unsigned bits) {
+  while ((__atomic_load_n(word, __ATOMIC_ACQUIRE) & bits) == 0) {
+    if (launch_has_failed()) abort_kernel(cudaErrorLaunchFailure);
+    sched_yield();
+  }
+}
 
 void trap_thread() {
   observer().report("trap", __builtin_return_address(0),

@@ -9,26 +9,10 @@ void L1Cache::begin(std::size_t bytes) {
   if (sets_.empty()) sets_.resize(kLargest / kWays);
   const std::size_t lines = std::clamp<std::size_t>(bytes / 128, 64, kLargest);
   set_mask_ = std::bit_floor(lines / kWays) - 1;
-  if ((++generation_ & 0xfffffU) == 0) {
+  if (++generation_ == 1U << 20) {
     for (auto& set : sets_) set.fill(0);
     generation_ = 1;
   }
-}
-
-std::uint32_t L1Cache::load(std::uint64_t line, std::uint32_t sectors) {
-  const std::uint64_t key = line << 24 | (generation_ & 0xfffffU) << 4;
-  auto& set = sets_[set_of(line)];
-  for (unsigned way = 0; way < kWays; ++way) {
-    if ((set[way] & ~std::uint64_t{15}) != key) continue;
-    const auto present = static_cast<std::uint32_t>(set[way] & 15U);
-    const std::uint64_t entry = set[way] | sectors;
-    for (unsigned i = way; i > 0; --i) set[i] = set[i - 1];
-    set[0] = entry;
-    return sectors & ~present;
-  }
-  for (unsigned i = kWays - 1; i > 0; --i) set[i] = set[i - 1];
-  set[0] = key | sectors;
-  return sectors;
 }
 
 L2Cache::L2Cache(std::size_t bytes) : sets_(std::max<std::size_t>(1, bytes / 128 / kWays)), written_(sets_.size()) {}

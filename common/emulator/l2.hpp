@@ -41,9 +41,13 @@ inline std::uint64_t folded(std::uint64_t line) { return line ^ line >> 9 ^ line
 
 /// The caches are simulated in slices that know nothing of each other, so that several cores of the host can be at it:
 /// a set of an L1 lies in one slice.
-inline constexpr unsigned kSlices = 4;
+inline constexpr unsigned kSlices = 16;
 /// The slice that a line belongs to.
-inline unsigned slice_of(std::uint64_t line) { return static_cast<unsigned>(folded(line) >> 2) % kSlices; }
+inline unsigned slice_of(std::uint64_t line) {
+  constexpr unsigned kFewestSets = 16;  // of an L1
+  static_assert(kFewestSets % kSlices == 0);
+  return static_cast<unsigned>(folded(line) / (kFewestSets / kSlices)) % kSlices;
+}
 
 /// An L1, of a multiprocessor or a block's share of it: 4-way, least recently used, sectored, write-through.
 class L1Cache {
@@ -52,7 +56,21 @@ public:
   void begin(std::size_t bytes);
 
   /// Looks up a load of sectors of a line; returns those that have to be brought.
-  std::uint32_t load(std::uint64_t line, std::uint32_t sectors);
+  std::uint32_t load(std::uint64_t line, std::uint32_t sectors) {
+    const std::uint64_t key = line << 24 | generation_ << 4;
+    auto& set = sets_[set_of(line)];
+    for (unsigned way = 0; way < kWays; ++way) {
+      if ((set[way] & ~std::uint64_t{15}) != key) continue;
+      const auto present = static_cast<std::uint32_t>(set[way] & 15U);
+      const std::uint64_t entry = set[way] | sectors;
+      for (unsigned i = way; i > 0; --i) set[i] = set[i - 1];
+      set[0] = entry;
+      return sectors & ~present;
+    }
+    for (unsigned i = kWays - 1; i > 0; --i) set[i] = set[i - 1];
+    set[0] = key | sectors;
+    return sectors;
+  }
 
   /// Begins to load what `load` will look at.
   void prefetch(std::uint64_t line) const { __builtin_prefetch(&sets_[set_of(line)], 1); }
@@ -65,7 +83,7 @@ private:
 
   std::vector<std::array<std::uint64_t, kWays>> sets_;  // line << 24 | generation << 4 | sectors, most recent first
   std::size_t set_mask_ = 0;
-  std::uint64_t generation_ = 0;
+  std::uint64_t generation_ = 0;  // 20 bits
 };
 
 /// The card's L2: 16-way, least recently used, sectored, write-back; brings 64 bytes from the DRAM at a time.

@@ -33,9 +33,13 @@ void MemorySlice::add_block(std::uint64_t ordinal, std::uint64_t number, bool co
                             std::vector<LineAccess>& traffic) {
   std::unique_lock lock(mutex_);
   if (running_ || ordinal != next_) {
+    const std::size_t expected = traffic.size();
     waiting_.emplace(ordinal, Block{number, counts, std::move(traffic)});
     traffic = {};
-    if (!spare_.empty()) {
+    if (spare_.empty()) {
+      lock.unlock();
+      traffic.reserve(expected);
+    } else {
       traffic = std::move(spare_.back());
       spare_.pop_back();
     }

@@ -38,7 +38,7 @@ struct MemoryTraffic {
 /// numbers, in whatever order they finish. Multiprocessors are taken four at a time, as one L1: what the four of such a
 /// group ask for at about the same time reaches the L2 once (seen on an H200: golden/kernels.json, "one table for
 /// all").
-class MemorySlice {
+class alignas(128) MemorySlice {
 public:
   /// `l2_bytes`: this slice's part of the L2.
   MemorySlice(std::size_t l2_bytes, unsigned multiprocessors)

@@ -30,6 +30,7 @@
 #include "common/emulator/tally.hpp"
 #include "common/emulator/trace.hpp"
 #include "common/emulator/whole_file.hpp"
+#include "common/emulator/worker_pool.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -84,6 +85,7 @@ public:
   void launch_begin(const LaunchInfo& launch) override {
     const std::uint64_t blocks = volume(launch.grid);
     threads_ = static_cast<unsigned>(volume(launch.block));
+    watches_.resize(worker_count());
     begin_checks();
     mode_ = trace_mode();
     if (mode_ == TraceMode::first) mode_ = is_first(launch) ? TraceMode::all : TraceMode::sample;
@@ -297,9 +299,8 @@ private:
     return trace_mode_;
   }
 
+  /// Called by the worker itself, for each block: takes no lock.
   BlockWatch& watch_of(unsigned worker) {
-    const std::lock_guard lock(mutex_);
-    if (worker >= watches_.size()) watches_.resize(worker + 1);
     if (watches_[worker] == nullptr) watches_[worker] = std::make_unique<BlockWatch>();
     return *watches_[worker];
   }

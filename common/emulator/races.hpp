@@ -29,7 +29,8 @@ struct UnwrittenRead {
   bool updates;        ///< an atomic: that it wrote since says nothing
 };
 
-/// The shared memory of one block at a time. Offsets are the caller's; each byte has one.
+/// The shared memory of one block at a time. Offsets are the caller's; each byte has one. The four bytes of a word
+/// share what is known of them, until one of them is accessed without the others.
 class SharedShadow {
 public:
   /// Makes room; everything counts as unwritten.
@@ -59,7 +60,9 @@ private:
   static constexpr std::uint8_t kReadersInWarp = 2;  // the reader's warp has another reader
   static constexpr std::uint8_t kReadersBeyond = 4;  // another warp has a reader
 
-  struct Byte {
+  static constexpr std::size_t kWord = 4;
+
+  struct Cell {              // of a byte, or of a word
     std::uint32_t interval;  // in which the fields below are true
     std::uint32_t written;   // the block that wrote it last
     std::uint16_t writer;    // thread + 1; 0: none
@@ -69,17 +72,22 @@ private:
     std::uint8_t write_epoch;
     std::uint8_t read_epoch;
     std::uint8_t flags;
+    bool split;  // of a word: its bytes have cells of their own
   };
 
   bool ordered(unsigned other, std::uint8_t other_epoch, const Access& access) const {
     return (other - 1U) / 32 == access.warp && (!access.epoch_known || other_epoch != access.epoch);
   }
-  bool write(Byte& byte, unsigned me, const Access& access, SharedRace& race) const;
-  bool read(Byte& byte, unsigned me, const Access& access, SharedRace& race) const;
+  bool write(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;
+  bool read(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;
+  bool is_whole(std::size_t word);
+  Cell& byte_cell(std::size_t offset);
+  bool is_written(std::size_t offset) const;
   bool nobody_wrote(std::size_t offset, unsigned bytes) const;
   void note_unwritten(const UnwrittenRead& read);
 
-  std::vector<Byte> bytes_;
+  std::vector<Cell> words_;
+  std::vector<Cell> bytes_;
   std::vector<UnwrittenRead> unwritten_;  ///< since the barrier, one of each log
   std::vector<UnwrittenRead> still_unwritten_;
   std::uint32_t interval_ = 0;

@@ -79,7 +79,7 @@ struct SeenRequest {
 };
 
 /// Follows the blocks of one worker. Only the worker's own thread uses it while a kernel runs.
-class BlockWatch {
+class alignas(128) BlockWatch {
 public:
   BlockWatch();
 

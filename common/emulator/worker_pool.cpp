@@ -30,6 +30,9 @@ constexpr std::size_t kStackBytes = std::size_t{4} << 20;
 /// Below this many CUDA threads, waking others takes longer than the launch.
 constexpr std::uint64_t kThreadsWorthWaking = 4096;
 
+/// CUDA threads that a worker takes at a time, in whole blocks.
+constexpr std::uint64_t kThreadsAtATime = 256;
+
 unsigned cores() {
   if (const char* text = std::getenv("WARPBOOK_WORKERS"); text != nullptr) {
     const std::string_view view = text;
@@ -48,6 +51,9 @@ unsigned cores() {
   return std::clamp(std::thread::hardware_concurrency(), 1U, kMaxWorkers);
 }
 
+/// What the launch under way came to so far: one at a time.
+std::atomic<int> launch_error{cudaSuccess};
+
 /// A launch under way.
 struct Job {
   const LaunchInfo* launch = nullptr;
@@ -56,10 +62,9 @@ struct Job {
   std::uint64_t blocks = 0;
   std::uint64_t chunk = 1;  ///< blocks that a worker takes at a time
   std::atomic<std::uint64_t> next{0};
-  std::atomic<int> error{cudaSuccess};
 
   void work(BlockRunner& runner) {
-    while (error.load(std::memory_order_relaxed) == cudaSuccess) {
+    while (!launch_has_failed()) {
       const std::uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
       if (first >= blocks) {
         return;
@@ -67,7 +72,7 @@ struct Job {
       for (std::uint64_t block = first; block < std::min(blocks, first + chunk); ++block) {
         if (const cudaError_t result = runner.run(*launch, *call, block, schedule); result != cudaSuccess) {
           int expected = cudaSuccess;
-          error.compare_exchange_strong(expected, result);
+          launch_error.compare_exchange_strong(expected, result);
           return;
         }
       }
@@ -82,6 +87,7 @@ public:
   LaunchResult run(LaunchInfo& launch, const KernelCall& call) {
     const std::lock_guard one_launch(launch_mutex_);
     launch.id = ++launches_;
+    launch_error.store(cudaSuccess);
     Job job;
     job.launch = &launch;
     job.call = &call;
@@ -89,7 +95,9 @@ public:
     job.blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
     const std::uint64_t threads = job.blocks * launch.block.x * launch.block.y * launch.block.z;
     const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(runners_.size(), job.blocks));
-    job.chunk = std::clamp<std::uint64_t>(job.blocks / (std::uint64_t{workers} * 16), 1, 64);
+    // Few at a time: whoever watches the blocks wants them in about their order.
+    const std::uint64_t most = std::max<std::uint64_t>(1, kThreadsAtATime * job.blocks / threads);
+    job.chunk = std::clamp<std::uint64_t>(job.blocks / (std::uint64_t{workers} * 16), 1, most);
 
     observer().launch_begin(launch);
     const bool share = workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order();
@@ -101,7 +109,7 @@ public:
       finish();
     }
     const double seconds = observer().launch_end(launch);
-    return {static_cast<cudaError_t>(job.error.load()), seconds};
+    return {static_cast<cudaError_t>(launch_error.load()), seconds};
   }
 
 private:
@@ -195,6 +203,8 @@ unsigned worker_count() {
   static const unsigned count = cores();
   return count;
 }
+
+bool launch_has_failed() { return launch_error.load(std::memory_order_relaxed) != cudaSuccess; }
 
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) {
   // Never destroyed: its threads are detached, and wait for launches until the process ends.

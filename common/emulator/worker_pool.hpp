@@ -17,6 +17,9 @@ struct LaunchResult {
 /// a time. `launch.id` is set here.
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call);
 
+/// True once a block of the running launch has ended with an error: others will not be run.
+bool launch_has_failed();
+
 /// Threads that run blocks: what `WARPBOOK_WORKERS` says, else one for each core this process may use.
 WARPBOOK_EXPORT unsigned worker_count();
 
