@@ -84,6 +84,38 @@ def test_gradients(device):
         assert torch.equal(channels_last.grad, same.grad)
 
 
+CHANGING = ("add2", "index_add_", "scatter_add_", "write_into_")
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_gradient_that_a_change_would_make_wrong_is_refused(name, device):
+    """PyTorch keeps x for the gradient of weight * x, and notices a change by the number that it keeps of x."""
+    arguments, keywords = samples(device)[name]
+    changed = arguments[0]
+    weight = torch.ones_like(changed, requires_grad=True)
+    loss = (weight * changed).sum()
+    getattr(ops, name)(*arguments, **keywords)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_what_has_no_gradient_says_so(name, device):
+    arguments, keywords = samples(device)[name]
+    operator = getattr(ops, name)
+    for i, argument in enumerate(arguments):
+        if not torch.is_tensor(argument) or not argument.is_floating_point():
+            continue
+        wanting = [*arguments[:i], argument.detach().requires_grad_(), *arguments[i + 1 :]]
+        with pytest.raises(RuntimeError, match=f"{name}: has no gradient, and a tensor requires one"):
+            operator(*wanting, **keywords)
+        with torch.no_grad():
+            operator(*wanting, **keywords)
+    with torch.inference_mode():  # Tensors that count no changes.
+        arguments, keywords = samples(device)[name]
+        operator(*arguments, **keywords)
+
+
 def bad_input(device):
     """(a part of the message, a call that must fail)."""
     a = torch.randn(4, 6, device=device)

@@ -20,6 +20,7 @@ import torch
 assert "Tensor(a!) out" in str(torch.ops.add2.add2.default._schema).replace("a0!", "a!")
 meta = [torch.empty(5, device="meta") for _ in range(3)]
 assert torch.ops.add2.add2(*meta) is None
+assert meta[0]._version == 1
 
 def refused(part, *tensors):
     try:
@@ -30,6 +31,7 @@ def refused(part, *tensors):
         raise AssertionError("not refused: " + part)
 
 refused("b has the shape [4], and out [5]", *meta[:2], torch.empty(4, device="meta"))
+refused("no gradient, and a tensor requires one", *meta[:2], meta[2].clone().requires_grad_())
 refused("'CPU' backend", *(torch.empty(5) for _ in range(3)))
 if torch.cuda.is_available():
     a, b = torch.rand(100003, device="cuda"), torch.rand(100003, device="cuda")

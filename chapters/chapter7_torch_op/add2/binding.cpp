@@ -5,7 +5,9 @@
 /// for something that then goes wrong: another type's bits are added, memory is read beyond its end, the kernel runs
 /// before its inputs are there, on another GPU than the tensors', or not at all and nobody hears of it.
 #include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/library.h>
 
@@ -36,6 +38,18 @@ void add2(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 }
 //! [add2]
 
+/// What autograd calls, and then the operator itself. There is no gradient, so a tensor that wants one is refused; and
+/// the change of `out` is counted, by which autograd notices where it has kept `out` as it was.
+void add2_autograd(c10::DispatchKeySet keys, at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
+  const bool wanted = out.requires_grad() || a.requires_grad() || b.requires_grad();
+  TORCH_CHECK(!wanted || !c10::GradMode::is_enabled(), "add2: has no gradient, and a tensor requires one");
+  static const auto next = c10::Dispatcher::singleton()
+                               .findSchemaOrThrow("add2::add2", "")
+                               .typed<void(at::Tensor&, const at::Tensor&, const at::Tensor&)>();
+  next.redispatch(keys & c10::after_ADInplaceOrView_keyset, out, a, b);
+  if (!out.is_inference()) out.unsafeGetTensorImpl()->bump_version();
+}
+
 /// What torch.compile calls to learn what comes out: nothing does, and nothing is computed.
 void add2_meta(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   check_one("a", a, out);
@@ -48,4 +62,5 @@ TORCH_LIBRARY(add2, m) {
   m.def("add2(Tensor(a!) out, Tensor a, Tensor b) -> ()", {at::Tag::pt2_compliant_tag});  // a!: out is written to.
 }
 TORCH_LIBRARY_IMPL(add2, CUDA, m) { m.impl("add2", &add2); }
+TORCH_LIBRARY_IMPL(add2, Autograd, m) { m.impl("add2", &add2_autograd); }
 TORCH_LIBRARY_IMPL(add2, Meta, m) { m.impl("add2", &add2_meta); }

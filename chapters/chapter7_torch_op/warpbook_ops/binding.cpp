@@ -11,7 +11,11 @@
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
 #include <torch/library.h>
+
+#include <algorithm>
+#include <string>
 
 #include "checks.hpp"
 #include "device.hpp"
@@ -299,6 +303,42 @@ Tensor upsample_nearest2d_backward(const Tensor& grad, at::IntArrayRef output_si
   return run_upsample(kOp, "grad", grad, input_size, images, true);
 }
 
+// --------------------------------------------------------------------------------------- what autograd is to know of
+
+/// An operator's name, as a template's argument.
+template <std::size_t kLength> struct Name {
+  consteval Name(
+      const char (&name)[kLength]) {  // NOLINT(google-explicit-constructor): `Changing<"add2">` is the point.
+    std::copy_n(name, kLength, text);
+  }
+  char text[kLength];
+};
+
+bool requires_grad(const Tensor& tensor) { return tensor.requires_grad(); }
+template <class T> bool requires_grad(const T&) { return false; }
+
+/// Stands before an operator that changes its first argument, and has no gradient: refuses tensors that want one, as
+/// PyTorch's own functions with out= do, and counts the change, so that autograd notices where it has kept the tensor
+/// as it was. Without it autograd would take the tensor for unchanged, and hand out a wrong gradient. It is a template,
+/// and no boxed fallback for all operators, because that costs more than all of add2's checks.
+template <Name kName, class Operator> class Changing;
+template <Name kName, class... Rest> class Changing<kName, void(Tensor&, Rest...)> {
+public:
+  static void run(c10::DispatchKeySet keys, Tensor& changed, Rest... rest) {
+    TORCH_CHECK(!c10::GradMode::is_enabled() || !(requires_grad(changed) || ... || requires_grad(rest)), kName.text,
+                ": has no gradient, and a tensor requires one; accepted are tensors that do not (.detach()), or any "
+                "within torch.no_grad()");
+    static const auto next = c10::Dispatcher::singleton()
+                                 .findSchemaOrThrow((std::string("warpbook_ops::") + kName.text).c_str(), "")
+                                 .template typed<void(Tensor&, Rest...)>();
+    next.redispatch(keys & c10::after_ADInplaceOrView_keyset, changed, rest...);
+    if (!changed.is_inference()) changed.unsafeGetTensorImpl()->bump_version();
+  }
+};
+template <Name kName, class... Arguments> auto* changing(void (*)(Arguments...)) {
+  return &Changing<kName, void(Arguments...)>::run;
+}
+
 }  // namespace
 
 TORCH_LIBRARY(warpbook_ops, m) {
@@ -346,5 +386,11 @@ void register_all(torch::Library& m) {
 
 TORCH_LIBRARY_IMPL(warpbook_ops, CUDA, m) { register_all(m); }
 TORCH_LIBRARY_IMPL(warpbook_ops, CPU, m) { register_all(m); }
+TORCH_LIBRARY_IMPL(warpbook_ops, Autograd, m) {
+  m.impl("add2", changing<"add2">(&add2));
+  m.impl("write_into_", changing<"write_into_">(&write_into_));
+  m.impl("scatter_add_", changing<"scatter_add_">(&scatter_add_));
+  m.impl("index_add_", changing<"index_add_">(&index_add_));
+}
 
 }  // namespace warpbook_ops
