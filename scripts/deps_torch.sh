@@ -17,6 +17,13 @@ if python=$(scripts/find_torch.sh); then
   exec "$python" -m pip --quiet --disable-pip-version-check install pytest
 fi
 
+# Python's headers give add2 its short way (chapters/chapter7_torch_op/warpbook_ops/python.cpp); nothing fails without them.
+if ! [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h" ] && command -v apt-get >/dev/null; then
+  root=
+  [ "$(id -u)" = 0 ] || root="sudo -n"
+  $root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends python3-dev >/dev/null 2>&1 ||
+    echo "make deps-torch: python3-dev was not installed; calls of add2 go PyTorch's general way"
+fi
 if [ ! -x .venv/bin/pip ]; then
   if ! python3 -c 'import ensurepip' 2>/dev/null && command -v apt-get >/dev/null; then
     root=

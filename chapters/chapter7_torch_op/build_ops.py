@@ -3,6 +3,7 @@
 
 A binding is ordinary C++: PyTorch's headers, two of its libraries, any compiler that it accepts. No nvcc is needed, since
 the kernels are a library of their own. Nothing is compiled where nothing changed, and nothing where there is no PyTorch.
+Where Python's own headers are, too, add2 gets its short way from Python (warpbook_ops/python.cpp).
 """
 
 import json
@@ -13,27 +14,33 @@ import sys
 
 CHAPTER = pathlib.Path(__file__).resolve().parent
 ROOT = CHAPTER.parents[1]
-SOURCES = sorted((CHAPTER / "warpbook_ops").glob("*.cpp"))
+PYTHON = CHAPTER / "warpbook_ops/python.cpp"
+SOURCES = sorted(set((CHAPTER / "warpbook_ops").glob("*.cpp")) - {PYTHON})
 HEADERS = sorted((CHAPTER / "warpbook_ops").glob("*.hpp"))
 FOLDER = ROOT / "build/torch_op"
 
 
-def torch_folder(python):
-    """Where that Python's PyTorch lies, without importing it."""
-    code = "import importlib.util, pathlib; print(pathlib.Path(importlib.util.find_spec('torch').origin).parent)"
-    return pathlib.Path(subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip())
+def look(python):
+    """Where that Python's PyTorch lies, without importing it; where Python's headers would be; how its modules' names end."""
+    code = ("import importlib.util, sysconfig; print(importlib.util.find_spec('torch').submodule_search_locations[0], "
+            "sysconfig.get_paths()['include'], sysconfig.get_config_var('EXT_SUFFIX'), sep='\\n')")
+    found = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.split("\n")
+    return pathlib.Path(found[0]), pathlib.Path(found[1]), found[2]
 
 
-def commands(torch):
-    """One command for each object, and the one that links them."""
+def commands(torch, headers, suffix):
+    """What compiles the objects, and what links them; the same for what is Python's, or nothing where its headers are not."""
     compiler = os.environ.get("CXX_TORCH", "g++")
     objects = [FOLDER / f"{source.stem}.o" for source in SOURCES]
     include = [f"-isystem{torch / 'include'}", f"-isystem{torch / 'include/torch/csrc/api/include'}"]
     options = ["-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", *include]
-    compile_all = [[compiler, *options, "-c", str(s), "-o", str(o)] for s, o in zip(SOURCES, objects)]
-    link = [compiler, "-shared", *map(str, objects), f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu",
-            "-l:libstdc++.so.6", f"-Wl,-rpath,{torch / 'lib'}", "-o", str(FOLDER / "libwarpbook_ops.so")]
-    return compile_all, link
+    libraries = [f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu", "-l:libstdc++.so.6", f"-Wl,-rpath,{torch / 'lib'}"]
+    all_commands = [[compiler, *options, "-c", str(s), "-o", str(o)] for s, o in zip(SOURCES, objects)]
+    all_commands.append([compiler, "-shared", *map(str, objects), *libraries, "-o", str(FOLDER / "libwarpbook_ops.so")])
+    if (headers / "Python.h").exists():
+        all_commands.append([compiler, *options, f"-isystem{headers}", "-shared", str(PYTHON), *libraries, "-ltorch_python",
+                             "-o", str(FOLDER / f"warpbook_ops_python{suffix}")])
+    return all_commands
 
 
 def main():
@@ -41,17 +48,20 @@ def main():
     if found.returncode != 0:
         print("PyTorch is not here, so its operators are not built: make deps-torch")
         return 0
-    torch = torch_folder(found.stdout.strip())
-    compile_all, link = commands(torch)
+    torch, headers, suffix = look(found.stdout.strip())
+    all_commands = commands(torch, headers, suffix)
     stamp = FOLDER / "made_of.json"
-    files = [*SOURCES, *HEADERS, torch / "version.py"]
-    made_of = {"commands": [*compile_all, link], "files": {str(f): f.stat().st_mtime_ns for f in files}}
+    files = [*SOURCES, PYTHON, *HEADERS, torch / "version.py"]
+    made_of = {"commands": all_commands, "files": {str(f): f.stat().st_mtime_ns for f in files}}
     if stamp.exists() and (FOLDER / "libwarpbook_ops.so").exists() and json.loads(stamp.read_text()) == made_of:
         return 0
     print(f"building the operators with {torch}", flush=True)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    stamp.unlink(missing_ok=True)
-    for command in [*compile_all, link]:
+    for old in (stamp, *FOLDER.glob("warpbook_ops_python*")):
+        old.unlink(missing_ok=True)
+    if not (headers / "Python.h").exists():
+        print(f"{headers}/Python.h is not there: calls of add2 go PyTorch's general way (Debian: python3-dev)")
+    for command in all_commands:
         if subprocess.run(command, check=False).returncode != 0:
             print("error: the operators were not built; the command was: " + " ".join(command), file=sys.stderr)
             return 1

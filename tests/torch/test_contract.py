@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.fx.experimental.proxy_tensor
 import warpbook_ops as ops
 
 
@@ -114,6 +115,38 @@ def test_what_has_no_gradient_says_so(name, device):
     with torch.inference_mode():  # Tensors that count no changes.
         arguments, keywords = samples(device)[name]
         operator(*arguments, **keywords)
+
+
+@pytest.mark.skipif(not ops._python, reason="add2 has no short way here: Python's headers were not found")
+def test_the_short_way_leaves_to_the_general_one_what_is_not_plain(device):
+    """What the short way takes itself, each other test of add2 calls."""
+    a = torch.ones(3, device=device)
+    seen = []
+
+    class Watched(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    ops.add2(a.as_subclass(Watched), a, a)
+    with Mode():
+        ops.add2(a, a, a)
+    assert [str(function) for function in seen] == ["warpbook_ops.add2"] * 2 and a.tolist() == [4] * 3
+    ops.add2(out=a, b=a, a=torch.nn.Parameter(a, requires_grad=False))
+    assert a.tolist() == [8] * 3
+    for wrong in (None, 2.5, [a]):
+        with pytest.raises(RuntimeError, match="add2"):
+            ops.add2(a, a, wrong)
+    with pytest.raises(TypeError):
+        ops.add2(a, a)
+    traced = torch.fx.experimental.proxy_tensor.make_fx(lambda out: ops.add2(out, a, a))(a)
+    assert "warpbook_ops.add2" in traced.code
 
 
 def bad_input(device):

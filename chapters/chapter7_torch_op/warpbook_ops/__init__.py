@@ -7,6 +7,8 @@
 for CPU tensors (build/emulator/), whichever of them the machine can make.
 """
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 
@@ -106,7 +108,30 @@ torch.library.register_autograd(
     "warpbook_ops::upsample_nearest2d_backward", _double_backward, setup_context=_remember_backward
 )
 
-add2 = _ops.add2
+
+def _short_way():
+    """The module that python.cpp makes, if it was built for this Python."""
+    path = OPS.with_name("warpbook_ops_python" + importlib.machinery.EXTENSION_SUFFIXES[0])
+    if not path.is_file():
+        return None
+    spec = importlib.util.spec_from_file_location("warpbook_ops_python", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.set_general_way(_ops.add2)
+    return module
+
+
+def _add2_for_compilers_too(short, is_compiling=torch.compiler.is_compiling):
+    def add2(out, a, b):
+        """out = a + b."""
+        # torch.compile can't look into a function of C, and needn't: it knows the operator.
+        return _ops.add2(out, a, b) if is_compiling() else short(out, a, b)
+
+    return add2
+
+
+_python = _short_way()
+add2 = _add2_for_compilers_too(_python.add2) if _python else _ops.add2
 mul = _ops.mul
 mul_add = _ops.mul_add
 scale = _ops.scale
