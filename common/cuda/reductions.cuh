@@ -3,9 +3,9 @@
 ///
 /// `atomicAdd(half2*)` and its like return the value before, and the toolkit writes them for any address space: what
 /// comes out waits for an answer and carries a loop for shared memory along. `red.global` does neither. Vectors of
-/// reductions came with compute capability 9.0; each of their elements is atomic, the vector is not. Where the hardware
-/// has none, the elements go one by one. With `keep` the L2 is asked to let other lines go before the ones that are
-/// added to: they may be added to again.
+/// reductions came with compute capability 9.0 and toolkit 12.1; each of their elements is atomic, the vector is not.
+/// Where there are none, the elements go one by one. With `keep` the L2 is asked to let other lines go before the ones
+/// that are added to: they may be added to again.
 ///
 /// Source: PTX ISA, "red" (vectors: 8.1).
 #pragma once
@@ -25,7 +25,7 @@ namespace warpbook {
 
 /// Whether the code that is compiled now has vectors of reductions in hardware. On the host and emulated: true.
 __host__ __device__ constexpr bool has_vector_reductions() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || CUDART_VERSION < 12010)
   return false;
 #else
   return true;
@@ -78,7 +78,7 @@ __device__ __forceinline__ void reduce_add(__nv_bfloat162* global, __nv_bfloat16
 template <bool keep = false> __device__ __forceinline__ void reduce_add(float4* global, float4 value) {
 #ifdef WARPBOOK_EMULATED
   atomicAdd(global, value);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
   if constexpr (keep) {
     asm volatile("red.relaxed.gpu.global.add.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
                  :
@@ -104,7 +104,7 @@ template <bool keep = false>
 __device__ __forceinline__ void reduce_add(Pack<__half2, 4>* global, Pack<__half2, 4> value) {
 #ifdef WARPBOOK_EMULATED
   emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<__half2>);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
   const auto& word = reinterpret_cast<const uint4&>(value);
   if constexpr (keep) {
     asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.f16x2 [%0], {%1, %2, %3, %4}, %5;"
@@ -128,7 +128,7 @@ template <bool keep = false>
 __device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 4>* global, Pack<__nv_bfloat162, 4> value) {
 #ifdef WARPBOOK_EMULATED
   emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<__nv_bfloat162>);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
   const auto& word = reinterpret_cast<const uint4&>(value);
   if constexpr (keep) {
     asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.bf16x2 [%0], {%1, %2, %3, %4}, %5;"
