@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t entry = std::int64_t(blockIdx.x) * kThreads + threadIdx.x;
   if (entry >= entries) return;
   const std::int64_t to = index[entry];
-  Pack<T, 1> value{{src[entry * src_stride]}};
+  auto value = load_streaming(reinterpret_cast<const Pack<T, 1>*>(src + entry * src_stride));
   if (!inside(to, rows, entry, outside)) return;
   if (alpha != Sum<T>(1)) value[0] = narrow<T>(alpha * widen(value[0]));
   add_word<T, 1>(dst, to * dst_stride, dst_length, value);
