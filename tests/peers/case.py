@@ -67,6 +67,11 @@ class Case:
             return None
         return f"{int((ours != expected).sum())} of {expected.numel()} elements differ from PyTorch's"
 
+    def small_part(self):
+        """A case of the same kind with a small part of the work, and how many times smaller it is, where a compiled
+        operation may take seconds; else (None, 1)."""
+        return None, 1
+
     def yardsticks(self, inputs):
         """Other things to time beside the copy, name -> function of no arguments; a row gets NAME_seconds for each."""
         return {}

@@ -25,6 +25,7 @@ import time
 
 from results import merge, print_summary, summaries, write_whole
 
+SLOW_CALL_SECONDS = 0.1  # An estimate above it, and a compiled operation is not timed.
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 METHOD = ("CUDA events around one call, device kept busy until it is enqueued, L2 flushed before each sample, "
           "calls in turn in one process; seconds are medians")
@@ -80,12 +81,36 @@ def compile_ahead(workers):
         print("some processes that compile ahead failed: their cases are compiled when they are measured")
 
 
+def too_slow_to_compare(case):
+    """Why the compiled operation is not timed on a case: it would take many seconds a call, and max-autotune calls it a
+    hundred times. Told by a small part of the case, with the compiler's first choice of a kernel; None where it is
+    fast enough."""
+    import torch
+
+    part, share = case.small_part()
+    if part is None:
+        return None
+    torch._dynamo.reset()
+    compiled = torch.compile(part.operation(), dynamic=False, fullgraph=True)
+    inputs = make_inputs(part)
+    compiled(*inputs)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    compiled(*inputs)
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - start
+    if seconds * share < SLOW_CALL_SECONDS:
+        return None
+    return f"torch.compile: not timed: 1/{share} of the case ({part.name}) takes {seconds:.2g} s a call"
+
+
 def compile_only(cases, deadline):
     for case in cases:
         if time.monotonic() > deadline:
             break
         try:
-            compile_for_one_case(case.operation())(*make_inputs(case))
+            if too_slow_to_compare(case) is None:
+                compile_for_one_case(case.operation())(*make_inputs(case))
         except Exception as problem:  # Measuring meets it again and reports it.
             print(f"{case.name} {case.dtype}: {problem}", file=sys.stderr)
 
@@ -120,8 +145,8 @@ def measure(case, library, timer, with_compiled):
         raise RuntimeError(problem)
 
     functions = {"ours": ours, "eager": lambda: operation(*inputs)}
-    note = None
-    if with_compiled:
+    note = too_slow_to_compare(case) if with_compiled else None
+    if with_compiled and note is None:
         try:
             compiled = compile_for_one_case(operation)
             compiled_inputs = inputs_of_its_own()
@@ -160,6 +185,7 @@ def parse_arguments():
     parser.add_argument("--no-fixed", action="store_true", help="without the chapter's cases")
     parser.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
     parser.add_argument("--samples", type=int, default=31, help="per case and function, 30 at least (31)")
+    parser.add_argument("--begin", type=int, default=1, metavar="N", help="the first case, counted from 1 (1)")
     parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="every Nth case, from the Ith on")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"), help="begin no case after this time")
     parser.add_argument("--no-compiled", action="store_true", help="without torch.compile")
@@ -207,7 +233,7 @@ def main():
     numbered = [] if arguments.no_fixed else [("fixed", case) for case in chapter.fixed_cases()]
     numbered += [("random", case) for case in chapter.random_cases(arguments.random, arguments.seed)]
     part, parts = arguments.part
-    todo = list(enumerate(numbered))[part - 1 :: parts]
+    todo = list(enumerate(numbered))[arguments.begin - 1 :][part - 1 :: parts]
 
     if not arguments.no_compiled:
         prepare_compiler(arguments.build.resolve())
