@@ -14,6 +14,9 @@
 /// only, and a place's hash tells which. Where the first values show that neighbours go to neighbouring places, the
 /// first pass takes the block's share whole: sorted indices need no passes.
 ///
+/// No pass has to wait for the one before, as additions meet in any order. So each may begin while the blocks of the
+/// one before are leaving, and waits only at its end: whoever comes after the last pass comes after all of them.
+///
 /// Expect the bytes of dst's random sectors replaced by those of the indices, twice or three times; and skew to cost
 /// little.
 #pragma once
@@ -21,6 +24,7 @@
 #include "chapters/chapter4_atomic_add/bins.cuh"
 #include "chapters/chapter4_atomic_add/fast_atomic_add.cuh"
 #include "chapters/chapter4_atomic_add/sums.hpp"
+#include "common/cuda/early_launch.cuh"
 #include "common/cuda/launch.cuh"
 #include "common/cuda/pack.cuh"
 
@@ -54,6 +58,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
                        std::int64_t places, std::int64_t first, std::int64_t part) {
   __shared__ HotPlaces hot;
   __shared__ __align__(16) float counter[1 << kBits];
+  let_next_launch_begin();
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, gridDim.x), 32) * 32;
   const std::int64_t begin = share * blockIdx.x;
@@ -81,7 +86,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     const auto here = static_cast<std::uint64_t>(place[0]);
     const auto ahead = static_cast<std::uint64_t>(__shfl_down_sync(kFullWarp, place[0], 1));
     whole = __syncthreads_count(thread % 32 != 31 && ahead - here + kNear <= 2 * kNear) * 2 > kThreads;
-    if (whole && first != 0) return;
+    if (whole && first != 0) {
+      wait_for_launches_before();
+      return;
+    }
   }
   const std::int64_t taken = whole ? places : part;  // From `first` on.
   const auto mine = [&](std::int64_t p) {
@@ -120,6 +128,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (thread < hot.size()) {
     fast_atomic_add<T, std::int64_t>(dst, hot.name[thread], places, from_float<T>(hot.total(thread)));
   }
+  wait_for_launches_before();
 }
 //! [kernel]
 
@@ -130,12 +139,17 @@ cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cud
   const std::int64_t part = ceil_div<std::int64_t>(p.places, passes_for(p));
   const std::int64_t needed = ceil_div<std::int64_t>(p.count, kThreads * kBatch);
   const std::int64_t resident = kBlocksPerMultiprocessor * multiprocessors();
+  const LaunchConfig config{.grid = needed < resident ? needed : resident, .block = kThreads, .stream = stream};
+  const auto pass = [&](std::int64_t first, bool early) {
+    const auto launch_it = [&](auto... arguments) {
+      auto* const kernel = scatter_add_kernel<T, Index>;
+      return early ? launch_early(kernel, config, arguments...) : launch(kernel, config, arguments...);
+    };
+    return launch_it(static_cast<T*>(at.dst), static_cast<const T*>(at.value), static_cast<const Index*>(at.index),
+                     p.count, p.places, first, first + part < p.places ? part : p.places - first);
+  };
   for (std::int64_t first = 0; first < p.places; first += part) {
-    const cudaError_t error =
-        launch(scatter_add_kernel<T, Index>,
-               {.grid = needed < resident ? needed : resident, .block = kThreads, .stream = stream},
-               static_cast<T*>(at.dst), static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
-               p.places, first, first + part < p.places ? part : p.places - first);
+    const cudaError_t error = pass(first, first > 0);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
