@@ -4,6 +4,7 @@
     python3 tests/peers/peers.py --chapter 3                            the chapter's cases
     python3 tests/peers/peers.py --chapter 3 --random 200 --seed 1      and 200 random ones
     python3 tests/peers/peers.py --chapter 3 --random 200 --part 1/4    every fourth case, where time is short
+    python3 tests/peers/peers.py --chapter 4 --begin 15                 from the 15th case on
     python3 tests/peers/peers.py --chapter 3 --random 200 --workers 12  compiling ahead in 12 processes
     python3 tests/peers/peers.py --merge OUT PART PART ...              the parts in one file
 
@@ -198,6 +199,8 @@ def parse_arguments():
     arguments = parser.parse_args()
     if arguments.samples < 30:
         parser.error(f"--samples {arguments.samples}: at least 30 are needed for a median that means something")
+    if arguments.begin < 1:
+        parser.error(f"--begin {arguments.begin}: cases are counted from 1")
     if arguments.chapter is None and not arguments.merge:
         parser.error(f"--chapter is needed: one of {', '.join(map(str, chapters()))}")
     if arguments.merge and len(arguments.merge) < 2:
