@@ -108,7 +108,7 @@ private:
   };
   struct Run {
     std::size_t step;
-    std::size_t result;  ///< Where in the staging memory its result goes.
+    std::size_t result;  ///< Where in the staging memory, and on the device before, its result goes.
     cudaError_t error;
   };
   /// Arrays lie behind each other with fences between them: inputs, the output, the scratch memory. `head` bytes, up to
@@ -162,7 +162,8 @@ private:
   }
 
   void queue(Pending& p) {
-    std::byte* const image = take_staging(p, p.image);
+    p.image = take_staging(p);
+    std::byte* const image = staging_.data() + p.image;
     for (std::size_t i = 0; i < p.head + p.tail; ++i) {
       image[i] = static_cast<std::byte>((static_cast<std::uint32_t>(i) + 1U) * 2654435761U >> 24U | 0x80U);
     }
@@ -182,29 +183,32 @@ private:
     for (const Place& input : p.inputs) arrays.inputs.push_back(work_.data() + input.begin);
     arrays.output = work_.data() + p.output.begin;
     arrays.scratch = work_.data() + p.scratch.begin;
+    // Into the arrays and out of them: one copy, where nothing that is not compared lies before the tail.
+    const auto copy_arrays = [&](std::byte* to, std::size_t to_tail, const std::byte* from, std::size_t from_tail) {
+      const bool whole = to_tail == p.head && from_tail == p.head;
+      copy(to, from, whole ? p.head + p.tail : p.head, cudaMemcpyDeviceToDevice);
+      if (!whole) copy(to + to_tail, from + from_tail, p.tail, cudaMemcpyDeviceToDevice);
+    };
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       if (steps_[s].refusal && !steps_[s].refusal(*p.problem).empty()) {
         p.refused.push_back(s);
         continue;
       }
-      Run run{s, 0, cudaSuccess};
-      std::byte* const result = take_staging(p, run.result);
-      copy(work_.data(), kept, p.head, cudaMemcpyDeviceToDevice);
-      copy(work_.data() + p.tail_begin, kept + p.head, p.tail, cudaMemcpyDeviceToDevice);
+      Run run{s, take_staging(p), cudaSuccess};
+      copy_arrays(work_.data(), p.tail_begin, kept, p.head);
       const cudaError_t returned = steps_[s].run(*p.problem, arrays, stream_.get());
       const cudaError_t left_behind = cudaGetLastError();
       run.error = returned != cudaSuccess ? returned : left_behind;
-      copy(result, work_.data(), p.head, cudaMemcpyDeviceToHost);
-      copy(result + p.head, work_.data() + p.tail_begin, p.tail, cudaMemcpyDeviceToHost);
+      copy_arrays(images_.data() + run.result, p.head, work_.data(), p.tail_begin);
       p.runs.push_back(run);
     }
+    if (p.runs.empty()) return;
+    const std::size_t first = p.runs.front().result;  // All results of a case lie behind each other.
+    copy(staging_.data() + first, images_.data() + first, used_ - first, cudaMemcpyDeviceToHost);
   }
 
-  std::byte* take_staging(const Pending& p, std::size_t& begin) {
-    begin = used_;
-    used_ += round_up(p.head + p.tail);
-    return staging_.data() + begin;
-  }
+  /// \return where room for what a case's arrays hold begins, in the staging memory and on the device.
+  std::size_t take_staging(const Pending& p) { return std::exchange(used_, used_ + round_up(p.head + p.tail)); }
 
   bool right(const Pending& p, const Run& run) const {
     if (run.error != cudaSuccess) return false;
@@ -232,7 +236,7 @@ private:
   Look look_;
   Stream stream_;
   PinnedBuffer staging_;
-  DeviceBuffer images_;
+  DeviceBuffer images_;  // What arrays hold at first, and what steps left in them.
   DeviceBuffer work_{kBoundary};
   std::size_t used_ = 0;
   std::vector<std::unique_ptr<Pending>> pending_;
