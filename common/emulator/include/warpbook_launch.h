@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "driver_types.h"
@@ -42,6 +43,14 @@ struct ArgumentPack<std::index_sequence<kIndex...>, Parameters...> : ArgumentSlo
   static std::shared_ptr<const void> keep(const void* arguments) {
     return std::make_shared<ArgumentPack>(*static_cast<const ArgumentPack*>(arguments));
   }
+  /// How to copy a pack; of plain bytes nothing, which spares each kernel the compiling of a shared pointer of its own.
+  static constexpr auto keeper() {
+    if constexpr ((std::is_trivially_copyable_v<Parameters> && ...)) {
+      return nullptr;
+    } else {
+      return &keep;
+    }
+  }
 };
 
 /// The argument pack of a kernel with these parameters.
@@ -51,7 +60,7 @@ template <class... Parameters> using Arguments = ArgumentPack<std::index_sequenc
 template <class... Parameters>
 KernelCall erased_call(void (*kernel)(Parameters...), const Arguments<Parameters...>& arguments) {
   return {reinterpret_cast<const void*>(kernel), &Arguments<Parameters...>::invoke, &arguments,
-          &Arguments<Parameters...>::keep, sizeof arguments};
+          Arguments<Parameters...>::keeper(), sizeof arguments};
 }
 
 }  // namespace warpbook::emulator
