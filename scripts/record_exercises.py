@@ -124,11 +124,11 @@ def text_key(text):
 
 
 def earlier_entries(path):
-    """(device, {(exercise, which, text's key): entry}) of an earlier run."""
+    """(device, {(exercise, its case, which, text's key): entry}) of an earlier run."""
     if path is None or not path.exists():
         return "", {}
     found = json.loads(path.read_text(encoding="utf-8"))
-    return found["device"], {(row["exercise"], which, row[which]["text"]): row[which]
+    return found["device"], {(row["exercise"], row.get("case"), which, row[which]["text"]): row[which]
                              for row in found["exercises"] for which in (SOLUTION, HANDED_OUT) if "text" in row.get(which, {})}
 
 
@@ -139,7 +139,7 @@ def record(judge, exercises, jobs, deadline, earlier, keep):
             for _, e in exercises}
     todo = texts(exercises)
     for _, e, which, text in todo:
-        rows[e.key][which] = earlier.get((e.key, which, text_key(text)))
+        rows[e.key][which] = earlier.get((e.key, rows[e.key].get("case"), which, text_key(text)))
     fresh = [t for t in todo if rows[t[1].key][t[2]] is None]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         verdicts = list(pool.map(lambda t: is_right(judge, t[0], t[1], t[3]), fresh))

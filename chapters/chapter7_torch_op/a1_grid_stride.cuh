@@ -1,6 +1,6 @@
 /// \file
-/// a1 grid stride: the article's kernel. The grid has as many threads as are useful, and each takes every so-manieth
-/// element, so that any grid is right for any size, an operator's caller decides about the latter, and the number of
+/// a1 grid stride: the article's kernel. The grid has as many threads as are useful, and each goes on by their
+/// number, so that any grid is right for any size, an operator's caller decides about the latter, and the number of
 /// elements may be above 2^31.
 #pragma once
 
