@@ -61,6 +61,7 @@ __device__ __forceinline__ std::uint32_t block_sum_before(std::uint32_t value, s
   __syncthreads();
   std::uint32_t warps_before = 0;
   all = 0;
+#pragma unroll
   for (unsigned warp = 0; warp < warps; ++warp) {
     const std::uint32_t sum = of_warps[warp];
     if (warp < threadIdx.x / 32) warps_before += sum;
@@ -86,11 +87,13 @@ __global__ inline void __launch_bounds__(kSmallThreads)
   };
   std::uint32_t key[kSmallItems];
   std::uint32_t value[kSmallItems];
+#pragma unroll
   for (int i = 0; i < kSmallItems; ++i) {
     const int from = thread * kSmallItems + i;
     key[i] = kAll;  // Behind all others.
     if (from < n) key[i] = keys[from];
   }
+#pragma unroll
   for (int i = 0; i < kSmallItems; ++i) {
     const int from = thread * kSmallItems + i;
     value[i] = 0;
@@ -101,8 +104,9 @@ __global__ inline void __launch_bounds__(kSmallThreads)
     const std::uint32_t mask = (1U << std::min(kSmallBits, bits - bit)) - 1;
     std::uint32_t rank[kSmallItems];
     __syncthreads();
+#pragma unroll
     for (int row = 0; row < kRows; ++row) room[row * kSmallThreads + thread] = 0;
-    for (int i = 0; i < kSmallItems; ++i) {
+    for (int i = 0; i < kSmallItems; ++i) {  // Not unrolled: each may need the one before.
       std::uint16_t& count = counts[count_of(key[i] >> bit & mask)];
       rank[i] = count;
       count = static_cast<std::uint16_t>(rank[i] + 1);
@@ -110,6 +114,7 @@ __global__ inline void __launch_bounds__(kSmallThreads)
     __syncthreads();
     std::uint32_t own[kRows];
     std::uint32_t sum = 0;
+#pragma unroll
     for (int i = 0; i < kRows; ++i) {
       own[i] = room[thread * kRows + i];
       sum += own[i];
@@ -117,24 +122,30 @@ __global__ inline void __launch_bounds__(kSmallThreads)
     std::uint32_t all = 0;
     std::uint32_t before = block_sum_before<kSmallThreads / 32>(sum, of_warps, all);
     before += all << 16;  // The high halves' digits come behind all of the low halves'.
+#pragma unroll
     for (int i = 0; i < kRows; ++i) {
       room[thread * kRows + i] = before;
       before += own[i];
     }
     __syncthreads();
+#pragma unroll
     for (int i = 0; i < kSmallItems; ++i) rank[i] += counts[count_of(key[i] >> bit & mask)];
     const bool last = bit + kSmallBits >= bits;
     for (auto* const moved : {key, value}) {
       __syncthreads();
+#pragma unroll
       for (int i = 0; i < kSmallItems; ++i) room[rank[i]] = moved[i];
       __syncthreads();
       // After the last pass side by side, as they are stored.
+#pragma unroll
       for (int i = 0; i < kSmallItems; ++i)
         moved[i] = room[last ? i * kSmallThreads + thread : thread * kSmallItems + i];
     }
   }
+#pragma unroll
   for (int i = 0; i < kSmallItems; ++i)
     if (i * kSmallThreads + thread < n) keys_out[i * kSmallThreads + thread] = key[i];
+#pragma unroll
   for (int i = 0; i < kSmallItems; ++i)
     if (i * kSmallThreads + thread < n) values_out[i * kSmallThreads + thread] = value[i];
 }
@@ -151,12 +162,14 @@ __global__ inline void __launch_bounds__(kCountThreads)
   constexpr int kTile = kCountThreads * kCountItems;
   for (std::int64_t begin = std::int64_t{blockIdx.x} * kTile; begin < n; begin += std::int64_t{gridDim.x} * kTile) {
     std::uint32_t key[kCountItems];
+#pragma unroll
     for (int i = 0; i < kCountItems; ++i) {
       const std::int64_t from = begin + i * kCountThreads + thread;
       if (from < n) key[i] = keys[from];
     }
     for (int pass = 0; pass < passes; ++pass) {
       const std::uint32_t mask = (1U << std::min(kDigitBits, bits - pass * kDigitBits)) - 1;
+#pragma unroll
       for (int i = 0; i < kCountItems; ++i)
         if (begin + i * kCountThreads + thread < n) atomicAdd(&found[pass][key[i] >> pass * kDigitBits & mask], 1U);
     }
@@ -204,16 +217,19 @@ __global__ inline void __launch_bounds__(kSweepThreads)
 
   std::uint32_t key[kSweepItems];
   std::uint32_t rank[kSweepItems];
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i) {
     key[i] = kAll;
     if (first + 32 * i < n) key[i] = keys[first + 32 * i];
   }
   for (int digit = static_cast<int>(lane); digit < kDigits; digit += 32) own_counts[digit] = 0;
   __syncwarp();
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i) atomicAdd(&own_counts[key[i] >> shift & mask], 1U);
   __syncthreads();
   std::uint32_t count = 0;
   if (thread < kDigits) {
+#pragma unroll
     for (int warp = 0; warp < kSweepWarps; ++warp) {
       const std::uint32_t of_warp = room[warp * kDigits + thread];
       room[warp * kDigits + thread] = count;
@@ -226,9 +242,11 @@ __global__ inline void __launch_bounds__(kSweepThreads)
   std::uint32_t all = 0;
   const std::uint32_t tile_place = block_sum_before<kSweepWarps>(count, of_warps, all);
   if (thread < kDigits)
+#pragma unroll
     for (int warp = 0; warp < kSweepWarps; ++warp) room[warp * kDigits + thread] += tile_place;
   __syncthreads();
   // Lanes with one digit stand in their order; the first of them moves the digit's count on.
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i) {
     const std::uint32_t digit = key[i] >> shift & mask;
     const unsigned same = __match_any_sync(kAll, digit);
@@ -242,6 +260,7 @@ __global__ inline void __launch_bounds__(kSweepThreads)
     rank[i] = before + static_cast<std::uint32_t>(__popc(same & ((1U << lane) - 1)));
   }
   __syncthreads();
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i) room[rank[i]] = key[i];
   if (thread < kDigits) {
     // On a GPU a digit is often looked up in several tiles, and some of it while a tile is still at work.
@@ -256,6 +275,7 @@ __global__ inline void __launch_bounds__(kSweepThreads)
   }
   __syncthreads();
   std::uint32_t digits[kSweepItems];
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i) {
     const int at = i * kSweepThreads + thread;
     if (at >= pairs) continue;
@@ -264,12 +284,15 @@ __global__ inline void __launch_bounds__(kSweepThreads)
     keys_out[to[digits[i]] + static_cast<std::uint32_t>(at)] = sorted;
   }
   std::uint32_t value[kSweepItems];
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i)
     if (first + 32 * i < n) value[i] = values[first + 32 * i];
   __syncthreads();
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i)
     if (first + 32 * i < n) room[rank[i]] = value[i];
   __syncthreads();
+#pragma unroll
   for (int i = 0; i < kSweepItems; ++i) {
     const int at = i * kSweepThreads + thread;
     if (at < pairs) values_out[to[digits[i]] + static_cast<std::uint32_t>(at)] = room[at];

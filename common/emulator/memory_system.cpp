@@ -71,6 +71,7 @@ void MemorySlice::run(std::uint64_t number, bool counts, const std::vector<LineA
   L1Cache& l1 = l1s_[(scattered(number) >> 32) * l1s_.size() >> 32];
   std::uint64_t written = 0;
   std::uint64_t filled = 0;
+  std::uint64_t dirty_of_others = 0;  // of accesses that those seen here stand for
   const auto prefetch = [&](std::size_t i) {
     if (i >= traffic.size()) return;
     l1.prefetch(traffic[i].line);
@@ -86,13 +87,19 @@ void MemorySlice::run(std::uint64_t number, bool counts, const std::vector<LineA
       if (access.sectors == 0) continue;
     }
     if (counts) count(access, operation);
+    const std::uint64_t dirty = l2_.dirty_sectors();
     const L2Cache::Traffic dram = l2_.access(access);
     written += dram.written_sectors;
     filled += dram.filled_sectors;
-    if (dram.read_sectors != 0 && counts) reads_of(access.line).sectors += dram.read_sectors;
+    const std::uint64_t weight = access.weight();
+    if (weight > 1) dirty_of_others += (weight - 1) * (l2_.dirty_sectors() + dram.written_sectors - dirty);
+    if (dram.read_sectors == 0 || !counts) continue;
+    AllocationReads& reads = reads_of(access.line);
+    reads.sectors += dram.read_sectors * weight;
+    reads.sampled |= weight > 1;
   }
   if (!counts) return;
-  sums_.dirty_sectors += l2_.dirty_sectors() + written - dirty_before;
+  sums_.dirty_sectors += l2_.dirty_sectors() + written - dirty_before + dirty_of_others;
   // What this block completed of others' sectors is taken from the sum: it may turn negative on the way.
   sums_.filled_sectors += l2_.partial_sectors() + filled - partial_before;
 }
@@ -120,7 +127,7 @@ AllocationReads& MemorySlice::reads_of(std::uint64_t line) {
     const Allocation* allocation = find_allocation(arena_begin + line * 128);
     const auto first = allocation == nullptr ? line : static_cast<std::uint64_t>(allocation->begin - arena_begin) / 128;
     const std::uint64_t lines = allocation == nullptr ? 1 : (allocation->bytes + 127) / 128;
-    sums_.reads.push_back({first, lines, 0});
+    sums_.reads.push_back({first, lines, 0, false});
     found = sums_.reads.end() - 1;
   }
   last_reads_ = static_cast<std::size_t>(found - sums_.reads.begin());
@@ -167,7 +174,7 @@ void MemorySystem::finish(double scale, Totals& totals) {
     for (const AllocationReads& reads : part.reads) {
       const auto same = [&](const AllocationReads& other) { return other.first_line == reads.first_line; };
       if (const auto found = std::find_if(sums.reads.begin(), sums.reads.end(), same); found != sums.reads.end())
-        found->sectors += reads.sectors;
+        *found = {found->first_line, found->lines, found->sectors + reads.sectors, found->sampled || reads.sampled};
       else
         sums.reads.push_back(reads);
     }
@@ -177,8 +184,9 @@ void MemorySystem::finish(double scale, Totals& totals) {
   for (const AllocationReads& reads : sums.reads) {
     const double sectors = static_cast<double>(reads.sectors) * scale;
     const double all = static_cast<double>(reads.lines) * 4;
-    // What fits into the L2 is read once, however many blocks look at it; a sample of the blocks does not show that.
-    read += scale > 1 && all <= l2_sectors ? std::min(sectors, all) : sectors;
+    // What fits into the L2 is read once, however many blocks look at it; a sample of them, or of a loop, does not show
+    // that.
+    read += (scale > 1 || reads.sampled) && all <= l2_sectors ? std::min(sectors, all) : sectors;
   }
   const double dirty = static_cast<double>(sums.dirty_sectors) * scale;
   const double filled = std::max(0.0, static_cast<double>(static_cast<std::int64_t>(sums.filled_sectors)) * scale);

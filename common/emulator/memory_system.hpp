@@ -21,6 +21,7 @@ struct AllocationReads {
   std::uint64_t first_line;  ///< Of the allocation.
   std::uint64_t lines;       ///< Of the allocation.
   std::uint64_t sectors;     ///< read from the DRAM
+  bool sampled;              ///< some of the accesses stand for others of their loop
 };
 
 /// What a slice of the memory system was asked for, and did.

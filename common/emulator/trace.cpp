@@ -9,7 +9,7 @@ namespace warpbook::emulator {
 namespace {
 
 // Of a long loop, the first accesses are kept in full; then one in 64, then one in 4096, so that memory stays bounded.
-constexpr std::uint32_t kDense = 4096;
+constexpr std::uint32_t kDense = 16384;
 constexpr std::uint32_t kThin = 64;
 constexpr std::uint32_t kNoPlace = ~0U;
 
