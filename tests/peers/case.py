@@ -29,7 +29,7 @@ class Case:
     """One input. Its class is hashable and equal to another by its parameters (a frozen dataclass), and has `dtype`.
 
     `operation()` may be called with `inputs` again and again. Where `in_place` is True it changes its first input and
-    returns it: then each function that is compared gets inputs of its own, all made with the same data.
+    returns it. Each function that is compared gets inputs of its own, all made with the same data.
     """
 
     in_place = False
