@@ -86,9 +86,9 @@ class Scatter(Case):
         return lambda dst, index, value: dst.scatter_add_(0, index, value)
 
     def small_part(self):
-        """Triton adds a half by a loop of compare and swap: where many meet at a place, each try of theirs may fail."""
+        """Triton adds 2 bytes by a loop of compare and swap: where many meet at a place, each try of theirs may fail."""
         hottest = self.count / (1 + math.log(self.places) if self.skew in ("zipf", "head") else self.places)
-        if self.dtype != "half" or hottest < 4096:
+        if self.dtype == "float" or hottest < 4096:
             return None, 1
         return dataclasses.replace(self, count=self.count // 64), 64
 
