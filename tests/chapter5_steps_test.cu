@@ -542,6 +542,7 @@ TEST_CASE("the take-away function can be captured in a graph") {
     const Stream stream;
     Transfer transfer(stream);
     const DeviceCase device(host, device_fences(), transfer);
+    device.main().output().fill_fences(transfer);
     device.restore(device.main(), stream);
     stream.synchronize();
     const Graph graph =

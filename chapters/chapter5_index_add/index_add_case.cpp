@@ -437,7 +437,7 @@ void IndexAddCase::reference(std::span<const std::span<const std::byte>> inputs,
 double IndexAddCase::bound(double expected) const {
   if (exact_) return 0;
   const auto terms = static_cast<double>(most_terms_);
-  const double magnitude = 1 + terms * std::fabs(problem_.alpha);
+  const double magnitude = (real_ ? 1 : static_cast<double>(largest_) / 16) * (1 + terms * std::fabs(problem_.alpha));
   const double narrow_unit = std::ldexp(1.0, -description(problem_.type).digits);
   const double unit = wide_ ? std::ldexp(1.0, -24) : narrow_unit;
   return (terms + 2) * unit * magnitude + 2 * narrow_unit * std::fabs(expected);
