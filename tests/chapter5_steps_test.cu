@@ -61,6 +61,9 @@ std::vector<std::string> awkward_cases() {
       "shape=600,16 dim=0 count=600 draw=distinct",
       "shape=9000,8 dim=0 count=2500",
       "shape=6000,16 dim=0 count=1500 draw=zipf",
+      // Rows of many words, by few entries.
+      "shape=40,520 dim=0 count=60",
+      "shape=7,520 dim=0 count=60 outside=9",
       // Every place of dim.
       "shape=6,7,8 dim=0 count=20",
       "shape=6,7,8 dim=1 count=20",
@@ -98,6 +101,7 @@ std::vector<std::string> awkward_cases() {
       cases.push_back(head + "shape=30,48 dim=0 count=100 alpha=" + alpha);
     }
     cases.push_back(head + "shape=30,48 dim=0 count=100 index=int32");
+    cases.push_back(head + "shape=9,1040 dim=0 count=70 index=int32 alpha=-3");
     cases.push_back(head + "shape=3000,48 dim=0 count=100 index=int32 outside=7");
   }
   for (const std::string type : {"half", "bfloat16", "float", "double"}) {

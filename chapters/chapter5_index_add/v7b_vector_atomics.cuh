@@ -11,7 +11,8 @@
 ///
 /// Expect a quarter of v7a's requests for float and an eighth for half, and the largest gain where rows are many, so
 /// that the bytes count and not the same row's turn-taking. And expect it of the few entries of the article, too: a
-/// thread is a dozen instructions behind two loads, which wait for memory together.
+/// thread is a dozen instructions behind two loads, which wait for memory together. (In its general form it is 155, and
+/// on a cold device they have to be fetched, too: what is over in four microseconds has a shorter form of its own.)
 #pragma once
 
 #include "chapters/chapter5_index_add/kernel_parts.cuh"
@@ -75,6 +76,35 @@ __global__ void __launch_bounds__(kThreads)
   add_word<T, 1>(dst, to * dst_stride, dst_length, value);
 }
 
+/// The same for a short launch with contiguous rows: a block takes words of one entry, and again there is nothing to
+/// divide.
+template <class T, int n>
+__global__ void __launch_bounds__(kThreads)
+    index_add_row_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside,
+                         std::int64_t rows, std::int64_t words, std::int64_t dst_row_stride,
+                         std::int64_t src_row_stride, Sum<T> alpha, std::int64_t dst_length) {
+  const auto entry = static_cast<std::int64_t>(blockIdx.x);
+  const std::int64_t word = std::int64_t(blockIdx.y) * blockDim.x + threadIdx.x;
+  if (word >= words) return;
+  const std::int64_t to = index[entry];
+  auto value = load_streaming(reinterpret_cast<const Pack<T, n>*>(src + entry * src_row_stride) + word);
+  if (!inside(to, rows, entry, outside)) return;
+  if (alpha != Sum<T>(1)) {
+#pragma unroll
+    for (int k = 0; k < n; ++k) value[k] = narrow<T>(alpha * widen(value[k]));
+  }
+  add_word<T, n>(dst, to * dst_row_stride + word * n, dst_length, value);
+}
+
+/// Words that are all under way at once, on a large GPU: with more, the bytes decide and not how a thread begins.
+inline constexpr std::int64_t kShortLaunch = 1 << 18;
+
+/// Whether `index_add_row_kernel` takes rows: contiguous ones of wide words, enough for two warps.
+template <int n> bool is_short_launch(const SmallRowMap& row) {
+  return n > 1 && row.dims == 1 && row.dst_stride[0] == n && row.src_stride[0] == n && row.words >= 64 &&
+         row.entries * row.words <= kShortLaunch;
+}
+
 /// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   return element_bytes(p.type) < 4 && p.type != ElementType::float16 && p.type != ElementType::bfloat16
@@ -91,8 +121,18 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   }
   const bool across = index_is_major(p.dst, p.dim);
   return with_map<T>(p, a, across, [&]<int n>(const auto& row) {
-    const std::int64_t blocks = ceil_div<std::int64_t>(row.entries * row.words, kThreads);
     using Map = std::remove_cvref_t<decltype(row)>;
+    if constexpr (n > 1 && std::is_same_v<Map, SmallRowMap>) {
+      if (across && is_short_launch<n>(row)) {
+        const std::int64_t threads = row.words < kThreads ? ceil_div<std::int64_t>(row.words, 32) * 32 : kThreads;
+        return launch(
+            index_add_row_kernel<T, n>,
+            {.grid = {row.entries, ceil_div<std::int64_t>(row.words, threads)}, .block = threads, .stream = stream},
+            static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row.rows, row.words,
+            row.dst_row_stride, row.src_row_stride, alpha_of<T>(p), p.dst.reach() + 1);
+      }
+    }
+    const std::int64_t blocks = ceil_div<std::int64_t>(row.entries * row.words, kThreads);
     return launch(index_add_kernel<T, n, Map>, {.grid = blocks, .block = kThreads, .stream = stream},
                   static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
                   alpha_of<T>(p), p.dst.reach() + 1,
