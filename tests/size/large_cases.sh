@@ -30,6 +30,7 @@ case $which in
     run 0 4 'count=2149580800 places=65536 dtype=half index=int32' --step v1,v9 --samples 10
     run 0 5 'shape=524900,4096 dim=0 count=65536 dtype=half' --step v1,v10 --samples 10
     run 0 6 'shape=3,5,5990,5990 dtype=half dir=forward' --step v1,v7 --samples 10
+    run 0 7 'n=2149580800 dtype=half' --samples 1
     ;;
   too-large)
     run 3 1 'n=60000000000 op=mul dtype=half'
