@@ -112,7 +112,7 @@ def bars():
 
     def told(verdict):
         share = f", {100 * verdict['share']:.0f}% of our speed" if "share" in verdict else ""
-        status = "right, not timed" if verdict["status"] == "not run" else verdict["status"]
+        status = "right, not timed" if verdict["status"] == "not timed" else verdict["status"]
         return html.escape(f"{status}{share}")
 
     rows = [[f"<code>{html.escape(row['exercise'])}</code>", f"{100 * row['bar']:.0f}%" if "bar" in row else "-",
