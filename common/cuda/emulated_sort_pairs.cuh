@@ -19,6 +19,8 @@
 
 #include "common/cuda/launch.cuh"
 
+#ifdef WARPBOOK_EMULATED
+
 namespace warpbook::detail::emulated_sort {
 
 inline constexpr unsigned kAll = 0xffffffffU;
@@ -371,3 +373,5 @@ inline cudaError_t sort(void* workspace, std::size_t& workspace_bytes, std::uint
 }
 
 }  // namespace warpbook::detail::emulated_sort
+
+#endif  // WARPBOOK_EMULATED

@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#ifdef WARPBOOK_EMULATED
-#include "common/cuda/emulated_sort_pairs.cuh"
-#else
+#ifndef WARPBOOK_EMULATED
 #include <cub/device/device_radix_sort.cuh>
 #endif
+
+#include "common/cuda/emulated_sort_pairs.cuh"
 
 namespace warpbook {
 
