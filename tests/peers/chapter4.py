@@ -51,9 +51,9 @@ class Scatter(Case):
         size = ELEMENT_BYTES[self.dtype]
         return self.count * (size + 8) + 2 * min(self.places, self.count) * size
 
-    @functools.lru_cache(maxsize=1)  # The same tensor for all that are compared: drawing it again may move an index.
+    @functools.lru_cache(maxsize=1)  # The same numbers for all that are compared: drawing again may move an index.
     def indices(self):
-        """As the chapter spreads them: see SumsCase. Nobody writes to it."""
+        """As the chapter spreads them: see SumsCase."""
         import torch
 
         def ranks():
@@ -80,7 +80,7 @@ class Scatter(Case):
 
         dtype = torch_dtype(self.dtype)
         value = ((torch.randint(2, (self.count,), device="cuda") * 2 - 1) * UNIT).to(dtype)  # Before the index: as above.
-        return torch.zeros(self.places, dtype=dtype, device="cuda"), self.indices(), value
+        return torch.zeros(self.places, dtype=dtype, device="cuda"), self.indices().clone(), value
 
     def operation(self):
         return lambda dst, index, value: dst.scatter_add_(0, index, value)
