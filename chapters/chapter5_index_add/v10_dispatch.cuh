@@ -2,11 +2,12 @@
 /// v10 dispatch: the right kernel for the problem. What index_add.cuh gives away.
 ///
 /// Five kernels are left, and none is best everywhere. v8b has the least overhead and reads and writes everything once,
-/// for few entries with rows that fill the card. v8a is a sum at the speed of reading src, for one row or two, and for more
-/// where a sort would not pay. v8c sorts a tile in shared memory, for some thousand rows that are named again and again. v9 pays for a sort of everything and
-/// is then indifferent to duplicates, for types without sums in float and where no atomics may be. v7b pays nothing
-/// beforehand and queues at popular rows. The rule goes by shape alone: R, N, the row's bytes and the type; the index
-/// is on the device, and reading it back would cost more than any of the kernels.
+/// for few entries with rows that fill the card. v8a is a sum at the speed of reading src, for one row or two, and for
+/// more where a sort would not pay. v8c sorts a tile in shared memory, for some thousand rows that are named again and
+/// again. v9 pays for a sort of everything and is then indifferent to duplicates, for types without sums in float and
+/// where no atomics may be. v7b pays nothing beforehand and queues at popular rows. The rule goes by shape alone: R, N,
+/// the row's bytes and the type; the index is on the device, and reading it back would cost more than any of the
+/// kernels.
 ///
 /// Expect each case's best step but where the index is not what its shape suggests: rows are taken to be drawn evenly.
 #pragma once
