@@ -133,6 +133,21 @@ TEST_CASE("chapter 2, v7c: rows that begin anywhere") {
   CHECK(bytes.store_requests == 4 * 31);
 }
 
+TEST_CASE("chapter 2, v7e: two tables") {
+  // 16 x 64 windows of 2 x 2 floats, 4096 elements of 4 dimensions that do not merge: a block writes 2048, from
+  // 256 places of the last three and 9 of the first.
+  const Counted seen = count("v7e", "shape=16,64,2,2 strides=2560,4,80,2 dtype=float");
+  CHECK(seen.load_requests == 128);
+  CHECK(seen.store_requests == 128);
+  CHECK(seen.store_sectors == 128 * 4);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.divisions_64 == 0);
+  // A warp's 32 elements are 8 windows that lie side by side: 128 bytes of one row, and 128 of the other.
+  CHECK(seen.load_sectors == 128 * 8);
+  CHECK(seen.shared_load_conflicts == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+}
+
 TEST_CASE("chapter 2, v8a: in order on both sides") {
   // A slice of a transposed matrix: 64 x 64 floats, columns 128 apart. v7c reads 32 sectors a request.
   const std::string slice = "shape=64,64 strides=1,128 dtype=float";
@@ -172,6 +187,11 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7a", "shape=64,64 strides=200,3 dtype=half");
   same("v7b", "shape=128,64 strides=1,0 dtype=float");
   same("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
+  same("v7d", "shape=70001 strides=2 dtype=int8");
+  same("v7a", "shape=70001 strides=3 dtype=int8");  // v7d would take it, and is slower.
+  same("v7e", "shape=9,20,5,5 strides=600,24,24,1 dtype=int8");
+  same("v7e", "shape=30,20,3,5 strides=300,5,100,1 dtype=half");     // A permutation, of short dimensions.
+  same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=double");  // A tile has the same step as the view.
   same("v8a", "shape=300,1100 strides=2,640 dtype=float");
   same("v8b", "shape=300,1100 strides=1,320 dtype=float");
   // A whole array in another order is chapter 3's.

@@ -14,6 +14,7 @@
 #include "chapters/chapter2_strided/v7b_repeats.cuh"
 #include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
 #include "chapters/chapter2_strided/v7d_staged_steps.cuh"
+#include "chapters/chapter2_strided/v7e_offset_tables.cuh"
 #include "chapters/chapter2_strided/v8a_strided_tile.cuh"
 #include "chapters/chapter2_strided/v8b_word_tile.cuh"
 #include "chapters/chapter2_strided/v9_dispatch.cuh"
@@ -72,6 +73,7 @@ std::vector<Step> steps() {
       step("v7b", "repeats", "What a view shows again and again is read once and written often.", v7b::run),
       step("v7c", "shifted_rows", "Words of 16 bytes along rows that begin anywhere.", v7c::run),
       step("v7d", "staged_steps", "A step's source in shared memory as it lies, and picked apart there.", v7d::run),
+      step("v7e", "offset_tables", "Short dimensions: places from two tables in shared memory.", v7e::run),
       step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
       step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
       step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),

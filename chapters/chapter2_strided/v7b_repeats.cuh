@@ -84,7 +84,20 @@ __global__ void __launch_bounds__(kThreads)
         }
         if (broadcast) behind[p] = src[next];
       }
-    } else if (exists) {  // Rows shorter than a pack.
+    } else if (exists && walk.second + loads < view.sizes[1].divisor) {  // Rows shorter than a pack,
+      const std::uint32_t to_next_row = view.strides[1] - view.sizes[0].divisor * view.strides[0];
+      std::uint32_t at = here;
+      std::uint32_t last = walk.last;
+#pragma unroll
+      for (int j = 0; j < loads; ++j) {
+        element[p][j] = src[at];
+        at += view.strides[0];
+        if (++last == view.sizes[0].divisor) {
+          last = 0;
+          at += to_next_row;
+        }
+      }
+    } else if (exists) {  // and those where the second digit may run over too.
       Walk<std::uint32_t> one = walk;
 #pragma unroll
       for (int j = 0; j < loads; ++j) {

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "chapters/chapter2_strided/tile_plan.hpp"
-#include "chapters/chapter2_strided/v7d_staged_steps.cuh"
+#include "chapters/chapter2_strided/v7e_offset_tables.cuh"
 
 namespace warpbook::chapter2::v8a {
 

@@ -2,8 +2,9 @@
 /// v9 dispatch: the right kernel for the view.
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing is strided, which
-/// is a copy; long rows of narrow elements begin anywhere (v7c); bytes lie a step apart in long rows (v7d); the view is
-/// a whole array in another order of dimensions, which is chapter 3's permute, unless it is of halves in odd sizes;
+/// is a copy; long rows of narrow elements begin anywhere (v7c); bytes lie two apart in long rows (v7d); the last
+/// dimensions are short, and still near to each other (v7e); the view is a whole array in another order of dimensions,
+/// which is chapter 3's permute, unless it is of halves in odd sizes;
 /// going through the contiguous side in order would fetch many sectors for few elements, which is a matter of tiles
 /// (v8b, else v8a); and all else (v7a, v7b). The choice looks at nothing but sizes, strides and alignment.
 ///
@@ -67,12 +68,28 @@ inline Walked walked_side(const StridedProblem& p) {
   return {pieces_touched(dimension.data(), dims, 32, 128, bytes), sectors * 32 / (128.0 * p.element_bytes)};
 }
 
-/// Whether tiles are worth their while: where v7 would touch many lines a request, and use few of their bytes. The
-/// limits were chosen on an H200, over 75 views that v7 and v8 were both timed on in their first form: v8 was faster on
-/// all 18 beyond them, and on two of the others: one that permute takes, and 8x76x36031x6 by 0,6,456,1 in bytes.
+/// How many times the bytes that it needs a tile of v8a fetches from the view's side, or writes there, in sectors.
+inline double tiled_excess(const StridedProblem& p) {
+  constexpr std::int64_t kSide = 64;
+  const TilePlan plan = plan_tiles(p, kSide);
+  const Space& space = p.into_view ? plan.along_dst : plan.along_src;
+  if (space.dims == 0) return walked_side(p).excess;
+  const auto bytes = [&](const CopyDimension& d) {
+    return static_cast<double>((p.into_view ? d.dst_stride : d.src_stride) * p.element_bytes);
+  };
+  const auto elements = static_cast<double>(std::min(space.count, kSide));
+  const double sectors = pieces_touched(space.dimension.data(), space.dims, elements, 32, bytes);
+  return sectors * 32 / (elements * p.element_bytes);
+}
+
+/// Whether tiles are worth their while: where v7 would touch many lines a request and use few of their bytes, or next
+/// to none of them, and a tile would use at least twice as many. A step along the view's fastest dimension wastes as
+/// much in a tile. The limits were chosen on an H200, over 75 views that v7 and v8 were both timed on in their first
+/// form, and 85 more (chapter2_trials_3.txt).
 inline bool prefers_tiles(const StridedProblem& p) {
   const Walked walked = walked_side(p);
-  return walked.lines > 12 && walked.excess >= 2;
+  const bool wasteful = (walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8;
+  return wasteful && 2 * tiled_excess(p) <= walked.excess;
 }
 
 /// Whether a permutation that this chapter's tiles fit is better left to them than to permute: elements of 1 or 2 bytes
@@ -94,6 +111,20 @@ inline bool prefers_own_tiles(const Prepared& q) {
   return odd && (is_short || (v8b::refuse(p) == nullptr && v8b::suits(q)));
 }
 
+/// Whether v7d is faster than v7a: bytes two apart, by 12%. On an H200 it loses to it by 4% where they are three apart,
+/// and by 9% where they are seven (chapter2_trials_3.txt).
+inline bool prefers_staging(const StridedProblem& p) {
+  return p.element_bytes == 1 && v7d::refuse(p) == nullptr && p.view.strides[p.view.dims - 1] == 2;
+}
+
+/// Whether v7a would divide anew for every pack, and neither tiles nor v7b's copies of what is read once are better. A
+/// permutation's neighbours must be near to each other besides.
+inline bool prefers_tables(const Prepared& q, bool permutation) {
+  const TensorView& view = q.problem.view;
+  return v7e::pays(q.problem) && view.strides[view.dims - 1] != 0 && v7b::whole_copies(q) == 1 &&
+         !prefers_tiles(q.problem) && (!permutation || walked_side(q.problem).lines <= 12);
+}
+
 //! [kernel]
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
@@ -105,8 +136,9 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   }
   const Prepared wide = with_elements_of(q, movement_bytes(q));
   if (v7c::pays(wide)) return v7c::run_shifted(wide, stream);
-  if (wide.problem.element_bytes == 1 && v7d::refuse(wide.problem) == nullptr) return v7d::run_staged(wide, stream);
+  if (prefers_staging(wide.problem)) return v7d::run_staged(wide, stream);
   const Permutation m = as_permutation(q.problem);
+  if (prefers_tables(wide, m.rank > 0)) return v7e::run_tables(wide, stream);
   if (m.rank > 0 && !prefers_own_tiles(wide)) {
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
   }
