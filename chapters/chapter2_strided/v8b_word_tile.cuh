@@ -53,6 +53,7 @@ struct Tiles {
   std::int64_t dst_pitch;  // and from column to column.
   FastDivisor<std::uint32_t> across;
   FastDivisor<std::uint32_t> down;
+  bool down_first;        // Blocks count along the destination before they count along the source.
   const char* src_begin;  // Whole words must not reach beyond the view's array.
   const char* src_end;
 };
@@ -224,6 +225,22 @@ __device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* 
 }
 //! [store]
 
+/// Where a block's tile begins, on both sides.
+struct Begin {
+  v8a::Place origin;  // Of its matrix.
+  int row;            // Of the rows before it, which may be negative.
+  int column;
+  bool last;  // None follows along the destination.
+};
+template <class T> __device__ __forceinline__ Begin begin_of(const Tiles& tiles) {
+  const auto [rest, fast] = (tiles.down_first ? tiles.down : tiles.across).divide(blockIdx.x);
+  const auto [batch, slow] = (tiles.down_first ? tiles.across : tiles.down).divide(rest);
+  const std::uint32_t src_tile = tiles.down_first ? slow : fast;
+  const std::uint32_t dst_tile = tiles.down_first ? fast : slow;
+  return {v8a::place_of(tiles.other, tiles.others, batch), static_cast<int>(dst_tile) * T::kRows - T::kBefore,
+          static_cast<int>(src_tile) * T::kColumns - tiles.early, dst_tile + 1 == tiles.down.divisor};
+}
+
 //! [kernel]
 template <int bytes>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads)
@@ -233,11 +250,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
 
-  const auto [rest, src_tile] = tiles.across.divide(blockIdx.x);
-  const auto [batch, dst_tile] = tiles.down.divide(rest);
-  const v8a::Place origin = v8a::place_of(tiles.other, tiles.others, batch);
-  const int first_row = static_cast<int>(dst_tile) * T::kRows - T::kBefore;
-  const int first_column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
+  const auto [origin, first_row, first_column, last] = begin_of<T>(tiles);
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
   load_rows<bytes>(tile, from, tiles, first_row, first_column);
   __syncthreads();
@@ -265,11 +278,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, shifted ? 2 : 3)
     packed_tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
   using T = Tile<bytes>;
   auto* const tile = dynamic_shared<unsigned>();
-  const auto [rest, src_tile] = tiles.across.divide(blockIdx.x);
-  const auto [batch, dst_tile] = tiles.down.divide(rest);
-  const v8a::Place origin = v8a::place_of(tiles.other, tiles.others, batch);
-  const int first_row = static_cast<int>(dst_tile) * T::kRows - T::kBefore;
-  const int first_column = static_cast<int>(src_tile) * T::kColumns - tiles.early;
+  const auto [origin, first_row, first_column, last] = begin_of<T>(tiles);
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
   char* const to = dst + origin.dst + std::int64_t(first_row) * bytes;
   const int end_row = first_row + T::kBefore + T::kRows;
@@ -281,7 +290,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, shifted ? 2 : 3)
     load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
   }
   __syncthreads();
-  store_packed_columns<bytes>(to, tile, tiles, first_row, first_column, dst_tile + 1 == tiles.down.divisor);
+  store_packed_columns<bytes>(to, tile, tiles, first_row, first_column, last);
 }
 //! [kernel]
 
@@ -335,6 +344,11 @@ inline bool suits(const Prepared& q) {
   return p.element_bytes != 2 || rows_alike(dimension.data(), dims, m, 2) >= 4;
 }
 
+/// Up to so many tiles along the destination, its columns are written whole by blocks that run at about the same time;
+/// more of them, and it is better if the source's rows are read so. On an H200 29348x835 bytes take 25.4 instead of
+/// 29.0 us, and 586x75842, the other way round, 43.3 instead of 40.0 (chapter2_trials_3.txt).
+inline constexpr std::int64_t kFewDown = 3;
+
 /// Moves tiles. The problem is collapsed and not refused.
 inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   const std::int64_t bytes = q.problem.element_bytes;
@@ -370,6 +384,7 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
     tiles.across = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
     tiles.down = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
+    tiles.down_first = down <= kFewDown;
     const auto launch_tiles = [&](auto kernel, int shared_bytes) {
       return launch(kernel,
                     {.grid = across * down * batches,
