@@ -259,6 +259,17 @@ TEST_CASE("chapter 3, v7h: words of output from a gather") {
   CHECK(seen.divisions_32 == 0);
 }
 
+TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
+  // Columns are the output's two fastest dimensions, 8 x 64 = 512 floats in tiles of 64, rows the 32 of the input's
+  // fastest. A tile has 32 rows and 16 quads of columns: each of 8 warps reads two quads of all rows, 4 sectors a load.
+  // A row of a tile goes out in two stores of 4 sectors. Shared memory: the quads of neighbouring rows lie an odd
+  // number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
+  const Counted seen = count("v7j", "shape=64,8,32 perm=2,1,0 dtype=float");
+  check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 64, 8 * 64 * 4);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+}
+
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
   // The same counters as that step's, and its kernel.
   const auto same = [](const char* version, const std::string& parameters) {
@@ -272,7 +283,8 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7g", kHalf);
   same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
   same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
-  same("v7i", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7i", "shape=320,3,35 perm=2,1,0 dtype=half");
+  same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
   same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes.
   same("v7e", "shape=640,7 perm=1,0 dtype=float");
   same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");

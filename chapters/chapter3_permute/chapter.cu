@@ -23,6 +23,7 @@
 #include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
 #include "chapters/chapter3_permute/v7h_output_words.cuh"
 #include "chapters/chapter3_permute/v7i_output_order.cuh"
+#include "chapters/chapter3_permute/v7j_composite_tile.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
@@ -100,6 +101,8 @@ std::vector<Step> steps() {
            [](const PermuteCase& c) { return v7h::refuse_problem(c.problem(), c.address(), c.address()); }),
       step("v7i", "output_order", "Neighbouring blocks write neighbours: two parts of a line meet in the L2.",
            v7i::run),
+      step("v7j", "composite_tile", "A side of a tile may be made of several dimensions.", v7j::run,
+           [](const PermuteCase& c) { return v7j::refuse_problem(c.problem(), c.address(), c.address()); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

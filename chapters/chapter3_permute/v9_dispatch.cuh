@@ -4,9 +4,10 @@
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing moves, which is a
 /// copy; matrices are transposed and everything is aligned (v7g, v5a for very many halves, v7c where the rank is
 /// higher); the caches make up for the disorder of a gather (v7h, or v6b's kernel for elements that are wide words
-/// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7i's); a thread can take a
-/// short run of the input (v7e); and all else (v7d's boxes, in v7i's order). The choice looks at nothing but shape,
-/// permutation and alignment.
+/// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7i's); several dimensions
+/// together are long on the output's side (v7j, which also takes bytes from v7i's tiles); a thread can take a short run
+/// of the input (v7e); and all else (v7d's boxes, in v7i's order). The choice looks at nothing but shape, permutation
+/// and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
@@ -17,6 +18,7 @@
 #include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
 #include "chapters/chapter3_permute/v7h_output_words.cuh"
 #include "chapters/chapter3_permute/v7i_output_order.cuh"
+#include "chapters/chapter3_permute/v7j_composite_tile.cuh"
 
 namespace warpbook::chapter3::v9 {
 
@@ -42,6 +44,8 @@ inline double gathered_excess(const PermuteProblem& p) {
 /// `chapter3_peers.json` shows on problems of another seed.
 inline bool gathers(const PermuteProblem& p) {
   const bool rows = keeps_last_dimension(p);
+  // Three narrow elements in turn, as from pixels to planes: they share cache lines that a warp reads anyway.
+  if (!rows && p.element_bytes <= 2 && gathered_excess(p) <= 3 && v7e::lines_touched(p) <= 2) return true;
   switch (p.element_bytes) {
   case 1:
     return gathered_excess(p) <= 2;
@@ -62,6 +66,11 @@ inline double most_lines(int element_bytes) {
 /// Of narrow elements, a tile takes so many that small matrices leave most of it empty.
 inline bool fills_a_tile(const PermuteProblem& m, std::int64_t elements) {
   return m.element_bytes >= 4 || m.shape[m.rank - 1] * m.dst_shape(m.rank - 1) >= elements;
+}
+
+/// Whether v7i's tiles of single elements have little to write in a row: bytes, and matrices with few rows.
+inline bool writes_short_runs(const PermuteProblem& m) {
+  return m.element_bytes == 1 || m.dst_shape(m.rank - 1) * m.element_bytes < 256;
 }
 
 //! [kernel]
@@ -87,7 +96,11 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     if (v7h::refuse(q) == nullptr) return v7h::run_words(q, src, dst, stream);
     return v6b::run_with<FastDivisor>(q, src, dst, stream);  // Elements that are words themselves.
   }
-  if (tiles && fills_a_tile(q, 4096)) return v7i::run_tiles(q, src, dst, stream);
+  const bool composite = v7j::refuse(q) == nullptr && v7j::pays(q);
+  if (tiles && fills_a_tile(q, 4096) && !(composite && writes_short_runs(q))) {
+    return v7i::run_tiles(q, src, dst, stream);
+  }
+  if (composite) return v7j::run_tiles(q, src, dst, stream);
   if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
     return v7e::run_runs(q, src, dst, stream);
   }
