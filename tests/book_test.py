@@ -72,6 +72,11 @@ class Figures(unittest.TestCase):
                       "count nothing", "in no_such_file.json", "17: v1 float"):
             with self.assertRaises(Problem, msg=query):
                 marks.evaluate(path, query, "1.0 us")
+        counted = "in nvidia-h200/chapter4_published_counters.txt 344033 us"
+        self.assertEqual(queries.answer(path, counted, "1 ms").text, "344 ms")
+        with self.assertRaises(Problem):
+            queries.answer(path, counted.replace("344033", "344034"), "344 ms")
+        self.assertRegex(queries.answer(ROOT / "README.md", "exercises_time: max row seconds s", "1.0 s").text, r"^\d\.\d s$")
         for text in ("it takes 17.3 us", "at 4.2 TB/s", "in 3.1 ms", "1.5x as fast", "98% of a copy", "a gain of 3 %"):
             self.assertTrue(marks.BARE.search(text), text)
         for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles"):
