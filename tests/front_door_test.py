@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Makefile and the scripts behind it, as a person on a fresh machine meets them."""
 
+import json
 import os
 import pathlib
 import re
@@ -59,6 +60,30 @@ class Make(unittest.TestCase):
             self.assertEqual(result.stdout, "")
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn("accepted are gpu and emulator", result.stderr)
+
+    def test_results_of_an_unknown_chapter_is_one_line(self):
+        result = call("make", "results", "ONLY=1 99")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("error: ONLY=1 99: accepted are 1 2", result.stderr.splitlines()[0])
+
+    @unittest.skipUnless((ROOT / "build/emulator/chapter1/run_all").exists(), "chapter 1 is not built for the emulator")
+    @unittest.skipIf(any(shutil.which(tool, path="/usr/bin:/bin") for tool in ("ncu", "compute-sanitizer")), "the profiler is among the system's programs")
+    def test_results_are_recorded_and_what_is_missing_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder) / "build"
+            (tree / "chapter1").mkdir(parents=True)
+            shutil.copy(ROOT / "build/emulator/chapter1/run_all", tree / "chapter1")
+            out = pathlib.Path(folder) / "results"
+            result = call("scripts/record_results.sh", "1", OUT=str(out), BUILD=str(tree), OPTIONS="--quick", PATH="/usr/bin:/bin")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertEqual(len(json.loads((out / "chapter1.json").read_text(encoding="utf-8"))["cases"]), 8)
+            self.assertIn("no ncu here: skipped", result.stdout)
+            self.assertIn(f"written to {out}", result.stdout)
+            again = call("scripts/record_results.sh", "1", "9", BUILD=str(tree), OUT=str(out), OPTIONS="--case nothing", PATH="/usr/bin:/bin")
+            self.assertEqual(again.returncode, 1)
+            self.assertIn("chapter 1: times failed", again.stdout)
+            self.assertIn("build/chapter9/run_all is missing", again.stdout)
 
     @unittest.skipUnless(shutil.which("dpkg-query"), "make deps installs Debian's packages only")
     def test_deps_has_nothing_to_do_within_a_second(self):
