@@ -420,7 +420,8 @@ def tables(records, arguments):
             continue
         lines += ["", f"{title}:", ""]
         for r, m, why in chosen_ones:
-            lines.append(f"- chapter {r['chapter']} {r['file']}:{m['line']}: `{m['source']}`: {m['change']}" + (f". {why}" if why else ""))
+            source = f"`` {m['source']} ``" if "`" in m["source"] else f"`{m['source']}`"
+            lines.append(f"- chapter {r['chapter']} {r['file']}:{m['line']}: {source}: {m['change']}" + (f". {why}" if why else ""))
     return lines, share, len(holes)
 
 
