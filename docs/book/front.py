@@ -143,7 +143,9 @@ def side_by_side(names):
 
 def comparison():
     """GPUs beside each other, where there are several; then measured beside modelled, case by case, for the last step and v1."""
-    parts = [side_by_side([name for name in devices() if not name.startswith("emulated")])]
+    measured_on = [name for name in devices() if not name.startswith("emulated")]
+    told = "One GPU has been measured so far, an H200. The emulator models the same card, so the model is compared with the card.\n"
+    parts = [told if measured_on == [MEASURED] else side_by_side(measured_on)]
     for chapter in chapters():
         measured, modelled = chapter.times(MEASURED), chapter.modelled()
         if not measured or not modelled:
