@@ -124,12 +124,12 @@ def text_key(text):
 
 
 def earlier_entries(path):
-    """(device, {(exercise, its case, which, text's key): entry}) of an earlier run."""
+    """(device, {(exercise, its case, which, text's key): entry}, when and of what commit) of an earlier run."""
     if path is None or not path.exists():
-        return "", {}
+        return "", {}, None
     found = json.loads(path.read_text(encoding="utf-8"))
     return found["device"], {(row["exercise"], row.get("case"), which, row[which]["text"]): row[which]
-                             for row in found["exercises"] for which in (SOLUTION, HANDED_OUT) if "text" in row.get(which, {})}
+                             for row in found["exercises"] for which in (SOLUTION, HANDED_OUT) if "text" in row.get(which, {})}, found["run"]
 
 
 def record(judge, exercises, jobs, deadline, earlier, keep):
@@ -198,10 +198,10 @@ def main():
 
         def keep(rows):
             now = datetime.datetime.now(datetime.timezone.utc)
-            run = {"date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit or "unknown", "seed": judge.seed}
+            run = {"date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit or "unknown", "seed": judge.seed} | ({"before": before} if before else {})
             write(options.output, json.dumps({"run": run, "device": judge.device, "exercises": rows}, indent=1) + "\n")
 
-        judge.device, earlier = earlier_entries(options.resume)
+        judge.device, earlier, before = earlier_entries(options.resume)
         rows = record(judge, exercises, options.jobs, start + options.budget_seconds, earlier, keep)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
