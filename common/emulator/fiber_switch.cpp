@@ -1,6 +1,6 @@
 #include "fiber_switch.hpp"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WARPBOOK_BOOST_SWITCH)
 
 #include <array>
 #include <cstdint>

@@ -31,7 +31,7 @@ extern "C" void warpbook_switch_to_idle(Fiber* own, Fiber to, void* argument);
 /// From a stack that is done with its thread to one that waits: a jump, and a return, for which the processor still
 /// remembers the call of a thread that waits.
 inline void switch_from_idle(Fiber* own, Fiber to) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(WARPBOOK_BOOST_SWITCH)
   asm volatile("leaq 1f(%%rip), %%rax\n\t"
                "pushq %%rax\n\t"
                "jmp warpbook_switch_to_waiting\n"
