@@ -10,9 +10,13 @@
 #include <warpbook_emulator.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
 
 #include "common/cuda/launch.cuh"
 #include "common/cuda/resources.hpp"
+#include "common/emulator/worker_pool.hpp"
 
 namespace warpbook {
 namespace {
@@ -87,8 +91,35 @@ void run(benchmark::State& state, CopyKernel kernel, const LaunchConfig& config,
                                             benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+/// What the machine's cores give a program that shares nothing: arithmetic, in as many threads as there are workers.
+void compute(benchmark::State& state) {
+  constexpr unsigned kParts = 480;  // Shared evenly by 1, 2, 4, 8, 12 and 16 threads.
+  constexpr unsigned kSteps = 100'000;
+  const unsigned workers = emulator::worker_count();
+  const auto part = [] {
+    std::uint64_t state = 1;
+    for (unsigned i = 0; i < kSteps; ++i) state = state * 6364136223846793005U + 1442695040888963407U;
+    benchmark::DoNotOptimize(state);
+  };
+  for (auto _ : state) {
+    std::vector<std::thread> threads;
+    for (unsigned worker = 0; worker < workers; ++worker) {
+      threads.emplace_back([=] {
+        for (unsigned i = worker; i < kParts; i += workers) part();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  state.counters["ns"] = benchmark::Counter(static_cast<double>(state.iterations()) * kParts * kSteps,
+                                            benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 void add_benchmarks() {
   using emulator::TraceMode;
+  benchmark::RegisterBenchmark("the machine/arithmetic", compute)
+      ->Unit(benchmark::kMillisecond)
+      ->MeasureProcessCPUTime()
+      ->UseRealTime();
   const LaunchConfig flat{.grid = kBlocks, .block = kThreads};
   const LaunchConfig repeated{.grid = {kBlocks, kRepeats}, .block = kThreads};  // the same data again
   const LaunchConfig tiles{.grid = kBlocks * 2, .block = {32, 8}};
