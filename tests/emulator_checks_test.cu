@@ -129,6 +129,21 @@ __global__ void shared_histogram(int* out) {
   if (threadIdx.x < 4) out[threadIdx.x] = bins[threadIdx.x];
 }
 
+/// Bytes by one thread each, the words that they make up by another one; and the other way round in the next turn.
+template <bool barrier> __global__ void bytes_and_words(int* out) {
+  __shared__ int words[16];
+  auto* const bytes = reinterpret_cast<unsigned char*>(words);
+  const unsigned thread = threadIdx.x;
+  bytes[thread] = static_cast<unsigned char>(thread);
+  if (barrier) __syncthreads();
+  int word = 0;
+  if (thread < 16) word = words[15 - thread];
+  __syncthreads();
+  if (thread < 16) words[thread] = word;
+  __syncthreads();
+  out[thread] = bytes[63 - thread];
+}
+
 __global__ void half_written(short* out, int n) {
   __shared__ short row[64];
   if (static_cast<int>(threadIdx.x) < n) row[threadIdx.x] = 1;
@@ -281,6 +296,8 @@ TEST_CASE("races of other shapes") {
   };
   CHECK(found(reused_tile<1>, 64, out, 4).size() == 1);
   CHECK(found(warp_sum<false>, 32, out).size() >= 1);
+  for (const std::string& race : found(bytes_and_words<false>, 64, out)) CHECK(says(race, "Race reported between"));
+  CHECK_FALSE(found(bytes_and_words<false>, 64, out).empty());
   const std::vector<std::string> writes = found(all_to_one, 64, out);
   REQUIRE(writes.size() == 1);
   CHECK(says(writes[0], "Write access at"));
@@ -295,6 +312,7 @@ TEST_CASE("right use of shared memory is not reported") {
   REQUIRE(launch(reused_tile<2>, {.block = 64}, out, 4) == cudaSuccess);
   REQUIRE(launch(warp_sum<true>, {.block = 32}, out) == cudaSuccess);
   REQUIRE(launch(shared_histogram, {.block = 64}, out) == cudaSuccess);
+  REQUIRE(launch(bytes_and_words<true>, {.grid = 2, .block = 64}, out) == cudaSuccess);
   REQUIRE(launch(half_written, {.block = 64}, reinterpret_cast<short*>(out), 64) == cudaSuccess);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   const std::vector<std::string> found = emulator::reports();

@@ -69,7 +69,7 @@ void async_wait(std::size_t groups_left) {
   // A group that is not committed yet is not waited for.
   while (done < mine.copies.size() && mine.copies[done].group + groups_left < mine.groups) {
     const Copy copy = mine.copies[done++];
-    observer().access(*current_block, AccessKind::write, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
+    observer().access(*current_block, AccessKind::copied, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
     const std::size_t copied = copy.bytes - copy.zero_fill;
     std::memcpy(copy.shared, copy.global, copied);
     std::memset(static_cast<std::byte*>(copy.shared) + copied, 0, copy.zero_fill);

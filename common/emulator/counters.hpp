@@ -39,6 +39,7 @@ enum class Counter : std::uint8_t {
   barriers,
   global_rounds,   ///< dependent round trips to global memory, summed over warps
   shared_rounds,   ///< the same to shared memory
+  retry_rounds,    ///< of loops of compare and swap on global memory that nobody else disturbs, summed over warps
   shared_retries,  ///< of each block, the additions to floats at the shared address that has the most of them
   count
 };

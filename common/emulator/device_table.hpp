@@ -55,6 +55,9 @@ struct DeviceTable {
   double division32_slots;           ///< warp instructions of an integer division at run time
   double division64_slots;           ///< where both numbers fit 32 bits
   double division64_wide_slots;      ///< Issue slots of a 64-bit division whose operands need more than 32 bits.
+  double division32_clocks;          ///< From its operands to its result, which the next one may wait for.
+  double division64_clocks;          ///< The same where both numbers fit 32 bits.
+  double division64_wide_clocks;     ///< And where they do not.
   double slots_per_instruction;      ///< machine instructions for one instruction of the compiler's representation
   double atomic_line_seconds;        ///< one turn of atomics after another on a line
   double atomic_sectors_per_second;  ///< turns on different lines, of the whole card

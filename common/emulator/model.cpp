@@ -41,6 +41,17 @@ double issue_slots(const DeviceTable& device, const Totals& totals) {
          kWarp;
 }
 
+/// Clocks that a warp needs for its own instructions, by itself. Divisions take an index apart: each waits for the one
+/// before.
+double own_clocks(const DeviceTable& device, const Totals& totals) {
+  const double wide = at(totals, Counter::divisions_64_wide);
+  return (at(totals, Counter::instructions) * device.slots_per_instruction * device.alone_clocks +
+          at(totals, Counter::divisions_32) * device.division32_clocks +
+          (at(totals, Counter::divisions_64) - wide) * device.division64_clocks +
+          wide * device.division64_wide_clocks) /
+         kWarp / at(totals, Counter::warps);
+}
+
 /// Time of the DRAM. What the L2 held of changed lines has to leave, as far as new ones come; what it holds of them at
 /// the end was not yet paid for.
 double dram_seconds(const DeviceTable& device, double read, double written, bool from_graph) {
@@ -148,9 +159,10 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
   const double shared_retries = at(totals, Counter::shared_retries) / shape.blocks;
   const double round_trip = round_trip_seconds(device, totals);
-  const double slots = issue_slots(device, totals) / warps;  // of a warp, one after another
+  const double retry_rounds = at(totals, Counter::retry_rounds) / warps;
   const double block_seconds = device.block_start_seconds + global_rounds * round_trip +
-                               (slots * device.alone_clocks + shared_rounds * device.l1_latency_clocks +
+                               retry_rounds * device.retry_seconds +
+                               (own_clocks(device, totals) + shared_rounds * device.l1_latency_clocks +
                                 barriers * device.barrier_clocks + shared_retries * device.shared_retry_clocks) /
                                    clock_hz(device);
   // The first block's start and its first round trip are part of every kernel's start.

@@ -39,7 +39,7 @@ unsigned resident_blocks(const DeviceTable& device, unsigned threads, std::size_
 
 /// The time of a launch on data that the L2 does not hold: its overhead and a rounded maximum over its resources. By
 /// itself it finds the L2 full of changed lines, as it does behind a program that streams through memory (and behind
-/// the harness's flush); in a graph, what the launch before left there, and leaves as much.
+/// a flush of it); in a graph, what the launch before left there, and leaves as much.
 ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, const Totals& totals);
 
 /// The time of a copy or fill inside the card's memory, launch included.

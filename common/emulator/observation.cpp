@@ -159,7 +159,7 @@ public:
     }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
       const auto width = static_cast<std::uint8_t>(bytes);
-      watch(block).access(block, address, {width, width, operation, false, retries}, pc);
+      watch(block).access(block, address, {width, width, operation, false, retries, kind == AccessKind::copied}, pc);
     } else {
       watch(block).range(block, address, bytes, operation, pc);
     }

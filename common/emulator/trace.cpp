@@ -179,7 +179,7 @@ void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) 
 }
 
 std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
-  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries});
+  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries, shape.copied});
   if (kinds_.size() > warps_[0].logs.size())
     for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) warps_[warp].logs.resize(kinds_.size() + 7);
   return static_cast<std::uint32_t>(kinds_.size());
@@ -271,7 +271,8 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
         count_shared(request, kind, weight);
     }
     if (entry.used > kDense) approximate = true;
-    if (kind.operation == Operation::load || kind.operation == Operation::atomic) {
+    const bool loop = kind.space == Space::global && kind.bytes == 2;  // of compare and swap: its rounds are counted
+    if (kind.operation == Operation::load || (kind.operation == Operation::atomic && !loop)) {
       std::uint64_t& most = kind.space == Space::global ? global_rounds : shared_rounds;
       most = std::max(most, rounds);
     }
@@ -419,6 +420,7 @@ void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t we
   retries.add(request, weight);
   count_access(words, 4, Operation::load, weight);
   while (words.mask != 0) {
+    counts[index(Counter::retry_rounds)] += weight;
     count_atomic(words, 4, Operation::atomic, weight);
     words.mask = losers_of_round(words);
   }
@@ -426,7 +428,9 @@ void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t we
 
 void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::uint64_t weight) {
   const bool updates = kind.operation == Operation::reduction || kind.operation == Operation::atomic;
-  const Operation operation = updates ? Operation::atomic : kind.operation;
+  // What asynchronous copies write is counted with no metric's stores, but the pipe is as busy: a place that shared
+  // memory has no other use for.
+  const Operation operation = updates ? Operation::atomic : kind.copied ? Operation::reduction : kind.operation;
   const SharedCost cost = updates ? shared_atomic_cost(request, kind.bytes) : shared_cost(request, kind.bytes);
   counts[index(Counter::shared_requests, operation)] += weight;
   counts[index(Counter::shared_wavefronts, operation)] += cost.wavefronts * weight;

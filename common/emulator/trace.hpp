@@ -46,6 +46,7 @@ struct AccessShape {
   Operation operation;       ///< What it does.
   bool is_volatile = false;  ///< As the source says: threads order their accesses by it.
   bool retries = false;      ///< an atomic that shared memory has no instruction for
+  bool copied = false;       ///< the second half of an asynchronous copy
 };
 
 /// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
@@ -164,6 +165,7 @@ private:
     Operation operation;
     std::uint8_t bytes;
     bool retries;
+    bool copied;
   };
 
   /// Instructions that lie within 4 KiB, as a kernel's mostly do, never meet.

@@ -8,7 +8,7 @@ namespace warpbook::microbenchmarks {
 namespace {
 
 constexpr unsigned kRounds = 256;
-constexpr unsigned kChains = 4;  // independent of each other, in each thread
+constexpr unsigned kChains = 4;  // independent of each other, in each thread; also measured: one
 
 struct Add {
   template <class T> __device__ T operator()(T x, T y) const { return x + y; }
@@ -36,19 +36,19 @@ struct DivideAndRemainder {
 struct MultiplyHigh {
   __device__ unsigned operator()(unsigned x, unsigned y) const { return (__umulhi(x, y) + x >> 3) + 0x12345; }
 };
-template <class T, class F> __global__ void repeat(T* out, T x, T y, long long* clocks) {
-  T values[kChains];
-  for (unsigned i = 0; i < kChains; ++i) values[i] = x + static_cast<T>(threadIdx.x * kChains + i);
+template <class T, class F, unsigned chains> __global__ void repeat(T* out, T x, T y, long long* clocks) {
+  T values[chains];
+  for (unsigned i = 0; i < chains; ++i) values[i] = x + static_cast<T>(threadIdx.x * chains + i);
   __syncthreads();
   const long long start = clock64();
   for (unsigned round = 0; round < kRounds; ++round) {
 #pragma unroll
-    for (unsigned i = 0; i < kChains; ++i) values[i] = F{}(values[i], y);
+    for (unsigned i = 0; i < chains; ++i) values[i] = F{}(values[i], y);
   }
   __syncthreads();
   if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = clock64() - start;
   T sum{};
-  for (unsigned i = 0; i < kChains; ++i) sum = sum + values[i];
+  for (unsigned i = 0; i < chains; ++i) sum = sum + values[i];
   if (sum == static_cast<T>(0x5eed5eed)) *out = sum;
 }
 
@@ -56,19 +56,22 @@ class Table {
 public:
   explicit Table(const Bench& bench) : bench_(bench), result_(64) {}
 
-  /// Clocks of a multiprocessor for one operation of a warp, with enough warps to hide latencies and with one alone.
+  /// Clocks of a multiprocessor for one operation of a warp, with enough warps to hide latencies and with one alone;
+  /// and where, besides, each operation waits for the one before.
   template <class T, class F> void add(const char* operation, const char* type, double x, double y) {
     rows_.push_back({{"operation", operation},
                      {"type", type},
-                     {"clocks_a_warp", clocks<T, F>(1024, x, y) / (kRounds * kChains * 32.0)},
-                     {"clocks_one_warp_alone", clocks<T, F>(32, x, y) / (kRounds * kChains)}});
+                     {"clocks_a_warp", clocks<T, F, kChains>(1024, x, y) / (kRounds * kChains * 32.0)},
+                     {"clocks_one_warp_alone", clocks<T, F, kChains>(32, x, y) / (kRounds * kChains)},
+                     {"clocks_one_after_another", clocks<T, F, 1>(32, x, y) / kRounds}});
   }
   const Json& rows() const { return rows_; }
 
 private:
-  template <class T, class F> double clocks(unsigned threads, double x, double y) {
+  template <class T, class F, unsigned chains> double clocks(unsigned threads, double x, double y) {
     auto* const taken = reinterpret_cast<long long*>(result_.data());
-    check(launch(repeat<T, F>, {.grid = bench_.multiprocessors(), .block = threads, .stream = bench_.stream().get()},
+    check(launch(repeat<T, F, chains>,
+                 {.grid = bench_.multiprocessors(), .block = threads, .stream = bench_.stream().get()},
                  reinterpret_cast<T*>(result_.data() + 32), static_cast<T>(x), static_cast<T>(y), taken),
           "computing");
     bench_.stream().synchronize();
