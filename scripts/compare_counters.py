@@ -45,17 +45,49 @@ GROUPS = [
     Group("DRAM bytes written", 0.20, 1 << 20, ["dram__bytes_write.sum"]),  # 1 MiB: what was in the L2 before
 ]
 
+# Why shared reasons are shared: several rows of KNOWN say them.
+SAME_TIME = ("blocks that read the same sectors at the same time share more of them on the way to the L2: a matter of "
+             "timing")
+MEETING_STORES = ("stores of neighbouring warps to one sector meet on the way to the L2: a matter of timing; ncu's own few "
+                  "per cent of wavefronts")
+SKIPPED_TURNS = ("lanes that leave out a turn of a loop: the emulator puts their next access together with the other "
+                 "lanes' earlier one, the GPU with those of the same turn")
+READ_ONCE = ("read from shared memory once a loop's turn by clang; nvcc keeps it in a register, or reads neighbours that "
+             "are aligned together by one instruction")
+TRIES = ("additions to floats in shared memory are loops: of their tries, which read again, the emulator counts none, and "
+         "how many there are depends on the other warps")
+GLOBAL_TRIES = ("additions to halves are loops of compare and swap: how often one fails depends on the other warps, which "
+                "the emulator runs one after the other")
+MEETING_LANES = ("lanes that meet at random addresses: the hardware takes a turn more for some of them, by a rule that is "
+                 "not known (0.1 to 0.7%)")
+SPILLED = "local memory, where nvcc keeps what registers have no room for: the emulator has none"
+SORT = "the toolkit's sort; what the emulator runs for it has the same kernels, and differs in detail"
+
 # What may differ, and why: file, case and version, group (regular expressions), reason.
 Known = collections.namedtuple("Known", "file what group reason")
 KNOWN = [
-    Known("chapter3", ".* v7[ab]", "shared wavefronts",
-          "what is left of each extent: read from shared memory once a loop's turn by clang, less often by nvcc"),
-    Known("chapter3", ".* v(1|2a|2b|3)", "L2 sectors",
-          "blocks that read the same sectors at the same time share more of them on the way to the L2: a matter of timing"),
-    Known("chapter3", "shape=2,3,128,256 .* v4[abc]", "L2 sectors|shared wavefronts",
-          "stores of neighbouring warps to one sector meet on the way to the L2: a matter of timing; ncu's own few per cent "
-          "of wavefronts"),
+    Known("chapter2", ".* v8a", "L1 requests|L1 sectors", SKIPPED_TURNS),
+    Known("chapter2", ".*strides=0,.* v.*", "L2 sectors|shared wavefronts", SAME_TIME + "; " + MEETING_STORES),
+    Known("chapter3", ".* v7[a-c]", "shared wavefronts", READ_ONCE),
+    Known("chapter3", ".* v7[di]", "shared wavefronts",
+          "3% fewer to 9% more stores' wavefronts than the rule has, beside asynchronous copies, which are none"),
+    Known("chapter3", ".* v7[a-dij]", "L1 requests|L1 sectors", SKIPPED_TURNS),
+    Known("chapter3", ".* v(1|2a|2b|3)", "L2 sectors", SAME_TIME),
+    Known("chapter3", "shape=2,3,128,256 .* v4[abc]", "L2 sectors|shared wavefronts", MEETING_STORES),
     Known("chapter3", ".* v4b", "shared wavefronts", "2.3% of wavefronts more than the rule has"),
+    Known("chapter4", ".* dtype=half .* v1", ".*", GLOBAL_TRIES),
+    Known("chapter4", ".* v(1|2|4|5|8b)", "L1 sectors", MEETING_LANES),
+    Known("chapter4", ".* v(6a|6b|7|8b|9)", "shared wavefronts", TRIES),
+    Known("chapter4", ".* v8a", "shared wavefronts", TRIES + "; elsewhere: " + READ_ONCE),
+    Known("chapter4", ".* v8a", "L1 requests|L1 sectors", SKIPPED_TURNS),
+    Known("chapter4", ".* v8[ab]", "L2 sectors", SPILLED),
+    Known("chapter5", ".* v8a", "shared wavefronts", READ_ONCE),
+    Known("chapter5", ".* v8a", "L2 sectors",
+          "stores of one thread to one sector, each behind its own condition: the GPU sends them one by one"),
+    Known("chapter5", ".* v8c", "L1 requests|L1 sectors", SKIPPED_TURNS),
+    Known("chapter5", ".* v9 DeviceRadixSort.*", ".*", SORT),
+    Known("chapter5", ".* v9 (segment|join)_kernel", "shared wavefronts", READ_ONCE),
+    Known("chapter5", ".* v9 (segment|join)_kernel", "L1 requests|L1 sectors", SKIPPED_TURNS),
     Known("chapter6", ".* v6c .*|.* v6c", "shared wavefronts", "3.0% of the loads' wavefronts more than the rule has"),
     Known("kernels", "shared bytes.*", "L2 sectors",
           "blocks fall out of step in the long loop, and ask for the same sectors at different times"),
@@ -89,8 +121,15 @@ def compare_launch(gpu, emulator):
     return result
 
 
+def kernel_of(launch):
+    """A kernel's bare name."""
+    return re.sub(r"[<(].*", "", re.sub(r"^void ", "", launch["kernel"]).replace("(anonymous namespace)::", "")).split(
+        "::")[-1]
+
+
 def pair_up(gpu, emulator):
-    """Pairs the launches of both sides by case, version and order; what only one side has is left out."""
+    """Pairs the launches of both sides by case, version and order; what only one side has is left out. A library's
+    kernels have other names than those that stand for them here."""
     waiting = collections.defaultdict(list)
     for launch in emulator:
         waiting[launch["case"], launch["version"]].append(launch)
@@ -103,9 +142,12 @@ def pair_up(gpu, emulator):
 
 
 def reason_for(name, launch, title):
-    what = launch["version"] if name == "kernels" else f"{launch['case']} {launch['version']}"
+    """Of a launch by its case and step; where a reason names a kernel behind them, of that kernel's launches."""
+    step = launch["version"] if name == "kernels" else f"{launch['case']} {launch['version']}"
+    names = step, f"{step} {kernel_of(launch)}"
     for known in KNOWN:
-        if re.fullmatch(known.file, name) and re.fullmatch(known.what, what) and re.fullmatch(known.group, title):
+        if re.fullmatch(known.file, name) and re.fullmatch(known.group, title) and any(
+                re.fullmatch(known.what, what) for what in names):
             return known.reason
     return None
 
