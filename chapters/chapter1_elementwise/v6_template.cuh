@@ -38,7 +38,7 @@ template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
 
 /// Fewer elements than this go singly rather than shifted: such a launch is over before the shifts would pay, and lasts
 /// as long as its longest chain of instructions, which has to be fetched as well.
-inline constexpr std::int64_t kLeastShifted = 1 << 19;
+inline constexpr std::int64_t kLeastShifted = 1 << 18;
 
 /// An output of so many bytes is stored with the hint that it leaves the L2 first: it would not stay there anyway.
 inline constexpr std::int64_t kStreamedBytes = 32 << 20;
