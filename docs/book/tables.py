@@ -23,6 +23,8 @@ def table(path, what):
         record, _ = record_of(chapter, None)
         cases = [case_named(chapter, word) for word in words[1:]]
         return {"ways": clocks.ways_table, "samples": clocks.samples_table, "operators": clocks.operators_table}[words[0]](record, *cases)
+    if words[0] == "behind" and len(words) > 2:
+        return behind_table(record_of(chapter, words[2])[0], words[1])
     record, _ = record_of(chapter, None, "_peers")
     if words[0] == "behind":
         return behind_table(record, words[1])
