@@ -34,7 +34,6 @@ COUNTERS = {
     "l2-read/write": ("lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"),
     "l1-hits": "l1tex__t_sector_hit_rate.pct",
     "l1-misses": "lts__t_sectors_srcunit_tex_op_read.sum",
-    "dram-busy": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "dram-reads": "dram__bytes_read.sum",
     "dram-writes": "dram__bytes_write.sum",
     "divisions-32": "warpbook__integer_divisions_32bit.sum",
