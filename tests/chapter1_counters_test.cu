@@ -77,8 +77,8 @@ TEST_CASE("chapter 1, v6: the head of arrays that are displaced alike") {
 }
 
 TEST_CASE("chapter 1, v6: an input displaced otherwise is read by aligned words, two a pack") {
-  // 2^19 elements: below 2^18 they would go singly. z and x are aligned, y begins 8 bytes behind a boundary. The first pack
-  // would need the word before y: four floats go to the head, four to the tail. 131070 packs from byte 16 on: 4095
+  // 2^19 elements: below 2^18 they would go singly. z and x are aligned, y begins 8 bytes behind a boundary. The first
+  // pack would need the word before y: four floats go to the head, four to the tail. 131070 packs from byte 16 on: 4095
   // requests of 17 sectors, one of 480 bytes in 16. Both inputs are asked for two words a pack: x for the same one
   // twice; y for the one that begins at its byte 16, and for the next, from byte 32 on: 4095 requests of 16 sectors,
   // one of 15. Edges: a sector at each end, and one more in y, where the last four floats lie across a boundary.

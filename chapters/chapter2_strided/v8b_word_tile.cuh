@@ -16,6 +16,8 @@
 /// 512 threads for it. What is compared is compared once a column: rows that the matrix does not have are read as they
 /// lie, if they are in the array, and never stored.
 ///
+/// Blocks count along the source first; where there are few tiles along the destination, along that (see kFewDown).
+///
 /// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
 /// between its rows. All else is v8a's.
 ///
