@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "common/cuda/launch.cuh"
+#include "common/cuda/resources.hpp"
+#include "common/cuda/sort_pairs.cuh"
 #include "tests/catch.hpp"
 
 using warpbook::ceil_div;
@@ -167,6 +169,73 @@ TEST_CASE("additions to halves take as long as those that they meet make them") 
     INFO(seen.modelled_seconds * 1e6 << " us modelled, " << microseconds << " measured");
     CHECK(seen.modelled_seconds > 0.5e-6 * microseconds);
     CHECK(seen.modelled_seconds < 2e-6 * microseconds);
+  }
+}
+
+namespace {
+
+/// The same keys as tests/microbenchmarks/sorts.cu has.
+__global__ void scatter_keys(std::uint32_t* keys, std::uint32_t* values, unsigned n) {
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    std::uint32_t word = i * 2654435761U + 0x9e3779b9U;
+    word = (word ^ word >> 16) * 0x85ebca6bU;
+    word = (word ^ word >> 13) * 0xc2b2ae35U;
+    keys[i] = word ^ word >> 16;
+    values[i] = i;
+  }
+}
+
+/// Modelled seconds of a sort, as a part of a graph.
+double sort_seconds(int n, int bits) {
+  using warpbook::check;
+  const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(std::uint32_t);
+  const Buffer keys(bytes);
+  const Buffer values(bytes);
+  const Buffer keys_out(bytes);
+  const Buffer values_out(bytes);
+  check(launch(scatter_keys, {.grid = 64, .block = 256}, keys.as<std::uint32_t>(), values.as<std::uint32_t>(),
+               static_cast<unsigned>(n)),
+        "scattering keys");
+  std::size_t workspace_bytes = 0;
+  const auto sort = [&](void* workspace, cudaStream_t stream) {
+    return warpbook::sort_pairs(workspace, workspace_bytes, keys_out.as<std::uint32_t>(),
+                                values_out.as<std::uint32_t>(), keys.as<std::uint32_t>(), values.as<std::uint32_t>(), n,
+                                bits, stream);
+  };
+  check(sort(nullptr, nullptr), "asking for the workspace's size");
+  const Buffer workspace(workspace_bytes);
+  const warpbook::Stream stream;
+  const auto graph =
+      warpbook::Graph::capture(stream, [&](cudaStream_t captured) { return sort(workspace.as<void>(), captured); });
+  const warpbook::Event begin;
+  const warpbook::Event end;
+  begin.record(stream);
+  graph.launch(stream);
+  end.record(stream);
+  stream.synchronize();
+  return end.seconds_since(begin);
+}
+
+}  // namespace
+
+TEST_CASE("a sort takes about as long as the toolkit's") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  struct Row {
+    int pairs;
+    int bits;
+    double microseconds;  // docs/results/nvidia-h200/microbenchmarks_sorts.json
+  };
+  for (const auto& [pairs, bits, microseconds] : {Row{15, 6, 2.84},
+                                                  {15, 26, 8.57},
+                                                  {1024, 11, 4.56},
+                                                  {4864, 21, 9.87},
+                                                  {16384, 11, 30.34},
+                                                  {65536, 26, 52.48},
+                                                  {1 << 18, 21, 46.85}}) {
+    const double seconds = sort_seconds(pairs, bits);
+    INFO(pairs << " pairs, " << bits << " bits: " << seconds * 1e6 << " us modelled, " << microseconds << " measured");
+    CHECK(seconds > 0.5e-6 * microseconds);
+    CHECK(seconds < 2e-6 * microseconds);
   }
 }
 
