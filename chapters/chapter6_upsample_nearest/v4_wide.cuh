@@ -9,9 +9,6 @@
 /// The index stays v3's, in packs: the width in packs divides the pack's number. The width must be a whole number of
 /// packs, and the arrays aligned; where they are not, smaller packs do.
 ///
-/// Backward nothing is read twice, so the loads say that their lines may leave the L2 first. What lies there from
-/// before and is not in memory yet then stays, and need not be written back while this kernel wants the memory's time.
-///
 /// Expect a half (float) or a quarter (half) of v3's requests, the same sectors, and more bytes under way.
 #pragma once
 
@@ -65,7 +62,7 @@ __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 
   if (i >= packs) return;
   const std::uint64_t row = row_packs.divide(i).quotient;
   const std::uint64_t upper = i + row * row_packs.divisor;
-  store_whole(&dx[i], sums_of_four(load_once(&dy[upper]), load_once(&dy[upper + row_packs.divisor])));
+  store_whole(&dx[i], sums_of_four(dy[upper], dy[upper + row_packs.divisor]));
 }
 //! [kernel]
 

@@ -4,7 +4,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace warpbook {
@@ -69,32 +68,6 @@ template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
     const auto v = __ldcs(reinterpret_cast<const Word<sizeof(T)>*>(p));
     return reinterpret_cast<const T&>(v);
   }
-}
-
-/// Loads data that are read once, and says so to the L2: these lines leave it first, and what others wrote before, or
-/// this kernel writes, may stay. A hint: before compute capability 8.0 a plain load.
-template <class T> __device__ __forceinline__ T load_once(const T* p) {
-  Word<sizeof(T)> word;
-#if defined(WARPBOOK_EMULATED) || __CUDA_ARCH__ < 800
-  word = *reinterpret_cast<const Word<sizeof(T)>*>(p);
-#else
-  const std::size_t address = __cvta_generic_to_global(p);
-  std::uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  if constexpr (sizeof(T) == 16) {
-    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-                 : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
-                 : "l"(address), "l"(policy));
-  } else if constexpr (sizeof(T) == 8) {
-    asm volatile("ld.global.L2::cache_hint.u64 %0, [%1], %2;" : "=l"(word) : "l"(address), "l"(policy));
-  } else {
-    static_assert(sizeof(T) == 4);
-    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(word) : "l"(address), "l"(policy));
-  }
-#endif
-  T result;
-  __builtin_memcpy(&result, &word, sizeof(T));
-  return result;
 }
 
 /// Stores a pack as one word. For packs that were made element by element: copied as a struct, such a pack may be taken
