@@ -169,6 +169,9 @@ std::vector<CaseSpec> cases() {
       {"shape=8,16,9,20,24,12 perm=5,2,0,4,1,3 dtype=float", full},
       {"shape=4,10,12,8,6,24,16 perm=6,3,1,5,0,2,4 dtype=half", full},
       {"shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half", full},
+      // Narrow elements whose fast dimensions are short or odd.
+      {"shape=8251,3647,5 perm=2,1,0 dtype=int8", full},
+      {"shape=3,31,23,2,5,19,194 perm=2,4,6,0,3,1,5 dtype=half", full},
   };
 }
 
