@@ -334,6 +334,36 @@ TEST_CASE("v7i's grid goes along the output, v7c's along the input") {
   CHECK(along_dst.row_dimension == 0);
 }
 
+TEST_CASE("v7j's columns are the output's fastest dimensions, its rows all others") {
+  // 5 x 7 x 11 x 13 halves; the output is 11 x 13 x 5 x 7 and merges to 35 x 143, transposed.
+  const PermuteProblem transposed = merged(make_problem({5, 7, 11, 13}, {2, 3, 0, 1}, 2));
+  const v7j::Matrix two = v7j::make_matrix(transposed, v7j::tile_shape(2), 0);
+  CHECK(two.columns.size == 35);
+  CHECK(two.rows.size == 143);
+  CHECK_FALSE(v7j::pays(transposed));  // 70 bytes of columns.
+
+  // Reversed: columns grow until they have 1024 bytes, here 5 x 7 x 40 = 1400 halves, and end before the fastest, 13.
+  const PermuteProblem reversed = make_problem({5, 7, 40, 13}, {3, 2, 1, 0}, 2);
+  const v7j::Matrix many = v7j::make_matrix(reversed, v7j::tile_shape(2), 1);
+  CHECK(many.columns.digits == 3);
+  CHECK(many.columns.size == 1400);
+  CHECK(many.columns.digit[0].src_stride == 7 * 40 * 13);
+  CHECK(many.columns.digit[0].dst_stride == 1);
+  CHECK(many.rows.size == 13);
+  CHECK(many.dst_past == 1);
+  CHECK_FALSE(v7j::pays(reversed));  // Runs of the input have 26 bytes.
+  CHECK(v7j::pays(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2)));
+  CHECK(v7j::pays(make_problem({300, 40, 3}, {2, 1, 0}, 1)));  // 300 bytes of columns, runs of 120.
+
+  // A tile has all of 13 rows, and as many columns as make its 256 x 32 elements: 630 at most, so three of 468. Every
+  // row may begin a half early, and is padded to an odd number of quads.
+  CHECK(many.tile_rows.divisor == 13);
+  CHECK(many.tile_columns == 468);
+  CHECK(many.tiles_across.divisor == 3);
+  CHECK(many.quads == 118);
+  CHECK(many.pitch == 119 * 4);
+}
+
 TEST_CASE("rows that are worth moving as they are") {
   const auto as_rows = [](const std::vector<std::int64_t>& shape, const std::vector<int>& order, int bytes) {
     return moves_as_rows(merged(make_problem(shape, order, bytes)));
