@@ -1,18 +1,18 @@
 /// \file
 /// v7j composite tile: a side of a tile may be made of several dimensions.
 ///
-/// What has a short dimension on either side goes to v7d's boxes: an element costs two look-ups in shared memory, and a
-/// narrow one is gathered there alone. v7i's tiles move narrow elements one by one on all four ways. Here every
-/// permutation that moves the last dimension is a matrix: its columns count the output's fastest dimensions together,
-/// as many as make 64 bytes, its rows all the others, in the input's order, so that neighbouring rows are neighbours in
-/// the input, nearly everywhere. A thread keeps to one row, whose place it works out once; where the columns lie is a
-/// table of the block, four to a look-up. The four elements so read are neighbours in the output: they go into shared
-/// memory together, and out of it in words of 4 bytes or more. As in v7f a row's first word begins at a sector.
+/// What has a short dimension on either side goes to v7d's boxes: there a narrow element is looked up and gathered from
+/// shared memory alone. v7i's tiles move narrow elements one by one on all four ways. Here every permutation that moves
+/// the last dimension is a matrix. Its columns count the output's fastest dimensions together, until they have some
+/// hundred bytes; its rows count all the others, in the input's order, so that neighbouring rows are neighbours in the
+/// input, nearly everywhere. A thread keeps to one row, whose place it works out once; where the columns lie is a table
+/// of the block, four to a look-up. The four elements so read are neighbours in the output: they go into shared memory
+/// together, and out of it in words of 4 bytes, which begin where memory's words do.
 ///
-/// Expect one load an element, and all the rest for four: half the instructions that narrow elements took.
+/// Expect one load an element and all the rest for four of them: much for elements of 1 and 2 bytes, little for those
+/// of
+/// 4. Wider ones gain nothing by it (README.md), and stay with v7d and v7i.
 #pragma once
-
-#include <cstring>
 
 #include "chapters/chapter3_permute/v7d_tables.cuh"
 
@@ -42,7 +42,7 @@ struct Matrix {
   FastDivisor<std::uint32_t> tiles_across;  // Tiles along the columns: neighbouring blocks write neighbours.
   FastDivisor<std::uint32_t> tile_rows;     // At most kThreads.
   int tile_columns;
-  int quads;  // Of a tile's row, with those before its first column that alignment may want.
+  int quads;  // Of a tile's row, with one before its first column, which a word may begin in.
   int pitch;  // Elements in shared memory from one row of the tile to the next.
   int threads_across;
   int lane_bits;  // 3 to 5: so many lanes write a row together.
@@ -202,29 +202,32 @@ inline std::int64_t even_part(std::int64_t size, std::int64_t most, std::int64_t
   return ceil_div(ceil_div(size, ceil_div(size, most)), unit) * unit;
 }
 
-/// How many of the output's fastest dimensions make the columns: until they have `least_bytes`, but never the input's
-/// fastest.
-inline int count_columns(const PermuteProblem& m, int least_bytes) {
+/// Which of the input's dimensions make the columns.
+struct ColumnDimensions {
+  int count = 0;  ///< So many of the output's fastest.
+  std::array<bool, kMaxRank> among{};
+  std::int64_t bytes = 0;  ///< Of all their elements.
+};
+
+/// The output's fastest until they have `least_bytes`, but never the input's fastest.
+inline ColumnDimensions find_columns(const PermuteProblem& m, int least_bytes) {
   const DimensionOrder from_dst = dst_order(m);
-  std::int64_t bytes = m.element_bytes;
-  int k = 0;
-  for (; from_dst[k] != m.rank - 1 && bytes < least_bytes; ++k) bytes *= m.shape[from_dst[k]];
-  return k;
+  ColumnDimensions columns;
+  columns.bytes = m.element_bytes;
+  for (int d = from_dst[0]; d != m.rank - 1 && columns.bytes < least_bytes; d = from_dst[columns.count]) {
+    columns.bytes *= m.shape[d];
+    columns.among[d] = true;
+    ++columns.count;
+  }
+  return columns;
 }
 
 /// Whether tiles are full and read enough at a time: 256 bytes of columns, and runs of the input of 32 bytes.
 inline bool pays(const PermuteProblem& m) {
-  const DimensionOrder from_dst = dst_order(m);
-  const int column_dimensions = count_columns(m, tile_shape(m.element_bytes).least_bytes);
-  std::int64_t columns = m.element_bytes;
-  std::array<bool, kMaxRank> in_columns{};
-  for (int k = 0; k < column_dimensions; ++k) {
-    columns *= m.shape[from_dst[k]];
-    in_columns[from_dst[k]] = true;
-  }
+  const ColumnDimensions columns = find_columns(m, tile_shape(m.element_bytes).least_bytes);
   std::int64_t run = m.element_bytes;
-  for (int d = m.rank - 1; d >= 0 && !in_columns[d]; --d) run *= m.shape[d];
-  return columns >= 256 && run >= 32;
+  for (int d = m.rank - 1; d >= 0 && !columns.among[d]; --d) run *= m.shape[d];
+  return columns.bytes >= 256 && run >= 32;
 }
 
 /// The matrix that a problem is, which is not refused, and its tiles. `dst_past`: elements from the last multiple of 4
@@ -240,14 +243,10 @@ inline Matrix make_matrix(const PermuteProblem& m, TileShape shape, int dst_past
     side.size *= static_cast<std::uint32_t>(m.shape[d]);
   };
   const DimensionOrder from_dst = dst_order(m);
-  const int column_dimensions = count_columns(m, shape.least_bytes);
-  std::array<bool, kMaxRank> in_columns{};
-  for (int k = 0; k < column_dimensions; ++k) {
-    append(matrix.columns, from_dst[k]);
-    in_columns[from_dst[k]] = true;
-  }
+  const ColumnDimensions found = find_columns(m, shape.least_bytes);
+  for (int k = 0; k < found.count; ++k) append(matrix.columns, from_dst[k]);
   for (int d = m.rank - 1; d >= 0; --d) {
-    if (!in_columns[d]) append(matrix.rows, d);
+    if (!found.among[d]) append(matrix.rows, d);
   }
 
   const int word = 4 / m.element_bytes;                                       // Elements.
