@@ -40,8 +40,8 @@ inline double gathered_excess(const PermuteProblem& p) {
 }
 
 /// Whether a gather is taken: below so much excess. These limits and the next were chosen on an H200, for each element
-/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; what the choice is worth,
-/// `chapter3_peers.json` shows on problems of another seed.
+/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; README.md tells what of the
+/// choice's worth is measured on other problems.
 inline bool gathers(const PermuteProblem& p) {
   const bool rows = keeps_last_dimension(p);
   // Three narrow elements in turn, as from pixels to planes: they share cache lines that a warp reads anyway.
