@@ -10,8 +10,7 @@
 /// together, and out of it in words of 4 bytes, which begin where memory's words do.
 ///
 /// Expect one load an element and all the rest for four of them: much for elements of 1 and 2 bytes, little for those
-/// of
-/// 4. Wider ones gain nothing by it (README.md), and stay with v7d and v7i.
+/// of 4. Wider ones gain nothing by it (README.md), and stay with v7d and v7i.
 #pragma once
 
 #include "chapters/chapter3_permute/v7d_tables.cuh"
