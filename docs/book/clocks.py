@@ -6,7 +6,8 @@ import statistics
 from records import Problem
 
 STUDIES = {"op": "warpbook_ops.add2(out, a, b)", "torch": "torch.add(a, b, out=out)"}
-CALLS = {"op": "ops.add2 (packet)", "torch": "torch.add(out=)", "plain": "a + b", "python": "python call"}
+CALLS = {"op": "warpbook_ops.add2", "general": "torch.ops.warpbook_ops.add2", "torch": "torch.add(out=)", "plain": "a + b"}
+BEFORE = {"torch.ops.warpbook_ops.add2": "ops.add2 (packet)"}  # In records of before add2 had a short way.
 TYPES = {"float32": "float", "float16": "half", "bfloat16": "bfloat16"}
 
 
@@ -36,8 +37,17 @@ def off(record, version, parameters):
 
 
 def call(record, words):
-    """`call op|torch|plain|python`: what a call costs the host, in seconds."""
-    return record["calls"][CALLS[words[1]]]["median"]
+    """`call op|general|torch|plain`: what a call costs the host, in seconds; with `less`, how much less than PyTorch's, with
+    `low` or `high` the ends of the interval."""
+    name = CALLS[words[1]]
+    name = name if name in record["calls"] else BEFORE.get(name, name)
+    if name not in record["calls"]:
+        raise Problem(f"the record has no {name}")
+    cost = record["calls"][name]
+    if "less" not in words:
+        return cost["median"]
+    ends = {"low": "high", "high": "low"}  # Recorded is how much more.
+    return -cost["more_than_theirs"][next((ends[word] for word in words[3:]), "median")]
 
 
 def ways_table(record, small, large):
