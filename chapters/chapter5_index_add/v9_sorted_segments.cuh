@@ -1,10 +1,10 @@
 /// \file
 /// v9 sorted segments: sort the index once, then add each row's entries without an atomic.
 ///
-/// v8c sorts a tile at a time: where rows are so many that a tile names each once it gains nothing, and a popular row is
-/// added once a tile. Sorted as a whole, a row's entries stand side by side wherever they come from: the 8 bytes of an
-/// entry's row and place are moved instead of its whole row of src. Then each group of threads walks over a stretch of
-/// sorted entries, sums in registers while the row stays the same, and adds to dst once, plainly, when it changes.
+/// v8c sorts a tile at a time: where rows are so many that a tile names each once it gains nothing, and a popular row
+/// is added once a tile. Sorted as a whole, a row's entries stand side by side wherever they come from: the 8 bytes of
+/// an entry's row and place are moved instead of its whole row of src. Then each group of threads walks over a stretch
+/// of sorted entries, sums in registers while the row stays the same, and adds to dst once, plainly, when it changes.
 ///
 /// A row's entries may go on in the next stretch. Then nobody may write dst: the stretch leaves its sum in the
 /// workspace, and a last kernel adds the sums of each such row. Radix sort keeps the order of equal keys, and each sum
