@@ -10,8 +10,8 @@ over the chapter's cases (tests/mutants/cases.toml) on the emulator, with all of
 
 A mutant is killed where the verification or the emulator objects, the program crashes, or it never ends. One that
 survives is equivalent where tests/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
-verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json, by the contents of
-the step's file and its cases: an interrupted run goes on, and a step that stayed as it was is not run again.
+verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json, by the code of the
+step's file and its cases: an interrupted run goes on, and a step that stayed as it was is not run again.
 
 Exit status: 0 at least 97% of the mutants that are not equivalent were killed; 1 fewer; 2 bad arguments; 3 a step could
 not be built, or is wrong without a mutant.
@@ -310,7 +310,9 @@ def run(command, **environment):
 
 
 def key_of(chapter, version, file, most):
-    parts = [file.read_text(), json.dumps(chapter.cases_of(version)), str(most), FORM]
+    """Of the step's code and its cases; comments and line breaks may change."""
+    code = " ".join(re.sub(r"//[^\n]*|/\*.*?\*/", "", file.read_text(), flags=re.S).split())
+    parts = [code, json.dumps(chapter.cases_of(version)), str(most), FORM]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -392,6 +394,13 @@ def argued(record, mutant, arguments):
     return "", False
 
 
+def line_now(record, mutant):
+    """Where the mutant's line is in the file as it is now: comments above it may have changed since it was tried."""
+    folder = next((ROOT / "chapters").glob(f"chapter{record['chapter']}_*"))
+    found = [number for number, line in enumerate((folder / record["file"]).read_text().splitlines(), 1) if line.strip() == mutant["source"]]
+    return min(found, key=lambda number: abs(number - mutant["line"]), default=mutant["line"])
+
+
 def tables(records, arguments):
     """(lines of Markdown, share killed, holes)."""
     lines = ["| step | places | mutants | killed | equivalent | survived |", "|---|---:|---:|---:|---:|---:|"]
@@ -412,7 +421,7 @@ def tables(records, arguments):
               f"{share:.1%} of those that are not equivalent were killed.",
               *(["", "Not emulated, and so without mutants: " + ", ".join(f"chapter {r['chapter']} {r['step']}" for r in records if "takes_none" in r)
                  + "."] if any("takes_none" in r for r in records) else []),
-              "", "Each step was tried as its file and its cases are now."]  # fmt: skip
+              "", "Each step was tried as its code and its cases are now."]  # fmt: skip
     for title, wanted in (("Survived, and not argued", (False, False)), ("Survived, for a reason that is no excuse", (True, False)),
                           ("Equivalent", (True, True))):  # fmt: skip
         chosen_ones = [(r, m, why) for r, m, why, equivalent in survivors if (bool(why), equivalent) == wanted]
