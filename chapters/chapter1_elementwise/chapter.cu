@@ -105,8 +105,7 @@ std::vector<Step> steps() {
           "v1", "naive", "One thread an element.", refuse_but_multiply,
           []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v1::run(z, x, y, n, s); }),
       multiply_step(
-          "v2", "grid_stride", "Blocks for some waves; each thread goes on by the grid's width.",
-          refuse_but_multiply,
+          "v2", "grid_stride", "Blocks for some waves; each thread goes on by the grid's width.", refuse_but_multiply,
           []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v2::run(z, x, y, n, s); }),
       multiply_step(
           "v3", "packs", "16 bytes an access, and a scalar tail.", refuse_packs,

@@ -56,8 +56,8 @@ WARPBOOK_EXPORT void memory_fence();
 
 /// Lets the other threads of the block run.
 WARPBOOK_EXPORT void yield_thread() __attribute__((convergent));
-/// Waits until a block that began before this one has set one of these bits of a word. Nobody sees the wait: how often a
-/// thread looks depends on the host, and is not counted.
+/// Waits until a block that began before this one has set one of these bits of a word. Nobody sees the wait: how often
+/// a thread looks depends on the host, and is not counted.
 WARPBOOK_EXPORT void wait_for_block(const unsigned* word, unsigned bits);
 
 /// Ends the kernel with an error.
