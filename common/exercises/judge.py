@@ -37,15 +37,19 @@ class Verdict:
         return self.status == DONE
 
 
-def draw_cases(templates, seed):
-    """The cases with their {a..b} and {a..b/k} (a multiple of k) drawn."""
-    source = random.Random(f"warpbook {seed}")
+def fill_ranges(template, choose):
+    """The case with each {a..b} as choose(a, b) says; of {a..b/k} a multiple of k."""
 
     def number(found):
         low, high, step = int(found[1]), int(found[2]), int(found[3] or 1)
-        return str(source.randint(-(-low // step), high // step) * step)
+        return str(choose(-(-low // step), high // step) * step)
 
-    return [RANGE.sub(number, template) for template in templates]
+    return RANGE.sub(number, template)
+
+
+def draw_cases(templates, seed):
+    source = random.Random(f"warpbook {seed}")
+    return [fill_ranges(template, source.randint) for template in templates]
 
 
 def draw_count(templates):
