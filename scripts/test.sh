@@ -21,4 +21,7 @@ if [ "$device" = emulator ]; then
     echo "no CUDA compiler here: the GPU build was not tried"
   fi
 fi
-ctest --test-dir "build/$device" --output-on-failure "$@"
+# Two at once on the emulator, where most programs keep one core busy; a GPU is one test's at a time.
+at_once=1
+[ "$device" = gpu ] || at_once=2
+ctest --test-dir "build/$device" --output-on-failure --parallel "$at_once" "$@"

@@ -34,6 +34,7 @@ import toolchain  # noqa: E402
 
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
+SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
 BOOK = book.read_book()
 EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
 
@@ -121,8 +122,8 @@ class Contract(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.toolchain = toolchain.Toolchain("emulator")
-        cls.seed = random.SystemRandom().randint(1, 10**6)
-        print(f"seed {cls.seed}", flush=True)
+        cls.seed = SEED
+        print(f"WARPBOOK_TEST_SEED={SEED}", flush=True)
         if DEVICE == "emulator":
             cls.toolchain.prepare(BOOK)
             for chapter in BOOK:
