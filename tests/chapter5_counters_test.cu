@@ -90,6 +90,35 @@ TEST_CASE("chapter 5, v7a and v7b: pairs of halves, and words") {
   }
 }
 
+TEST_CASE("chapter 5, v7b: runs that are no whole number of 16 bytes") {
+  SECTION("36 halves go in words of 8 bytes") {
+    // 8 entries of 4 runs of 36 halves: 9 words each, so 288 threads, 9 warps, in runs of 72 bytes. dst has 8 rows and
+    // src 8 entries, so both lie the same way.
+    const Counted seen = count("v7b", "shape=4,8,36 dim=1 count=8 draw=distinct dtype=half");
+    CHECK(seen.load_requests == 9 + 9);
+    CHECK(seen.add_requests == 9);
+  }
+  SECTION("10 go in words of 4") {
+    // 5 words a run, 4 runs an entry: 160 threads.
+    const Counted seen = count("v7b", "shape=4,8,10 dim=1 count=8 draw=distinct dtype=bfloat16");
+    CHECK(seen.load_requests == 5 + 5);
+    CHECK(seen.add_requests == 5);
+  }
+  SECTION("35 go one by one") {
+    const Counted seen = count("v7b", "shape=4,8,35 dim=1 count=8 draw=distinct dtype=half");
+    CHECK(seen.load_requests == 35 + 35);  // 1120 threads.
+    CHECK(seen.add_requests == 35);
+  }
+  SECTION("where words are many, a thread takes four entries and divides once") {
+    // 65,537 entries of 5 words of 8 bytes: 16,385 groups of 4 entries, the last of one. 16,384 * 5 threads, 2560
+    // warps, load 4 numbers and 4 words; the last 5 threads load one of each.
+    const Counted seen = count("v7b", "shape=65537,20 dim=0 count=65537 draw=distinct dtype=half");
+    CHECK(seen.load_requests == 2560 * 8 + 2);
+    CHECK(seen.add_requests == 2560 * 4 + 1);
+    CHECK(seen.divisions_64 == 0);
+  }
+}
+
 TEST_CASE("chapter 5, v8b: every block looks at the index, and nothing is atomic") {
   // A block an entry, one warp: its own number (1 sector), its row of src (4), two looks at 32 numbers (8 each), the
   // row of dst (4).

@@ -25,6 +25,7 @@
 namespace warpbook::chapter5 {
 
 Chapter chapter();  // chapter.cu
+std::vector<Step> steps_for_many_words();
 
 namespace {
 
@@ -111,6 +112,22 @@ std::vector<std::string> awkward_cases() {
     cases.push_back(head + "shape=30,48 dim=0 count=60 alpha=1e-3 values=real draw=zipf");
     cases.push_back(head + "shape=5,64 dim=0 count=6000 values=real");
   }
+  // Runs of 16 bytes and of less: words of 8 and 4 bytes, single elements where the length or an array is odd.
+  for (const std::string type : {"half", "bfloat16", "float"}) {
+    std::vector<std::string> runs = {"6", "35", "36"};
+    if (type == "half") runs.insert(runs.end(), {"2", "4", "10", "12", "260"});
+    for (const std::string& run : runs) {
+      const std::string head = "dtype=" + type + " ";
+      cases.push_back(head + "shape=41," + run + " dim=0 count=103");
+      cases.push_back(head + "shape=5,11," + run + " dim=1 count=22 alpha=2 outside=3 index=int32");
+      for (const std::string offset : {"1", "2", "4"}) {
+        cases.push_back(head + "shape=3,11," + run + " dim=1 count=22 offset=" + offset);
+      }
+    }
+    cases.push_back("dtype=" + type + " shape=4,5,11,36 dim=2 count=22 dst=gaps");
+    cases.push_back("dtype=" + type + " shape=4,5,11,36 dim=2 count=22 src=reversed");
+    cases.push_back("dtype=" + type + " shape=4,11,36 dim=1 count=22 src=broadcast values=real");
+  }
   return cases;
 }
 
@@ -185,7 +202,9 @@ TEST_CASE("every step agrees with the reference, and says which index is outside
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
   REQUIRE(cases.size() >= 600);
 
-  StepVerifier verifier(chapter(), chapter().steps, said_outside);
+  std::vector<Step> steps = chapter().steps;
+  for (const Step& step : steps_for_many_words()) steps.push_back(step);
+  StepVerifier verifier(chapter(), steps, said_outside);
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
 
   std::cout << cases.size() << " cases" << std::endl;
@@ -335,12 +354,39 @@ TEST_CASE("rows merge where both tensors allow it, and words are 16 bytes where 
   CHECK(word_elements(p, row, aligned, off) == 1);
   p.type = ElementType::float16;
   CHECK(word_elements(p, row, aligned, aligned) == 8);
+  CHECK(word_elements(p, row, aligned, off, 8) == 1);
+  CHECK(word_elements(p, row, aligned, off, 4) == 2);
   p.dst.strides[2] = 17;  // As dst's rows have gaps, src's may not merge either.
   p.dst.strides[1] = 8 * 17;
   p.dst.strides[0] = 6 * 8 * 17;
   row = row_dims(p);
   CHECK(row.dims == 3);
   CHECK(word_elements(p, row, aligned, aligned) == 1);
+}
+
+TEST_CASE("words of halves are as wide as run, strides and arrays allow") {
+  const auto widths = [](std::int64_t run, std::uintptr_t dst, std::uintptr_t src) {
+    const std::int64_t shape[3] = {8, 24, run};
+    IndexAddProblem p;
+    p.type = ElementType::float16;
+    p.dim = 1;
+    p.dst = contiguous_view(3, shape);
+    p.src = p.dst;
+    std::vector<int> elements;
+    for (const int bytes : {16, 8, 4}) {
+      elements.push_back(word_elements(p, row_dims(p), reinterpret_cast<const void*>(512 + dst),
+                                       reinterpret_cast<const void*>(512 + src), bytes));
+    }
+    return elements;
+  };
+  CHECK(widths(40, 0, 0) == std::vector{8, 4, 2});
+  CHECK(widths(36, 0, 0) == std::vector{1, 4, 2});
+  CHECK(widths(36, 8, 0) == std::vector{1, 4, 2});
+  CHECK(widths(36, 4, 0) == std::vector{1, 1, 2});
+  CHECK(widths(36, 0, 4) == std::vector{1, 1, 2});
+  CHECK(widths(36, 2, 2) == std::vector{1, 1, 1});  // Displaced alike, but pairs begin at multiples of 4 bytes.
+  CHECK(widths(10, 0, 0) == std::vector{1, 1, 2});
+  CHECK(widths(35, 0, 0) == std::vector{1, 1, 1});
 }
 
 TEST_CASE("the data are what the comparison takes them for") {

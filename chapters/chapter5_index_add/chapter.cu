@@ -181,6 +181,14 @@ std::vector<CaseSpec> cases() {
 
 }  // namespace
 
+/// v7b as it launches where words are many, for problems of any size.
+std::vector<Step> steps_for_many_words() {
+  const Run run = [](const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+    return v7b::run_with(p, a, stream, 0);
+  };
+  return {step("v7b, many words", "vector_atomics", "", run, v7b::refuse)};
+}
+
 /// Chapter 5.
 Chapter chapter() {
   Chapter chapter;

@@ -109,11 +109,12 @@ inline RowDims row_dims(const IndexAddProblem& p) {
   return row;
 }
 
-/// Elements that can be moved at a time, 16 bytes or one element: both tensors must hold runs of a whole number of such
-/// words, each aligned.
-inline int word_elements(const IndexAddProblem& p, const RowDims& row, const void* dst, const void* src) {
-  const int elements = 16 / element_bytes(p.type);
-  if (elements == 1 || row.dims == 0) return 1;
+/// Elements that can be moved at a time, `word_bytes` together or one by one: both tensors must hold runs of a whole
+/// number of such words, each aligned.
+inline int word_elements(const IndexAddProblem& p, const RowDims& row, const void* dst, const void* src,
+                         int word_bytes = 16) {
+  const int elements = word_bytes / element_bytes(p.type);
+  if (elements <= 1 || row.dims == 0) return 1;
   const RowDim& last = row.dim[row.dims - 1];
   if (last.dst_stride != 1 || last.src_stride != 1 || last.size % elements != 0) return 1;
   for (int d = 0; d + 1 < row.dims; ++d) {
@@ -122,7 +123,7 @@ inline int word_elements(const IndexAddProblem& p, const RowDims& row, const voi
   if (p.dst.strides[p.dim] % elements != 0 && p.rows() > 1) return 1;
   if (p.src.strides[p.dim] % elements != 0 && p.entries() > 1) return 1;
   const auto address = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
-  return address % 16 == 0 ? elements : 1;
+  return address % static_cast<unsigned>(word_bytes) == 0 ? elements : 1;
 }
 
 /// As PyTorch has it: true where a row's elements lie closer together than the rows do, so that neighbouring threads

@@ -267,11 +267,10 @@ inline SmallRowMap small_map(const RowMap& map) {
   return result;
 }
 
-/// The map of a problem's rows, in words of 16 bytes where its arrays allow it and `wide` is set.
-inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide = true) {
-  const RowDims row = row_dims(p);
+/// The map of a problem's rows in words of so many elements.
+inline RowMap map_in_words(const IndexAddProblem& p, const RowDims& row, int word_elements) {
   RowMap map;
-  map.word_elements = wide ? word_elements(p, row, a.dst, a.src) : 1;
+  map.word_elements = word_elements;
   map.words = p.row_elements() / map.word_elements;
   map.dst_row_stride = p.dst.strides[p.dim];
   map.src_row_stride = p.src.strides[p.dim];
@@ -286,6 +285,12 @@ inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wi
     map.src_stride[d] = row.dim[d].src_stride * (last ? map.word_elements : 1);
   }
   return map;
+}
+
+/// The map of a problem's rows, in words of 16 bytes where its arrays allow it and `wide` is set.
+inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide = true) {
+  const RowDims row = row_dims(p);
+  return map_in_words(p, row, wide ? word_elements(p, row, a.dst, a.src) : 1);
 }
 
 /// How a block's threads share the work: `lanes` neighbours, a power of two, take neighbouring words of a row, and
@@ -314,12 +319,28 @@ template <class T, class F> cudaError_t with_word(int word_elements, F&& f) {
   return f.template operator()<static_cast<int>(16 / sizeof(T))>();
 }
 
-/// Calls `f.template operator()<n>(map)` with a problem's map and word: a small map and wide words where that is
-/// possible, else single elements and room for all dimensions.
+/// Pairs of T, which the memory system adds in one operation; void where it has none.
+template <class T> using PairOf = typename warpbook::detail::PairOf<T>::Type;
+
+/// Whether T has pairs: words of 4 and 8 bytes, too, are worth a kernel.
+template <class T> inline constexpr bool kHasPairs = !std::is_same_v<PairOf<T>, void>;
+
+/// Calls `f.template operator()<n>(map)` with a problem's map and word: a small map and the widest word where `wide` is
+/// set, of 16 bytes, for half and bfloat16 else of 8 or 4, or a single element. Where the small map has no room for the
+/// row's dimensions: single elements and room for all.
 template <class T, class F> cudaError_t with_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide, F&& f) {
-  const RowMap map = row_map(p, a, wide);
-  if (map.dims > 2) return f.template operator()<1>(row_map(p, a, false));
-  return with_word<T>(map.word_elements, [&]<int n>() { return f.template operator()<n>(small_map(map)); });
+  const RowDims row = row_dims(p);
+  if (row.dims > 2) return f.template operator()<1>(map_in_words(p, row, 1));
+  const auto call = [&]<int n>() { return f.template operator()<n>(small_map(map_in_words(p, row, n))); };
+  if (wide) {
+    const auto fits = [&](int bytes) { return word_elements(p, row, a.dst, a.src, bytes) > 1; };
+    if (fits(16)) return call.template operator()<static_cast<int>(16 / sizeof(T))>();
+    if constexpr (kHasPairs<T>) {
+      if (fits(8)) return call.template operator()<4>();
+      if (fits(4)) return call.template operator()<2>();
+    }
+  }
+  return call.template operator()<1>();
 }
 
 }  // namespace warpbook::chapter5

@@ -9,6 +9,11 @@
 /// Where the last dimension is the indexed one a row's words are far apart in memory. There words are single elements,
 /// and neighbouring threads take neighbouring entries.
 ///
+/// Not every row is a whole number of 16 bytes: behind dimension 3 of (8,12,20,24,36) lie runs of 36 halves, 72 bytes.
+/// Halves and bfloat16 then go in words of 8 or 4 bytes, pairs that the memory system adds at once, and what is odd or
+/// misaligned goes by elements. There a thread would spend its time on two divisions for a few bytes; so it takes its
+/// place in up to four entries, and divides once for all.
+///
 /// Expect a quarter of v7a's requests for float and an eighth for half, and the largest gain where rows are many, so
 /// that the bytes count and not the same row's turn-taking. And expect it of the few entries of the article, too: a
 /// thread is a dozen instructions behind two loads, which wait for memory together. (In its general form it is 155, and
@@ -21,15 +26,22 @@ namespace warpbook::chapter5::v7b {
 
 inline constexpr int kThreads = 256;
 
+/// A word of less than 16 bytes: one element, or pairs.
+template <class T, int n>
+using NarrowWord = std::conditional_t<n == 1, T, std::conditional_t<n == 2, PairOf<T>, Pack<PairOf<T>, n / 2>>>;
+
 /// Adds a word atomically; `length` elements are dst's. What is read once (src) leaves the L2 first, what may be added
 /// to again stays.
 template <class T, int n>
 __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64_t length, const Pack<T, n>& value) {
   if constexpr (n == 4 && std::is_same_v<T, float>) {
     reduce_add<true>(reinterpret_cast<float4*>(dst + offset), reinterpret_cast<const float4&>(value));
-  } else if constexpr (n == 8 && !std::is_same_v<typename warpbook::detail::PairOf<T>::Type, void>) {
-    using Pairs = Pack<typename warpbook::detail::PairOf<T>::Type, 4>;
+  } else if constexpr (n == 8 && kHasPairs<T>) {
+    using Pairs = Pack<PairOf<T>, 4>;
     reduce_add<true>(reinterpret_cast<Pairs*>(dst + offset), reinterpret_cast<const Pairs&>(value));
+  } else if constexpr (n > 1 && kHasPairs<T>) {
+    using Word = NarrowWord<T, n>;
+    reduce_add(reinterpret_cast<Word*>(dst + offset), reinterpret_cast<const Word&>(value));
   } else {
 #pragma unroll
     for (int i = 0; i < n; ++i) fast_atomic_add(dst, offset + i, length, value[i]);
@@ -99,10 +111,53 @@ __global__ void __launch_bounds__(kThreads)
 /// Words that are all under way at once, on a large GPU: with more, the bytes decide and not how a thread begins.
 inline constexpr std::int64_t kShortLaunch = 1 << 18;
 
+inline constexpr int kTogether = 4;  // Entries that a thread has under way at once.
+
+/// The same for rows without words of 16 bytes. A thread that divides twice to move 8 bytes, 4 or 2 spends its time on
+/// that: here it takes its place in `each` entries that follow one another, and finds it once for all.
+/// \param each 1 or kTogether: in a short launch threads are wanted more than few instructions.
+template <class T, int n>
+__global__ void __launch_bounds__(kThreads)
+    index_add_narrow_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside,
+                            SmallRowMap row, Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint64_t> words,
+                            int each) {
+  const auto [group, word] = words.divide(std::uint64_t(blockIdx.x) * kThreads + threadIdx.x);
+  const std::int64_t begin = static_cast<std::int64_t>(group) * each;
+  if (begin >= row.entries) return;
+  const Place place = row.place(static_cast<std::int64_t>(word));
+  const auto load = [&](std::int64_t entry) {
+    return load_streaming(reinterpret_cast<const NarrowWord<T, n>*>(src + place.src + entry * row.src_row_stride));
+  };
+  const auto add = [&](std::int64_t entry, std::int64_t to, NarrowWord<T, n> value) {
+    if (!inside(to, row.rows, entry, outside)) return;
+    T* const elements = reinterpret_cast<T*>(&value);
+    if (alpha != Sum<T>(1)) {
+#pragma unroll
+      for (int k = 0; k < n; ++k) elements[k] = narrow<T>(alpha * widen(elements[k]));
+    }
+    add_word<T, n>(dst, place.dst + to * row.dst_row_stride, dst_length, reinterpret_cast<const Pack<T, n>&>(value));
+  };
+  if (each == kTogether && begin + kTogether <= row.entries) {
+    std::int64_t to[kTogether];  // No condition stands between the loads, or one would wait for the other.
+    NarrowWord<T, n> value[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      to[i] = index[begin + i];
+      value[i] = load(begin + i);
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) add(begin + i, to[i], value[i]);
+  } else {
+    const std::int64_t end = min(begin + each, row.entries);
+#pragma unroll 1
+    for (std::int64_t entry = begin; entry < end; ++entry) add(entry, index[entry], load(entry));
+  }
+}
+
 /// Whether `index_add_row_kernel` takes rows: contiguous ones of wide words, enough for two warps.
-template <int n> bool is_short_launch(const SmallRowMap& row) {
+template <int n> bool is_short_launch(const SmallRowMap& row, std::int64_t short_launch) {
   return n > 1 && row.dims == 1 && row.dst_stride[0] == n && row.src_stride[0] == n && row.words >= 64 &&
-         row.entries * row.words <= kShortLaunch;
+         row.entries * row.words <= short_launch;
 }
 
 /// Why the step refuses a problem; nullptr where it takes it.
@@ -112,7 +167,21 @@ inline const char* refuse(const IndexAddProblem& p) {
              : nullptr;
 }
 
-template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+template <class T, int n>
+cudaError_t launch_narrow(const IndexAddProblem& p, const IndexAddArrays& a, const SmallRowMap& row,
+                          cudaStream_t stream, std::int64_t short_launch) {
+  const std::int64_t each = row.entries * row.words <= short_launch ? 1 : kTogether;
+  const std::int64_t threads = ceil_div(row.entries, each) * row.words;
+  return launch(index_add_narrow_kernel<T, n>,
+                {.grid = ceil_div<std::int64_t>(threads, kThreads), .block = kThreads, .stream = stream},
+                static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
+                p.dst.reach() + 1, FastDivisor<std::uint64_t>(static_cast<std::uint64_t>(row.words)),
+                static_cast<int>(each));
+}
+
+template <class T>
+cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream,
+                   std::int64_t short_launch = kShortLaunch) {
   if (p.row_elements() == 1) {
     return launch(index_add_element_kernel<T>,
                   {.grid = ceil_div<std::int64_t>(p.entries(), kThreads), .block = kThreads, .stream = stream},
@@ -123,7 +192,7 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   return with_map<T>(p, a, across, [&]<int n>(const auto& row) {
     using Map = std::remove_cvref_t<decltype(row)>;
     if constexpr (n > 1 && std::is_same_v<Map, SmallRowMap>) {
-      if (across && is_short_launch<n>(row)) {
+      if (across && is_short_launch<n>(row, short_launch)) {
         const std::int64_t threads = row.words < kThreads ? ceil_div<std::int64_t>(row.words, 32) * 32 : kThreads;
         return launch(
             index_add_row_kernel<T, n>,
@@ -132,17 +201,31 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
             row.dst_row_stride, row.src_row_stride, alpha_of<T>(p), p.dst.reach() + 1);
       }
     }
-    const std::int64_t blocks = ceil_div<std::int64_t>(row.entries * row.words, kThreads);
-    return launch(index_add_kernel<T, n, Map>, {.grid = blocks, .block = kThreads, .stream = stream},
-                  static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-                  alpha_of<T>(p), p.dst.reach() + 1,
-                  FastDivisor<std::uint64_t>(static_cast<std::uint64_t>(across ? row.words : row.entries)), across);
+    constexpr bool kNarrow = n * sizeof(T) < 16 && std::is_same_v<Map, SmallRowMap>;
+    if constexpr (kNarrow) {
+      if (across) return launch_narrow<T, n>(p, a, row, stream, short_launch);
+    }
+    if constexpr (n > 1 && kNarrow) {
+      return cudaErrorInvalidValue;  // Words of several elements are `across`.
+    } else {
+      const std::int64_t blocks = ceil_div<std::int64_t>(row.entries * row.words, kThreads);
+      return launch(index_add_kernel<T, n, Map>, {.grid = blocks, .block = kThreads, .stream = stream},
+                    static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
+                    alpha_of<T>(p), p.dst.reach() + 1,
+                    FastDivisor<std::uint64_t>(static_cast<std::uint64_t>(across ? row.words : row.entries)), across);
+    }
   });
 }
 
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+/// \param short_launch so many words make a short launch at most.
+inline cudaError_t run_with(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream,
+                            std::int64_t short_launch) {
   if (p.empty()) return cudaSuccess;
-  return with_atomic_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
+  return with_atomic_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream, short_launch); });
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  return run_with(p, a, stream, kShortLaunch);
 }
 
 }  // namespace warpbook::chapter5::v7b

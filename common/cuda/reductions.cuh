@@ -74,6 +74,36 @@ __device__ __forceinline__ void reduce_add(__nv_bfloat162* global, __nv_bfloat16
 #endif
 }
 
+/// Adds to four halves of global memory, aligned to 8 bytes.
+__device__ __forceinline__ void reduce_add(Pack<__half2, 2>* global, Pack<__half2, 2> value) {
+#ifdef WARPBOOK_EMULATED
+  emulator::reduce_pairs(global, &value, 2, &emulator::narrow_pair_sum<__half2>);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
+  const auto& word = reinterpret_cast<const uint2&>(value);
+  asm volatile("red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};"
+               :
+               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y)
+               : "memory");
+#else
+  for (int i = 0; i < 2; ++i) reduce_add(&(*global)[i], value[i]);
+#endif
+}
+
+/// Adds to four bfloat16 of global memory, aligned to 8 bytes.
+__device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 2>* global, Pack<__nv_bfloat162, 2> value) {
+#ifdef WARPBOOK_EMULATED
+  emulator::reduce_pairs(global, &value, 2, &emulator::narrow_pair_sum<__nv_bfloat162>);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
+  const auto& word = reinterpret_cast<const uint2&>(value);
+  asm volatile("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};"
+               :
+               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y)
+               : "memory");
+#else
+  for (int i = 0; i < 2; ++i) reduce_add(&(*global)[i], value[i]);
+#endif
+}
+
 /// Adds to four floats of global memory, aligned to 16 bytes.
 template <bool keep = false> __device__ __forceinline__ void reduce_add(float4* global, float4 value) {
 #ifdef WARPBOOK_EMULATED
