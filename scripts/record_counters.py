@@ -77,7 +77,8 @@ CHAPTERS = {
     5: Chapter(
         golden=["shape=1024,64 dim=0 count=16384 dtype=float", "shape=32,128,128 dim=0 count=15 dtype=float"],
         representative=["shape=1024,64 dim=0 count=1048576 dtype=float", "shape=16,64 dim=0 count=1048576 dtype=half",
-                        "shape=32,1024,1024 dim=0 count=15 dtype=float"]),
+                        "shape=32,1024,1024 dim=0 count=15 dtype=float",
+                        "shape=8,12,20,24,36 dim=3 count=100 dtype=half"]),
     6: Chapter(
         golden=["shape=2,8,40,40 dtype=half dir=forward", "shape=2,32,20,20 dtype=half layout=nhwc dir=backward",
                 "shape=2,8,40,40 dtype=float scale=3 dir=backward"],

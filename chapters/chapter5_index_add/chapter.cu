@@ -172,6 +172,7 @@ std::vector<CaseSpec> cases() {
       {"shape=16,32,64,128 dim=2 count=256 dtype=float", full},
       {"shape=16,32,64,128 dim=3 count=512 dtype=half", full},
       {"shape=8,12,20,24,36 dim=3 count=100 dtype=float", full},
+      {"shape=8,12,20,24,36 dim=3 count=100 dtype=half", full},  // Runs of 72 bytes.
       {"shape=8,12,20,24,36 dim=1 count=64 dtype=half", full},
       // Strided.
       {"shape=1024,4096 dim=0 count=1024 dtype=float dst=reversed src=reversed", full},

@@ -123,7 +123,6 @@ __global__ void __launch_bounds__(kThreads)
                             int each) {
   const auto [group, word] = words.divide(std::uint64_t(blockIdx.x) * kThreads + threadIdx.x);
   const std::int64_t begin = static_cast<std::int64_t>(group) * each;
-  if (begin >= row.entries) return;
   const Place place = row.place(static_cast<std::int64_t>(word));
   const auto load = [&](std::int64_t entry) {
     return load_streaming(reinterpret_cast<const NarrowWord<T, n>*>(src + place.src + entry * row.src_row_stride));
