@@ -287,10 +287,32 @@ inline RowMap map_in_words(const IndexAddProblem& p, const RowDims& row, int wor
   return map;
 }
 
-/// The map of a problem's rows, in words of 16 bytes where its arrays allow it and `wide` is set.
-inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide = true) {
+/// The widest word that a problem and its arrays allow, in elements: of `most_bytes`, for half and bfloat16 else of 8
+/// or 4 bytes, or a single element.
+inline int widest_word(const IndexAddProblem& p, const RowDims& row, const IndexAddArrays& a, int most_bytes = 16) {
+  const bool pairs = p.type == ElementType::float16 || p.type == ElementType::bfloat16;
+  for (int bytes = most_bytes; bytes >= (pairs ? 4 : 16); bytes /= 2) {
+    const int elements = word_elements(p, row, a.dst, a.src, bytes);
+    if (elements > 1) return elements;
+  }
+  return 1;
+}
+
+/// The map of a problem's rows in the widest words.
+inline RowMap row_map(const IndexAddProblem& p, const IndexAddArrays& a) {
   const RowDims row = row_dims(p);
-  return map_in_words(p, row, wide ? word_elements(p, row, a.dst, a.src) : 1);
+  return map_in_words(p, row, widest_word(p, row, a));
+}
+
+/// Calls `f(map)` with each map that the problem's rows may have, where the arrays' alignment is not known.
+template <class F> void for_each_map(const IndexAddProblem& p, F&& f) {
+  const RowDims row = row_dims(p);
+  int before = 0;
+  for (int bytes = 16; bytes > 1; bytes /= 2) {
+    const int elements = widest_word(p, row, {}, bytes);
+    if (elements != before) f(map_in_words(p, row, elements));
+    before = elements;
+  }
 }
 
 /// How a block's threads share the work: `lanes` neighbours, a power of two, take neighbouring words of a row, and
@@ -313,34 +335,30 @@ template <class T, int n> __device__ __forceinline__ Pack<T, n> load_word(const 
   return *reinterpret_cast<const Pack<T, n>*>(p);
 }
 
-/// Calls `f.template operator()<n>()` for a word of one element or of 16 bytes.
-template <class T, class F> cudaError_t with_word(int word_elements, F&& f) {
-  if (word_elements == 1) return f.template operator()<1>();
-  return f.template operator()<static_cast<int>(16 / sizeof(T))>();
-}
-
 /// Pairs of T, which the memory system adds in one operation; void where it has none.
 template <class T> using PairOf = typename warpbook::detail::PairOf<T>::Type;
 
 /// Whether T has pairs: words of 4 and 8 bytes, too, are worth a kernel.
 template <class T> inline constexpr bool kHasPairs = !std::is_same_v<PairOf<T>, void>;
 
-/// Calls `f.template operator()<n>(map)` with a problem's map and word: a small map and the widest word where `wide` is
-/// set, of 16 bytes, for half and bfloat16 else of 8 or 4, or a single element. Where the small map has no room for the
-/// row's dimensions: single elements and room for all.
+/// Calls `f.template operator()<n>()` for a word of one element, of 16 bytes, or of pairs.
+template <class T, class F> cudaError_t with_word(int word_elements, F&& f) {
+  if (word_elements == 1) return f.template operator()<1>();
+  if constexpr (kHasPairs<T>) {
+    if (word_elements == 2) return f.template operator()<2>();
+    if (word_elements == 4) return f.template operator()<4>();
+  }
+  return f.template operator()<static_cast<int>(16 / sizeof(T))>();
+}
+
+/// Calls `f.template operator()<n>(map)` with a problem's map and word: a small map and, where `wide` is set, the
+/// widest word. Where the small map has no room for the row's dimensions: single elements and room for all.
 template <class T, class F> cudaError_t with_map(const IndexAddProblem& p, const IndexAddArrays& a, bool wide, F&& f) {
   const RowDims row = row_dims(p);
   if (row.dims > 2) return f.template operator()<1>(map_in_words(p, row, 1));
-  const auto call = [&]<int n>() { return f.template operator()<n>(small_map(map_in_words(p, row, n))); };
-  if (wide) {
-    const auto fits = [&](int bytes) { return word_elements(p, row, a.dst, a.src, bytes) > 1; };
-    if (fits(16)) return call.template operator()<static_cast<int>(16 / sizeof(T))>();
-    if constexpr (kHasPairs<T>) {
-      if (fits(8)) return call.template operator()<4>();
-      if (fits(4)) return call.template operator()<2>();
-    }
-  }
-  return call.template operator()<1>();
+  const int elements = wide ? widest_word(p, row, a) : 1;
+  const SmallRowMap map = small_map(map_in_words(p, row, elements));
+  return with_word<T>(elements, [&]<int n>() { return f.template operator()<n>(map); });
 }
 
 }  // namespace warpbook::chapter5

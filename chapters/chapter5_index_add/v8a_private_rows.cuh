@@ -177,17 +177,16 @@ inline const char* refuse(const IndexAddProblem& p) {
   }
   if (p.empty()) return nullptr;
   if (p.rows() == 0) return "there are no rows";
-  // Wide or narrow words: both must fit, as the arrays' alignment is not known here.
-  IndexAddArrays aligned;
-  const bool fits = plan(p, row_map(p, aligned, true)).threads > 0 && plan(p, row_map(p, aligned, false)).threads > 0;
+  bool fits = true;
+  for_each_map(p, [&](const RowMap& row) { fits = fits && plan(p, row).threads > 0; });
   return fits ? nullptr : "a copy of all rows does not fit shared memory";
 }
 
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   if (p.empty() || refuse(p) != nullptr) return 0;
-  IndexAddArrays aligned;
-  return std::max(plan(p, row_map(p, aligned, true)).workspace_bytes,
-                  plan(p, row_map(p, aligned, false)).workspace_bytes);
+  std::size_t bytes = 0;
+  for_each_map(p, [&](const RowMap& row) { bytes = std::max(bytes, plan(p, row).workspace_bytes); });
+  return bytes;
 }
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {

@@ -212,12 +212,16 @@ inline const char* refuse(const IndexAddProblem& p) {
 
 /// True where no narrow type is summed in.
 inline bool sums_in_float(const IndexAddProblem& p) {
-  return p.empty() || (plan(p, row_map(p, {}, true)).keeps_sums && plan(p, row_map(p, {}, false)).keeps_sums);
+  bool keep = true;
+  if (!p.empty()) for_each_map(p, [&](const RowMap& row) { keep = keep && plan(p, row).keeps_sums; });
+  return keep;
 }
 
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   if (p.empty() || refuse(p) != nullptr) return 0;
-  return std::max(plan(p, row_map(p, {}, true)).workspace_bytes, plan(p, row_map(p, {}, false)).workspace_bytes);
+  std::size_t bytes = 0;
+  for_each_map(p, [&](const RowMap& row) { bytes = std::max(bytes, plan(p, row).workspace_bytes); });
+  return bytes;
 }
 
 template <class T>

@@ -231,11 +231,13 @@ inline const char* refuse(const IndexAddProblem& p) {
 
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   if (p.empty() || refuse(p) != nullptr) return 0;
-  Plan wide;
-  Plan narrow;  // The arrays' alignment is not known here.
-  static_cast<void>(plan(wide, p, row_map(p, {}, true)));
-  static_cast<void>(plan(narrow, p, row_map(p, {}, false)));
-  return std::max(wide.workspace_bytes, narrow.workspace_bytes);
+  std::size_t bytes = 0;
+  for_each_map(p, [&](const RowMap& row) {
+    Plan plan;
+    static_cast<void>(v9::plan(plan, p, row));
+    bytes = std::max(bytes, plan.workspace_bytes);
+  });
+  return bytes;
 }
 
 template <class T>
