@@ -66,6 +66,10 @@ const char* only_even_half_matrices(const PermuteCase& c) {
   return reinterpret_cast<std::uintptr_t>(c.address()) % 4 == 0 ? nullptr : "both arrays must be aligned to 4 bytes";
 }
 
+const char* refuse_as_given(const PermuteCase& c, const char* (*refuse)(const PermuteProblem&)) {
+  return refuse_simplified(c.problem(), c.address(), c.address(), refuse);
+}
+
 std::vector<Step> steps() {
   return {
       yardstick("c1", "copy", "No permutation at all: one element a thread, read and written in order.", copy::run<1>),
@@ -94,15 +98,15 @@ std::vector<Step> steps() {
            "Where the input's fastest dimensions are short, a thread moves a run of them by itself.", v7e::run,
            [](const PermuteCase& c) { return v7e::refuse_problem(c.problem(), c.address(), c.address()); }),
       step("v7f", "aligned_windows", "Every write begins at a sector, whatever the size of the matrix.", v7f::run,
-           [](const PermuteCase& c) { return v7f::refuse_problem(c.problem(), c.address(), c.address()); }),
+           [](const PermuteCase& c) { return refuse_as_given(c, v7f::refuse); }),
       step("v7g", "fitted_tile", "A tile whose sides divide the matrix, found by multiplications.", v7g::run,
            [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
       step("v7h", "output_words", "A gather computes one index a word of output, and carries it on.", v7h::run,
-           [](const PermuteCase& c) { return v7h::refuse_problem(c.problem(), c.address(), c.address()); }),
+           [](const PermuteCase& c) { return refuse_as_given(c, v7h::refuse); }),
       step("v7i", "output_order", "Neighbouring blocks write neighbours: two parts of a line meet in the L2.",
            v7i::run),
       step("v7j", "composite_tile", "A side of a tile may be made of several dimensions.", v7j::run,
-           [](const PermuteCase& c) { return v7j::refuse_problem(c.problem(), c.address(), c.address()); }),
+           [](const PermuteCase& c) { return refuse_as_given(c, v7j::refuse); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

@@ -4,6 +4,8 @@
 /// Every step has the signature `cudaError_t run(const PermuteProblem&, const void* src, void* dst, cudaStream_t)`.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -113,6 +115,28 @@ inline PermuteProblem with_elements_of(const PermuteProblem& p, int bytes) {
   result.shape[p.rank - 1] = p.shape[p.rank - 1] * p.element_bytes / bytes;
   result.element_bytes = bytes;
   return merged(result);  // The last dimension may have become 1.
+}
+
+/// The problem as the steps from v7c on take it: merged, in the widest words that it allows.
+inline PermuteProblem simplified(const PermuteProblem& p, const void* src, const void* dst) {
+  const PermuteProblem m = merged(p);
+  return with_elements_of(m, movement_bytes(m, src, dst));
+}
+
+/// Why a step refuses a problem as it is given, by its own `refuse` of a simplified one; nullptr where it takes it.
+template <class Refuse>
+const char* refuse_simplified(const PermuteProblem& p, const void* src, const void* dst, const Refuse& refuse) {
+  return p.count() == 0 ? nullptr : refuse(simplified(p, src, dst));
+}
+
+/// Does a problem as it is given by a step's `run` of a simplified one, which returns a cudaError_t.
+/// \return cudaErrorInvalidValue where the step refuses it.
+template <class Refuse, class Run>
+cudaError_t run_simplified(const PermuteProblem& p, const void* src, const void* dst, const Refuse& refuse,
+                           const Run& run) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem q = simplified(p, src, dst);
+  return refuse(q) == nullptr ? run(q) : cudaErrorInvalidValue;
 }
 
 /// A batch of matrices, each transposed: src[batch][rows][columns] -> dst[batch][columns][rows].

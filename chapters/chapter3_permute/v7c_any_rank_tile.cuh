@@ -234,8 +234,7 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+  const PermuteProblem q = simplified(p, src, dst);
   if (refuse(q) != nullptr) return v7a::run_with<FastDivisor>(p, src, dst, stream);
   return run_tiles(q, src, dst, stream);
 }

@@ -301,18 +301,8 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   return run_tiles(m, tile_shape(m.element_bytes), src, dst, stream);
 }
 
-/// Why the step refuses a problem as it is given; nullptr where it takes it.
-inline const char* refuse_problem(const PermuteProblem& p, const void* src, const void* dst) {
-  const PermuteProblem m = merged(p);
-  return p.count() == 0 ? nullptr : refuse(with_elements_of(m, movement_bytes(m, src, dst)));
-}
-
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
-  if (refuse(q) != nullptr) return cudaErrorInvalidValue;
-  return run_tiles(q, src, dst, stream);
+  return run_simplified(p, src, dst, refuse, [&](const PermuteProblem& q) { return run_tiles(q, src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::v7j
