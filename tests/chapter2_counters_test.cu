@@ -7,14 +7,9 @@
 
 #ifdef WARPBOOK_EMULATED
 
-#include <warpbook_emulator.h>
-
-#include <algorithm>
-#include <memory>
 #include <string>
 
 #include "common/harness/chapter.hpp"
-#include "common/harness/device.hpp"
 #include "tests/counting.hpp"
 
 namespace warpbook::chapter2 {
@@ -23,34 +18,9 @@ Chapter chapter();  // chapter.cu
 
 namespace {
 
-/// What the emulator counted of one launch.
-struct Counted {
-  double load_requests, load_sectors, store_requests, store_sectors;
-  double shared_load_conflicts, shared_store_conflicts;
-  double divisions_32, divisions_64;
-  std::string kernel;
-};
-
 /// Verifies a step on a case, every block traced.
-Counted count(const std::string& version, const std::string& parameters) {
-  const emulator::LaunchReport seen = count_launch(chapter2::chapter(), version, parameters);
-  return {seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
-          seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
-          seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
-          seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
-          seen.counter("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
-          seen.counter("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"),
-          seen.counter("warpbook__integer_divisions_32bit.sum"),
-          seen.counter("warpbook__integer_divisions_64bit.sum"),
-          seen.kernel};
-}
-
-void check_global(const Counted& seen, double load_requests, double load_sectors, double store_requests,
-                  double store_sectors) {
-  CHECK(seen.load_requests == load_requests);
-  CHECK(seen.load_sectors == load_sectors);
-  CHECK(seen.store_requests == store_requests);
-  CHECK(seen.store_sectors == store_sectors);
+Moves count(const std::string& version, const std::string& parameters) {
+  return count_moves(chapter2::chapter(), version, parameters);
 }
 
 }  // namespace
@@ -62,18 +32,18 @@ TEST_CASE("chapter 2, v1 to v5: the divisions go") {
   const std::string rows = "shape=4,16,64 strides=4096,160,2 dtype=float";
   for (const std::string version : {"v1", "v2", "v3"}) {
     INFO(version);
-    const Counted seen = count(version, rows);
+    const Moves seen = count(version, rows);
     check_global(seen, 128, 128 * 8, 128, 128 * 4);
     CHECK(seen.divisions_64 == 4096 * 2);
     CHECK(seen.divisions_32 == 0);
   }
-  const Counted narrow = count("v4", rows);
+  const Moves narrow = count("v4", rows);
   check_global(narrow, 128, 128 * 8, 128, 128 * 4);
   CHECK(narrow.divisions_64 == 0);
   CHECK(narrow.divisions_32 == 4096 * 2);
   for (const std::string version : {"v5", "v6", "v7a"}) {
     INFO(version);
-    const Counted seen = count(version, rows);
+    const Moves seen = count(version, rows);
     check_global(seen, 128, 128 * 8, 128, 128 * 4);
     CHECK(seen.divisions_64 == 0);
     CHECK(seen.divisions_32 == 0);
@@ -100,7 +70,7 @@ TEST_CASE("chapter 2, v7: words") {
   // The same rows from the second half on: 62 of them a row, so that words of 4 bytes are written, 31 a row. A pack is
   // two loads. 62 x 64 / 2 = 1984 words: 62 requests of 128 bytes to write, and twice as many to read.
   const std::string odd = "shape=64,62 strides=96,1 offset=1 dtype=half";
-  const Counted seen = count("v7a", odd);
+  const Moves seen = count("v7a", odd);
   CHECK(seen.store_requests == 62);
   CHECK(seen.store_sectors == 62 * 4);
   CHECK(seen.load_requests >= 2 * 62);  // A pack that two rows share is loaded by instructions of its own.
@@ -109,11 +79,11 @@ TEST_CASE("chapter 2, v7: words") {
 TEST_CASE("chapter 2, v7b: a broadcast is loaded once") {
   // 128 floats, each 64 times: 8192 elements, 2048 packs of 16 bytes. A warp writes 512 bytes, 2 rows: 64 requests, and
   // as many to read the rows' elements, and again for those of the next rows.
-  const Counted last = count("v7b", "shape=128,64 strides=1,0 dtype=float");
+  const Moves last = count("v7b", "shape=128,64 strides=1,0 dtype=float");
   check_global(last, 2 * 64, 2 * 64, 64, 64 * 16);
   // A matrix of 64 x 64 floats, from a larger one, 16 times: 1024 words of 16 bytes are read 4 times, by blocks
   // that write 4 copies each. 32 requests a copy.
-  const Counted first = count("v7b", "shape=16,64,64 strides=0,128,1 dtype=float");
+  const Moves first = count("v7b", "shape=16,64,64 strides=0,128,1 dtype=float");
   check_global(first, 4 * 32, 4 * 32 * 16, 16 * 32, 16 * 32 * 16);
   check_global(count("v7a", "shape=16,64,64 strides=0,128,1 dtype=float"), 16 * 32, 16 * 32 * 16, 16 * 32,
                16 * 32 * 16);
@@ -123,12 +93,12 @@ TEST_CASE("chapter 2, v7c: rows that begin anywhere") {
   // 16 rows of 992 bytes, one byte behind a boundary: 62 words a row, 992 in all, 31 requests to write. Each word is
   // two loads of 16 bytes; a row lies in 63 aligned words, so a warp's two requests touch 32 words each. The
   // array's very first and last words have no second word beside them, and go byte by byte: 16 requests more each.
-  const Counted seen = count("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
+  const Moves seen = count("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
   CHECK(seen.store_requests == 31 + 2 * 16);
   CHECK(seen.store_sectors == 31 * 16 + 2 * 16);
   CHECK(seen.load_requests == 2 * 31 + 2 * 16);
   // v7a reads byte by byte, and writes words of 4.
-  const Counted bytes = count("v7a", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
+  const Moves bytes = count("v7a", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
   CHECK(bytes.load_requests == 16 * 31);
   CHECK(bytes.store_requests == 4 * 31);
 }
@@ -136,7 +106,7 @@ TEST_CASE("chapter 2, v7c: rows that begin anywhere") {
 TEST_CASE("chapter 2, v7e: two tables") {
   // 16 x 64 windows of 2 x 2 floats, 4096 elements of 4 dimensions that do not merge: a block writes 2048, from
   // 256 places of the last three and 9 of the first.
-  const Counted seen = count("v7e", "shape=16,64,2,2 strides=2560,4,80,2 dtype=float");
+  const Moves seen = count("v7e", "shape=16,64,2,2 strides=2560,4,80,2 dtype=float");
   CHECK(seen.load_requests == 128);
   CHECK(seen.store_requests == 128);
   CHECK(seen.store_sectors == 128 * 4);
@@ -151,9 +121,9 @@ TEST_CASE("chapter 2, v7e: two tables") {
 TEST_CASE("chapter 2, v8a: in order on both sides") {
   // A slice of a transposed matrix: 64 x 64 floats, columns 128 apart. v7c reads 32 sectors a request.
   const std::string slice = "shape=64,64 strides=1,128 dtype=float";
-  const Counted walked = count("v7c", slice);
+  const Moves walked = count("v7c", slice);
   check_global(walked, 128, 128 * 32, 128, 128 * 4);
-  const Counted seen = count("v8a", slice);
+  const Moves seen = count("v8a", slice);
   check_global(seen, 128, 128 * 4, 128, 128 * 4);
   CHECK(seen.shared_load_conflicts == 0);
   CHECK(seen.shared_store_conflicts == 0);
@@ -165,15 +135,15 @@ TEST_CASE("chapter 2, v8b: words, and whole sectors") {
   const std::string slice = "shape=64,64 strides=1,128 dtype=float";
   check_global(count("v8b", slice), 128, 128 * 4, 128, 128 * 4);
   // From column 1 on, of rows of 128 floats: 63 columns. The tiles begin a column early, at a line: no sector more.
-  const Counted early = count("v8b", "shape=63,64 strides=1,128 offset=1 dtype=float");
+  const Moves early = count("v8b", "shape=63,64 strides=1,128 offset=1 dtype=float");
   check_global(early, 128, 128 * 4, 63 * 2, 63 * 2 * 4);
   // 64 columns of 128 bytes: a request each, where v8a writes 32 bytes a request.
-  const Counted words = count("v8b", "shape=64,128 strides=1,256 dtype=int8");
+  const Moves words = count("v8b", "shape=64,128 strides=1,256 dtype=int8");
   CHECK(words.store_requests == 64);
   CHECK(words.store_sectors == 64 * 4);
   CHECK(words.shared_store_conflicts == 0);
   CHECK(words.shared_load_conflicts == 0);
-  const Counted single = count("v8a", "shape=64,128 strides=1,256 dtype=int8");
+  const Moves single = count("v8a", "shape=64,128 strides=1,256 dtype=int8");
   CHECK(single.store_requests == 64 * 4);
   CHECK(single.store_sectors == 64 * 4);
 }

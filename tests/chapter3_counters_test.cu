@@ -8,14 +8,9 @@
 
 #ifdef WARPBOOK_EMULATED
 
-#include <warpbook_emulator.h>
-
-#include <algorithm>
-#include <memory>
 #include <string>
 
 #include "common/harness/chapter.hpp"
-#include "common/harness/device.hpp"
 #include "tests/counting.hpp"
 
 namespace warpbook::chapter3 {
@@ -24,48 +19,18 @@ Chapter chapter();  // chapter.cu
 
 namespace {
 
-/// What the emulator counted of one launch.
-struct Counted {
-  double load_requests, load_sectors, store_requests, store_sectors;
-  double shared_loads, shared_load_wavefronts, shared_load_conflicts;
-  double shared_stores, shared_store_wavefronts, shared_store_conflicts;
-  double divisions_32, divisions_64;
-  std::string kernel;
-};
-
 /// Verifies a step on a case, every block traced.
-Counted count(const std::string& version, const std::string& parameters) {
-  const emulator::LaunchReport seen = count_launch(chapter3::chapter(), version, parameters);
-  return {seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
-          seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
-          seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
-          seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
-          seen.counter("smsp__inst_executed_op_shared_ld.sum"),
-          seen.counter("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
-          seen.counter("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
-          seen.counter("smsp__inst_executed_op_shared_st.sum"),
-          seen.counter("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"),
-          seen.counter("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"),
-          seen.counter("warpbook__integer_divisions_32bit.sum"),
-          seen.counter("warpbook__integer_divisions_64bit.sum"),
-          seen.kernel};
+Moves count(const std::string& version, const std::string& parameters) {
+  return count_moves(chapter3::chapter(), version, parameters);
 }
 
-void check_global(const Counted& seen, double load_requests, double load_sectors, double store_requests,
-                  double store_sectors) {
-  CHECK(seen.load_requests == load_requests);
-  CHECK(seen.load_sectors == load_sectors);
-  CHECK(seen.store_requests == store_requests);
-  CHECK(seen.store_sectors == store_sectors);
-}
-
-void check_shared_loads(const Counted& seen, double requests, double wavefronts, double conflicts) {
+void check_shared_loads(const Moves& seen, double requests, double wavefronts, double conflicts) {
   CHECK(seen.shared_loads == requests);
   CHECK(seen.shared_load_wavefronts == wavefronts);
   CHECK(seen.shared_load_conflicts == conflicts);
 }
 
-void check_shared_stores(const Counted& seen, double requests, double wavefronts, double conflicts) {
+void check_shared_stores(const Moves& seen, double requests, double wavefronts, double conflicts) {
   CHECK(seen.shared_stores == requests);
   CHECK(seen.shared_store_wavefronts == wavefronts);
   CHECK(seen.shared_store_conflicts == conflicts);
@@ -82,32 +47,32 @@ TEST_CASE("chapter 3, v1 and v2: one side is scattered, and every element divide
   // bytes apart: 32 sectors. 4096 / 32 = 128 requests a side.
   // Rank 3 divides twice an element, 8192 times; merged to rank 2, once.
   SECTION("v1 float") {
-    const Counted seen = count("v1", kFloat);
+    const Moves seen = count("v1", kFloat);
     check_global(seen, 128, 128 * 32, 128, 128 * 4);
     CHECK(seen.divisions_64 == 8192);
     CHECK(seen.divisions_32 == 0);
     check_shared_loads(seen, 0, 0, 0);
   }
   SECTION("v1 half") {
-    const Counted seen = count("v1", kHalf);
+    const Moves seen = count("v1", kHalf);
     check_global(seen, 128, 128 * 32, 128, 128 * 2);
     CHECK(seen.divisions_64 == 8192);
     CHECK(seen.divisions_32 == 0);
   }
   SECTION("v2a float") {
-    const Counted seen = count("v2a", kFloat);
+    const Moves seen = count("v2a", kFloat);
     check_global(seen, 128, 128 * 32, 128, 128 * 4);
     CHECK(seen.divisions_64 == 0);
     CHECK(seen.divisions_32 == 8192);
   }
   SECTION("v2a half") {
-    const Counted seen = count("v2a", kHalf);
+    const Moves seen = count("v2a", kHalf);
     check_global(seen, 128, 128 * 32, 128, 128 * 2);
     CHECK(seen.divisions_64 == 0);
     CHECK(seen.divisions_32 == 8192);
   }
   SECTION("v2b float") {
-    const Counted seen = count("v2b", kFloat);
+    const Moves seen = count("v2b", kFloat);
     check_global(seen, 128, 128 * 32, 128, 128 * 4);
     CHECK(seen.divisions_64 == 0);
     CHECK(seen.divisions_32 == 4096);
@@ -123,22 +88,22 @@ TEST_CASE("chapter 3, v3 and v6b: words of 16 bytes") {
   // bytes, 2048: 64 requests of 512 bytes, 16 sectors. Rank 3 divides twice a word.
   const std::string rows = "shape=16,16,64 perm=1,0,2 dtype=half";
   SECTION("v2b") {
-    const Counted seen = count("v2b", rows);
+    const Moves seen = count("v2b", rows);
     check_global(seen, 512, 1024, 512, 1024);
     CHECK(seen.divisions_32 == 2 * 16384);
   }
   SECTION("v3") {
-    const Counted seen = count("v3", rows);
+    const Moves seen = count("v3", rows);
     check_global(seen, 64, 1024, 64, 1024);
     CHECK(seen.divisions_32 == 2 * 2048);
   }
   SECTION("v6b") {
-    const Counted seen = count("v6b", rows);
+    const Moves seen = count("v6b", rows);
     check_global(seen, 64, 1024, 64, 1024);
     CHECK(seen.divisions_32 == 2 * 2048);
   }
   SECTION("v7b") {
-    const Counted seen = count("v7b", rows);
+    const Moves seen = count("v7b", rows);
     check_global(seen, 64, 1024, 64, 1024);
     CHECK(seen.divisions_32 == 0);
     CHECK(seen.divisions_64 == 0);
@@ -150,7 +115,7 @@ TEST_CASE("chapter 3, v4: the tile, its conflicts, its padding") {
   // shared memory and out once, 128 requests each way; a row goes in without a conflict.
   SECTION("v4a float") {
     // A column is words 32 x + y: one bank, 32 wavefronts.
-    const Counted seen = count("v4a", kFloat);
+    const Moves seen = count("v4a", kFloat);
     check_global(seen, 128, 512, 128, 512);
     check_shared_stores(seen, 128, 128, 0);
     check_shared_loads(seen, 128, 128 * 32, 128 * 31);
@@ -158,7 +123,7 @@ TEST_CASE("chapter 3, v4: the tile, its conflicts, its padding") {
   }
   SECTION("v4a half") {
     // A row is 16 words: a column's words 16 x + y / 2 lie in two banks, 16 in each.
-    const Counted seen = count("v4a", kHalf);
+    const Moves seen = count("v4a", kHalf);
     check_global(seen, 128, 256, 128, 256);
     check_shared_stores(seen, 128, 128, 0);
     check_shared_loads(seen, 128, 128 * 16, 128 * 15);
@@ -166,7 +131,7 @@ TEST_CASE("chapter 3, v4: the tile, its conflicts, its padding") {
   for (const std::string version : {"v4b", "v4c"}) {
     SECTION(version + " float") {
       // Words 33 x + y: 32 banks.
-      const Counted seen = count(version, kFloat);
+      const Moves seen = count(version, kFloat);
       check_global(seen, 128, 512, 128, 512);
       check_shared_stores(seen, 128, 128, 0);
       check_shared_loads(seen, 128, 128, 0);
@@ -176,7 +141,7 @@ TEST_CASE("chapter 3, v4: the tile, its conflicts, its padding") {
       // s + 15. Odd lanes 2k + 1 read 33 k + 16 + s where y is even: the 16 other banks. Where y is odd they read
       // 33 k + 17 + s: banks s + 17 to s + 32, the last of which is lane 0's bank s again: 2 wavefronts. Half of the
       // 128 requests have an odd y.
-      const Counted seen = count(version, kHalf);
+      const Moves seen = count(version, kHalf);
       check_global(seen, 128, 256, 128, 256);
       check_shared_stores(seen, 128, 128, 0);
       check_shared_loads(seen, 128, 64 * 1 + 64 * 2, 64);
@@ -189,14 +154,14 @@ TEST_CASE("chapter 3, v5: half2 on both sides, and the conflict that the publish
   // a word is gathered from two rows: 2 x 64 requests. 4 sectors a request with half of v4's requests.
   SECTION("v5a") {
     // Rows of 33 words. Rows 2x: words 66 x + y / 2, banks 2x + y / 2: the 16 even or odd ones, twice. So rows 2x + 1.
-    const Counted seen = count("v5a", kHalf);
+    const Moves seen = count("v5a", kHalf);
     check_global(seen, 64, 256, 64, 256);
     check_shared_stores(seen, 64, 64, 0);
     check_shared_loads(seen, 128, 128 * 2, 128);
   }
   SECTION("v5b") {
     // Rows of 32 words, turned by half the row's number: word y / 2 of rows 2x and 2x + 1 lies in bank y / 2 + x.
-    const Counted seen = count("v5b", kHalf);
+    const Moves seen = count("v5b", kHalf);
     check_global(seen, 64, 256, 64, 256);
     check_shared_stores(seen, 64, 64, 0);
     check_shared_loads(seen, 128, 128, 0);
@@ -210,7 +175,7 @@ TEST_CASE("chapter 3, v6a: 16 bytes both ways, and no conflict") {
   // chunks of eight word rows in eight groups of four banks.
   SECTION("float") {
     // 16 KiB / 512 = 32 requests each way; 4096 words / 32 = 128 gathers.
-    const Counted seen = count("v6a", kFloat);
+    const Moves seen = count("v6a", kFloat);
     check_global(seen, 32, 32 * 16, 32, 32 * 16);
     check_shared_stores(seen, 32, 32 * 4, 0);
     check_shared_loads(seen, 128, 128, 0);
@@ -218,7 +183,7 @@ TEST_CASE("chapter 3, v6a: 16 bytes both ways, and no conflict") {
   }
   SECTION("half") {
     // 8 KiB / 512 = 16 requests each way; 2048 words of two halves / 32 = 64 gathers.
-    const Counted seen = count("v6a", kHalf);
+    const Moves seen = count("v6a", kHalf);
     check_global(seen, 16, 16 * 16, 16, 16 * 16);
     check_shared_stores(seen, 16, 16 * 4, 0);
     check_shared_loads(seen, 64, 64, 0);
@@ -226,7 +191,7 @@ TEST_CASE("chapter 3, v6a: 16 bytes both ways, and no conflict") {
   SECTION("a smaller matrix fills a part of the tile") {
     // 16 rows of 64 floats: 8 requests each way with active lanes. Going out, a column is 64 bytes: 4 of 8 lanes write,
     // 4 columns a warp, 8 sectors; 64 columns are 16 requests.
-    const Counted seen = count("v6a", "shape=1,16,64 perm=0,2,1 dtype=float");
+    const Moves seen = count("v6a", "shape=1,16,64 perm=0,2,1 dtype=float");
     check_global(seen, 8, 8 * 16, 16, 16 * 8);
   }
 }
@@ -235,7 +200,7 @@ TEST_CASE("chapter 3, v7: boxes divide, unless the divisors are known") {
   // Runs of 256 bytes are 64 floats: one box of 64 x 64. A block's 256 threads divide twice to find the box, and
   // every element twice on the way in and twice on the way out. A box is read and written in rows of 64 elements:
   // 128 requests of 4 sectors each. Its rows in shared memory are padded to 65 words: no conflicts.
-  const Counted plain = count("v7a", kFloat);
+  const Moves plain = count("v7a", kFloat);
   check_global(plain, 128, 512, 128, 512);
   CHECK(plain.divisions_32 == 256 * 2 + 4096 * 4);
   CHECK(plain.divisions_64 == 0);
@@ -244,7 +209,7 @@ TEST_CASE("chapter 3, v7: boxes divide, unless the divisors are known") {
 
   for (const std::string version : {"v7b", "v7d"}) {
     INFO(version);
-    const Counted fast = count(version, kFloat);
+    const Moves fast = count(version, kFloat);
     check_global(fast, 128, 512, 128, 512);
     CHECK(fast.divisions_32 == 0);
     CHECK(fast.divisions_64 == 0);
@@ -254,7 +219,7 @@ TEST_CASE("chapter 3, v7: boxes divide, unless the divisors are known") {
 TEST_CASE("chapter 3, v7h: words of output from a gather") {
   // 256 threads, one to each row of 8 halves that the output has: 8 loads a thread, each of 32 neighbours, 2 sectors;
   // one store of 16 bytes, 16 sectors a warp. No index is divided for.
-  const Counted seen = count("v7h", "shape=8,256 perm=1,0 dtype=half");
+  const Moves seen = count("v7h", "shape=8,256 perm=1,0 dtype=half");
   check_global(seen, 8 * 8, 8 * 8 * 2, 8, 8 * 16);
   CHECK(seen.divisions_32 == 0);
 }
@@ -264,7 +229,7 @@ TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
   // fastest. A tile has 32 rows and 16 quads of columns: each of 8 warps reads two quads of all rows, 4 sectors a load.
   // A row of a tile goes out in two stores of 4 sectors. Shared memory: the quads of neighbouring rows lie an odd
   // number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
-  const Counted seen = count("v7j", "shape=64,8,32 perm=2,1,0 dtype=float");
+  const Moves seen = count("v7j", "shape=64,8,32 perm=2,1,0 dtype=float");
   check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 64, 8 * 64 * 4);
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
@@ -273,8 +238,8 @@ TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
   // The same counters as that step's, and its kernel.
   const auto same = [](const char* version, const std::string& parameters) {
-    const Counted step = count(version, parameters);
-    const Counted dispatched = count("v9", parameters);
+    const Moves step = count(version, parameters);
+    const Moves dispatched = count("v9", parameters);
     CHECK(dispatched.kernel == step.kernel);
     check_global(dispatched, step.load_requests, step.load_sectors, step.store_requests, step.store_sectors);
     CHECK(dispatched.divisions_32 == 0);
@@ -285,7 +250,7 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
   same("v7i", "shape=320,3,35 perm=2,1,0 dtype=half");
   same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
-  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes.
+  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes.
   same("v7e", "shape=640,7 perm=1,0 dtype=float");
   same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
