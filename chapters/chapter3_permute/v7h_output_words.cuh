@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kWords; ++i) {
     const int first = first_of(i);
     if (is_whole(first)) {
-      store_unsplit(reinterpret_cast<Pack<W, kElements>*>(dst + first), word[i]);
+      store_whole(reinterpret_cast<Pack<W, kElements>*>(dst + first), word[i]);
     } else {  // The word that the output begins in, or ends in.
       for (int e = max(first, 0); e < min(first + kElements, count); ++e) {
         dst[e] = src[find_place(layout, static_cast<std::uint32_t>(e)).src_offset];

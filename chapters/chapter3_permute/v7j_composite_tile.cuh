@@ -150,7 +150,12 @@ __global__ void __launch_bounds__(kThreads)
         Quad packed;
 #pragma unroll
         for (int e = 0; e < kQuad; ++e) packed[e] = loaded[i][e];
-        store_whole(reinterpret_cast<Quad*>(to + at * kQuad), packed);
+        auto* quad_at = reinterpret_cast<Quad*>(to + at * kQuad);
+        if constexpr (sizeof(W) < 4) {
+          store_whole(quad_at, packed);
+        } else {
+          *quad_at = packed;
+        }
       }
     }
   }

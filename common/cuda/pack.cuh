@@ -70,30 +70,23 @@ template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
   }
 }
 
-/// Stores a pack as one word. For packs that were made element by element: copied as a struct, such a pack may be taken
-/// apart again, and stored by elements.
+/// Stores a pack as one word; one of 16 bytes in global memory only. For packs that were made element by element:
+/// copied as a struct, such a pack may be taken apart again, and stored by elements, which the number of store requests
+/// tells.
 template <class P> __device__ __forceinline__ void store_whole(P* p, const P& pack) {
   Word<sizeof(P)> word;
   __builtin_memcpy(&word, &pack, sizeof(word));
 #ifdef WARPBOOK_EMULATED
   if constexpr (sizeof(P) <= 8) __asm__("" : "+r"(word));  // Or clang sees through it, and stores the elements.
+#else
+  if constexpr (sizeof(P) == 16) {  // One instruction as it stands, or nvcc sees through it.
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(word.x),
+                 "r"(word.y), "r"(word.z), "r"(word.w)
+                 : "memory");
+    return;
+  }
 #endif
   *reinterpret_cast<Word<sizeof(P)>*>(p) = word;
-}
-
-/// The same for 16 bytes that nvcc takes apart even so, which the number of store requests tells: one instruction, as
-/// it stands.
-template <class P> __device__ __forceinline__ void store_unsplit(P* p, const P& pack) {
-  static_assert(sizeof(P) == 16);
-#ifdef WARPBOOK_EMULATED
-  store_whole(p, pack);
-#else
-  uint4 word;
-  __builtin_memcpy(&word, &pack, sizeof(word));
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(word.x), "r"(word.y),
-               "r"(word.z), "r"(word.w)
-               : "memory");
-#endif
 }
 
 /// Asks for `bytes` (a multiple of 16) from the last 16-byte boundary before `p` on to be brought to the L2; nobody
