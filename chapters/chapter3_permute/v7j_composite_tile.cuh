@@ -71,29 +71,26 @@ template <class W> constexpr int kWord = 4 / static_cast<int>(sizeof(W));
 /// Columns before a tile's first, which a word may begin at: a quad, or none.
 template <class W> constexpr int kBefore = kWord<W> > 1 ? kQuad : 0;
 
-/// The word of `kWord` elements that begins at `from` in shared memory, at any element.
-template <class W> __device__ __forceinline__ std::uint32_t word_at(const W* from) {
-  if constexpr (sizeof(W) == 4) {
-    return *from;
-  } else {
-    const auto address = reinterpret_cast<std::uintptr_t>(from);
-    const auto* words = reinterpret_cast<const std::uint32_t*>(address & ~std::uintptr_t(3));
-    const auto past = static_cast<unsigned>(address & 3);
-    return __funnelshift_r(words[0], words[past != 0 ? 1 : 0], past * 8);  // At a boundary there may be no second one.
-  }
-}
-
 /// Writes the tile's row from the last word's boundary before it on, up to the one before its end. With `whole`, the
 /// matrix's edge does not cut it.
 template <bool whole, class W>
 __device__ __forceinline__ void write_row(W* __restrict__ dst, const W* row, int past, int column0, int columns,
                                           int tile_columns, int lane, int lanes) {
-  const W* from = row + kBefore<W> - past;
+  // Where the first word begins in the tile. By index, not by address: through an integer, a pointer would forget that
+  // it points to shared memory.
+  const int first = kBefore<W> - past;
+  const auto* words = reinterpret_cast<const std::uint32_t*>(row) + first / kWord<W>;
+  const unsigned shift = static_cast<unsigned>(first % kWord<W>) * 8U * unsigned{sizeof(W)};
+  const int next = shift != 0 ? 1 : 0;  // At a boundary there may be no second word.
+  const W* from = row + first;
   W* to = dst - past;
   for (int i = lane * kWord<W>; i < tile_columns; i += lanes * kWord<W>) {
     const int column = column0 - past + i;
     if (whole || (column >= 0 && column + kWord<W> <= columns)) {
-      *reinterpret_cast<std::uint32_t*>(to + i) = word_at(from + i);
+      const std::uint32_t* word = words + i / kWord<W>;
+      std::uint32_t value = word[0];
+      if constexpr (kWord<W> > 1) value = __funnelshift_r(value, word[next], shift);
+      *reinterpret_cast<std::uint32_t*>(to + i) = value;
     } else {  // The word that the matrix's row begins in, or ends in.
 #pragma unroll
       for (int e = 0; e < kWord<W>; ++e) {
