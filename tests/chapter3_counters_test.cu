@@ -248,10 +248,13 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7g", kHalf);
   same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
   same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
-  same("v7i", "shape=320,3,35 perm=2,1,0 dtype=half");
+  same("v7i", "shape=480,3,62 perm=2,1,0 dtype=half");
+  same("v7j", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
   same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7i", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
   same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes.
   same("v7e", "shape=640,7 perm=1,0 dtype=float");
+  same("v7e", "shape=4,160,16 perm=0,2,1 dtype=half");  // v7j would take it, but these are whole words and lines.
   same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
 }

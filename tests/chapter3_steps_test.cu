@@ -334,6 +334,34 @@ TEST_CASE("v7i's grid goes along the output, v7c's along the input") {
   CHECK(along_dst.row_dimension == 0);
 }
 
+TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
+  using enum v9::Kernel;
+  const auto chosen = [](const std::vector<std::int64_t>& shape, const std::vector<int>& permutation, int bytes) {
+    const PermuteProblem p = make_problem(shape, permutation, bytes);
+    INFO(describe(p));
+    return v9::choose(simplified(p, nullptr, nullptr), nullptr, nullptr);
+  };
+  // A word of a gather is longer than the two dimensions that it carries its index along; but rows have no runs.
+  CHECK(chosen({5, 11, 43, 13, 41, 7, 2, 7}, {0, 2, 3, 4, 7, 1, 6, 5}, 1) == input_runs);
+  CHECK(chosen({3, 48, 7, 19, 2, 92, 3, 3}, {3, 1, 5, 6, 4, 2, 0, 7}, 1) == output_words);
+  CHECK(chosen({64, 512, 512, 3}, {0, 3, 1, 2}, 2) == output_words);
+  // Each lane of a gather would read another line.
+  CHECK(chosen({393, 41, 635, 6}, {0, 2, 3, 1}, 2) == tiles);
+  CHECK(chosen({185, 11366}, {1, 0}, 8) == tiles);
+  CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == output_words);  // 23 lanes of 32.
+  // Bytes: full tiles; tiles a quarter empty; a strip of lines that no L2 keeps.
+  CHECK(chosen({2143, 19, 31, 43}, {2, 3, 1, 0}, 1) == tiles);
+  CHECK(chosen({469, 1014, 95}, {2, 1, 0}, 1) == composite_tiles);
+  CHECK(chosen({706621, 373}, {1, 0}, 1) == composite_tiles);
+  // Wider elements: tiles more than half empty.
+  CHECK(chosen({66, 70, 52, 13, 4}, {3, 4, 1, 2, 0}, 4) == composite_tiles);
+  CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == tiles);
+  // Runs of whole words in whole lines, and such as are neither.
+  CHECK(chosen({4, 10, 12, 8, 6, 24, 16}, {6, 3, 1, 5, 0, 2, 4}, 2) == input_runs);
+  CHECK(chosen({17, 7, 9, 3, 4, 30, 28}, {3, 6, 2, 4, 5, 1, 0}, 2) == composite_tiles);
+  CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == composite_tiles);
+}
+
 TEST_CASE("v7j's columns are the output's fastest dimensions, its rows all others") {
   // 5 x 7 x 11 x 13 halves; the output is 11 x 13 x 5 x 7 and merges to 35 x 143, transposed.
   const PermuteProblem transposed = merged(make_problem({5, 7, 11, 13}, {2, 3, 0, 1}, 2));

@@ -49,6 +49,29 @@ template <> struct FewRows<8> {
 /// From so many rows on there are many.
 inline int many_rows(int element_bytes) { return element_bytes <= 2 ? 128 : element_bytes == 4 ? 64 : 32; }
 
+/// Share of its tiles' places that a matrix fills, up to 1. `m` is merged and not refused by v7c; the tiles are those
+/// of single elements.
+inline double filled(const PermuteProblem& m) {
+  const std::int64_t rows = m.dst_shape(m.rank - 1);
+  double share = 0;
+  const auto fill = [&]<class T>() {
+    const auto along = [](std::int64_t side, std::int64_t part) {
+      return static_cast<double>(side) / static_cast<double>(ceil_div(side, part) * part);
+    };
+    share = along(rows, T::kRows) * along(m.shape[m.rank - 1], T::kColumns);
+    return cudaSuccess;
+  };
+  with_word_bytes(m.element_bytes, [&]<int bytes>() {
+    if (rows < many_rows(bytes)) return fill.template operator()<typename FewRows<bytes>::Tile>();
+    if constexpr (bytes == 4 || bytes == 8) {
+      return fill.template operator()<v7f::Tile<bytes>>();
+    } else {
+      return fill.template operator()<typename ManyRows<bytes>::Tile>();
+    }
+  });
+  return share;
+}
+
 //! [kernel]
 /// Moves tiles in the output's order. `m` is merged, not empty and not refused by v7c.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
@@ -68,7 +91,7 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   if (p.count() == 0) return cudaSuccess;
   const PermuteProblem m = merged(p);
   if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
-  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+  const PermuteProblem q = simplified(p, src, dst);
   if (v7c::refuse(q) == nullptr) return run_tiles(q, src, dst, stream);
   return v7d::run_boxes(q, dst_order(q), src, dst, stream);
 }

@@ -44,6 +44,9 @@ inline double gathered_excess(const PermuteProblem& p) {
 /// choice's worth is measured on other problems.
 inline bool gathers(const PermuteProblem& p) {
   const bool rows = keeps_last_dimension(p);
+  // v7h carries an index along two dimensions of the output: if a word is longer, it divides on and on. Runs do not.
+  const std::int64_t carried = p.dst_shape(p.rank - 1) * p.dst_shape(p.rank - 2);
+  if (!rows && p.rank > 2 && carried * p.element_bytes < 16) return false;
   // Three narrow elements in turn, as from pixels to planes: they share cache lines that a warp reads anyway.
   if (!rows && p.element_bytes <= 2 && gathered_excess(p) <= 3 && v7e::lines_touched(p) <= 2) return true;
   switch (p.element_bytes) {
@@ -68,43 +71,92 @@ inline bool fills_a_tile(const PermuteProblem& m, std::int64_t elements) {
   return m.element_bytes >= 4 || m.shape[m.rank - 1] * m.dst_shape(m.rank - 1) >= elements;
 }
 
-/// Whether v7i's tiles of single elements have little to write in a row: bytes, and matrices with few rows.
-inline bool writes_short_runs(const PermuteProblem& m) {
-  return m.element_bytes == 1 || m.dst_shape(m.rank - 1) * m.element_bytes < 256;
+/// Whether v7i's tiles, whose sides are one dimension each, fall short of v7j's, where both fit: they write little in a
+/// row, stand half empty, or, of bytes, read a line in two parts of which the second comes when the L2 has forgotten
+/// the first. From a tile to its neighbour along the input it is a whole row of tiles: a line of each of the matrix's
+/// rows.
+inline bool tiles_fall_short(const PermuteProblem& m) {
+  const std::int64_t rows = m.dst_shape(m.rank - 1);
+  constexpr std::int64_t kLineBytes = 128;
+  constexpr std::int64_t kL2Bytes = 40 << 20;  // Of an H200's 50 MB.
+  if (m.element_bytes == 1) return v7i::filled(m) < 0.8 || rows * kLineBytes > kL2Bytes;
+  return v7i::filled(m) < 0.5 || rows * m.element_bytes < 256;
 }
 
+/// Whether v7e's runs, of narrow elements, are whole words and fill the lines that a warp's loads touch: then it takes
+/// a load a word where a tile takes one an element, and leaves nothing in the L1 for others to find.
+inline bool runs_fill_lines(const PermuteProblem& m) {
+  if (m.element_bytes > 2 || v7e::refuse(m) != nullptr) return false;
+  const std::int64_t run_bytes = v7e::plan_run(m).elements * m.element_bytes;
+  return run_bytes % 4 == 0 && v7e::lines_touched(m) * 128 < 32.5 * static_cast<double>(run_bytes);
+}
+
+/// The kernels that v9 sends problems to.
+enum class Kernel {
+  transpose,        ///< v7g's, of whole matrices.
+  transpose_half2,  ///< v5a's.
+  wide_tiles,       ///< v7c's tiles of 16-byte words.
+  output_words,     ///< v7h's gather.
+  gather,           ///< v6b's.
+  tiles,            ///< v7i's tiles of single elements.
+  composite_tiles,  ///< v7j's.
+  input_runs,       ///< v7e's.
+  boxes,            ///< v7d's.
+};
+
 //! [kernel]
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  if (m.rank <= 1) {
-    const auto bytes = static_cast<std::size_t>(m.count() * m.element_bytes);
-    return cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream);
-  }
-  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
+/// The kernel for a simplified problem of rank 2 or more with elements.
+inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) {
   const bool tiles = v7c::refuse(q) == nullptr;
   // 8-byte elements gain more from aligned windows than from 16-byte words.
   if (tiles && q.element_bytes != 8 && fills_a_tile(q, 2048)) {
     if (v6a::refuse(q, src, dst) == nullptr) {
       // From 256 MiB on, narrow accesses keep up better with the memory.
       const bool large = q.element_bytes == 2 && q.count() >= std::int64_t{1} << 27;
-      return large ? v5a::run(q, src, dst, stream) : v7g::run(q, src, dst, stream);
+      return large ? Kernel::transpose_half2 : Kernel::transpose;
     }
-    if (v7c::moves_wide_words(q, src, dst)) return v7c::run_tiles(q, src, dst, stream);
+    if (v7c::moves_wide_words(q, src, dst)) return Kernel::wide_tiles;
   }
-  if (gathers(q)) {
-    if (v7h::refuse(q) == nullptr) return v7h::run_words(q, src, dst, stream);
-    return v6b::run_with<FastDivisor>(q, src, dst, stream);  // Elements that are words themselves.
+  const bool narrow_tiles = tiles && fills_a_tile(q, 4096);
+  // Where each lane of a gathering warp reads another line, a tile reads as many for 32 times as much.
+  if (gathers(q) && !(narrow_tiles && v7e::lines_touched(q) >= 32)) {
+    return v7h::refuse(q) == nullptr ? Kernel::output_words : Kernel::gather;  // Or elements that are words themselves.
   }
   const bool composite = v7j::refuse(q) == nullptr && v7j::pays(q);
-  if (tiles && fills_a_tile(q, 4096) && !(composite && writes_short_runs(q))) {
+  if (narrow_tiles && !(composite && tiles_fall_short(q))) return Kernel::tiles;
+  if (composite && !runs_fill_lines(q)) return Kernel::composite_tiles;
+  if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) return Kernel::input_runs;
+  return Kernel::boxes;
+}
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem q = simplified(p, src, dst);
+  if (q.rank <= 1) {
+    const auto bytes = static_cast<std::size_t>(q.count() * q.element_bytes);
+    return cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, stream);
+  }
+  switch (choose(q, src, dst)) {
+  case Kernel::transpose:
+    return v7g::run(q, src, dst, stream);
+  case Kernel::transpose_half2:
+    return v5a::run(q, src, dst, stream);
+  case Kernel::wide_tiles:
+    return v7c::run_tiles(q, src, dst, stream);
+  case Kernel::output_words:
+    return v7h::run_words(q, src, dst, stream);
+  case Kernel::gather:
+    return v6b::run_with<FastDivisor>(q, src, dst, stream);
+  case Kernel::tiles:
     return v7i::run_tiles(q, src, dst, stream);
-  }
-  if (composite) return v7j::run_tiles(q, src, dst, stream);
-  if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
+  case Kernel::composite_tiles:
+    return v7j::run_tiles(q, src, dst, stream);
+  case Kernel::input_runs:
     return v7e::run_runs(q, src, dst, stream);
+  case Kernel::boxes:
+    return v7d::run_boxes(q, dst_order(q), src, dst, stream);
   }
-  return v7d::run_boxes(q, dst_order(q), src, dst, stream);
+  return cudaErrorInvalidValue;
 }
 //! [kernel]
 
