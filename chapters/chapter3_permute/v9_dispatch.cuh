@@ -5,9 +5,9 @@
 /// copy; matrices are transposed and everything is aligned (v7g, v5a for very many halves, v7c where the rank is
 /// higher); the caches make up for the disorder of a gather (v7h, or v6b's kernel for elements that are wide words
 /// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7i's); several dimensions
-/// together are long on the output's side (v7j, which also takes bytes from v7i's tiles); a thread can take a short run
-/// of the input (v7e); and all else (v7d's boxes, in v7i's order). The choice looks at nothing but shape, permutation
-/// and alignment.
+/// together are long on the output's side (v7j, which also takes what leaves v7i's tiles half empty); a thread can take
+/// a short run of the input (v7e); and all else (v7d's boxes, in v7i's order). The choice looks at nothing but shape,
+/// permutation and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
@@ -40,8 +40,9 @@ inline double gathered_excess(const PermuteProblem& p) {
 }
 
 /// Whether a gather is taken: below so much excess. These limits and the next were chosen on an H200, for each element
-/// size, over 400 random problems: seeds 1 and 3 of tests/peers. The sweeps are not kept; README.md tells what of the
-/// choice's worth is measured on other problems.
+/// size, over 400 random problems: seeds 1 and 3 of tests/peers. Those sweeps are not kept; `chapter3_choices.txt` in
+/// docs/results shows what the choice is worth by the times of all steps, and where the rules that give a reason come
+/// from.
 inline bool gathers(const PermuteProblem& p) {
   const bool rows = keeps_last_dimension(p);
   // v7h carries an index along two dimensions of the output: if a word is longer, it divides on and on. Runs do not.
