@@ -75,7 +75,8 @@ CHAPTERS = {
                         "count=16777216 places=16777216 skew=uniform dtype=float index=int64",
                         "problem=inner count=33554432 dtype=half"]),
     5: Chapter(
-        golden=["shape=1024,64 dim=0 count=16384 dtype=float", "shape=32,128,128 dim=0 count=15 dtype=float"],
+        golden=["shape=1024,64 dim=0 count=16384 dtype=float", "shape=32,128,128 dim=0 count=15 dtype=float",
+                "shape=4,24,36 dim=1 count=100 dtype=half"],
         representative=["shape=1024,64 dim=0 count=1048576 dtype=float", "shape=16,64 dim=0 count=1048576 dtype=half",
                         "shape=32,1024,1024 dim=0 count=15 dtype=float",
                         "shape=8,12,20,24,36 dim=3 count=100 dtype=half"]),
