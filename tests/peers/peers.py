@@ -29,7 +29,7 @@ from results import merge, print_summary, summaries, write_whole
 SLOW_CALL_SECONDS = 0.1  # An estimate above it, and a compiled operation is not timed.
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 METHOD = ("CUDA events around one call, device kept busy until it is enqueued, L2 flushed before each sample, "
-          "calls in turn in one process; seconds are medians")
+          "lines that a kernel asked it to keep included, calls in turn in one process; seconds are medians")
 
 
 def first_line(*command):

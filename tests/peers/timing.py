@@ -1,5 +1,6 @@
 """One way of timing for everybody: CUDA events around one call, a cold L2, calls in turn, the median."""
 
+import ctypes
 import time
 
 import torch
@@ -7,6 +8,15 @@ import torch
 from results import spread
 
 FLUSH_BYTES = 256 * 2**20  # Several times the L2 of any GPU so far.
+NOT_SUPPORTED = 801  # CUDA_ERROR_NOT_SUPPORTED: before compute capability 8.0 nothing is kept.
+
+
+def forget_kept_lines():
+    """Makes all lines of the L2 ordinary ones, which a flush pushes out. Loads with the hint evict_last, as the compiler's
+    kernels have, stay there through a flush: such a kernel would find its last call's input, and others less room."""
+    error = ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()
+    if error not in (0, NOT_SUPPORTED):
+        raise RuntimeError(f"cuCtxResetPersistingL2Cache: error {error} of the CUDA driver")
 
 
 class Timer:
@@ -37,6 +47,7 @@ class Timer:
         seconds = {name: [] for name in functions}
         for sample in range(-3, self.samples):  # The first three warm up.
             for name, function in functions.items():
+                forget_kept_lines()
                 torch.cuda._sleep(int(min(busy_seconds[name], 0.01) * self.cycles_per_second))
                 self.flush.zero_()
                 begin.record()
