@@ -163,6 +163,9 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7e", "shape=30,20,3,5 strides=300,5,100,1 dtype=half");     // A permutation, of short dimensions.
   same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=double");  // A tile has the same step as the view.
   same("v8a", "shape=300,1100 strides=2,640 dtype=float");
+  same("v7b", "shape=28,4,3000 strides=0,3001,1 offset=1 dtype=half");  // Copies, which v7c would read again.
+  same("v8b", "shape=1000,101 strides=1,1000 dtype=float");             // A matrix in odd sizes.
+  same("v7e", "shape=50,7,34,6 strides=300,50,1,1 dtype=int8");         // Both digits run over at every second step.
   same("v8b", "shape=300,1100 strides=1,320 dtype=float");
   // A whole array in another order is chapter 3's.
   CHECK(count("v9", "shape=64,64 strides=1,64 dtype=float").kernel.find("chapter3") != std::string::npos);

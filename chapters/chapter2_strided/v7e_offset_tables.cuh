@@ -150,14 +150,15 @@ inline const char* refuse(const StridedProblem& p) {
   return split_of(p.view, tile_elements(p)).inner_dims > 0 ? nullptr : "the last dimension is long";
 }
 
-/// Whether both of the digits that v7a carries run over at each of its steps, and it divides for two dimensions or more
-/// beyond them.
+/// Whether both of the digits that v7a carries run over at each of its steps (of narrow elements: at every second one),
+/// and it divides for two dimensions or more beyond them.
 inline bool pays(const StridedProblem& p) {
   const TensorView& view = p.view;
   const int last = view.dims - 1;
   if (view.dims < 4 || refuse(p) != nullptr) return false;
   const std::int64_t step = 32 * (p.element_bytes < 4 ? 4 / p.element_bytes : 1);
-  return view.sizes[last] < step && view.sizes[last - 1] < step && view.sizes[last] * view.sizes[last - 1] < step;
+  const std::int64_t both = p.element_bytes < 4 ? 2 * step : step;
+  return view.sizes[last] < step && view.sizes[last - 1] < step && view.sizes[last] * view.sizes[last - 1] < both;
 }
 
 /// Gathers elements as wide as they are in `q`, which is not refused.

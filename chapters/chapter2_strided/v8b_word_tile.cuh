@@ -48,15 +48,15 @@ template <int bytes> struct Tile {
 struct Tiles {
   v8a::Dimension other[kMaxViewDims];
   int others;
-  int rows;                // Along the destination,
-  int columns;             // and along the source.
-  int early;               // Columns that the first tile begins before the matrix.
-  std::int64_t src_pitch;  // Bytes from row to row,
-  std::int64_t dst_pitch;  // and from column to column.
-  FastDivisor<std::uint32_t> across;
-  FastDivisor<std::uint32_t> down;
-  bool down_first;        // Blocks count along the destination before they count along the source.
-  const char* src_begin;  // Whole words must not reach beyond the view's array.
+  int rows;                         // Along the destination,
+  int columns;                      // and along the source.
+  int early;                        // Columns that the first tile begins before the matrix.
+  std::int64_t src_pitch;           // Bytes from row to row,
+  std::int64_t dst_pitch;           // and from column to column.
+  FastDivisor<std::uint32_t> fast;  // Tiles in the direction that blocks count along first,
+  FastDivisor<std::uint32_t> slow;  // and in the other one.
+  bool down_first;                  // The first is along the destination, not along the source.
+  const char* src_begin;            // Whole words must not reach beyond the view's array.
   const char* src_end;
 };
 
@@ -235,12 +235,13 @@ struct Begin {
   bool last;  // None follows along the destination.
 };
 template <class T> __device__ __forceinline__ Begin begin_of(const Tiles& tiles) {
-  const auto [rest, fast] = (tiles.down_first ? tiles.down : tiles.across).divide(blockIdx.x);
-  const auto [batch, slow] = (tiles.down_first ? tiles.across : tiles.down).divide(rest);
+  const auto [rest, fast] = tiles.fast.divide(blockIdx.x);
+  const auto [batch, slow] = tiles.slow.divide(rest);
   const std::uint32_t src_tile = tiles.down_first ? slow : fast;
   const std::uint32_t dst_tile = tiles.down_first ? fast : slow;
+  const std::uint32_t down = tiles.down_first ? tiles.fast.divisor : tiles.slow.divisor;
   return {v8a::place_of(tiles.other, tiles.others, batch), static_cast<int>(dst_tile) * T::kRows - T::kBefore,
-          static_cast<int>(src_tile) * T::kColumns - tiles.early, dst_tile + 1 == tiles.down.divisor};
+          static_cast<int>(src_tile) * T::kColumns - tiles.early, dst_tile + 1 == down};
 }
 
 //! [kernel]
@@ -331,7 +332,8 @@ inline const char* refuse(const StridedProblem& p) {
 }
 
 /// Whether the step is the best of those with tiles for a problem that is not refused: at least half of each tile
-/// exists; and rows of halves do not begin within a word, or v8a is faster.
+/// exists, or a fifth if it has all rows of narrow elements, of which v8a moves single ones; and rows of halves do not
+/// begin within a word, or v8a is faster.
 inline bool suits(const Prepared& q) {
   const StridedProblem& p = q.problem;
   std::array<CopyDimension, kMaxViewDims> dimension{};
@@ -342,7 +344,9 @@ inline bool suits(const Prepared& q) {
   };
   const std::int64_t columns = p.element_bytes < 4 ? 128 / p.element_bytes : 32;
   const std::int64_t rows = p.element_bytes == 4 ? 128 : p.element_bytes == 8 ? 64 : 512;
-  if (filled(dimension[m.columns].size, columns) * filled(dimension[m.rows].size, rows) < 0.5) return false;
+  const double rows_filled = filled(dimension[m.rows].size, rows);
+  const double least = p.element_bytes < 4 && rows_filled > 0.9 ? 0.2 : 0.5;
+  if (filled(dimension[m.columns].size, columns) * rows_filled < least) return false;
   return p.element_bytes != 2 || rows_alike(dimension.data(), dims, m, 2) >= 4;
 }
 
@@ -384,9 +388,10 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     // Of wide elements the last window ends early, by a sector less an element at most, and another one may be needed.
     const std::int64_t ends_early = T::kNarrow ? 0 : windows_alike ? window_early % T::kBefore : T::kBefore - 1;
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
-    tiles.across = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
-    tiles.down = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
+    // Chosen here: a choice between two divisors in the kernel costs each thread two dependent loads of constants.
     tiles.down_first = down <= kFewDown;
+    tiles.fast = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(tiles.down_first ? down : across));
+    tiles.slow = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(tiles.down_first ? across : down));
     const auto launch_tiles = [&](auto kernel, int shared_bytes) {
       return launch(kernel,
                     {.grid = across * down * batches,

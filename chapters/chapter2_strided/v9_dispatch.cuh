@@ -94,11 +94,13 @@ inline bool prefers_tiles(const StridedProblem& p) {
 
 /// Whether a permutation that this chapter's tiles fit is better left to them than to permute: elements of 1 or 2 bytes
 /// that do not come in whole words of 16 along both fast dimensions, and either v8b suits them or one of the two is
-/// short. Chosen on an H200, over seed 11 of tests/peers and a few odd shapes (chapter2_trials_2.txt).
+/// short. Chosen on an H200, over seed 11 of tests/peers and a few odd shapes (chapter2_trials_2.txt). And matrices of
+/// 4 or 8 bytes that suit v8b, in odd sizes, or of 8 bytes with a short side: 227x102666 floats take 58.0 instead of
+/// 63.1 us, 36x88310 of 8 bytes 18.4 instead of 22.1 (chapter2_trials_3.txt).
 inline bool prefers_own_tiles(const Prepared& q) {
   constexpr std::int64_t kShort = 256;
   const StridedProblem& p = q.problem;
-  if (p.element_bytes > 2 || v8a::refuse(p) != nullptr) return false;
+  if (p.element_bytes > 8 || v8a::refuse(p) != nullptr) return false;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(p, dimension);
   bool odd = false;
@@ -108,7 +110,15 @@ inline bool prefers_own_tiles(const Prepared& q) {
     odd = odd || dimension[d].size * p.element_bytes % 16 != 0;
     is_short = is_short || dimension[d].size < kShort;
   }
-  return odd && (is_short || (v8b::refuse(p) == nullptr && v8b::suits(q)));
+  const bool suits = v8b::refuse(p) == nullptr && v8b::suits(q);
+  if (p.element_bytes >= 4) return suits && dims == 2 && (odd || (p.element_bytes == 8 && is_short));
+  return odd && (is_short || suits);
+}
+
+/// Whether v7c is best: rows are long and begin anywhere, and v7b does not write copies of what it has read once (28
+/// copies of 16x27240 halves: 10.0 instead of 12.0 us; chapter2_trials_3.txt).
+inline bool prefers_shifted_rows(const Prepared& q) {
+  return v7c::pays(q) && (v7b::whole_copies(q) == 1 || !v7b::pays(q));
 }
 
 /// Whether v7d is faster than v7a: bytes two apart, by 12%. On an H200 it loses to it by 4% where they are three apart,
@@ -135,7 +145,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     return cudaMemcpyAsync(q.dst, q.src, bytes, cudaMemcpyDeviceToDevice, stream);
   }
   const Prepared wide = with_elements_of(q, movement_bytes(q));
-  if (v7c::pays(wide)) return v7c::run_shifted(wide, stream);
+  if (prefers_shifted_rows(wide)) return v7c::run_shifted(wide, stream);
   if (prefers_staging(wide.problem)) return v7d::run_staged(wide, stream);
   const Permutation m = as_permutation(q.problem);
   if (prefers_tables(wide, m.rank > 0)) return v7e::run_tables(wide, stream);
@@ -146,7 +156,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     if (v8b::refuse(wide.problem) == nullptr && v8b::suits(wide)) return v8b::run_tiles(wide, stream);
     if (v8a::refuse(wide.problem) == nullptr) return v8a::run_tiles(wide, stream);
   }
-  return v7c::run_prepared(wide, stream);
+  return v7b::run_prepared(wide, stream);
 }
 //! [kernel]
 

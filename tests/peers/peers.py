@@ -16,6 +16,7 @@ stops the script, what it had measured is there.
 
 import argparse
 import datetime
+import functools
 import importlib
 import os
 import pathlib
@@ -29,7 +30,7 @@ from results import merge, print_summary, summaries, write_whole
 SLOW_CALL_SECONDS = 0.1  # An estimate above it, and a compiled operation is not timed.
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 METHOD = ("CUDA events around one call, device kept busy until it is enqueued, L2 flushed before each sample, "
-          "lines that a kernel asked it to keep included, calls in turn in one process; seconds are medians")
+          "calls in turn in one process; seconds are medians")
 
 
 def first_line(*command):
@@ -127,15 +128,19 @@ def make_copy(count):
 def measure(case, library, timer, with_compiled):
     """One row of the file."""
     import torch
+    from timing import in_turn
 
     inputs = make_inputs(case)
     operation = case.operation()
     expected = operation(*make_inputs(case))
     # Each has inputs of its own. Some are changed; and compiled kernels ask the L2 to keep what they read, which it then
-    # does through a flush: whoever read the same tensor next would find parts of it there.
-    our_inputs = make_inputs(case)  # Alive until all is timed: what is bound has their addresses only.
-    ours, output = case.bind(library, our_inputs, torch.cuda.current_stream().cuda_stream)
-    ours()
+    # does through a flush: whoever read the same tensor next would find parts of it there. See Timer.sets_of_inputs.
+    sets = timer.sets_of_inputs(inputs)
+    our_inputs = [make_inputs(case) for _ in range(sets)]  # Alive until all is timed: what is bound has addresses only.
+    stream = torch.cuda.current_stream().cuda_stream
+    bound = [case.bind(library, each, stream) for each in our_inputs]
+    call, output = bound[0]
+    call()
     if output.shape != expected.shape or output.dtype != expected.dtype:
         raise RuntimeError(f"the output is {output.dtype} {tuple(output.shape)}, PyTorch's {expected.dtype} "
                            f"{tuple(expected.shape)}")
@@ -143,16 +148,18 @@ def measure(case, library, timer, with_compiled):
     if problem:
         raise RuntimeError(problem)
 
-    functions = {"ours": ours, "eager": lambda: operation(*inputs)}
+    def with_all_inputs(function):
+        return in_turn([functools.partial(function, *each) for each in [make_inputs(case) for _ in range(sets)]])
+
+    functions = {"ours": in_turn([call for call, _ in bound]), "eager": with_all_inputs(operation)}
     note = too_slow_to_compare(case) if with_compiled else None
     if with_compiled and note is None:
         try:
             compiled = compile_for_one_case(operation)
-            compiled_inputs = make_inputs(case)
-            problem = case.compare(compiled(*compiled_inputs), expected)
+            problem = case.compare(compiled(*make_inputs(case)), expected)
             if problem:
                 raise RuntimeError(f"its result differs: {problem}")
-            functions["compiled"] = lambda: compiled(*compiled_inputs)
+            functions["compiled"] = with_all_inputs(compiled)
         except Exception as problem:  # A compiler's failure is a result: the row says so and goes on.
             note = f"torch.compile: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}"
     del expected
@@ -269,6 +276,7 @@ def main():
             "samples": arguments.samples,
             "part": f"{part}/{parts}",
             "method": METHOD,
+            "kept_lines": "inputs of three times the L2 in turn" if timer.lines_stay else "made ordinary before each flush",
         },
         "partial": True,
         "cases": [],

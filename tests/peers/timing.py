@@ -1,6 +1,9 @@
 """One way of timing for everybody: CUDA events around one call, a cold L2, calls in turn, the median."""
 
 import ctypes
+import itertools
+import math
+import statistics
 import time
 
 import torch
@@ -19,6 +22,12 @@ def forget_kept_lines():
         raise RuntimeError(f"cuCtxResetPersistingL2Cache: error {error} of the CUDA driver")
 
 
+def in_turn(calls):
+    """A function that makes the calls in turn, one each time."""
+    turns = itertools.cycle(calls)
+    return lambda: next(turns)()
+
+
 class Timer:
     """Times functions in turn, sample by sample, so that whatever the device does meanwhile it does to all."""
 
@@ -26,6 +35,44 @@ class Timer:
         self.samples = samples
         self.flush = torch.empty(FLUSH_BYTES, dtype=torch.int8, device="cuda")
         self.cycles_per_second = 2e9  # No GPU so far is faster by much; a slower one only sleeps longer.
+        self.lines_stay = self.kept_lines_stay()
+
+    def kept_lines_stay(self):
+        """Whether what a kernel asked the L2 to keep is there even after forget_kept_lines and a flush: such data are read
+        faster again than new ones."""
+        from keeping import BLOCK, read_keeping
+
+        elements = 6 * 2**20  # 24 MiB.
+        sums = torch.empty(elements // BLOCK, device="cuda")
+        read_keeping(torch.zeros(elements, device="cuda"), sums)  # Compiles.
+        seconds = {"new": [], "again": []}
+        for _ in range(7):
+            source = torch.zeros(elements, device="cuda")
+            for which in ("new", "again"):
+                seconds[which].append(self.sample(lambda: read_keeping(source, sums), 1e-3))
+        return statistics.median(seconds["again"]) < 0.85 * statistics.median(seconds["new"])
+
+    def sets_of_inputs(self, inputs):
+        """How many sets of inputs a function has to take turns on, to find none of them in the L2: one, or as many as go
+        three times around it where kept lines stay."""
+        if not self.lines_stay:
+            return 1
+        bytes_in_set = max(1, sum(each.untyped_storage().nbytes() for each in inputs if torch.is_tensor(each)))
+        return min(64, 1 + math.ceil(3 * torch.cuda.get_device_properties(0).L2_cache_size / bytes_in_set))
+
+    def sample(self, function, busy_seconds):
+        """Seconds of one call, with a cold L2. The device is kept busy until the host has enqueued everything, so that no
+        host time lies between the events."""
+        begin = torch.cuda.Event(enable_timing=True)
+        end = torch.cuda.Event(enable_timing=True)
+        forget_kept_lines()
+        torch.cuda._sleep(int(min(busy_seconds, 0.01) * self.cycles_per_second))
+        self.flush.zero_()
+        begin.record()
+        function()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e-3
 
     def host_seconds(self, function):
         """How long the host needs to enqueue a call, at most, of five."""
@@ -40,22 +87,13 @@ class Timer:
 
     def time(self, functions):
         """functions: name -> callable. Returns name -> {"median", "p25", "p75", "min"} in seconds."""
-        # The device is kept busy until the host has enqueued everything, so that no host time lies between the events.
         busy_seconds = {name: max(2e-4, 3 * self.host_seconds(f)) for name, f in functions.items()}
-        begin = torch.cuda.Event(enable_timing=True)
-        end = torch.cuda.Event(enable_timing=True)
         seconds = {name: [] for name in functions}
         for sample in range(-3, self.samples):  # The first three warm up.
             for name, function in functions.items():
-                forget_kept_lines()
-                torch.cuda._sleep(int(min(busy_seconds[name], 0.01) * self.cycles_per_second))
-                self.flush.zero_()
-                begin.record()
-                function()
-                end.record()
-                end.synchronize()
+                taken = self.sample(function, busy_seconds[name])
                 if sample >= 0:
-                    seconds[name].append(begin.elapsed_time(end) * 1e-3)
+                    seconds[name].append(taken)
         return {name: spread(values) for name, values in seconds.items()}
 
     @staticmethod
