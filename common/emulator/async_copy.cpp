@@ -55,7 +55,7 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
     abort_kernel(cudaErrorLaunchFailure);
   }
   if (zero_fill < bytes) {
-    observer().access(*current_block, AccessKind::read, global, static_cast<unsigned>(bytes), pc);
+    observer().access(*current_block, AccessKind::copying, global, static_cast<unsigned>(bytes), pc);
   }
   Pipeline& mine = pipeline();
   mine.copies.push_back({shared, global, bytes, zero_fill, pc, mine.groups});

@@ -10,7 +10,7 @@
 #include "common/emulator/tally.hpp"
 #include "common/emulator/trace.hpp"
 
-thread_local constinit std::uint64_t __warpbook_tally[warpbook::emulator::kTallies + 1] = {};
+thread_local constinit std::uint64_t __warpbook_tally[warpbook::emulator::kTallies + 2] = {};
 
 namespace {
 

@@ -35,9 +35,11 @@ enum class Counter : std::uint8_t {
   divisions_64,
   divisions_64_wide,  ///< of these, with a number that does not fit 32 bits
   instructions,       ///< of all threads, in the compiler's representation
+  chained,            ///< of these, as many as wait for each other one after the other, block by block
   warps,
   barriers,
   global_rounds,   ///< dependent round trips to global memory, summed over warps
+  l1_rounds,       ///< of these, those that the L1 answers
   shared_rounds,   ///< the same to shared memory
   retry_rounds,    ///< of loops of compare and swap on global memory that nobody else disturbs, summed over warps
   shared_retries,  ///< of each block, the additions to floats at the shared address that has the most of them

@@ -46,8 +46,10 @@ struct DeviceTable {
   double block_launch_seconds;         ///< a block, of the whole card
   double l1_bytes_per_clock;           ///< of one multiprocessor, shared memory included
   int schedulers;                      ///< of one multiprocessor: warp instructions it can issue in a clock
+  double chained_clocks;               ///< an instruction, of a warp where each waits for the one before
   double alone_clocks;                 ///< an instruction, of a warp that has the multiprocessor to itself
-  double l1_latency_clocks;            ///< From a load to the use of what it brings, from the L1.
+  double shared_latency_clocks;        ///< From a load to the use of what it brings, from shared memory.
+  double l1_latency_clocks;            ///< The same from the L1.
   double l2_latency_clocks;            ///< The same from the L2.
   double dram_latency_seconds;         ///< from a load to the use of what it brings, with little else under way
   double block_start_seconds;        ///< from the end of one block to the first load of the block that takes its place

@@ -54,7 +54,7 @@ enum class SyncScope { block, warp };
 
 /// What an access reported by the engine itself does. `float_atomic`: an addition to floats, for which shared memory
 /// has no instruction. `copied`: written to shared memory by an asynchronous copy, which is no store.
-enum class AccessKind { read, write, atomic, float_atomic, copied };
+enum class AccessKind { read, write, atomic, float_atomic, copying, copied };
 
 /// What a memory copy joins.
 enum class CopyKind { host_to_device, device_to_host, device_to_device, host_to_host, fill };

@@ -9,7 +9,7 @@ void L1Cache::begin(std::size_t bytes) {
   if (sets_.empty()) sets_.resize(kLargest / kWays);
   const std::size_t lines = std::clamp<std::size_t>(bytes / 128, 64, kLargest);
   set_mask_ = std::bit_floor(lines / kWays) - 1;
-  if (++generation_ == 1U << 20) {
+  if (++generation_ == kGenerations) {
     for (auto& set : sets_) set.fill(0);
     generation_ = 1;
   }

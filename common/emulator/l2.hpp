@@ -2,6 +2,7 @@
 /// Simulated caches: what of a block's traffic its L1 keeps, and what of everything the L2 keeps from the DRAM.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,21 +56,30 @@ public:
   /// Empties the cache and sets its size.
   void begin(std::size_t bytes);
 
-  /// Looks up a load of sectors of a line; returns those that have to be brought.
-  std::uint32_t load(std::uint64_t line, std::uint32_t sectors) {
-    const std::uint64_t key = line << 24 | generation_ << 4;
+  /// What a load finds.
+  struct Found {
+    std::uint32_t missing;  ///< Sectors that have to be brought.
+    bool arrived;           ///< None has, and what is there was asked for at an earlier time.
+  };
+
+  /// Looks up a load of sectors of a line, at a time by any count that does not run backwards for long.
+  Found load(std::uint64_t line, std::uint32_t sectors, std::uint64_t time = 0) {
+    const std::uint64_t key = line << kLineShift | generation_ << kGenerationShift;
+    const std::uint64_t now = std::min(time, kLatest) << kTimeShift;
     auto& set = sets_[set_of(line)];
     for (unsigned way = 0; way < kWays; ++way) {
-      if ((set[way] & ~std::uint64_t{15}) != key) continue;
-      const auto present = static_cast<std::uint32_t>(set[way] & 15U);
-      const std::uint64_t entry = set[way] | sectors;
+      std::uint64_t entry = set[way];
+      if ((entry & kKey) != key) continue;
+      const std::uint32_t missing = sectors & ~static_cast<std::uint32_t>(entry);
+      const bool arrived = missing == 0 && (entry & kTime) < now;
+      if (missing != 0) entry = key | now | (entry & 15U) | sectors;
       for (unsigned i = way; i > 0; --i) set[i] = set[i - 1];
       set[0] = entry;
-      return sectors & ~present;
+      return {missing, arrived};
     }
     for (unsigned i = kWays - 1; i > 0; --i) set[i] = set[i - 1];
-    set[0] = key | sectors;
-    return sectors;
+    set[0] = key | now | sectors;
+    return {sectors, false};
   }
 
   /// Begins to load what `load` will look at.
@@ -78,12 +88,20 @@ public:
 private:
   static constexpr unsigned kWays = 4;
   static constexpr std::size_t kLargest = 2048;  // lines: 256 KiB
+  // An entry: line (36 bits) | generation (10) | when it was asked for (14) | sectors (4).
+  static constexpr unsigned kTimeShift = 4;
+  static constexpr unsigned kGenerationShift = 18;
+  static constexpr unsigned kLineShift = 28;
+  static constexpr std::uint64_t kLatest = (1U << (kGenerationShift - kTimeShift)) - 1;
+  static constexpr std::uint64_t kTime = kLatest << kTimeShift;
+  static constexpr std::uint64_t kKey = ~std::uint64_t{0} << kGenerationShift;
+  static constexpr std::uint64_t kGenerations = 1U << (kLineShift - kGenerationShift);
 
   std::size_t set_of(std::uint64_t line) const { return folded(line) & set_mask_; }
 
-  std::vector<std::array<std::uint64_t, kWays>> sets_;  // line << 24 | generation << 4 | sectors, most recent first
+  std::vector<std::array<std::uint64_t, kWays>> sets_;  // most recent first
   std::size_t set_mask_ = 0;
-  std::uint64_t generation_ = 0;  // 20 bits
+  std::uint64_t generation_ = 0;
 };
 
 /// The card's L2: 16-way, least recently used, sectored, write-back; brings 64 bytes from the DRAM at a time.

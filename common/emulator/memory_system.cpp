@@ -83,7 +83,7 @@ void MemorySlice::run(std::uint64_t number, bool counts, const std::vector<LineA
     LineAccess access = traffic[i];
     const auto operation = static_cast<Operation>(access.operation);
     if (operation == Operation::load) {
-      access.sectors = l1.load(access.line, static_cast<std::uint32_t>(access.sectors)) & 15U;
+      access.sectors = l1.load(access.line, static_cast<std::uint32_t>(access.sectors)).missing & 15U;
       if (access.sectors == 0) continue;
     }
     if (counts) count(access, operation);

@@ -41,12 +41,13 @@ double issue_slots(const DeviceTable& device, const Totals& totals) {
          kWarp;
 }
 
-/// Clocks that a warp needs for its own instructions, by itself. Divisions take an index apart: each waits for the one
-/// before.
+/// Clocks that a warp needs for its own instructions, by itself: as many as it can issue, or as those take that wait
+/// for each other. Divisions take an index apart: each waits for the one before.
 double own_clocks(const DeviceTable& device, const Totals& totals) {
   const double wide = at(totals, Counter::divisions_64_wide);
-  return (at(totals, Counter::instructions) * device.slots_per_instruction * device.alone_clocks +
-          at(totals, Counter::divisions_32) * device.division32_clocks +
+  const double instructions = std::max(at(totals, Counter::instructions) * device.alone_clocks,
+                                       at(totals, Counter::chained) * device.chained_clocks);
+  return (instructions * device.slots_per_instruction + at(totals, Counter::divisions_32) * device.division32_clocks +
           (at(totals, Counter::divisions_64) - wide) * device.division64_clocks +
           wide * device.division64_wide_clocks) /
          kWarp / at(totals, Counter::warps);
@@ -118,8 +119,10 @@ double retry_seconds(const DeviceTable& device, const LaunchShape& shape) {
                         resident_blocks(device, shape.threads, shape.shared_bytes) * shape.threads;
   const double threads = std::min(places, shape.blocks * shape.threads);
   const double present = std::min(1.0, threads / loops.lanes);  // of all additions, at a time
+  // Who is done makes room for others, who waits stays: the card's places fill with those at the hottest words.
+  const double waiting = std::min(1.0, threads / std::max(1.0, loops.crowd));
   const double at_hottest =
-      tries(loops.sums, loops.hottest_shared, loops.hottest_visits, loops.hottest_visits * present);
+      tries(loops.sums, loops.hottest_shared, loops.hottest_visits, loops.hottest_visits * waiting);
   const double meetings = loops.meeting * loops.visits;
   const double at_any = tries(loops.sums, loops.hottest_shared, meetings, meetings * present);
   // A request's words let its lanes go one by one: while it tries, half of them are still there.
@@ -154,7 +157,8 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double places =
       static_cast<double>(device.multiprocessors) * resident_blocks(device, shape.threads, shape.shared_bytes);
   const double waves = std::ceil(shape.blocks / places);
-  const double global_rounds = at(totals, Counter::global_rounds) / warps;
+  const double l1_rounds = at(totals, Counter::l1_rounds) / warps;
+  const double global_rounds = at(totals, Counter::global_rounds) / warps - l1_rounds;
   const double shared_rounds = at(totals, Counter::shared_rounds) / warps;
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
   const double shared_retries = at(totals, Counter::shared_retries) / shape.blocks;
@@ -162,8 +166,9 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double retry_rounds = at(totals, Counter::retry_rounds) / warps;
   const double block_seconds = device.block_start_seconds + global_rounds * round_trip +
                                retry_rounds * device.retry_seconds +
-                               (own_clocks(device, totals) + shared_rounds * device.l1_latency_clocks +
-                                barriers * device.barrier_clocks + shared_retries * device.shared_retry_clocks) /
+                               (own_clocks(device, totals) + l1_rounds * device.l1_latency_clocks +
+                                shared_rounds * device.shared_latency_clocks + barriers * device.barrier_clocks +
+                                shared_retries * device.shared_retry_clocks) /
                                    clock_hz(device);
   // The first block's start and its first round trip are part of every kernel's start.
   return std::max(0.0, waves * block_seconds - device.block_start_seconds - std::min(1.0, global_rounds) * round_trip);

@@ -151,7 +151,8 @@ public:
   }
 
   void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override {
-    Operation operation = kind == AccessKind::read ? Operation::load : Operation::store;
+    const bool reads = kind == AccessKind::read || kind == AccessKind::copying;
+    Operation operation = reads ? Operation::load : Operation::store;
     const bool retries = kind == AccessKind::float_atomic;
     if (kind == AccessKind::atomic || retries) {
       operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
@@ -159,7 +160,14 @@ public:
     }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
       const auto width = static_cast<std::uint8_t>(bytes);
-      watch(block).access(block, address, {width, width, operation, false, retries, kind == AccessKind::copied}, pc);
+      watch(block).access(block, address,
+                          {.bytes = width,
+                           .alignment = width,
+                           .operation = operation,
+                           .retries = retries,
+                           .copying = kind == AccessKind::copying,
+                           .copied = kind == AccessKind::copied},
+                          pc);
     } else {
       watch(block).range(block, address, bytes, operation, pc);
     }
@@ -200,6 +208,7 @@ public:
       totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
       totals[index(Counter::divisions_64)] += static_cast<double>(watch->tally[2]);
       totals[index(Counter::divisions_64_wide)] += static_cast<double>(watch->tally[3]);
+      totals[index(Counter::chained)] += static_cast<double>(watch->tally[4]);
     }
 
     LaunchShape shape;

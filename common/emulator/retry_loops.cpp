@@ -129,6 +129,9 @@ RetryShape RetryLoops::shape(double scale) const {
   result.hottest_visits = hottest->visits * scale;
   result.hottest_lanes = hottest->lanes * scale;
   result.hottest_shared = hottest->elements == 3;
+  // Each of a word's visits waits for the others there, and is undone by them: all of it takes the square of them.
+  for (const Word& word : words_)
+    if (word.visits > 0) result.crowd += word.lanes * scale * std::pow(word.visits / hottest->visits, 2);
   for (const Line& line : lines_) result.turns += line.turns * scale;
   const auto most =
       std::max_element(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) { return a.lanes < b.lanes; });

@@ -35,6 +35,7 @@ struct RetryShape {
   double meeting = 0;           ///< the chance that two visits, taken at random, are to the same word
   double hottest_visits = 0;    ///< at the word with the most of them
   double hottest_lanes = 0;     ///< additions at that word
+  double crowd = 0;             ///< additions, each weighed by how long it waits beside those at that word
   bool hottest_shared = false;  ///< additions go to both elements of that word
   double line_lanes = 0;        ///< additions at the line with the most of them
   double line_visits = 0;       ///< visits there

@@ -9,14 +9,17 @@
 namespace warpbook::emulator {
 
 /// Entries of the tally that are counts: instructions, integer divisions of at most 32 bits, of 64 bits, and of the
-/// latter those with a number that does not fit 32 bits, which a GPU is slower at.
-inline constexpr unsigned kTallies = 4;
+/// latter those with a number that does not fit 32 bits, which a GPU is slower at; and instructions that wait for each
+/// other.
+inline constexpr unsigned kTallies = 5;
 /// The entry that is 1 if nobody uses the result of the atomic to come.
 inline constexpr unsigned kReductionFlag = kTallies;
+/// The entry that is the stage of the access to come: the waits for memory that come before it; see stage.hpp.
+inline constexpr unsigned kStage = kTallies + 1;
 
 }  // namespace warpbook::emulator
 
 /// What this operating system thread has run since it began.
 // NOLINTNEXTLINE(readability-identifier-naming): the pass knows it by this name.
-extern "C" WARPBOOK_EXPORT thread_local constinit std::uint64_t __warpbook_tally[warpbook::emulator::kTallies + 1]
+extern "C" WARPBOOK_EXPORT thread_local constinit std::uint64_t __warpbook_tally[warpbook::emulator::kTallies + 2]
     __attribute__((tls_model("initial-exec")));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/emulator/checks.hpp"
+#include "common/emulator/stage.hpp"
 #include "common/emulator/tally.hpp"
 
 namespace warpbook::emulator {
@@ -74,6 +75,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[kReductionFlag] = 0;
+  __warpbook_tally[kStage] = 0;
   retry_tally = {};
   if (!block.traced) return;
   interval_ = 0;
@@ -85,6 +87,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
     warps_[warp].ended = 0;
     warps_[warp].epoch = 0;
     warps_[warp].epoch_known = true;
+    warps_[warp].steps = 0;
   }
   shadow_.begin_block(static_cast<std::size_t>(static_shared_.end - static_shared_.begin) +
                       block.launch->dynamic_shared_bytes);
@@ -179,7 +182,8 @@ void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) 
 }
 
 std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
-  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries, shape.copied});
+  const auto stage = static_cast<std::uint32_t>(__warpbook_tally[kStage]);
+  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries, shape.copying, shape.copied, stage});
   if (kinds_.size() > warps_[0].logs.size())
     for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) warps_[warp].logs.resize(kinds_.size() + 7);
   return static_cast<std::uint32_t>(kinds_.size());
@@ -249,39 +253,56 @@ void BlockWatch::flush_all(const BlockContext& block) {
 
 void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   WarpLog& warp = warps_[index_of_warp];
+  ++warp.steps;
   if (warp.touched.empty()) return;
   if (following_ && index_of_warp == 0) [[unlikely]]
     follow(warp);
   check_shared(block, index_of_warp);
   writes_.begin(0);
-  std::uint64_t global_rounds = 0;
-  std::uint64_t shared_rounds = 0;
+  stages_.clear();
   for (const std::uint32_t log : warp.touched) {
     SiteLog& entry = warp.logs[log];
     const LogKind kind = kinds_[log];
     std::uint64_t rounds = 0;
+    std::uint64_t beyond_l1 = 0;
     for (std::uint32_t place = 0; place < entry.used; ++place) {
       const Request& request = entry.requests[place];
       if (request.mask == 0) continue;
       const std::uint64_t weight = weight_of(place);
       rounds += weight;
+      time_ = warp.steps + (kind.stage >> kGlobalWaitLog2) + place;
       if (kind.space == Space::global)
-        count_global(request, kind, weight);
+        beyond_l1 += count_global(request, kind, weight) ? weight : 0;
       else
         count_shared(request, kind, weight);
     }
     if (entry.used > kDense) approximate = true;
     const bool loop = kind.space == Space::global && kind.bytes == 2;  // of compare and swap: its rounds are counted
     if (kind.operation == Operation::load || (kind.operation == Operation::atomic && !loop)) {
-      std::uint64_t& most = kind.space == Space::global ? global_rounds : shared_rounds;
+      // All asynchronous copies are under way until somebody waits for them.
+      if (kind.copying) rounds = beyond_l1 = std::min<std::uint64_t>(rounds, 1);
+      // Waits for shared memory do not keep what is asked of global memory from being under way.
+      StageRounds& stage =
+          rounds_of(kind.space == Space::global ? kind.stage >> kGlobalWaitLog2 << kGlobalWaitLog2 : kind.stage);
+      std::uint64_t& most = kind.space == Space::global ? stage.global : stage.shared;
       most = std::max(most, rounds);
+      stage.beyond_l1 = std::max(stage.beyond_l1, beyond_l1);
     }
     entry = SiteLog{};
   }
   warp.touched.clear();
-  counts[index(Counter::global_rounds)] += global_rounds;
-  counts[index(Counter::shared_rounds)] += shared_rounds;
+  for (const StageRounds& stage : stages_) {
+    counts[index(Counter::global_rounds)] += stage.global;
+    counts[index(Counter::l1_rounds)] += stage.global - stage.beyond_l1;
+    counts[index(Counter::shared_rounds)] += stage.shared;
+  }
   if (--pending_ == 0) pool_.reset();
+}
+
+BlockWatch::StageRounds& BlockWatch::rounds_of(std::uint32_t stage) {
+  for (std::size_t i = stages_.size(); i-- > 0;)  // It is mostly the last one.
+    if (stages_[i].stage == stage) return stages_[i];
+  return stages_.emplace_back(stage, 0, 0, 0);
 }
 
 /// Keeps the first request of each instruction that this warp had not come to before.
@@ -353,12 +374,12 @@ void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::
               {kinds_[log].pc, race.thread, kinds_[log].operation}, shared_address(block, race.offset));
 }
 
-void BlockWatch::count_global(const Request& request, const LogKind& kind, std::uint64_t weight) {
+/// Counts a request; true where it goes beyond the L1.
+bool BlockWatch::count_global(const Request& request, const LogKind& kind, std::uint64_t weight) {
   switch (kind.operation) {
   case Operation::load:
   case Operation::store:
-    count_access(request, kind.bytes, kind.operation, weight);
-    return;
+    return count_access(request, kind.bytes, kind.operation, weight);
   case Operation::reduction:
   case Operation::atomic:
     if (kind.bytes == 2)
@@ -366,33 +387,38 @@ void BlockWatch::count_global(const Request& request, const LogKind& kind, std::
     else
       count_atomic(request, kind.bytes, kind.operation, weight);
   }
+  return true;
 }
 
-void BlockWatch::count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
+bool BlockWatch::count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
   collect_lines(request, bytes, lines_);
   counts[index(Counter::global_requests, operation)] += weight;
   counts[index(Counter::global_sectors, operation)] += lines_.sectors * weight;
   counts[index(Counter::global_lines, operation)] += lines_.count * weight;
-  send_lines(operation, weight);
+  return send_lines(operation, weight);
 }
 
 /// What goes on to the L2: loads that the block's part of the L1 does not hold, stores that do not meet an earlier one
-/// of their sector on the way, all atomics.
-void BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
+/// of their sector on the way, all atomics. True where a load has to wait for more than the L1.
+bool BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
   // Addresses from the arena's begin: where it lies differs from run to run.
   const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
+  bool beyond = false;
   for (unsigned i = 0; i < lines_.count; ++i) {
     LineSectors line = lines_.lines[i];
     line.line -= base;
     if (operation == Operation::load) {
-      line.sectors = l1_.load(line.line, line.sectors);
+      const L1Cache::Found found = l1_.load(line.line, line.sectors, time_);
+      beyond |= !found.arrived;
+      line.sectors = found.missing;
       if (line.sectors == 0) continue;
     } else if (operation == Operation::store) {
-      line.sectors = writes_.load(line.line, line.sectors);
+      line.sectors = writes_.load(line.line, line.sectors).missing;
       if (line.sectors == 0) continue;
     }
     traffic[slice_of(line.line)].push_back(LineAccess::make(line, operation, weight));
   }
+  return beyond;
 }
 
 void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {

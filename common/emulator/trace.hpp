@@ -46,7 +46,8 @@ struct AccessShape {
   Operation operation;       ///< What it does.
   bool is_volatile = false;  ///< As the source says: threads order their accesses by it.
   bool retries = false;      ///< an atomic that shared memory has no instruction for
-  bool copied = false;       ///< the second half of an asynchronous copy
+  bool copying = false;      ///< the first half of an asynchronous copy, which nobody waits for
+  bool copied = false;       ///< its second half
 };
 
 /// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
@@ -158,6 +159,7 @@ private:
     std::uint32_t ended = 0;             ///< lanes that left the kernel
     std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
     bool epoch_known = true;             ///< false once only some lanes met
+    std::uint32_t steps = 0;             ///< how often it was in step in this block
   };
   struct LogKind {
     const void* pc;
@@ -165,7 +167,16 @@ private:
     Operation operation;
     std::uint8_t bytes;
     bool retries;
+    bool copying;
     bool copied;
+    std::uint32_t stage;  // of the kernel: what is of one stage is asked for together, and waited for together
+  };
+  /// Round trips of a warp in one stage of its kernel.
+  struct StageRounds {
+    std::uint32_t stage;
+    std::uint64_t global;
+    std::uint64_t beyond_l1;  // of these, those that the L1 does not answer
+    std::uint64_t shared;
   };
 
   /// Instructions that lie within 4 KiB, as a kernel's mostly do, never meet.
@@ -180,12 +191,13 @@ private:
   Site* look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc);
   void log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane, std::uint32_t occurrence);
   void flush(const BlockContext& block, unsigned warp);
+  StageRounds& rounds_of(std::uint32_t stage);
   void flush_all(const BlockContext& block);
-  void count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
-  void count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
+  bool count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
+  bool count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
   void count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
   void count_compare_and_swap(const Request& request, std::uint64_t weight);
-  void send_lines(Operation operation, std::uint64_t weight);
+  bool send_lines(Operation operation, std::uint64_t weight);
   void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
   void follow(const WarpLog& warp);
   void check_shared(const BlockContext& block, unsigned warp);
@@ -201,7 +213,8 @@ private:
 
   std::array<Site, kSites> sites_{};
   std::array<WarpLog, kMaxWarps> warps_{};
-  std::vector<LogKind> kinds_;  ///< by Site::log
+  std::vector<LogKind> kinds_;       ///< by Site::log
+  std::vector<StageRounds> stages_;  ///< of the warp that is counted
   std::vector<unsigned> used_sites_;
   RequestPool pool_;
   L1Cache l1_;
@@ -211,6 +224,7 @@ private:
   std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch
   std::vector<std::pair<const void*, const void*>> reported_global_;  ///< of global memory, in this launch
   LineList lines_;
+  std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;
   GlobalChecks* checks_ = nullptr;
   std::uint16_t interval_ = 0;  ///< barriers of the block so far

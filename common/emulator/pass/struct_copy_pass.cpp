@@ -31,7 +31,9 @@
 #include <vector>
 
 #include "common/emulator/pass/launch_pass.hpp"
+#include "common/emulator/pass/library_calls.hpp"
 #include "common/emulator/pass/local_bounds_pass.hpp"
+#include "common/emulator/pass/memory_stages.hpp"
 #include "common/emulator/shared_guard.hpp"
 
 namespace {
@@ -202,9 +204,12 @@ public:
     bool changed = false;
     for (Function& function : module) {
       if (function.isDeclaration() || !function.hasFnAttribute(Attribute::SanitizeThread)) continue;
+      // What this pass adds itself is neither looked at nor counted.
+      const warpbook::emulator::MemoryStages stages(function);
       changed |= announce_atomics(function);
       changed |= mark_reductions(function);
       changed |= tally(function);
+      changed |= mark_stages(function, stages);
     }
     return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
@@ -212,13 +217,14 @@ public:
   static bool isRequired() { return true; }
 
 private:
-  enum Counter : unsigned { kInstructions, kDivisions32, kDivisions64, kWideDivisions64, kCounters };
-  static constexpr unsigned kReduction = kCounters;  // the tally's last entry: the next atomic is a reduction
+  enum Counter : unsigned { kInstructions, kDivisions32, kDivisions64, kWideDivisions64, kChained, kCounters };
+  static constexpr unsigned kReduction = kCounters;  // an entry of the tally: the next atomic is a reduction
+  static constexpr unsigned kStage = kCounters + 1;  // another: the next access's stage
   using Counts = std::array<std::uint64_t, kCounters>;
 
-  /// `extern thread_local std::uint64_t __warpbook_tally[5]`, which the emulator's library defines; see tally.hpp.
+  /// `extern thread_local std::uint64_t __warpbook_tally[7]`, which the emulator's library defines; see tally.hpp.
   static GlobalVariable* tally_variable(Module& module) {
-    auto* type = ArrayType::get(Type::getInt64Ty(module.getContext()), kCounters + 1);
+    auto* type = ArrayType::get(Type::getInt64Ty(module.getContext()), kCounters + 2);
     auto* variable = cast<GlobalVariable>(module.getOrInsertGlobal("__warpbook_tally", type));
     variable->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
     return variable;
@@ -262,6 +268,21 @@ private:
     return !is_division(instruction);
   }
 
+  /// The most instructions of a block that wait for each other, one after the other.
+  static std::uint64_t longest_chain(const BasicBlock& block) {
+    DenseMap<const Value*, std::uint64_t> length;
+    std::uint64_t longest = 0;
+    for (const Instruction& instruction : block) {
+      if (isa<PHINode>(instruction)) continue;
+      std::uint64_t behind = 0;
+      for (const Value* operand : instruction.operands()) behind = std::max(behind, length.lookup(operand));
+      const std::uint64_t own = behind + (costs_a_slot(instruction) ? 1 : 0);
+      length[&instruction] = own;
+      longest = std::max(longest, own);
+    }
+    return longest;
+  }
+
   static bool tally(Function& function) {
     const DominatorTree dominators(function);
     std::vector<Instruction*> divisions;  // those that count
@@ -283,6 +304,7 @@ private:
       for (const Instruction* division : divisions)
         if (division->getParent() == &block)
           ++counts[division->getType()->getScalarSizeInBits() > 32 ? kDivisions64 : kDivisions32];
+      counts[kChained] = longest_chain(block);
       changed |= add(block, counts);
     }
     for (Instruction* division : divisions)
@@ -347,21 +369,28 @@ private:
     return !atomics.empty();
   }
 
-  /// True for the functions of the emulator's library that CUDA's atomics are: warpbook::emulator::atomic_*.
-  static bool is_library_atomic(const CallInst& call) {
-    const Function* callee = call.getCalledFunction();
-    if (callee == nullptr) return false;
-    StringRef name = callee->getName();
-    if (!name.consume_front("_ZN8warpbook8emulator")) return false;
-    return name.drop_while([](char c) { return c >= '0' && c <= '9'; }).starts_with("atomic_");
+  /// Sets the tally's entry for it to the stage of each load that waits for others, and back behind it.
+  static bool mark_stages(Function& function, const warpbook::emulator::MemoryStages& stages) {
+    std::vector<std::pair<Instruction*, unsigned>> marked;
+    for (Instruction& instruction : instructions(function))
+      if (const unsigned stage = stages.stage(instruction); stage != 0) marked.emplace_back(&instruction, stage);
+    for (const auto& [instruction, stage] : marked) {
+      const auto set = [&](Instruction* position, unsigned value) {
+        IRBuilder<> builder(position);
+        hide(*builder.CreateStore(builder.getInt64(value), tally_slot(builder, *function.getParent(), kStage)));
+      };
+      set(instruction, stage);
+      set(instruction->getNextNode(), 0);
+    }
+    return !marked.empty();
   }
 
-  /// Sets the tally's last entry before each of CUDA's atomics whose result nobody uses.
+  /// Sets the tally's entry for it before each of CUDA's atomics whose result nobody uses.
   static bool mark_reductions(Function& function) {
     std::vector<CallInst*> calls;
     for (Instruction& instruction : instructions(function))
       if (auto* call = dyn_cast<CallInst>(&instruction);
-          call != nullptr && call->use_empty() && is_library_atomic(*call))
+          call != nullptr && call->use_empty() && warpbook::emulator::is_library_atomic(*call))
         calls.push_back(call);
     for (CallInst* call : calls) {
       IRBuilder<> builder(call);
