@@ -13,10 +13,13 @@
 #include "common/cuda/resources.hpp"
 #include "common/cuda/sort_pairs.cuh"
 #include "tests/catch.hpp"
+#include "tests/measured_kernels.cuh"
 
 using warpbook::ceil_div;
 using warpbook::launch;
+using warpbook::measured::hashed;
 namespace emulator = warpbook::emulator;
+namespace measured = warpbook::measured;
 
 namespace {
 
@@ -66,19 +69,10 @@ template <class T> __global__ void multiply(T* out, const T* a, const T* b, int 
 
 __global__ void nothing() {}
 
-__device__ unsigned hashed(unsigned i) {
-  i *= 0x9e3779b9U;
-  i ^= i >> 15;
-  i *= 0x85ebca6bU;
-  return i ^ i >> 13;
-}
-
 /// One addition a thread, at hashed places among `addresses`: as tests/microbenchmarks/contended.cu has it.
 __global__ void add_changing(__half* data, unsigned addresses) {
   const unsigned hash = hashed(blockIdx.x * blockDim.x + threadIdx.x);
-  const unsigned other = hashed(hash);
-  const auto size = static_cast<float>(8U + (other >> 24 & 7U));
-  atomicAdd(data + (hash & (addresses - 1)), __float2half((other >> 31) != 0 ? size : -size));
+  atomicAdd(data + (hash & (addresses - 1)), __float2half(measured::change(hashed(hash))));
 }
 
 /// Additions to one float, all of a thread to the same.
@@ -172,18 +166,57 @@ TEST_CASE("additions to halves take as long as those that they meet make them") 
   }
 }
 
+TEST_CASE("additions that nobody disturbs make room, and those at one address wait for each other all the same") {
+  const auto seconds = [](unsigned others) {
+    const Buffer sums((64 + (1 << 20)) * sizeof(__half));
+    REQUIRE(cudaMemset(sums.as<void>(), 0, (64 + (1 << 20)) * sizeof(__half)) == cudaSuccess);
+    return run(measured::add_mixed, {.grid = 2048, .block = 256}, sums.as<__half>(), 512U, others).modelled_seconds;
+  };
+  const double alone = seconds(0);
+  const double mixed = seconds(1U << 20);
+  INFO(alone * 1e6 << " us alone, " << mixed * 1e6 << " with others");
+  CHECK(within(mixed, alone, 0.3));
+}
+
 namespace {
 
-/// The same keys as tests/microbenchmarks/sorts.cu has.
-__global__ void scatter_keys(std::uint32_t* keys, std::uint32_t* values, unsigned n) {
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    std::uint32_t word = i * 2654435761U + 0x9e3779b9U;
-    word = (word ^ word >> 16) * 0x85ebca6bU;
-    word = (word ^ word >> 13) * 0xc2b2ae35U;
-    keys[i] = word ^ word >> 16;
-    values[i] = i;
-  }
+constexpr int kLoads = 8;
+
+/// Modelled seconds of a block's loads from the DRAM, or from a line, beyond those of one load.
+template <measured::Loads loads> double seconds_of_more_loads(unsigned distance) {
+  constexpr unsigned kThreads = 32;
+  const std::size_t bytes = (kLoads * std::size_t{distance} + kThreads) * sizeof(unsigned);
+  const Buffer words(bytes);
+  const Buffer out(kThreads * sizeof(unsigned));
+  REQUIRE(cudaMemset(words.as<void>(), 0, bytes) == cudaSuccess);
+  const auto seconds = [&](auto* kernel) {
+    return run(kernel, {.grid = 1, .block = kThreads}, out.as<unsigned>(), words.as<const unsigned>(), distance,
+               static_cast<unsigned>(bytes / sizeof(unsigned)))
+        .modelled_seconds;
+  };
+  return seconds(measured::load_words<loads, kLoads>) - seconds(measured::load_words<loads, 1>);
 }
+
+}  // namespace
+
+TEST_CASE("a load waits for those that its address needs, and for no others") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr double kDram = 333e-9;  // memory.latency of docs/results/nvidia-h200/microbenchmarks.json
+  constexpr double kL1 = 21.8e-9;   // the same
+  constexpr unsigned kFar = 1U << 16;
+  const double chained = seconds_of_more_loads<measured::Loads::chained>(kFar);
+  INFO("chained " << chained * 1e9 << " ns");
+  CHECK(within(chained, (kLoads - 1) * kDram, 0.25));
+  CHECK(seconds_of_more_loads<measured::Loads::apart>(kFar) < kDram);
+  CHECK(seconds_of_more_loads<measured::Loads::guarded>(kFar) < kDram);
+  // From the second one on, a line lies in the L1.
+  const double near = seconds_of_more_loads<measured::Loads::chained>(0);
+  INFO("from one line " << near * 1e9 << " ns");
+  CHECK(near > (kLoads - 1) * kL1);
+  CHECK(near < 2 * (kLoads - 1) * kL1);
+}
+
+namespace {
 
 /// Modelled seconds of a sort, as a part of a graph.
 double sort_seconds(int n, int bits) {
@@ -193,7 +226,7 @@ double sort_seconds(int n, int bits) {
   const Buffer values(bytes);
   const Buffer keys_out(bytes);
   const Buffer values_out(bytes);
-  check(launch(scatter_keys, {.grid = 64, .block = 256}, keys.as<std::uint32_t>(), values.as<std::uint32_t>(),
+  check(launch(measured::scatter_keys, {.grid = 64, .block = 256}, keys.as<std::uint32_t>(), values.as<std::uint32_t>(),
                static_cast<unsigned>(n)),
         "scattering keys");
   std::size_t workspace_bytes = 0;

@@ -7,6 +7,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "tests/measured_kernels.cuh"
 #include "tests/microbenchmarks/bench.hpp"
 
 namespace warpbook::microbenchmarks {
@@ -15,18 +16,8 @@ namespace {
 constexpr std::size_t kBytes = 8 * kMiB;
 constexpr unsigned kThreads = 256;
 
-__device__ unsigned hashed(unsigned i) {
-  i *= 0x9e3779b9U;
-  i ^= i >> 15;
-  i *= 0x85ebca6bU;
-  return i ^ i >> 13;
-}
-
-/// Never 0, and up as often as down, so that sums stay where each of these still changes them.
-__device__ float change(unsigned hash) {
-  const float size = static_cast<float>(8U + (hash >> 24 & 7U));
-  return (hash >> 31) != 0 ? size : -size;
-}
+using measured::change;
+using measured::hashed;
 
 __device__ void add(__half* at, float value) { atomicAdd(at, __float2half(value)); }
 __device__ void add(__half2* at, float value) { atomicAdd(at, __float2half2_rn(value)); }
@@ -78,6 +69,32 @@ public:
                      {"operations", warps * lanes},
                      {"seconds", seconds}});
   }
+  /// Some at one address, some or none wherever they disturb nobody.
+  void add_mixed(unsigned hot_of, unsigned others, unsigned warps) {
+    check(cudaMemset(buffer_.data(), 0, kBytes), "clearing the sums");
+    const double seconds = bench_.seconds(
+        [&](cudaStream_t stream) {
+          const LaunchConfig config{.grid = warps * 32 / kThreads, .block = kThreads, .stream = stream};
+          return launch(measured::add_mixed, config, reinterpret_cast<__half*>(buffer_.data()), hot_of, others);
+        },
+        L2::warm, 3);
+    rows_.push_back({{"type", "half, mixed"},
+                     {"one_hot_of", hot_of},
+                     {"other_addresses", others},
+                     {"warps", warps},
+                     {"seconds", seconds}});
+  }
+  /// Whole warps at neighbouring halves.
+  void add_rows(unsigned rows, unsigned warps) {
+    check(cudaMemset(buffer_.data(), 0, kBytes), "clearing the sums");
+    const double seconds = bench_.seconds(
+        [&](cudaStream_t stream) {
+          const LaunchConfig config{.grid = warps * 32 / kThreads, .block = kThreads, .stream = stream};
+          return launch(measured::add_rows, config, reinterpret_cast<__half*>(buffer_.data()), rows);
+        },
+        L2::warm, 3);
+    rows_.push_back({{"type", "half, rows"}, {"rows_of_32", rows}, {"warps", warps}, {"seconds", seconds}});
+  }
   const Json& rows() const { return rows_; }
 
 private:
@@ -106,6 +123,10 @@ template <class T> void measure(Table& table, const char* type, bool all) {
 Json measure_contended(const Bench& bench) {
   Table table(bench);
   measure<__half>(table, "half", true);
+  for (const unsigned hot_of : {512U, 4096U})
+    for (const unsigned others : {0U, 1U << 20}) table.add_mixed(hot_of, others, 16384);
+  for (const unsigned rows : {1U, 16U, 2048U, 65536U})
+    table.add_rows(rows, rows == 1 ? 256 : rows == 16 ? 2048 : 32768);
   measure<__half2>(table, "half2", false);
   measure<unsigned>(table, "uint32, compare and swap", true);
   int major = 0;

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "tests/measured_kernels.cuh"
 #include "tests/microbenchmarks/bench.hpp"
 
 namespace warpbook::microbenchmarks {
@@ -361,6 +362,31 @@ Json partial_sectors(const Bench& bench) {
   return rows;
 }
 
+/// Loads that wait for each other, or that a compiler may put under predicates: some blocks, or all that fit.
+Json waiting_loads(const Bench& bench) {
+  constexpr int kLoads = 8;
+  constexpr unsigned kThreads = 256;
+  constexpr unsigned kDistance = 1U << 20;
+  constexpr unsigned kWords = (kLoads + 1) * kDistance;
+  const DeviceBuffer words = bench.buffer(std::size_t{kWords} * sizeof(unsigned));
+  const DeviceBuffer out = bench.buffer(std::size_t{kDistance} * sizeof(unsigned));
+  Json rows;
+  const auto add = [&](const char* name, auto* kernel, unsigned blocks) {
+    const double seconds = bench.seconds([&](cudaStream_t stream) {
+      return launch(kernel, {.grid = blocks, .block = kThreads, .stream = stream},
+                    reinterpret_cast<unsigned*>(out.data()), reinterpret_cast<const unsigned*>(words.data()), kDistance,
+                    kWords);
+    });
+    rows.push_back({{"loads", name}, {"loads_a_thread", kLoads}, {"blocks", blocks}, {"seconds", seconds}});
+  };
+  for (const unsigned blocks : {1U, 132U, 1056U, 4096U}) {
+    add("apart", measured::load_words<measured::Loads::apart, kLoads>, blocks);
+    add("guarded", measured::load_words<measured::Loads::guarded, kLoads>, blocks);
+    add("chained", measured::load_words<measured::Loads::chained, kLoads>, blocks);
+  }
+  return rows;
+}
+
 }  // namespace
 
 Json measure_memory(const Bench& bench) {
@@ -369,6 +395,7 @@ Json measure_memory(const Bench& bench) {
           {"l2_bandwidth", l2_bandwidth(bench)},
           {"latency", latencies(bench)},
           {"bytes_in_flight", bytes_in_flight(bench)},
+          {"waiting_loads", waiting_loads(bench)},
           {"one_access_a_thread", one_access_a_thread(bench)},
           {"strides", strides(bench)},
           {"partial_sectors", partial_sectors(bench)}};

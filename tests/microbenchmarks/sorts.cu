@@ -1,24 +1,10 @@
 /// \file
 /// Sorting pairs: what the toolkit's radix sort takes by pairs and by bits, as a part of a graph.
 #include "common/cuda/sort_pairs.cuh"
+#include "tests/measured_kernels.cuh"
 #include "tests/microbenchmarks/bench.hpp"
 
 namespace warpbook::microbenchmarks {
-namespace {
-
-/// Keys without order, which is what a sort is given.
-__global__ void scatter_keys(std::uint32_t* keys, std::uint32_t* values, unsigned n) {
-  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    std::uint32_t word = i * 2654435761U + 0x9e3779b9U;
-    word = (word ^ word >> 16) * 0x85ebca6bU;
-    word = (word ^ word >> 13) * 0xc2b2ae35U;
-    keys[i] = word ^ word >> 16;
-    values[i] = i;
-  }
-}
-
-}  // namespace
-
 Json measure_sorts(const Bench& bench) {
   constexpr int kLaunches = 20;
   constexpr unsigned kMost = 1U << 24;
@@ -29,8 +15,8 @@ Json measure_sorts(const Bench& bench) {
   const DeviceBuffer keys_out = bench.buffer(kBytes);
   const DeviceBuffer values_out = bench.buffer(kBytes);
   const auto words = [](const DeviceBuffer& buffer) { return reinterpret_cast<std::uint32_t*>(buffer.data()); };
-  check(launch(scatter_keys, {.grid = 1024, .block = 256, .stream = bench.stream().get()}, words(keys), words(values),
-               kMost),
+  check(launch(measured::scatter_keys, {.grid = 1024, .block = 256, .stream = bench.stream().get()}, words(keys),
+               words(values), kMost),
         "scattering keys");
   Json result;
   for (const unsigned n :

@@ -1,0 +1,79 @@
+/// \file
+/// Kernels that the microbenchmarks time on a card and the model's test on the emulator.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace warpbook::measured {
+
+/// A number without order.
+__device__ inline unsigned hashed(unsigned i) {
+  i *= 0x9e3779b9U;
+  i ^= i >> 15;
+  i *= 0x85ebca6bU;
+  return i ^ i >> 13;
+}
+
+/// What an addition to a half changes it by: never 0, and up as often as down, so that sums stay where each of these
+/// still changes them.
+__device__ inline float change(unsigned hash) {
+  const float size = static_cast<float>(8U + (hash >> 24 & 7U));
+  return (hash >> 31) != 0 ? size : -size;
+}
+
+/// Keys without order, which is what a sort is given.
+inline __global__ void scatter_keys(std::uint32_t* keys, std::uint32_t* values, unsigned n) {
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    std::uint32_t word = i * 2654435761U + 0x9e3779b9U;
+    word = (word ^ word >> 16) * 0x85ebca6bU;
+    word = (word ^ word >> 13) * 0xc2b2ae35U;
+    keys[i] = word ^ word >> 16;
+    values[i] = i;
+  }
+}
+
+/// What a thread's loads have to do with each other.
+enum class Loads {
+  apart,    ///< nothing
+  guarded,  ///< nothing, but each is behind a condition of its own, that needs no memory
+  chained   ///< each address needs what the load before brought
+};
+
+/// `count` words a thread, `distance` words apart. All words are 0; `n` of them.
+template <Loads loads, int count>
+__global__ void load_words(unsigned* __restrict__ out, const unsigned* __restrict__ words, unsigned distance,
+                           unsigned n) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned sum = 0;
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    const unsigned from = thread + static_cast<unsigned>(i) * distance;
+    if constexpr (loads == Loads::chained) {
+      sum += words[from + sum];
+    } else if (loads == Loads::apart || from < n) {
+      sum += words[from];
+    }
+  }
+  out[thread] = sum;
+}
+
+/// One addition of 1 a thread: of each `hot_of` one to the first half, the others, where there are `others`, spread
+/// over so many (a power of two) behind it.
+inline __global__ void add_mixed(__half* data, unsigned hot_of, unsigned others) {
+  const unsigned hash = hashed(blockIdx.x * blockDim.x + threadIdx.x);
+  const bool hot = hash / 64 % hot_of == 0;
+  if (!hot && others == 0) return;
+  atomicAdd(data + (hot ? 0 : 64 + (hashed(hash) & (others - 1))), __float2half(1.0F));
+}
+
+/// One addition a thread; a warp's go to 32 neighbours, at one of `rows` (a power of two) places without order.
+inline __global__ void add_rows(__half* data, unsigned rows) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned row = hashed(thread / 32) & (rows - 1);
+  atomicAdd(data + row * 32 + thread % 32, __float2half(change(hashed(thread))));
+}
+
+}  // namespace warpbook::measured
