@@ -199,6 +199,32 @@ template <measured::Loads loads> double seconds_of_more_loads(unsigned distance)
 
 }  // namespace
 
+namespace {
+
+/// Loads that wait for each other, more of them in the first block; all words are 0.
+__global__ void follow(unsigned* out, const unsigned* words, unsigned first_turns, unsigned turns) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned at = 0;
+  for (unsigned i = 0; i < (blockIdx.x == 0 ? first_turns : turns); ++i) at = words[(i << 13) + thread + at];
+  out[thread] = at;
+}
+
+}  // namespace
+
+TEST_CASE("where all blocks run at once, the slowest one decides") {
+  constexpr unsigned kTurns = 32;
+  const Buffer words((kTurns << 13) * sizeof(unsigned));
+  const Buffer out(132 * 32 * sizeof(unsigned));
+  REQUIRE(cudaMemset(words.as<void>(), 0, (kTurns << 13) * sizeof(unsigned)) == cudaSuccess);
+  const auto seconds = [&](unsigned first, unsigned others) {
+    return run(follow, {.grid = 132, .block = 32}, out.as<unsigned>(), words.as<const unsigned>(), first, others)
+        .modelled_seconds;
+  };
+  const double all = seconds(kTurns, kTurns);
+  CHECK(within(seconds(kTurns, 1), all, 0.15));
+  CHECK(seconds(1, 1) < 0.6 * all);
+}
+
 TEST_CASE("a load waits for those that its address needs, and for no others") {
   if (std::string(emulator::device_name()) != "NVIDIA H200") return;
   constexpr double kDram = 333e-9;  // memory.latency of docs/results/nvidia-h200/microbenchmarks.json

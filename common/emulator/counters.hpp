@@ -3,6 +3,7 @@
 /// Pure functions: they know nothing of how accesses are observed, and nothing of time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,27 @@ namespace warpbook::emulator {
 
 /// What a memory access does. A reduction is an atomic whose result nobody uses.
 enum class Operation : std::uint8_t { load, store, reduction, atomic };
+
+/// Round trips that wait for each other. A block's are those of the warp that has the most of them, from one barrier to
+/// the next: the others wait for it there.
+struct Rounds {
+  std::uint64_t global = 0;  ///< To global memory, beyond the L1.
+  std::uint64_t l1 = 0;      ///< To global memory, answered by the L1.
+  std::uint64_t shared = 0;  ///< To shared memory.
+
+  /// Adds those that come behind.
+  void add(const Rounds& other) {
+    global += other.global;
+    l1 += other.l1;
+    shared += other.shared;
+  }
+  /// Joins those that run beside them: the most of each.
+  void join(const Rounds& other) {
+    global = std::max(global, other.global);
+    l1 = std::max(l1, other.l1);
+    shared = std::max(shared, other.shared);
+  }
+};
 
 /// Everything that is counted. The first rows come in groups of one shape, indexed by `Operation`.
 enum class Counter : std::uint8_t {
@@ -38,8 +60,8 @@ enum class Counter : std::uint8_t {
   chained,            ///< of these, as many as wait for each other one after the other, block by block
   warps,
   barriers,
-  global_rounds,   ///< dependent round trips to global memory, summed over warps
-  l1_rounds,       ///< of these, those that the L1 answers
+  global_rounds,   ///< dependent round trips to global memory, summed over blocks: see Rounds
+  l1_rounds,       ///< those that the L1 answers
   shared_rounds,   ///< the same to shared memory
   retry_rounds,    ///< of loops of compare and swap on global memory that nobody else disturbs, summed over warps
   shared_retries,  ///< of each block, the additions to floats at the shared address that has the most of them

@@ -157,9 +157,15 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double places =
       static_cast<double>(device.multiprocessors) * resident_blocks(device, shape.threads, shape.shared_bytes);
   const double waves = std::ceil(shape.blocks / places);
-  const double l1_rounds = at(totals, Counter::l1_rounds) / warps;
-  const double global_rounds = at(totals, Counter::global_rounds) / warps - l1_rounds;
-  const double shared_rounds = at(totals, Counter::shared_rounds) / warps;
+  // Where all blocks run at once, the slowest is the last; where there are many waves, it mostly ends before the
+  // others.
+  const auto rounds = [&](Counter counter, std::uint64_t slowest) {
+    const double mean = at(totals, counter) / shape.blocks;
+    return mean + std::max(0.0, static_cast<double>(slowest) - mean) / (waves * waves);
+  };
+  const double l1_rounds = rounds(Counter::l1_rounds, shape.slowest.l1);
+  const double global_rounds = rounds(Counter::global_rounds, shape.slowest.global);
+  const double shared_rounds = rounds(Counter::shared_rounds, shape.slowest.shared);
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
   const double shared_retries = at(totals, Counter::shared_retries) / shape.blocks;
   const double round_trip = round_trip_seconds(device, totals);

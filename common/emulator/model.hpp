@@ -18,6 +18,7 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;  ///< a block, static and dynamic
   double hottest_line = 0;       ///< turns of atomics at the line that has the most of them
   RetryShape retries;            ///< atomics that are loops
+  Rounds slowest;                ///< of the blocks that have the most of them
   bool from_graph = false;       ///< Launched as a part of a graph, which costs less.
 };
 

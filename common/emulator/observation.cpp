@@ -189,6 +189,7 @@ public:
     std::vector<double> buckets;
     RetryLoops retries;
     RetryTally sums;
+    LaunchShape shape;
     for (const auto& watch : watches_) {
       if (watch == nullptr || watch->launch() != launch.id) continue;
       for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
@@ -198,6 +199,7 @@ public:
       for (std::size_t i = 0; i < watch->atomic_buckets.size(); ++i) buckets[i] += watch->atomic_buckets[i];
       retries.merge(watch->retries);
       sums.merge(watch->retry_sums);
+      shape.slowest.join(watch->slowest);
     }
     const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
     for (double& total : totals) total *= scale;
@@ -211,7 +213,6 @@ public:
       totals[index(Counter::chained)] += static_cast<double>(watch->tally[4]);
     }
 
-    LaunchShape shape;
     shape.blocks = static_cast<double>(blocks);
     shape.threads = threads_;
     shape.shared_bytes = shared_bytes_;

@@ -1,6 +1,7 @@
 #include "common/emulator/trace.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/emulator/checks.hpp"
 #include "common/emulator/stage.hpp"
@@ -69,6 +70,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   atomic_buckets.clear();
   retries.begin();
   retry_sums = {};
+  slowest = {};
 }
 
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
@@ -79,6 +81,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   retry_tally = {};
   if (!block.traced) return;
   interval_ = 0;
+  block_rounds_ = {};
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
   l1_.begin(l1_bytes);
   for (std::vector<LineAccess>& slice : traffic) slice.clear();
@@ -88,6 +91,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
     warps_[warp].epoch = 0;
     warps_[warp].epoch_known = true;
     warps_[warp].steps = 0;
+    warps_[warp].rounds = {};
   }
   shadow_.begin_block(static_cast<std::size_t>(static_shared_.end - static_shared_.begin) +
                       block.launch->dynamic_shared_bytes);
@@ -101,6 +105,11 @@ void BlockWatch::end_block(BlockContext& block) {
   settle_races(block);
   flush_all(block);
   end_interval(block);
+  end_rounds(block);
+  counts[index(Counter::global_rounds)] += block_rounds_.global;
+  counts[index(Counter::l1_rounds)] += block_rounds_.l1;
+  counts[index(Counter::shared_rounds)] += block_rounds_.shared;
+  slowest.join(block_rounds_);
   if (shared_retries_.empty()) return;
   counts[index(Counter::shared_retries)] += *std::max_element(shared_retries_.begin(), shared_retries_.end());
   shared_retries_.clear();
@@ -122,6 +131,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
     ++counts[index(Counter::barriers)];
     flush_all(block);
     end_interval(block);
+    end_rounds(block);
     for (unsigned i = 0; i * kWarpSize < block.threads; ++i) {
       warps_[i].epoch = 0;
       warps_[i].epoch_known = true;
@@ -291,11 +301,8 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
     entry = SiteLog{};
   }
   warp.touched.clear();
-  for (const StageRounds& stage : stages_) {
-    counts[index(Counter::global_rounds)] += stage.global;
-    counts[index(Counter::l1_rounds)] += stage.global - stage.beyond_l1;
-    counts[index(Counter::shared_rounds)] += stage.shared;
-  }
+  for (const StageRounds& stage : stages_)
+    warp.rounds.add({stage.beyond_l1, stage.global - stage.beyond_l1, stage.shared});
   if (--pending_ == 0) pool_.reset();
 }
 
@@ -354,6 +361,13 @@ void BlockWatch::end_interval(const BlockContext& block) {
     const LogKind& kind = kinds_[read.log];
     report_uninitialised(block, {kind.pc, read.thread, kind.operation}, kind.bytes, shared_address(block, read.offset));
   }
+}
+
+/// The block's warps have met.
+void BlockWatch::end_rounds(const BlockContext& block) {
+  Rounds most;
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) most.join(std::exchange(warps_[warp].rounds, {}));
+  block_rounds_.add(most);
 }
 
 bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log) {

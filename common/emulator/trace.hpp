@@ -138,6 +138,7 @@ public:
   std::vector<float> atomic_buckets;  ///< turns of atomics by hashed line, of this launch; empty if there were none
   RetryLoops retries;                 ///< Atomics on 2 bytes of global memory.
   RetryTally retry_sums;              ///< Of all blocks.
+  Rounds slowest;                     ///< The most that any block has.
 
 private:
   static constexpr unsigned kSites = 4096;
@@ -160,6 +161,7 @@ private:
     std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
     bool epoch_known = true;             ///< false once only some lanes met
     std::uint32_t steps = 0;             ///< how often it was in step in this block
+    Rounds rounds;                       ///< since the block's barrier
   };
   struct LogKind {
     const void* pc;
@@ -206,6 +208,7 @@ private:
   void synchronise(const BlockContext& block, Operation operation);
   void report(const BlockContext& block, const GlobalRace& race);
   void end_interval(const BlockContext& block);
+  void end_rounds(const BlockContext& block);
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
@@ -227,6 +230,7 @@ private:
   std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;
   GlobalChecks* checks_ = nullptr;
+  Rounds block_rounds_;         ///< of the block, up to its last barrier
   std::uint16_t interval_ = 0;  ///< barriers of the block so far
   unsigned pending_ = 0;        ///< warps with something in their logs
   bool following_ = false;
