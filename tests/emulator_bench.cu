@@ -43,7 +43,7 @@ __global__ void scattered(float* __restrict__ out, const float* __restrict__ in,
   }
 }
 
-/// Through a padded tile, with two barriers.
+/// Through a padded tile, with a barrier.
 __global__ void tile(float* __restrict__ out, const float* __restrict__ in, unsigned) {
   __shared__ float tile[32][33];
   const unsigned first = blockIdx.x * 1024 + threadIdx.y * 32 + threadIdx.x;
