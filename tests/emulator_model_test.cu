@@ -197,10 +197,6 @@ template <measured::Loads loads> double seconds_of_more_loads(unsigned distance)
   return seconds(measured::load_words<loads, kLoads>) - seconds(measured::load_words<loads, 1>);
 }
 
-}  // namespace
-
-namespace {
-
 /// Loads that wait for each other, more of them in the first block; all words are 0.
 __global__ void follow(unsigned* out, const unsigned* words, unsigned first_turns, unsigned turns) {
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;

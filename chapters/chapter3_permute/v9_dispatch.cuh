@@ -85,7 +85,8 @@ inline bool tiles_fall_short(const PermuteProblem& m) {
 }
 
 /// Whether v7e's runs, of narrow elements, are whole words and fill the lines that a warp's loads touch: then it takes
-/// a load a word where a tile takes one an element, and leaves nothing in the L1 for others to find.
+/// a load a word where a tile takes one an element, and leaves nothing in the L1 for others to find. 32 lanes' runs
+/// fill them exactly at 32 times a run's bytes; the half is room for rounding.
 inline bool runs_fill_lines(const PermuteProblem& m) {
   if (m.element_bytes > 2 || v7e::refuse(m) != nullptr) return false;
   const std::int64_t run_bytes = v7e::plan_run(m).elements * m.element_bytes;

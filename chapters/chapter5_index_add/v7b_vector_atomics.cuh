@@ -12,7 +12,8 @@
 /// Not every row is a whole number of 16 bytes: behind dimension 3 of (8,12,20,24,36) lie runs of 36 halves, 72 bytes.
 /// Halves and bfloat16 then go in words of 8 or 4 bytes, pairs that the memory system adds at once, and what is odd or
 /// misaligned goes by elements. There a thread would spend its time on two divisions for a few bytes; so it takes its
-/// place in up to four entries, and divides once for all.
+/// place in up to four entries, and divides once for all. Expect a twelfth of the instructions, and by a reckoning
+/// it was those that such rows waited for.
 ///
 /// Expect a quarter of v7a's requests for float and an eighth for half, and the largest gain where rows are many, so
 /// that the bytes count and not the same row's turn-taking. And expect it of the few entries of the article, too: a

@@ -158,7 +158,7 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
       static_cast<double>(device.multiprocessors) * resident_blocks(device, shape.threads, shape.shared_bytes);
   const double waves = std::ceil(shape.blocks / places);
   // Where all blocks run at once, the slowest is the last; where there are many waves, it mostly ends before the
-  // others.
+  // others. That it stops to count with their square is a choice: it is not measured.
   const auto rounds = [&](Counter counter, std::uint64_t slowest) {
     const double mean = at(totals, counter) / shape.blocks;
     return mean + std::max(0.0, static_cast<double>(slowest) - mean) / (waves * waves);

@@ -48,6 +48,7 @@ def fill_ranges(template, choose):
 
 
 def draw_cases(templates, seed):
+    """The cases with their ranges drawn: the same ones for a seed."""
     source = random.Random(f"warpbook {seed}")
     return [fill_ranges(template, source.randint) for template in templates]
 
