@@ -148,6 +148,27 @@ TEST_CASE("chapter 2, v8b: words, and whole sectors") {
   CHECK(single.store_sectors == 64 * 4);
 }
 
+TEST_CASE("chapter 2, v8c: short rows in words") {
+  // 7 rows of 1024 halves, interleaved: two tiles of 7 x 4 chunks of 256 bytes, each two requests. Of a block's threads
+  // 112 write, whole columns and whole sectors: 3 warps and a half. The result's 3584 words are 32 turns of theirs,
+  // where v7b loads single halves.
+  const Moves seen = count("v8c", "shape=1024,7 strides=1,1040 dtype=half");
+  check_global(seen, 112, 112 * 4, 32 * 4, 112 * 4);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+  // The same from element 1 on: each row begins within a word, so that a request becomes two; the last words of the
+  // array go half by half.
+  const Moves shifted = count("v8c", "shape=1024,7 strides=1,1040 offset=1 dtype=half");
+  CHECK(shifted.load_requests >= 2 * 112);
+  CHECK(shifted.load_requests <= 2 * 112 + 8);
+  CHECK(shifted.store_requests == 32 * 4);
+  // Bytes: 15 rows of 512, a tile of 30 chunks; 120 threads write, in whole sectors.
+  const Moves bytes = count("v8c", "shape=512,15 strides=1,1024 dtype=int8");
+  CHECK(bytes.load_requests == 60);
+  CHECK(bytes.store_sectors == 240);
+  CHECK(count("v8a", "shape=512,15 strides=1,1024 dtype=int8").store_requests > 3 * bytes.store_requests);
+}
+
 TEST_CASE("chapter 2, v9 sends a view to its step") {
   const auto same = [](const char* version, const std::string& parameters) {
     INFO(parameters);
@@ -163,6 +184,10 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7e", "shape=30,20,3,5 strides=300,5,100,1 dtype=half");     // A permutation, of short dimensions.
   same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=double");  // A tile has the same step as the view.
   same("v8a", "shape=300,1100 strides=2,640 dtype=float");
+  same("v8a", "shape=300,200 strides=5,3000 dtype=double");  // As many sectors, but fewer blocks of 64 bytes.
+  same("v8c", "shape=1000,300,15 strides=5000,1,330 dtype=int8");
+  same("v8a", "shape=600,15 strides=1,1024 dtype=int8");                // Too few bytes for v8c's tiles.
+  same("v7b", "shape=600,15 strides=1,0 dtype=int8");                   // A broadcast is read once.
   same("v7b", "shape=28,4,3000 strides=0,3001,1 offset=1 dtype=half");  // Copies, which v7c would read again.
   same("v8b", "shape=1000,101 strides=1,1000 dtype=float");             // A matrix in odd sizes.
   same("v7e", "shape=50,7,34,6 strides=300,50,1,1 dtype=int8");         // Both digits run over at every second step.

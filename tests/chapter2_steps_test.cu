@@ -176,6 +176,20 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     const std::string dtype = dice.pick<std::string>({"int8", "int8", "half", "half", "float", "double"});
     cases.push_back(case_text(view, dtype, dice.one_in(2), dice.one_in(2) ? 0 : dice.uniform(1, 31)));
   }
+  for (int i = 0; i < 200; ++i) {  // Short rows, as v8c takes them: interleaved, or written so.
+    const std::int64_t rows = dice.uniform(2, 24);
+    const std::int64_t columns = dice.uniform(2, 300);
+    const bool into = dice.one_in(4);
+    const std::int64_t pitch = into ? rows : columns + dice.pick<std::int64_t>({0, 1, 4, dice.uniform(0, 64)});
+    const std::int64_t batch = rows * columns + (pitch - columns) * rows * (into ? 0 : 1) + dice.uniform(0, 9);
+    const Numbers sizes = into ? Numbers{2, rows, columns} : Numbers{2, columns, rows};
+    cases.push_back(case_text(make_view(sizes, {batch, 1, pitch}, dice.uniform(0, 40)),
+                              dice.one_in(2) ? "int8" : "half", into, dice.one_in(2) ? 0 : dice.uniform(1, 31)));
+  }
+  // Of two dimensions, and in several tiles.
+  cases.push_back(case_text(make_view({700, 3, 5}, {1, 701, 2'200}, 1), "int8", false, 1));
+  cases.push_back(case_text(make_view({2, 900, 7}, {7'000, 1, 991}, 5), "half", false, 0));
+  cases.push_back(case_text(make_view({300, 128}, {1, 301}, 0), "int8", false, 3));
 
   StepVerifier verifier(chapter(), all_steps());
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);

@@ -17,6 +17,7 @@
 #include "chapters/chapter2_strided/v7e_offset_tables.cuh"
 #include "chapters/chapter2_strided/v8a_strided_tile.cuh"
 #include "chapters/chapter2_strided/v8b_word_tile.cuh"
+#include "chapters/chapter2_strided/v8c_short_rows.cuh"
 #include "chapters/chapter2_strided/v9_dispatch.cuh"
 
 namespace warpbook::chapter2 {
@@ -60,6 +61,11 @@ const char* refuse_word_tiles(const StridedProblem& p) {
   return v8b::refuse(prepare_collapsed(p, nullptr, nullptr).problem);
 }
 
+const char* refuse_short_rows(const StridedProblem& p) {
+  if (p.count() == 0) return nullptr;
+  return v8c::refuse(prepare_collapsed(p, nullptr, nullptr).problem);
+}
+
 std::vector<Step> steps() {
   return {
       fill_yardstick(),
@@ -76,6 +82,8 @@ std::vector<Step> steps() {
       step("v7e", "offset_tables", "Short dimensions: places from two tables in shared memory.", v7e::run),
       step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
       step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
+      step("v8c", "short_rows", "Short rows of narrow elements interleaved through a tile, in words.", v8c::run,
+           refuse_short_rows),
       step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),
   };
 }

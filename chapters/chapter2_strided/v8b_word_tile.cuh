@@ -17,6 +17,8 @@
 /// lie, if they are in the array, and never stored.
 ///
 /// Blocks count along the source first; where there are few tiles along the destination, along that (see kFewDown).
+/// Where columns of a few matrices take turns in the destination, as in x.permute(2, 1, 0) of (n, 2, m), blocks count
+/// through those matrices before all else, so that the sectors which two columns share are written at about one time.
 ///
 /// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
 /// between its rows. All else is v8a's.
@@ -48,25 +50,27 @@ template <int bytes> struct Tile {
 struct Tiles {
   v8a::Dimension other[kMaxViewDims];
   int others;
-  int rows;                         // Along the destination,
-  int columns;                      // and along the source.
-  int early;                        // Columns that the first tile begins before the matrix.
-  std::int64_t src_pitch;           // Bytes from row to row,
-  std::int64_t dst_pitch;           // and from column to column.
-  FastDivisor<std::uint32_t> fast;  // Tiles in the direction that blocks count along first,
-  FastDivisor<std::uint32_t> slow;  // and in the other one.
-  bool down_first;                  // The first is along the destination, not along the source.
-  const char* src_begin;            // Whole words must not reach beyond the view's array.
+  int rows;                          // Along the destination,
+  int columns;                       // and along the source.
+  int early;                         // Columns that the first tile begins before the matrix.
+  std::int64_t src_pitch;            // Bytes from row to row,
+  std::int64_t dst_pitch;            // and from column to column.
+  FastDivisor<std::uint32_t> inner;  // Matrices whose columns alternate in the destination, if they are few,
+  FastDivisor<std::uint32_t> fast;   // tiles in the direction that blocks count along first,
+  FastDivisor<std::uint32_t> slow;   // and in the other one.
+  bool down_first;                   // The first is along the destination, not along the source.
+  const char* src_begin;             // Whole words must not reach beyond the view's array.
   const char* src_end;
 };
 
 /// A word of narrow elements. If not all are known to lie in the array, those beyond are left out.
-template <int bytes, bool inside> __device__ __forceinline__ unsigned load_word(const char* at, const Tiles& tiles) {
-  if (inside || (at >= tiles.src_begin && at + 4 <= tiles.src_end)) return *reinterpret_cast<const unsigned*>(at);
+template <int bytes, bool inside>
+__device__ __forceinline__ unsigned load_word(const char* at, const char* begin, const char* end) {
+  if (inside || (at >= begin && at + 4 <= end)) return *reinterpret_cast<const unsigned*>(at);
   unsigned word = 0;
 #pragma unroll
   for (int b = 0; b < 4; b += bytes) {
-    if (at + b < tiles.src_begin || at + b >= tiles.src_end) continue;
+    if (at + b < begin || at + b >= end) continue;
     word |= unsigned(*reinterpret_cast<const Word<bytes>*>(at + b)) << (8 * b);
   }
   return word;
@@ -152,9 +156,9 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
           const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
           from -= misaligned;
           bits[t][j] = 8 * misaligned;
-          next[t][j] = load_word<bytes, whole>(from + 4 * lane + 4, tiles);
+          next[t][j] = load_word<bytes, whole>(from + 4 * lane + 4, tiles.src_begin, tiles.src_end);
         }
-        word[t][j] = load_word<bytes, whole>(from + 4 * lane, tiles);
+        word[t][j] = load_word<bytes, whole>(from + 4 * lane, tiles.src_begin, tiles.src_end);
       }
     }
 #pragma unroll
@@ -235,8 +239,10 @@ struct Begin {
   bool last;  // None follows along the destination.
 };
 template <class T> __device__ __forceinline__ Begin begin_of(const Tiles& tiles) {
-  const auto [rest, fast] = tiles.fast.divide(blockIdx.x);
-  const auto [batch, slow] = tiles.slow.divide(rest);
+  const auto [tile, inner] = tiles.inner.divide(blockIdx.x);
+  const auto [rest, fast] = tiles.fast.divide(tile);
+  const auto [outer, slow] = tiles.slow.divide(rest);
+  const std::uint32_t batch = outer * tiles.inner.divisor + inner;
   const std::uint32_t src_tile = tiles.down_first ? slow : fast;
   const std::uint32_t dst_tile = tiles.down_first ? fast : slow;
   const std::uint32_t down = tiles.down_first ? tiles.fast.divisor : tiles.slow.divisor;
@@ -354,6 +360,9 @@ inline bool suits(const Prepared& q) {
 /// more of them, and it is better if the source's rows are read so. On an H200 29348x835 bytes take 25.4 instead of
 /// 29.0 us, and 586x75842, the other way round, 43.3 instead of 40.0 (chapter2_trials_3.txt).
 inline constexpr std::int64_t kFewDown = 3;
+/// Up to so many matrices whose columns alternate are counted through first. Reckoned, not timed yet: the more there
+/// are, the later come the source's next bytes.
+inline constexpr std::int64_t kFewInner = 8;
 
 /// Moves tiles. The problem is collapsed and not refused.
 inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
@@ -370,14 +379,20 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   tiles.src_end = tiles.src_begin + (q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes;
   auto dst_steps = static_cast<std::uint64_t>(tiles.dst_pitch);
   std::int64_t batches = 1;
-  for (int d = dims - 1; d >= 0; --d) {
-    if (d == m.rows || d == m.columns) continue;
-    v8a::Dimension& other = tiles.other[tiles.others++];
-    other = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(dimension[d].size)), dimension[d].src_stride * bytes,
-             dimension[d].dst_stride * bytes};
-    dst_steps |= static_cast<std::uint64_t>(other.dst_stride);
-    batches *= dimension[d].size;
+  std::int64_t inner = 1;
+  for (const bool between : {true, false}) {  // First those between two columns in the destination.
+    for (int d = dims - 1; d >= 0; --d) {
+      if (d == m.rows || d == m.columns) continue;
+      if ((dimension[d].dst_stride < dimension[m.columns].dst_stride) != between) continue;
+      v8a::Dimension& other = tiles.other[tiles.others++];
+      other = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(dimension[d].size)),
+               dimension[d].src_stride * bytes, dimension[d].dst_stride * bytes};
+      dst_steps |= static_cast<std::uint64_t>(other.dst_stride);
+      batches *= dimension[d].size;
+    }
+    if (between) inner = batches;
   }
+  tiles.inner = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(inner <= kFewInner ? inner : 1));
   const std::uint64_t alike = rows_alike(dimension.data(), dims, m, bytes);
   tiles.early = static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / static_cast<int>(bytes);
   const bool windows_alike = dst_steps % 32 == 0;

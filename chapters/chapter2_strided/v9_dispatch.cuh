@@ -12,7 +12,7 @@
 /// what people take.
 #pragma once
 
-#include "chapters/chapter2_strided/v8b_word_tile.cuh"
+#include "chapters/chapter2_strided/v8c_short_rows.cuh"
 #include "chapters/chapter3_permute/permute.cuh"
 
 namespace warpbook::chapter2::v9 {
@@ -52,10 +52,11 @@ inline Permutation as_permutation(const StridedProblem& p) {
 }
 
 /// How many lines of 128 bytes a warp's 32 neighbours lie in on the view's side, and how many times the bytes that it
-/// needs a block of v7 fetches from there for 128 of them, in sectors.
+/// needs a block of v7 fetches from there for 128 of them, in sectors, and in the blocks of 64 bytes of the DRAM.
 struct Walked {
   double lines;
   double excess;
+  double excess_blocks;
 };
 inline Walked walked_side(const StridedProblem& p) {
   std::array<CopyDimension, kMaxViewDims> dimension{};
@@ -64,32 +65,36 @@ inline Walked walked_side(const StridedProblem& p) {
   const auto bytes = [&](const CopyDimension& d) {
     return static_cast<double>((p.into_view ? d.dst_stride : d.src_stride) * p.element_bytes);
   };
-  const double sectors = pieces_touched(dimension.data(), dims, 128, 32, bytes);
-  return {pieces_touched(dimension.data(), dims, 32, 128, bytes), sectors * 32 / (128.0 * p.element_bytes)};
+  const auto excess = [&](double piece) {
+    return pieces_touched(dimension.data(), dims, 128, piece, bytes) * piece / (128.0 * p.element_bytes);
+  };
+  return {pieces_touched(dimension.data(), dims, 32, 128, bytes), excess(32), excess(64)};
 }
 
 /// How many times the bytes that it needs a tile of v8a fetches from the view's side, or writes there, in sectors.
-inline double tiled_excess(const StridedProblem& p) {
+inline double tiled_excess(const StridedProblem& p, double piece) {
   constexpr std::int64_t kSide = 64;
   const TilePlan plan = plan_tiles(p, kSide);
   const Space& space = p.into_view ? plan.along_dst : plan.along_src;
-  if (space.dims == 0) return walked_side(p).excess;
+  if (space.dims == 0) return piece == 32 ? walked_side(p).excess : walked_side(p).excess_blocks;
   const auto bytes = [&](const CopyDimension& d) {
     return static_cast<double>((p.into_view ? d.dst_stride : d.src_stride) * p.element_bytes);
   };
   const auto elements = static_cast<double>(std::min(space.count, kSide));
-  const double sectors = pieces_touched(space.dimension.data(), space.dims, elements, 32, bytes);
-  return sectors * 32 / (elements * p.element_bytes);
+  const double pieces = pieces_touched(space.dimension.data(), space.dims, elements, piece, bytes);
+  return pieces * piece / (elements * p.element_bytes);
 }
 
 /// Whether tiles are worth their while: where v7 would touch many lines a request and use few of their bytes, or next
 /// to none of them, and a tile would use at least twice as many. A step along the view's fastest dimension wastes as
 /// much in a tile. The limits were chosen on an H200, over 75 views that v7 and v8 were both timed on in their first
-/// form, and 85 more (chapter2_trials_3.txt).
+/// form, and 85 more (chapter2_trials_3.txt). Reckoned, not timed yet: where neighbours lie blocks of 64 bytes apart,
+/// and a tile would fetch a third less of them.
 inline bool prefers_tiles(const StridedProblem& p) {
   const Walked walked = walked_side(p);
   const bool wasteful = (walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8;
-  return wasteful && 2 * tiled_excess(p) <= walked.excess;
+  if (wasteful && 2 * tiled_excess(p, 32) <= walked.excess) return true;
+  return walked.lines > 12 && walked.excess_blocks >= 8 && 3 * tiled_excess(p, 64) <= 2 * walked.excess_blocks;
 }
 
 /// Whether a permutation that this chapter's tiles fit is better left to them than to permute: elements of 1 or 2 bytes
@@ -135,6 +140,20 @@ inline bool prefers_tables(const Prepared& q, bool permutation) {
          !prefers_tiles(q.problem) && (!permutation || walked_side(q.problem).lines <= 12);
 }
 
+/// Whether v8c is best for short rows: where else v8a would take them, and where v7b would for five rows of halves or
+/// more that do not overlap; but not for those of a broadcast, which v7b reads once, nor of a permutation that is
+/// better left to permute. Reckoned by the emulator's model, not timed yet.
+inline bool prefers_short_rows(const Prepared& q, bool permutation) {
+  const TensorView& view = q.problem.view;
+  const int last = view.dims - 1;
+  if (v8c::refuse(q.problem) != nullptr || !v8c::suits(q.problem)) return false;
+  if (view.strides[last] == 0 || v7b::whole_copies(q) > 1) return false;
+  if (permutation) return prefers_own_tiles(q);
+  const bool apart =
+      q.problem.element_bytes == 2 && view.sizes[last] >= 5 && view.strides[last] >= view.sizes[last - 1];
+  return apart || prefers_tiles(q.problem);
+}
+
 //! [kernel]
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
@@ -148,6 +167,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   if (prefers_shifted_rows(wide)) return v7c::run_shifted(wide, stream);
   if (prefers_staging(wide.problem)) return v7d::run_staged(wide, stream);
   const Permutation m = as_permutation(q.problem);
+  if (prefers_short_rows(wide, m.rank > 0)) return v8c::run_rows(wide, stream);
   if (prefers_tables(wide, m.rank > 0)) return v7e::run_tables(wide, stream);
   if (m.rank > 0 && !prefers_own_tiles(wide)) {
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
