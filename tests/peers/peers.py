@@ -193,7 +193,8 @@ def parse_arguments():
     parser.add_argument("--samples", type=int, default=31, help="per case and function, 30 at least (31)")
     parser.add_argument("--begin", type=int, default=1, metavar="N", help="the first case, counted from 1 (1)")
     parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="every Nth case, from the Ith on")
-    parser.add_argument("--budget-seconds", type=float, default=float("inf"), help="begin no case after this time")
+    parser.add_argument("--budget-seconds", type=float, default=float("inf"),
+                        help="begin no case after this time; compiling ahead is part of it")
     parser.add_argument("--no-compiled", action="store_true", help="without torch.compile")
     parser.add_argument("--workers", type=int, default=0, metavar="N", help="processes that compile ahead (none)")
     parser.add_argument("--compile-share", type=part_of, help=argparse.SUPPRESS)
@@ -307,6 +308,9 @@ def main():
     document["summary"] = summaries(document["cases"])
     write_whole(output, document)
     print_summary(document)
+    if todo and not document["cases"]:
+        print("error: nothing was compared", file=sys.stderr)
+        return 1
     return 1 if any("error" in row for row in document["cases"]) else 0
 
 
