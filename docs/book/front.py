@@ -187,8 +187,9 @@ def results():
 
 
 def commands():
-    """What `make help` says, without this machine's own values."""
-    lines = re.findall(r'^\t@echo "(make (?:[^"\\]|\\.)*)"', (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    """What `make help` says, without this machine's own values; of chapters and exercises one line each."""
+    lines = re.findall(r'echo "(make (?:[^"\\]|\\.)*)"', (ROOT / "Makefile").read_text(encoding="utf-8"))
+    lines = [line.replace("$(chapter)", "chapterN").replace("$(exercise)", "exerciseN") for line in lines]
     return "~~~{.unparsed}\n" + "\n".join(lines).replace("\\", "") + "\n~~~\n"
 
 
