@@ -58,8 +58,12 @@ struct Tiles {
   FastDivisor<std::uint32_t> inner;  // Matrices whose columns alternate in the destination, if they are few,
   FastDivisor<std::uint32_t> fast;   // tiles in the direction that blocks count along first,
   FastDivisor<std::uint32_t> slow;   // and in the other one.
-  bool down_first;                   // The first is along the destination, not along the source.
-  const char* src_begin;             // Whole words must not reach beyond the view's array.
+  int fast_rows;                     // How far the next tile is in the first direction: a tile's rows, or none,
+  int fast_columns;                  // and none, or its columns;
+  int slow_rows;                     // and in the other one.
+  int slow_columns;
+  int last_row;           // Where the last tile along the destination begins.
+  const char* src_begin;  // Whole words must not reach beyond the view's array.
   const char* src_end;
 };
 
@@ -100,22 +104,23 @@ template <int bytes>
 __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, const char* src, const Tiles& tiles,
                                           int row, int column) {
   using T = Tile<bytes>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
   typename T::Word word[T::kTurns];
+  static_assert(T::kBefore <= T::kWarps, "only a first turn's row may lie before the matrix");
+  const int first = row + warp;
   const bool inside = column + lane >= 0 && column + lane < tiles.columns;
-  const char* const from = src + (row + warp) * tiles.src_pitch + lane * bytes;
+  const int left = inside ? tiles.rows - first : 0;  // Rows from the first on.
+  const char* from = src + first * tiles.src_pitch + lane * bytes;
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
-    const int r = row + warp + t * T::kWarps;
-    if (inside && r >= 0 && r < tiles.rows) {
-      word[t] = *reinterpret_cast<const typename T::Word*>(from + t * T::kWarps * tiles.src_pitch);
-    }
+    if (t * T::kWarps < left && (t > 0 || first >= 0)) word[t] = *reinterpret_cast<const typename T::Word*>(from);
+    from += T::kWarps * tiles.src_pitch;
   }
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
     const int r = warp + t * T::kWarps;
-    if (r < T::kWords) tile[lane * T::kPitch + r] = word[t];
+    if (t + 1 < T::kTurns || r < T::kWords) tile[lane * T::kPitch + r] = word[t];
   }
 }
 
@@ -243,21 +248,22 @@ template <class T> __device__ __forceinline__ Begin begin_of(const Tiles& tiles)
   const auto [rest, fast] = tiles.fast.divide(tile);
   const auto [outer, slow] = tiles.slow.divide(rest);
   const std::uint32_t batch = outer * tiles.inner.divisor + inner;
-  const std::uint32_t src_tile = tiles.down_first ? slow : fast;
-  const std::uint32_t dst_tile = tiles.down_first ? fast : slow;
-  const std::uint32_t down = tiles.down_first ? tiles.fast.divisor : tiles.slow.divisor;
-  return {v8a::place_of(tiles.other, tiles.others, batch), static_cast<int>(dst_tile) * T::kRows - T::kBefore,
-          static_cast<int>(src_tile) * T::kColumns - tiles.early, dst_tile + 1 == down};
+  const int row = static_cast<int>(fast) * tiles.fast_rows + static_cast<int>(slow) * tiles.slow_rows;
+  const int column = static_cast<int>(fast) * tiles.fast_columns + static_cast<int>(slow) * tiles.slow_columns;
+  return {v8a::place_of(tiles.other, tiles.others, batch), row - T::kBefore, column - tiles.early,
+          row == tiles.last_row};
 }
 
 //! [kernel]
+/// Six blocks an SM leave 40 registers a thread: with fewer, some rows would be stored before the others' loads are
+/// under way.
 template <int bytes>
-__global__ void __launch_bounds__(Tile<bytes>::kThreads)
+__global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
     tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
   using T = Tile<bytes>;
   __shared__ typename T::Word tile[T::kColumns * T::kPitch];
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
 
   const auto [origin, first_row, first_column, last] = begin_of<T>(tiles);
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
@@ -403,10 +409,13 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     // Of wide elements the last window ends early, by a sector less an element at most, and another one may be needed.
     const std::int64_t ends_early = T::kNarrow ? 0 : windows_alike ? window_early % T::kBefore : T::kBefore - 1;
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
-    // Chosen here: a choice between two divisors in the kernel costs each thread two dependent loads of constants.
-    tiles.down_first = down <= kFewDown;
-    tiles.fast = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(tiles.down_first ? down : across));
-    tiles.slow = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(tiles.down_first ? across : down));
+    // Chosen here: with a choice in the kernel its compiler leaves the uniform registers (see begin_of).
+    const bool down_first = down <= kFewDown;
+    tiles.fast = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down_first ? down : across));
+    tiles.slow = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down_first ? across : down));
+    (down_first ? tiles.fast_rows : tiles.slow_rows) = T::kRows;
+    (down_first ? tiles.slow_columns : tiles.fast_columns) = T::kColumns;
+    tiles.last_row = static_cast<int>(down - 1) * T::kRows;
     const auto launch_tiles = [&](auto kernel, int shared_bytes) {
       return launch(kernel,
                     {.grid = across * down * batches,
