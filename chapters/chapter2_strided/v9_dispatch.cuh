@@ -132,26 +132,34 @@ inline bool prefers_staging(const StridedProblem& p) {
   return p.element_bytes == 1 && v7d::refuse(p) == nullptr && p.view.strides[p.view.dims - 1] == 2;
 }
 
-/// Whether v7a would divide anew for every pack, and neither tiles nor v7b's copies of what is read once are better. A
-/// permutation's neighbours must be near to each other besides.
+/// Whether v7a would divide anew for every pack, and neither tiles nor v7b's copies of what is read once are better; of
+/// a broadcast that is shorter than its packs v7b reads nothing but once (five halves each: 142.6 instead of 206.1 us;
+/// chapter2_trials_4.txt). A permutation's neighbours must be near to each other besides.
 inline bool prefers_tables(const Prepared& q, bool permutation) {
   const TensorView& view = q.problem.view;
-  return v7e::pays(q.problem) && view.strides[view.dims - 1] != 0 && v7b::whole_copies(q) == 1 &&
-         !prefers_tiles(q.problem) && (!permutation || walked_side(q.problem).lines <= 12);
+  const int last = view.dims - 1;
+  const bool fill = view.strides[last] == 0 && view.sizes[last] * q.problem.element_bytes >= v7b::kPackBytes;
+  return v7e::pays(q.problem) && !fill && v7b::whole_copies(q) == 1 && !prefers_tiles(q.problem) &&
+         (!permutation || walked_side(q.problem).lines <= 12);
 }
 
-/// Whether v8c is best for short rows: where else v8a would take them, and where v7b would for five rows of halves or
-/// more that do not overlap; but not for those of a broadcast, which v7b reads once, nor of a permutation that is
-/// better left to permute. Reckoned by the emulator's model, not timed yet.
+/// Whether v8c is best for short rows: where else v8a would take them; and where v7b would for five or more that are no
+/// multiple of a word's elements, so that v7a's words would begin in one column and end in the next, of halves only if
+/// they lie far apart, as v7b's loads of windows meet in the L1. But not for rows of a broadcast, which v7b reads once,
+/// nor of a permutation that is better left to permute, nor of one with many rows of less than 1 KiB. Chosen on an H200
+/// (chapter2_trials_4.txt): 5592168x7 halves take 36.9 instead of 45.8 us; windows of 8 halves 59 apart would take 69.1
+/// instead of 58.7, 6 rows of halves 165.2 instead of 143.5, 74 rows of 998 bytes 24.1 instead of 22.6.
 inline bool prefers_short_rows(const Prepared& q, bool permutation) {
+  constexpr std::int64_t kFarBytes = 16 << 10;
   const TensorView& view = q.problem.view;
   const int last = view.dims - 1;
-  if (v8c::refuse(q.problem) != nullptr || !v8c::suits(q.problem)) return false;
-  if (view.strides[last] == 0 || v7b::whole_copies(q) > 1) return false;
-  if (permutation) return prefers_own_tiles(q);
-  const bool apart =
-      q.problem.element_bytes == 2 && view.sizes[last] >= 5 && view.strides[last] >= view.sizes[last - 1];
-  return apart || prefers_tiles(q.problem);
+  if (v8c::refuse(q.problem) != nullptr || view.strides[last] == 0 || v7b::whole_copies(q) > 1) return false;
+  const v8c::Fit fit = v8c::fit_of(q.problem);
+  if (!fit.suits) return false;
+  if (permutation) return (fit.rows <= 32 || fit.row_bytes >= 1024) && prefers_own_tiles(q);
+  const bool far = q.problem.element_bytes == 1 || view.strides[last] * 2 >= kFarBytes;
+  const bool uneven = view.sizes[last] >= 5 && view.sizes[last] * q.problem.element_bytes % 4 != 0;
+  return (uneven && far) || prefers_tiles(q.problem);
 }
 
 //! [kernel]
