@@ -8,18 +8,23 @@
 
 namespace warpbook::chapter2 {
 
+/// Nearly all views have no more dimensions than this. A kernel's parameters travel with each launch: 25 dimensions
+/// take 400 bytes of them, 8 take 128.
+inline constexpr int kFewDims = 8;
+
 /// A view whose dimensions stand innermost first, at least three of them, so that kernels need no cases.
-template <class Index> struct WalkedView {
+template <class Index, int capacity = kMaxViewDims> struct WalkedView {
   int dims;
-  FastDivisor<Index> sizes[kMaxViewDims];
-  Index strides[kMaxViewDims];
+  FastDivisor<Index> sizes[capacity];
+  Index strides[capacity];
   Index step_last;    ///< A step of a thread, in indices of the innermost dimension,
   Index step_second;  ///< and what is left of it in whole turns of that.
 };
 
-/// Prepares a view for threads that go `step` elements at a time.
-template <class Index> WalkedView<Index> walked(const TensorView& view, std::int64_t step) {
-  WalkedView<Index> result{};
+/// Prepares a view of at most `capacity` dimensions for threads that go `step` elements at a time.
+template <class Index, int capacity = kMaxViewDims>
+WalkedView<Index, capacity> walked(const TensorView& view, std::int64_t step) {
+  WalkedView<Index, capacity> result{};
   result.dims = view.dims < 3 ? 3 : view.dims;
   for (int d = 0; d < result.dims; ++d) {
     const int from = view.dims - 1 - d;
@@ -41,7 +46,7 @@ template <class Index> struct Walk {
 
   //! [walk]
   /// Goes to element `to`, by division.
-  __device__ __forceinline__ void locate(const WalkedView<Index>& view, Index to) {
+  template <int capacity> __device__ __forceinline__ void locate(const WalkedView<Index, capacity>& view, Index to) {
     linear = to;
     auto division = view.sizes[0].divide(to);
     last = division.remainder;
@@ -57,7 +62,8 @@ template <class Index> struct Walk {
   }
 
   /// Goes on by second_by whole turns of the innermost dimension and last_by more; the two digits carry.
-  __device__ __forceinline__ void advance(const WalkedView<Index>& view, Index last_by, Index second_by) {
+  template <int capacity>
+  __device__ __forceinline__ void advance(const WalkedView<Index, capacity>& view, Index last_by, Index second_by) {
     //! [exercise carry]
     linear += second_by * view.sizes[0].divisor + last_by;
     last += last_by;
@@ -72,7 +78,7 @@ template <class Index> struct Walk {
   //! [walk]
 
   /// The element's place in the array.
-  __device__ __forceinline__ Index offset(const WalkedView<Index>& view) const {
+  template <int capacity> __device__ __forceinline__ Index offset(const WalkedView<Index, capacity>& view) const {
     return outer + second * view.strides[1] + last * view.strides[0];
   }
 };
