@@ -132,10 +132,11 @@ PARTS = [
     ]),
     Part("Sanitizers", "Host code (harness and emulator) under clang's sanitizers, with fibers announced to the address and the thread sanitizer; "
          "every step under compute-sanitizer on a GPU.", [
-        Row("asan_ubsan", "address and undefined-behaviour sanitizer, whole runs of the harness with faults",
+        Row("asan_ubsan", "address and undefined-behaviour sanitizer: whole runs of the harness with faults, verification, launches, the runtime",
             "cmake -S . -B build/asan_ubsan -G Ninja -DDEVICE=emulator -DWARPBOOK_SANITIZE=address,undefined && cmake --build build/asan_ubsan --target "
-            "harness_parameters_test harness_run_test emulator_faults_test && export ASAN_OPTIONS=alloc_dealloc_mismatch=0 && "
-            "for t in harness_parameters harness_run emulator_faults; do build/asan_ubsan/tests/${t}_test || exit 1; done", SAID),
+            "harness_parameters_test harness_run_test harness_verify_test emulator_faults_test emulator_core_test emulator_runtime_test && "
+            "export ASAN_OPTIONS=alloc_dealloc_mismatch=0 && for t in harness_parameters harness_run harness_verify emulator_faults emulator_core "
+            "emulator_runtime; do build/asan_ubsan/tests/${t}_test || exit 1; done", SAID),
         Row("tsan", "thread sanitizer: runs of the harness, launches, barriers, streams and graphs over several workers",
             "cmake --preset tsan && cmake --build build/tsan --target harness_run_test harness_verify_test emulator_core_test emulator_runtime_test && "
             "export WARPBOOK_WORKERS=4 && for t in harness_run harness_verify emulator_core emulator_runtime; do build/tsan/tests/${t}_test || exit 1; done", SAID),
