@@ -11,6 +11,7 @@
 namespace warpbook::emulator {
 
 thread_local constinit BlockContext* current_block = nullptr;
+thread_local constinit void* current_observer_data = nullptr;
 thread_local constinit BlockRunner* current_runner = nullptr;
 
 BlockRunner::BlockRunner(unsigned worker) {
@@ -28,11 +29,13 @@ cudaError_t BlockRunner::run(const LaunchInfo& launch, const KernelCall& call, s
   Observer& watcher = observer();
   watcher.block_begin(context_);
   current_block = &context_;
+  current_observer_data = context_.observer_data;
   current_runner = this;
   known_stacks_.enter();
   set_current(next_runnable());
   jump(Switch::to_idle, take_fiber(), &main_);
   current_block = nullptr;
+  current_observer_data = nullptr;
   current_runner = nullptr;
   if (context_.aborted) {
     // The fibers stand in the middle of the kernel: start them afresh.

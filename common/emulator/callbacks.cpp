@@ -17,20 +17,18 @@ namespace {
 using warpbook::emulator::BlockContext;
 using warpbook::emulator::BlockWatch;
 using warpbook::emulator::current_block;
+using warpbook::emulator::current_observer_data;
 using warpbook::emulator::Operation;
 
 template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
-  BlockContext* block = current_block;
-  if (block == nullptr || block->observer_data == nullptr) return;
-  static_cast<BlockWatch*>(block->observer_data)
-      ->access(*block, address, {bytes, alignment, operation, is_volatile}, pc);
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
-  BlockContext* block = current_block;
-  if (block == nullptr || block->observer_data == nullptr || bytes == 0) return;
-  static_cast<BlockWatch*>(block->observer_data)->range(*block, address, bytes, operation, pc);
+  if (current_observer_data == nullptr || bytes == 0) return;
+  static_cast<BlockWatch*>(current_observer_data)->range(address, bytes, operation, pc);
 }
 
 template <Operation operation> void observe_atomic(const void* address, std::uint32_t bytes, const void* pc) {

@@ -48,6 +48,8 @@ struct BlockContext {
 
 /// The running block of this operating system thread; nullptr outside of kernels.
 extern thread_local constinit BlockContext* current_block __attribute__((tls_model("initial-exec")));
+/// Its `observer_data`; nullptr outside of kernels. Each access asks for it.
+extern thread_local constinit void* current_observer_data __attribute__((tls_model("initial-exec")));
 
 /// Whom a completed barrier synchronised.
 enum class SyncScope { block, warp };

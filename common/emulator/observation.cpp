@@ -160,7 +160,7 @@ public:
     }
     if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
       const auto width = static_cast<std::uint8_t>(bytes);
-      watch(block).access(block, address,
+      watch(block).access(address,
                           {.bytes = width,
                            .alignment = width,
                            .operation = operation,
@@ -169,7 +169,7 @@ public:
                            .copied = kind == AccessKind::copied},
                           pc);
     } else {
-      watch(block).range(block, address, bytes, operation, pc);
+      watch(block).range(address, bytes, operation, pc);
     }
   }
 

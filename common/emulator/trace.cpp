@@ -74,6 +74,8 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
 }
 
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
+  block_ = &block;
+  followed_ = block.traced ? 1 : 0;
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[kReductionFlag] = 0;
@@ -145,8 +147,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
   if (met.epoch < kMostEpochs) ++met.epoch;
 }
 
-void BlockWatch::range(BlockContext& block, const void* address, std::size_t bytes, Operation operation,
-                       const void* pc) {
+void BlockWatch::range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   const auto* at = static_cast<const std::byte*>(address);
   const auto* end = at + bytes;
   // Each width is a site of its own, told apart by addresses inside of the call instruction.
@@ -154,9 +155,28 @@ void BlockWatch::range(BlockContext& block, const void* address, std::size_t byt
     std::uint8_t width = 16;
     while (reinterpret_cast<std::uintptr_t>(at) % width != 0 || width > end - at) width /= 2;
     const int inside = std::countr_zero(width) * 2 + (operation == Operation::load ? 1 : 0);
-    access(block, at, {width, 1, operation}, site - inside);
+    access(at, {width, 1, operation}, site - inside);
     at += width;
   }
+}
+
+/// An access in a traced block, or one of which more is checked than its place.
+void BlockWatch::follow_access(Site& site, std::uintptr_t address) {
+  if (site.space >= Space::local) return;
+  BlockContext& block = *block_;
+  if (followed_ != 0) {
+    WarpLog& warp = warps_[block.thread / kWarpSize];
+    const unsigned lane = block.thread % kWarpSize;
+    SiteLog& entry = warp.logs[site.log];
+    const std::uint32_t occurrence = entry.count[lane]++;
+    if (occurrence >= entry.direct) [[unlikely]]
+      return access_first(block, site, address, occurrence);
+    Request& request = entry.requests[occurrence];
+    request.address[lane] = address;
+    request.mask |= 1U << lane;
+  }
+  if (site.checked != 0) [[unlikely]]
+    check_global(block, site, address, false);
 }
 
 /// Any access, however rare what has to be done for it.

@@ -99,35 +99,22 @@ public:
   /// Threads have met: what they did before is ordered before what they do next.
   void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask);
 
-  /// Checks an access and, in a traced block, logs it. The hot path: keep it plain. What is rare leaves by a tail call,
-  /// so that nothing has to be saved for it.
-  [[gnu::always_inline]] void access(BlockContext& block, const void* address, AccessShape shape, const void* pc) {
+  /// Checks an access of the block and, where it is traced, logs it. The hot path: keep it plain. What not every access
+  /// needs leaves by a tail call, so that nothing has to be saved for it.
+  [[gnu::always_inline]] void access(const void* address, AccessShape shape, const void* pc) {
     Site* site = &sites_[hash(pc)];
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0 || shape.is_volatile)
         [[unlikely]]
-      return access_anew(block, address, shape, pc);
-    if (site->space >= Space::local) return;
-    if (block.traced) {
-      WarpLog& warp = warps_[block.thread / kWarpSize];
-      const unsigned lane = block.thread % kWarpSize;
-      SiteLog& entry = warp.logs[site->log];
-      const std::uint32_t occurrence = entry.count[lane]++;
-      if (occurrence >= entry.direct) [[unlikely]]
-        return access_first(block, *site, at, occurrence);
-      Request& request = entry.requests[occurrence];
-      request.address[lane] = at;
-      request.mask |= 1U << lane;
-    }
-    if (site->checked != 0) [[unlikely]]
-      check_global(block, *site, at, false);
+      return access_anew(*block_, address, shape, pc);
+    if ((followed_ | site->checked) != 0) follow_access(*site, at);
   }
 
   /// True the first time in this launch that something is found at these instructions.
   bool is_new_global(const std::pair<const void*, const void*>& sites);
 
   /// Checks and logs `bytes` bytes that one thread touches one after another.
-  void range(BlockContext& block, const void* address, std::size_t bytes, Operation operation, const void* pc);
+  void range(const void* address, std::size_t bytes, Operation operation, const void* pc);
 
   // What the traced blocks of this launch added up to.
   Counts counts{};                                       ///< Of the launch's blocks that this worker ran.
@@ -188,6 +175,7 @@ private:
   }
 
   void access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc);
+  [[gnu::noinline]] void follow_access(Site& site, std::uintptr_t address);
   void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);
   void log(const Site& site, std::uintptr_t address, unsigned thread);
   Site* look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc);
@@ -214,6 +202,8 @@ private:
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
   std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
 
+  BlockContext* block_ = nullptr;
+  std::uint8_t followed_ = 0;  ///< 1 where the block is traced
   std::array<Site, kSites> sites_{};
   std::array<WarpLog, kMaxWarps> warps_{};
   std::vector<LogKind> kinds_;       ///< by Site::log
