@@ -109,6 +109,7 @@ private:
   unsigned search_runnable();
   unsigned next_or_resolve();
   void set_current(unsigned position);
+  static void prefetch(Fiber fiber, std::ptrdiff_t from);
   void make_runnable(unsigned position);
   void wait(unsigned self);
   void jump(Switch kind, Fiber to, Fiber* save_own);
@@ -137,9 +138,9 @@ private:
 
   std::array<std::uint64_t, kMaxThreads / 64> runnable_{};  ///< by position
   std::array<Warp, kMaxWarps> warps_{};
-  std::vector<Thread> threads_{kMaxThreads};  ///< by position
-  std::vector<unsigned> positions_{};         ///< by thread
-  dim3 order_shape_{0, 0, 0};                 ///< the block's extents and the schedule that `threads_` is in order for
+  std::vector<Thread> threads_{kMaxThreads + 1};  ///< by position, and one that is nobody's
+  std::vector<unsigned> positions_{};             ///< by thread
+  dim3 order_shape_{0, 0, 0};  ///< the block's extents and the schedule that `threads_` is in order for
   Schedule order_schedule_{};
   unsigned active_mask_waits_ = 0;
   unsigned atomics_ = 0;
