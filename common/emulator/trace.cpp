@@ -75,7 +75,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
 
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
   block_ = &block;
-  followed_ = block.traced ? 1 : 0;
+  if (logging_ != block.traced) set_logging(block.traced);
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
   __warpbook_tally[kReductionFlag] = 0;
@@ -160,11 +160,20 @@ void BlockWatch::range(const void* address, std::size_t bytes, Operation operati
   }
 }
 
+/// Whether blocks are traced changes seldom: sites remember it, so that an access asks nobody else.
+void BlockWatch::set_logging(bool on) {
+  logging_ = on;
+  for (const unsigned place : used_sites_) {
+    Site& site = sites_[place];
+    if (site.space < Space::local)
+      site.extras = static_cast<std::uint8_t>(on ? site.extras | kLog : site.extras & ~kLog);
+  }
+}
+
 /// An access in a traced block, or one of which more is checked than its place.
 void BlockWatch::follow_access(Site& site, std::uintptr_t address) {
-  if (site.space >= Space::local) return;
   BlockContext& block = *block_;
-  if (followed_ != 0) {
+  if ((site.extras & kLog) != 0) {
     WarpLog& warp = warps_[block.thread / kWarpSize];
     const unsigned lane = block.thread % kWarpSize;
     SiteLog& entry = warp.logs[site.log];
@@ -175,7 +184,7 @@ void BlockWatch::follow_access(Site& site, std::uintptr_t address) {
     request.address[lane] = address;
     request.mask |= 1U << lane;
   }
-  if (site.checked != 0) [[unlikely]]
+  if ((site.extras & kChecks) != 0) [[unlikely]]
     check_global(block, site, address, false);
 }
 
@@ -188,13 +197,13 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
   if (shape.is_volatile) synchronise(block, shape.operation);
   if (site->space >= Space::local) return;
   if (block.traced) log(*site, at, block.thread);
-  if (site->checked != 0) check_global(block, *site, at, shape.is_volatile);
+  if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
 }
 
 /// An access that its warp's log has no place for yet.
 void BlockWatch::access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence) {
   log_new(warps_[block.thread / kWarpSize], site.log, address, block.thread % kWarpSize, occurrence);
-  if (site.checked != 0) check_global(block, site, address, false);
+  if ((site.extras & kChecks) != 0) check_global(block, site, address, false);
 }
 
 void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) {
@@ -240,11 +249,12 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->begin = reinterpret_cast<std::uintptr_t>(home.range.begin);
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
     site->space = home.space;
-    site->checked = 0;
+    site->extras = 0;
     if (home.space >= Space::local) return site;
+    if (logging_) site->extras |= kLog;
     if (home.space == Space::global && checks_ != nullptr) {
-      if (checks_->init && home.kind == MemoryKind::device) site->checked |= kInit;
-      if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->checked |= kRace;
+      if (checks_->init && home.kind == MemoryKind::device) site->extras |= kInit;
+      if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->extras |= kRace;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(block, pc, home.space, shape);

@@ -33,7 +33,7 @@ struct alignas(64) Site {
   Space space = Space::elsewhere;             ///< Which memory it touched last.
   std::uint8_t bytes = 0;                     ///< A lane.
   Operation operation = Operation::load;      ///< What it does.
-  std::uint8_t checked = 0;                   ///< what else is checked of what it touches: kInit, kRace
+  std::uint8_t extras = 0;                    ///< what is done besides checking the place: kLog, kInit, kRace
   std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                      ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
@@ -107,7 +107,7 @@ public:
     if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0 || shape.is_volatile)
         [[unlikely]]
       return access_anew(*block_, address, shape, pc);
-    if ((followed_ | site->checked) != 0) follow_access(*site, at);
+    if (site->extras != 0) follow_access(*site, at);
   }
 
   /// True the first time in this launch that something is found at these instructions.
@@ -130,8 +130,11 @@ public:
 private:
   static constexpr unsigned kSites = 4096;
   static constexpr unsigned kMaxWarps = 32;
-  static constexpr std::uint8_t kInit = 1;
-  static constexpr std::uint8_t kRace = 2;
+  // Of a site whose memory is global or shared:
+  static constexpr std::uint8_t kLog = 1;   ///< the block is traced
+  static constexpr std::uint8_t kInit = 2;  ///< reads of what nobody has written are looked for
+  static constexpr std::uint8_t kRace = 4;  ///< and races in global memory
+  static constexpr std::uint8_t kChecks = kInit | kRace;
 
   /// What the lanes of one warp did at one site since the warp was last in step.
   struct SiteLog {
@@ -169,11 +172,9 @@ private:
   };
 
   /// Instructions that lie within 4 KiB, as a kernel's mostly do, never meet.
-  static unsigned hash(const void* pc) {
-    const auto at = reinterpret_cast<std::uintptr_t>(pc);
-    return static_cast<unsigned>((at ^ at >> 12) % kSites);
-  }
+  static std::size_t hash(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc) % kSites; }
 
+  void set_logging(bool on);
   void access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc);
   [[gnu::noinline]] void follow_access(Site& site, std::uintptr_t address);
   void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);
@@ -202,9 +203,9 @@ private:
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
   std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
 
-  BlockContext* block_ = nullptr;
-  std::uint8_t followed_ = 0;  ///< 1 where the block is traced
   std::array<Site, kSites> sites_{};
+  BlockContext* block_ = nullptr;
+  bool logging_ = false;  ///< sites have kLog: the block is traced, or the last one was
   std::array<WarpLog, kMaxWarps> warps_{};
   std::vector<LogKind> kinds_;       ///< by Site::log
   std::vector<StageRounds> stages_;  ///< of the warp that is counted

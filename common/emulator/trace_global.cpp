@@ -10,13 +10,13 @@ namespace warpbook::emulator {
 void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile) {
   settle_races(block);
   const void* const at = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-  if ((site.checked & kInit) != 0) {
+  if ((site.extras & kInit) != 0) {
     if (site.operation != Operation::store && !checks_->written->is_written(at, site.bytes) &&
         is_new_global({site.pc, nullptr}))
       report_uninitialised_global(block, {site.pc, block.thread, site.operation}, site.bytes, at);
     if (site.operation != Operation::load) checks_->written->write(at, site.bytes);
   }
-  if ((site.checked & kRace) == 0) return;
+  if ((site.extras & kRace) == 0) return;
   if (site.number == 0) {
     if (checks_->sites.size() == 0xffff) return;
     checks_->sites.push_back(site.pc);
