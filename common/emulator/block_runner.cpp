@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "shared_memory.hpp"
 
@@ -134,26 +135,66 @@ Fiber BlockRunner::take_fiber() {
 
 inline void BlockRunner::jump(Switch kind, Fiber to, Fiber* save_own) {
   KnownStacks::Switch stack(known_stacks_, to);
-  switch (kind) {
-  case Switch::to_waiting:
-    warpbook_switch_to_waiting(save_own, to);
-    break;
-  case Switch::to_idle:
+  if (kind == Switch::to_waiting)
+    warpbook_switch_to_waiting(save_own, to, result());
+  else
     warpbook_switch_to_idle(save_own, to, this);
-    break;
-  case Switch::from_idle:
-    switch_from_idle(save_own, to);
-    break;
-  }
   stack.finish();
 }
 
-void BlockRunner::fiber_main(void* runner) {
+void BlockRunner::fiber_main(void* runner, Fiber place) {
   KnownStacks::Switch::begin();
-  static_cast<BlockRunner*>(runner)->run_threads();
+  static_cast<BlockRunner*>(runner)->run_threads(place);
 }
 
-void BlockRunner::run_threads() {
+#if defined(WARPBOOK_OWN_BARRIER)
+void BlockRunner::run_threads(Fiber place) {
+  // One call for threads that begin and for those that go on, see fiber_switch.hpp. It comes back when a thread has
+  // ended, on the stack where that began.
+  for (const void* kernel = call_->kernel;;) {
+    call_->invoke(kernel, call_->arguments);
+    finish(current_);
+    if (live_ == 0) {
+      idle_fibers_.push_back(place);
+      leave_for(main_, 0);
+    }
+    const unsigned next = next_or_resolve();
+    set_current(next);
+    kernel = call_->kernel;
+    if (Fiber& fiber = threads_[next].fiber; fiber != nullptr) {
+      waiting_next_ = std::exchange(fiber, nullptr);
+      prefetch(threads_[cursor_].fiber, 0);
+      idle_fibers_.push_back(place);
+      kernel = reinterpret_cast<const void*>(&BlockRunner::go_on);
+    }
+  }
+}
+
+/// Stands for the kernel where a thread goes on.
+void BlockRunner::go_on() {
+  const BlockRunner& runner = *current_runner;
+  leave_for(runner.waiting_next_, runner.result());
+}
+
+Entry BlockRunner::arrive(bool predicate, Fiber place, const void* pc) {
+  const unsigned self = current_;
+  come_to_barrier(predicate, pc);
+  const unsigned next = next_or_resolve();
+  if (next == self) return {place, result()};
+  set_current(next);
+  threads_[self].fiber = place;
+  if (Fiber& fiber = threads_[next].fiber; fiber != nullptr) {
+    prefetch(threads_[cursor_].fiber, 0);
+    return {std::exchange(fiber, nullptr), result()};
+  }
+  leave_for(take_fiber(), reinterpret_cast<std::uintptr_t>(this));
+}
+
+extern "C" __attribute__((visibility("hidden"))) Entry warpbook_arrive(bool predicate, Fiber place, const void* pc) {
+  return current_runner->arrive(predicate, place, pc);
+}
+#else
+void BlockRunner::run_threads(Fiber /*place*/) {
   // Nothing thread-local here: an idle fiber of the first worker may wake up on another operating system thread.
   for (;;) {
     call_->invoke(call_->kernel, call_->arguments);
@@ -169,10 +210,11 @@ void BlockRunner::run_threads() {
       threads_[next].fiber = nullptr;
       prefetch(threads_[cursor_].fiber, 0);
       Fiber* place = &idle_fibers_.emplace_back(nullptr);
-      jump(Switch::from_idle, fiber, place);
+      jump(Switch::to_waiting, fiber, place);
     }
   }
 }
+#endif
 
 inline void BlockRunner::set_current(unsigned position) {
   current_ = position;
@@ -293,6 +335,13 @@ void BlockRunner::abort(cudaError_t error) {
 
 BarrierResult BlockRunner::barrier(bool predicate, const void* pc) {
   const unsigned self = current_;
+  come_to_barrier(predicate, pc);
+  wait(self);
+  return arrivals_;
+}
+
+inline void BlockRunner::come_to_barrier(bool predicate, const void* pc) {
+  const unsigned self = current_;
   threads_[self].wait = Wait::barrier;
   threads_[self].pc = pc;
   if (waiting_++ == 0) {
@@ -304,8 +353,6 @@ BarrierResult BlockRunner::barrier(bool predicate, const void* pc) {
   if (waiting_ == live_) {
     complete_barrier();
   }
-  wait(self);
-  return arrivals_;
 }
 
 void BlockRunner::complete_barrier() {

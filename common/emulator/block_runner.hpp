@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,10 @@ public:
 
   /// `__syncthreads`: returns how many threads came with a true predicate, and how many came.
   BarrierResult barrier(bool predicate, const void* pc);
+#if defined(WARPBOOK_OWN_BARRIER)
+  /// The same from outside of the library: where the thread that came goes, having kept its `place`.
+  Entry arrive(bool predicate, Fiber place, const void* pc);
+#endif
 
   /// A warp-level operation: waits for the live lanes of `mask` to come to an operation of the same kind and mask.
   /// Returns, for a shuffle, the value of lane `source`; for a ballot, the lanes with a value that is not 0 (low half)
@@ -72,7 +77,7 @@ public:
   AddressRange local_range() const { return stacks_.range(); }
 
 private:
-  enum class Switch : std::uint8_t { to_waiting, to_idle, from_idle };  // see fiber_switch.hpp
+  enum class Switch : std::uint8_t { to_waiting, to_idle };  // see fiber_switch.hpp
   enum class Wait : std::uint8_t { nothing, barrier, meeting, active_mask, finished };
 
   /// A thread, kept at its position in the schedule.
@@ -100,8 +105,9 @@ private:
   static constexpr unsigned kNone = ~0U;
   static constexpr unsigned kAtomicsBeforeYield = 4096;
 
-  static void fiber_main(void* runner);
-  void run_threads();
+  static void fiber_main(void* runner, Fiber place);
+  void run_threads(Fiber place);
+  static void go_on();
   void prepare(const LaunchInfo& launch, std::uint64_t linear_block, Schedule schedule);
   void set_order(Schedule schedule);
   void finish(unsigned self);
@@ -114,6 +120,8 @@ private:
   void wait(unsigned self);
   void jump(Switch kind, Fiber to, Fiber* save_own);
   Fiber take_fiber();
+  void come_to_barrier(bool predicate, const void* pc);
+  std::uint64_t result() const { return std::bit_cast<std::uint64_t>(arrivals_); }
   void complete_barrier();
   void complete_meeting(unsigned warp, unsigned index);
   bool release_active_masks();
@@ -146,6 +154,7 @@ private:
   unsigned atomics_ = 0;
 
   Fiber main_ = nullptr;
+  Fiber waiting_next_ = nullptr;  ///< whom a stack that is done with its thread leaves itself for
   FiberStacks stacks_;
   KnownStacks known_stacks_{stacks_};
   std::vector<Fiber> idle_fibers_;

@@ -39,7 +39,9 @@ std::size_t dynamic_shared_bytes() noexcept {
 // What follows are tail calls on purpose: a thread that wakes up on its own stack returns, and the processor, which
 // remembers the calls of another thread, mispredicts every return.
 
+#if !defined(WARPBOOK_OWN_BARRIER)
 BarrierResult block_barrier(bool predicate) { return current_runner->barrier(predicate, __builtin_return_address(0)); }
+#endif
 
 void warp_barrier(unsigned mask) { current_runner->meet(Meeting::sync, mask, 0, 0, __builtin_return_address(0)); }
 

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstdint>
 
-// rdi: own, rsi: to, rdx: argument. What is pushed is what a function must keep; the frame information lets debuggers
-// look through, on the stack that was left and on the one that is entered. warpbook_begin_fiber is what a new stack
-// "returns" to: rbx holds its main function.
+// rdi: own, rsi: to, rdx: argument or value. What is pushed is what a function must keep; the frame information lets
+// debuggers look through, on the stack that was left and on the one that is entered. warpbook_begin_fiber is what a new
+// stack "returns" to: rbx holds its main function.
 asm(R"(
   .macro warpbook_switch name
   .p2align 4
@@ -32,6 +32,7 @@ asm(R"(
 
   .text
   warpbook_switch warpbook_switch_to_waiting
+  movq %rdx, %rax
   ret
   .cfi_endproc
   .size warpbook_switch_to_waiting, . - warpbook_switch_to_waiting
@@ -52,6 +53,8 @@ warpbook_begin_fiber:
   .cfi_startproc
   .cfi_undefined %rip
   movq %rdx, %rdi
+  leaq -56(%rsp), %rsi
+  subq $64, %rsp
   callq *%rbx
   ud2
   .cfi_endproc
@@ -60,9 +63,41 @@ warpbook_begin_fiber:
 
 extern "C" void warpbook_begin_fiber();
 
+#if defined(WARPBOOK_OWN_BARRIER)
+// rdi: predicate. What is kept is what a switch keeps, and the place behind it is the kernel's.
+asm(R"(
+  .p2align 4
+  .globl _ZN8warpbook8emulator13block_barrierEb
+  .type _ZN8warpbook8emulator13block_barrierEb, @function
+_ZN8warpbook8emulator13block_barrierEb:
+  .cfi_startproc
+  movq (%rsp), %rdx
+  .irp register, %rbp, %rbx, %r12, %r13, %r14, %r15
+  pushq \register
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset \register, 0
+  .endr
+  movq %rsp, %rsi
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  callq warpbook_arrive
+  movq %rax, %rsp
+  .cfi_adjust_cfa_offset -8
+  movq %rdx, %rax
+  .irp register, %r15, %r14, %r13, %r12, %rbx, %rbp
+  popq \register
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore \register
+  .endr
+  ret
+  .cfi_endproc
+  .size _ZN8warpbook8emulator13block_barrierEb, . - _ZN8warpbook8emulator13block_barrierEb
+)");
+#endif
+
 namespace warpbook::emulator {
 
-Fiber make_fiber(std::byte* top, std::size_t /*bytes*/, void (*main)(void* argument)) {
+Fiber make_fiber(std::byte* top, std::size_t /*bytes*/, void (*main)(void* argument, Fiber place)) {
   // What the switch pops: r15, r14, r13, r12, rbx, rbp, and where it returns to. There the stack is aligned to 16, as
   // it has to be before a call.
   using Frame = std::array<std::uintptr_t, 9>;
@@ -90,7 +125,7 @@ struct Message {
   void* argument;
 };
 
-using Main = void (*)(void*);
+using Main = void (*)(void*, Fiber);
 
 }  // namespace
 
@@ -101,7 +136,7 @@ Fiber make_fiber(std::byte* top, std::size_t bytes, Main main) {
     const fcontext::transfer_t first = fcontext::jump_fcontext(caller.fctx, nullptr);
     const Message message = *static_cast<Message*>(first.data);
     *message.own = first.fctx;
-    run(message.argument);
+    run(message.argument, nullptr);
   });
   return fcontext::jump_fcontext(made, reinterpret_cast<void*>(main)).fctx;
 }
@@ -112,7 +147,9 @@ extern "C" void warpbook_switch_to_idle(Fiber* own, Fiber to, void* argument) {
   *static_cast<Message*>(back.data)->own = back.fctx;
 }
 
-extern "C" void warpbook_switch_to_waiting(Fiber* own, Fiber to) { warpbook_switch_to_idle(own, to, nullptr); }
+extern "C" void warpbook_switch_to_waiting(Fiber* own, Fiber to, std::uint64_t /*value*/) {
+  warpbook_switch_to_idle(own, to, nullptr);
+}
 
 }  // namespace warpbook::emulator
 
