@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/cuda/launch.cuh"
@@ -201,6 +202,18 @@ __global__ void long_loop(float* data, int n) {
 __global__ void copy_one(float* out, const float* in, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < n) out[i] = in[i];
+}
+
+/// Whichever way its arrays lie in the host's memory, they do not all begin in the same bank.
+__global__ void three_tables(int* out) {
+  __shared__ int one[36];
+  __shared__ int two[36];
+  __shared__ int three[36];
+  one[threadIdx.x] = 1;
+  two[threadIdx.x] = 2;
+  three[threadIdx.x] = 3;
+  __syncthreads();
+  out[threadIdx.x] = one[threadIdx.x ^ 1] + two[threadIdx.x ^ 1] + three[threadIdx.x ^ 1];
 }
 
 }  // namespace
@@ -446,4 +459,25 @@ TEST_CASE("counters do not depend on chance") {
     CHECK(again.counters == first.counters);
     CHECK(again.modelled_seconds == first.modelled_seconds);
   }
+}
+
+TEST_CASE("a map's banks are counted from the array's begin") {
+  const Array<int> out(32);
+  emulator::map_accesses();
+  run(three_tables, {.grid = 1, .block = 32}, out.get());
+  const std::string map = emulator::take_access_map("three tables");
+  // What stands in the boxes, from bank 0 on.
+  std::string boxes;
+  constexpr std::string_view kBox = "<text class=\"small in\"";
+  for (std::size_t at = map.find(kBox); at != std::string::npos; at = map.find(kBox, at + 1)) {
+    const std::size_t begin = map.find('>', at) + 1;
+    boxes += map.substr(begin, map.find('<', begin) - begin) + " ";
+  }
+  std::string stored;
+  std::string loaded;
+  for (int bank = 0; bank < 32; ++bank) {
+    stored += std::to_string(bank) + " ";
+    loaded += std::to_string(bank ^ 1) + " ";
+  }
+  CHECK(boxes.starts_with(stored + stored + stored + loaded + loaded + loaded));
 }

@@ -158,7 +158,8 @@ public:
          "Global memory: the warp's lanes, and below them the lines that they touch, sector by sector, with their "
          "distance from the");
     text("muted", kMargin, 65,
-         "array's begin in bytes. Shared memory: the banks are columns, the passes rows. In a box: the lanes.");
+         "array's begin in bytes. Shared memory: the banks are columns, from the array's begin on, the passes rows. In "
+         "a box: the lanes.");
     y_ = kTitleHeight;
   }
 
@@ -277,8 +278,9 @@ BankPlan plan_banks(const MappedRequest& mapped) {
     std::array<std::vector<std::uint64_t>, kBanks> words;  // by bank, in the order of their passes
     for (unsigned lane = phase * lanes; lane < (phase + 1) * lanes; ++lane) {
       if ((mapped.request.mask >> lane & 1U) == 0) continue;
-      const std::uint64_t last = (mapped.request.address[lane] + mapped.bytes - 1) / 4;
-      for (std::uint64_t word = mapped.request.address[lane] / 4; word <= last; ++word) {
+      // Words from the array's begin: in which bank that lies is the host's doing.
+      const std::uint64_t last = (mapped.request.address[lane] + mapped.bytes - 1) / 4 - mapped.base / 4;
+      for (std::uint64_t word = mapped.request.address[lane] / 4 - mapped.base / 4; word <= last; ++word) {
         auto& mine = words[word % kBanks];
         auto place = merge ? std::find(mine.begin(), mine.end(), word) : mine.end();
         if (place == mine.end()) place = mine.insert(mine.end(), word);

@@ -346,11 +346,8 @@ private:
     std::vector<MappedRequest> requests;
     for (const SeenRequest& one : seen) {
       const std::string where = source_location(one.pc);
-      const std::uint64_t first = one.request.address[std::countr_zero(one.request.mask)];
-      const void* const at = reinterpret_cast<const void*>(first);  // NOLINT(performance-no-int-to-ptr)
-      const Allocation* home = find_allocation(at);
       requests.push_back({where.substr(where.rfind('/') + 1), one.operation, one.space == Space::shared, one.bytes,
-                          one.request, home == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(home->begin)});
+                          one.request, reinterpret_cast<std::uintptr_t>(one.array)});
     }
     const std::lock_guard lock(mutex_);
     mapped_.push_back(

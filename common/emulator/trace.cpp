@@ -350,8 +350,12 @@ void BlockWatch::follow(const WarpLog& warp) {
     if (std::any_of(seen.begin(), seen.end(), same)) continue;
     const SiteLog& entry = warp.logs[log];
     for (std::uint32_t place = 0; place < entry.used; ++place) {
-      if (entry.requests[place].mask == 0) continue;
-      seen.push_back({kind.pc, kind.space, kind.operation, kind.bytes, entry.requests[place]});
+      const Request& request = entry.requests[place];
+      if (request.mask == 0) continue;
+      const std::uint64_t first = request.address[std::countr_zero(request.mask)];
+      const void* const at = reinterpret_cast<const void*>(first);  // NOLINT(performance-no-int-to-ptr)
+      const void* const array = find_home(*block_, at, kind.bytes).range.begin;
+      seen.push_back({kind.pc, kind.space, kind.operation, kind.bytes, request, array});
       break;
     }
   }

@@ -78,6 +78,7 @@ struct SeenRequest {
   Operation operation;  ///< What was done.
   std::uint8_t bytes;   ///< A lane.
   Request request;      ///< The lanes' addresses.
+  const void* array;    ///< where the array begins that the first lane touches
 };
 
 /// Follows the blocks of one worker. Only the worker's own thread uses it while a kernel runs.
