@@ -45,11 +45,11 @@ template <class T, class F, unsigned chains> __global__ void repeat(T* out, T x,
 #pragma unroll
     for (unsigned i = 0; i < chains; ++i) values[i] = F{}(values[i], y);
   }
-  __syncthreads();
-  if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = clock64() - start;
   T sum{};
   for (unsigned i = 0; i < chains; ++i) sum = sum + values[i];
-  if (sum == static_cast<T>(0x5eed5eed)) *out = sum;
+  if (sum == static_cast<T>(0x5eed5eed)) *out = sum;  // before the clock is read: the compiler moves what nobody needs
+  __syncthreads();
+  if (threadIdx.x == 0 && blockIdx.x == 0) *clocks = clock64() - start;
 }
 
 class Table {
