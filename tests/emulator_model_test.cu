@@ -238,6 +238,65 @@ TEST_CASE("a load waits for those that its address needs, and for no others") {
   CHECK(near < 2 * (kLoads - 1) * kL1);
 }
 
+TEST_CASE("loads that wait for each other, and such that do not, take about as long as on the H200") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr unsigned kDistance = 1U << 20;
+  constexpr unsigned kWords = (kLoads + 1) * kDistance;
+  const Buffer words(std::size_t{kWords} * sizeof(unsigned));
+  const Buffer out(std::size_t{kDistance} * sizeof(unsigned));
+  REQUIRE(cudaMemset(words.as<void>(), 0, std::size_t{kWords} * sizeof(unsigned)) == cudaSuccess);
+  struct Row {
+    unsigned blocks;
+    double apart, guarded, chained;  // microseconds: memory.waiting_loads of docs/results/nvidia-h200/
+  };
+  for (const auto& [blocks, apart, guarded, chained] :
+       {Row{1, 3.65, 3.49, 5.89}, {132, 4.38, 4.38, 6.75}, {1056, 7.14, 7.30, 8.19}, {4096, 15.14, 15.36, 21.54}}) {
+    const auto check = [&](const char* name, auto* kernel, double microseconds) {
+      const double seconds =
+          run(kernel, {.grid = blocks, .block = 256}, out.as<unsigned>(), words.as<const unsigned>(), kDistance, kWords)
+              .modelled_seconds;
+      UNSCOPED_INFO(blocks << " blocks, " << name << ": " << seconds * 1e6 << " us modelled, " << microseconds
+                           << " measured");
+      CHECK(within(seconds * 1e6, microseconds, 0.2));
+    };
+    check("apart", measured::load_words<measured::Loads::apart, kLoads>, apart);
+    check("guarded", measured::load_words<measured::Loads::guarded, kLoads>, guarded);
+    check("chained", measured::load_words<measured::Loads::chained, kLoads>, chained);
+  }
+}
+
+TEST_CASE("additions to halves by whole rows, and beside others, take about as long as on the H200") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr unsigned kOthers = 1U << 20;
+  const std::size_t bytes = (64 + 2 * kOthers) * sizeof(__half);
+  const Buffer sums(bytes);
+  const auto check = [](const std::string& name, double seconds, double microseconds, double most) {
+    UNSCOPED_INFO(name << ": " << seconds * 1e6 << " us modelled, " << microseconds << " measured");
+    CHECK(seconds > 0.5e-6 * microseconds);
+    CHECK(seconds < most * 1e-6 * microseconds);
+  };
+  struct Rows {
+    unsigned rows, warps;
+    double microseconds;  // contended, "half, rows", of docs/results/nvidia-h200/microbenchmarks.json
+    double most;          // times that
+  };
+  // Where nobody meets, the model takes the most visited word of the blocks that it follows for more than it is.
+  for (const auto& [rows, warps, microseconds, most] :
+       {Rows{1, 256, 258, 2}, {16, 2048, 385, 2}, {2048, 32768, 49.9, 2}, {65536, 32768, 10.08, 2.5}}) {
+    REQUIRE(cudaMemset(sums.as<void>(), 0, bytes) == cudaSuccess);
+    check(std::to_string(rows) + " rows",
+          run(measured::add_rows, {.grid = warps / 8, .block = 256}, sums.as<__half>(), rows).modelled_seconds,
+          microseconds, most);
+  }
+  // The same, "half, mixed": of 4096 additions one goes to a place where the others do not.
+  for (const auto& [others, microseconds] : {std::pair{0U, 35.6}, std::pair{kOthers, 45.4}}) {
+    REQUIRE(cudaMemset(sums.as<void>(), 0, bytes) == cudaSuccess);
+    check(std::to_string(others) + " others",
+          run(measured::add_mixed, {.grid = 2048, .block = 256}, sums.as<__half>(), 4096U, others).modelled_seconds,
+          microseconds, 2);
+  }
+}
+
 namespace {
 
 /// Modelled seconds of a sort, as a part of a graph.
