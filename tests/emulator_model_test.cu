@@ -154,7 +154,9 @@ TEST_CASE("additions to halves take as long as those that they meet make them") 
                                                        {1024, 256, 21.1},
                                                        {1024, 2048, 580},
                                                        {65536, 2048, 8.22},
-                                                       {65536, 8192, 29.3}}) {
+                                                       {65536, 8192, 29.3},
+                                                       {65536, 32768, 100},
+                                                       {1 << 20, 32768, 29.7}}) {
     INFO(warps << " warps, " << addresses << " addresses");
     const Buffer sums(addresses * sizeof(__half));
     REQUIRE(cudaMemset(sums.as<void>(), 0, addresses * sizeof(__half)) == cudaSuccess);
@@ -270,30 +272,28 @@ TEST_CASE("additions to halves by whole rows, and beside others, take about as l
   constexpr unsigned kOthers = 1U << 20;
   const std::size_t bytes = (64 + 2 * kOthers) * sizeof(__half);
   const Buffer sums(bytes);
-  const auto check = [](const std::string& name, double seconds, double microseconds, double most) {
+  const auto check = [](const std::string& name, double seconds, double microseconds) {
     UNSCOPED_INFO(name << ": " << seconds * 1e6 << " us modelled, " << microseconds << " measured");
     CHECK(seconds > 0.5e-6 * microseconds);
-    CHECK(seconds < most * 1e-6 * microseconds);
+    CHECK(seconds < 2e-6 * microseconds);
   };
   struct Rows {
     unsigned rows, warps;
     double microseconds;  // contended, "half, rows", of docs/results/nvidia-h200/microbenchmarks.json
-    double most;          // times that
   };
-  // Where nobody meets, the model takes the most visited word of the blocks that it follows for more than it is.
-  for (const auto& [rows, warps, microseconds, most] :
-       {Rows{1, 256, 258, 2}, {16, 2048, 385, 2}, {2048, 32768, 49.9, 2}, {65536, 32768, 10.08, 2.5}}) {
+  for (const auto& [rows, warps, microseconds] :
+       {Rows{1, 256, 258}, {16, 2048, 385}, {2048, 32768, 49.9}, {65536, 32768, 10.08}}) {
     REQUIRE(cudaMemset(sums.as<void>(), 0, bytes) == cudaSuccess);
     check(std::to_string(rows) + " rows",
           run(measured::add_rows, {.grid = warps / 8, .block = 256}, sums.as<__half>(), rows).modelled_seconds,
-          microseconds, most);
+          microseconds);
   }
   // The same, "half, mixed": of 4096 additions one goes to a place where the others do not.
   for (const auto& [others, microseconds] : {std::pair{0U, 35.6}, std::pair{kOthers, 45.4}}) {
     REQUIRE(cudaMemset(sums.as<void>(), 0, bytes) == cudaSuccess);
     check(std::to_string(others) + " others",
           run(measured::add_mixed, {.grid = 2048, .block = 256}, sums.as<__half>(), 4096U, others).modelled_seconds,
-          microseconds, 2);
+          microseconds);
   }
 }
 

@@ -17,6 +17,30 @@ std::size_t hashed(std::uint64_t number, unsigned log2) {
   return static_cast<std::size_t>(number * 0x9e3779b97f4a7c15ULL >> (64 - log2));
 }
 
+/// The most visits that chance brings to one of `places` that have `mean` each, on average.
+double most_by_chance(double mean, double places) {
+  if (mean > 50) return mean + std::sqrt(2 * mean * std::log(std::max(1.0, places)));
+  double at_least = 1;  // the chance of so many or more
+  double exactly = std::exp(-mean);
+  double visits = 0;
+  while (at_least * places > 1) {
+    at_least -= exactly;
+    exactly *= mean / ++visits;
+  }
+  return visits;
+}
+
+/// Visits of a launch at the place that has the most of those that were seen, which are one of `scale` equal parts;
+/// `meeting` is the chance that two of them are to the same place. As much as is more than chance brings to some place
+/// is so many times more in the launch; what chance brings is not.
+double most_of_launch(double most, double visits, double meeting, double scale) {
+  const double mean = meeting * visits;
+  if (mean <= 0) return most * scale;
+  const double places = 1 / meeting;
+  return std::max(0.0, most - most_by_chance(mean, places)) * scale +
+         std::min(most * scale, most_by_chance(mean * scale, places));
+}
+
 }  // namespace
 
 void RetryTally::add(double before, double after) {
@@ -123,11 +147,14 @@ RetryShape RetryLoops::shape(double scale) const {
     meetings += word.visits * (word.visits - 1);
     if (word.visits > hottest->visits) hottest = &word;
   }
-  // Of pairs, so that a sample of the visits has the same chance as all of them.
-  result.meeting = result.visits > 1 ? std::max(0.0, meetings) / (result.visits * (result.visits - 1)) : 0;
+  // Of pairs, so that a sample of the visits has the same chance as all of them; less the chance that two words share a
+  // place here.
+  const double by_hash = 1.0 / static_cast<double>(words_.size());
+  const double chance = result.visits > 1 ? meetings / (result.visits * (result.visits - 1)) : 0;
+  result.meeting = std::max(0.0, (chance - by_hash) / (1 - by_hash));
+  result.hottest_visits = most_of_launch(hottest->visits, result.visits, chance, scale);
+  result.hottest_lanes = hottest->lanes / std::max(1.0, hottest->visits) * result.hottest_visits;
   result.visits *= scale;
-  result.hottest_visits = hottest->visits * scale;
-  result.hottest_lanes = hottest->lanes * scale;
   result.hottest_shared = hottest->elements == 3;
   // Each of a word's visits waits for the others there, and is undone by them: all of it takes the square of them.
   for (const Word& word : words_)
