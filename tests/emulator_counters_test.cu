@@ -108,6 +108,21 @@ __global__ void scale_pack(Pack<__half, 8>* out, const Pack<__half, 8>* in) {
   out[threadIdx.x] = pack;
 }
 
+template <int n> __device__ Pack<__half, n> load_pack(const Pack<__half, n>* from) { return *from; }
+
+/// What a function returns, taken apart by a loop that may not run.
+template <int n> __global__ void returned_packs(float* out, const Pack<__half, n>* in, int turns) {
+  float sums[n]{};
+  for (int k = 0; k < turns; ++k) {
+    const Pack<__half, n> pack = load_pack(in + k * 32 + threadIdx.x);
+#pragma unroll
+    for (int i = 0; i < n; ++i) sums[i] += __half2float(pack.element[i]);
+  }
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum = sum * 2 + sums[i];
+  out[threadIdx.x] = sum;
+}
+
 __global__ void float4_fields(float4* out, const float4* in) {
   const float4 v = in[threadIdx.x];
   out[threadIdx.x] = make_float4(v.w, v.z, v.y + v.x, v.x);
@@ -294,6 +309,15 @@ TEST_CASE("a struct copy is one access of its width") {
   }
   SECTION("an array of float4 in registers") {
     one_wide(run(packs_in_registers, {.block = 32}, out.get(), in.get()), 4);
+  }
+  SECTION("what a function returns") {
+    const auto loads_of = [&]<int n>(void (*kernel)(float*, const Pack<__half, n>*, int)) {
+      return loads(run(kernel, {.block = 32}, reinterpret_cast<float*>(out.get()),
+                       reinterpret_cast<const Pack<__half, n>*>(in.get()), 2));
+    };
+    CHECK(loads_of(returned_packs<2>) == 2);
+    CHECK(loads_of(returned_packs<4>) == 2);
+    CHECK(loads_of(returned_packs<8>) == 2);
   }
   SECTION("float3 is three") {
     const auto seen = run(three_floats, {.block = 32}, reinterpret_cast<float3*>(out.get()),

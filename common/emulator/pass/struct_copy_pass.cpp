@@ -98,11 +98,23 @@ private:
                           offset);
       offset += width;
     }
+    // A struct that a function returns in an integer would be loaded as that, and integers are cut.
+    const bool returned = to_local && is_returned(*copy.getFunction(), *getUnderlyingObject(copy.getDest()));
     for (const auto& [value, offset] : values)
-      builder.CreateAlignedStore(value, at(builder, copy.getDest(), offset),
+      builder.CreateAlignedStore(returned ? builder.CreateFreeze(value) : value, at(builder, copy.getDest(), offset),
                                  commonAlignment(copy.getDestAlign().valueOrOne(), offset));
     copy.eraseFromParent();
     return true;
+  }
+
+  /// True where the function returns what is in the variable, as an integer.
+  static bool is_returned(const Function& function, const Value& variable) {
+    return std::any_of(function.begin(), function.end(), [&](const BasicBlock& block) {
+      const auto* leave = dyn_cast<ReturnInst>(block.getTerminator());
+      const auto* load = leave == nullptr ? nullptr : dyn_cast_or_null<LoadInst>(leave->getReturnValue());
+      return load != nullptr && load->getType()->isIntegerTy() &&
+             getUnderlyingObject(load->getPointerOperand()) == &variable;
+    });
   }
 
   static Value* at(IRBuilder<>& builder, Value* base, std::uint64_t offset) {
