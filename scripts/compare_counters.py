@@ -85,6 +85,7 @@ KNOWN = [
     Known("chapter5", ".* v8a", "shared wavefronts", READ_ONCE),
     Known("chapter5", ".* v8a", "L2 sectors",
           "stores of one thread to one sector, each behind its own condition: the GPU sends them one by one"),
+    Known("chapter5", "shape=4,24,36 .* v(7b|10)", "L1 sectors", MEETING_LANES),
     Known("chapter5", ".* v8c", "L1 requests|L1 sectors", SKIPPED_TURNS),
     Known("chapter5", ".* v9 DeviceRadixSort.*", ".*", SORT),
     Known("chapter5", ".* v9 (segment|join)_kernel", "shared wavefronts", READ_ONCE),
