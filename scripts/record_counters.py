@@ -49,7 +49,8 @@ CHAPTERS = {
     2: Chapter(
         golden=["shape=16,256,128 strides=65536,256,2 dtype=float", "shape=16,256,128 strides=32768,1,256 dtype=float",
                 "shape=16,255,255 strides=65536,256,1 offset=257 dtype=half",
-                "shape=16,256,256 strides=0,256,1 dtype=float"],
+                "shape=16,256,256 strides=0,256,1 dtype=float",
+                "shape=16,494,15 strides=7410,1,494 dtype=int8", "shape=8,500,12 strides=6000,1,500 offset=1 dtype=half"],
         representative=["shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half",
                         "shape=23,355,258,5,5 strides=121306,262,1,262,1 offset=19912 dtype=int8",
                         "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float",
