@@ -63,6 +63,10 @@ class Figures(unittest.TestCase):
         result = book("check")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_what_was_tried_is_told_as_its_records_have_it(self):
+        result = subprocess.run([sys.executable, "scripts/trust.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_a_wrong_number_and_a_bare_one_are_found(self):
         path = ROOT / "chapters" / "chapter3_permute" / "README.md"
         answer = queries.answer(path, "3: v1 [shape=32,1024,1024 perm=0,2,1 dtype=float]", "1.0 us")
