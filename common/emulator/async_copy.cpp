@@ -48,10 +48,14 @@ Pipeline& pipeline() {
 void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t zero_fill) {
   const void* pc = __builtin_return_address(0);
   if ((bytes != 4 && bytes != 8 && bytes != 16) || zero_fill > bytes) {
-    observer().report("invalid_async_copy", pc,
-                      "========= Invalid asynchronous copy of " + std::to_string(bytes) + " bytes at " +
-                          observer().locate(pc) + ": 4, 8 or 16 are possible\n=========     in kernel " +
-                          current_block->launch->name + ", " + describe_thread(*current_block) + "\n");
+    {
+      const BlockContext& block = *current_block;
+      const Unwatched unwatched;
+      observer().report("invalid_async_copy", pc,
+                        "========= Invalid asynchronous copy of " + std::to_string(bytes) + " bytes at " +
+                            observer().locate(pc) + ": 4, 8 or 16 are possible\n=========     in kernel " +
+                            block.launch->name + ", " + describe_thread(block) + "\n");
+    }
     abort_kernel(cudaErrorLaunchFailure);
   }
   if (zero_fill < bytes) {

@@ -279,6 +279,7 @@ inline unsigned BlockRunner::next_or_resolve() {
   while (next == kNone) {
     if (!release_active_masks()) {
       report_deadlock();
+      abort(cudaErrorLaunchFailure);
     }
     next = next_runnable();
   }
@@ -356,12 +357,9 @@ inline void BlockRunner::come_to_barrier(bool predicate, const void* pc) {
 }
 
 void BlockRunner::complete_barrier() {
-  if (other_barrier_pc_ != nullptr) {
-    report_and_abort("divergent_barrier", other_barrier_pc_,
-                     "Barrier error detected. Divergent thread(s) in block: some wait at " + where(barrier_pc_) +
-                         ", others at " + where(other_barrier_pc_) +
-                         ".\n=========     All threads of a block must come to the same "
-                         "__syncthreads().");
+  if (other_barrier_pc_ != nullptr) [[unlikely]] {
+    report_divergence();
+    abort(cudaErrorLaunchFailure);
   }
   observer().sync(context_, SyncScope::block, 0, ~0U);
   arrivals_ = {predicates_, waiting_};
@@ -388,10 +386,9 @@ std::uint64_t BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t 
   const unsigned lane = context_.thread % kWarpSize;
   const unsigned warp_index = context_.thread / kWarpSize;
   Thread& thread = threads_[self];
-  if ((mask >> lane & 1U) == 0) {
-    report_and_abort("invalid_mask", pc,
-                     "Barrier error detected. Invalid arguments at " + where(pc) + " by " + describe_thread(context_) +
-                         ": the mask does not name the calling lane " + std::to_string(lane) + ".");
+  if ((mask >> lane & 1U) == 0) [[unlikely]] {
+    report_foreign_mask(pc, lane);
+    abort(cudaErrorLaunchFailure);
   }
   thread.wait = Wait::meeting;
   thread.kind = kind;
@@ -505,14 +502,29 @@ std::string BlockRunner::where(const void* pc) const {
   return line.empty() ? function_name(pc) : line;
 }
 
-void BlockRunner::report_and_abort(const char* kind, const void* pc, const std::string& text) {
+void BlockRunner::report(const char* kind, const void* pc, const std::string& text) {
   observer().report(kind, pc,
                     "========= " + text + "\n=========     in kernel " + context_.launch->name + ", " +
                         describe_thread(context_) + "\n");
-  abort(cudaErrorLaunchFailure);
+}
+
+void BlockRunner::report_divergence() {
+  const Unwatched unwatched;
+  report("divergent_barrier", other_barrier_pc_,
+         "Barrier error detected. Divergent thread(s) in block: some wait at " + where(barrier_pc_) + ", others at " +
+             where(other_barrier_pc_) +
+             ".\n=========     All threads of a block must come to the same __syncthreads().");
+}
+
+void BlockRunner::report_foreign_mask(const void* pc, unsigned lane) {
+  const Unwatched unwatched;
+  report("invalid_mask", pc,
+         "Barrier error detected. Invalid arguments at " + where(pc) + " by " + describe_thread(context_) +
+             ": the mask does not name the calling lane " + std::to_string(lane) + ".");
 }
 
 void BlockRunner::report_deadlock() {
+  const Unwatched unwatched;
   struct Group {
     const void* pc;
     Wait wait;
@@ -555,7 +567,7 @@ void BlockRunner::report_deadlock() {
   if (groups.size() > kShown) {
     text += "\n=========     and " + std::to_string(groups.size() - kShown) + " more places";
   }
-  report_and_abort("deadlock", groups.front().pc, text);
+  report("deadlock", groups.front().pc, text);
 }
 
 }  // namespace warpbook::emulator

@@ -125,8 +125,11 @@ private:
   void complete_barrier();
   void complete_meeting(unsigned warp, unsigned index);
   bool release_active_masks();
-  [[noreturn]] void report_deadlock();
-  [[noreturn]] void report_and_abort(const char* kind, const void* pc, const std::string& text);
+  // What they say is destroyed when they return; then the block is aborted, which destroys nothing.
+  [[gnu::noinline]] void report_divergence();
+  [[gnu::noinline]] void report_foreign_mask(const void* pc, unsigned lane);
+  [[gnu::noinline]] void report_deadlock();
+  void report(const char* kind, const void* pc, const std::string& text);
   std::string where(const void* pc) const;
   void make_fibers(unsigned count);
 

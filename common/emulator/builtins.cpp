@@ -74,9 +74,15 @@ void wait_for_block(const unsigned* word, unsigned bits) {
 }
 
 void trap_thread() {
-  observer().report("trap", __builtin_return_address(0),
-                    "========= Trap in kernel " + std::string(current_block->launch->name) + ", " +
-                        describe_thread(*current_block) + "\n");
+  const void* pc = __builtin_return_address(0);
+  {
+    const BlockContext& block = *current_block;
+    const Unwatched unwatched;
+    const std::string place = observer().locate(pc);
+    observer().report("trap", pc,
+                      "========= Trap in kernel " + std::string(block.launch->name) +
+                          (place.empty() ? "" : " at " + place) + ", " + describe_thread(block) + "\n");
+  }
   abort_kernel(cudaErrorLaunchFailure);
 }
 

@@ -110,19 +110,6 @@ std::string advice_line(const std::string& advice) {
   return advice.empty() ? advice : fmt::format("=========     {}\n", advice);
 }
 
-/// While it lives, this thread's accesses are its own: text is made by library functions that the program may hold an
-/// instrumented copy of, whose callbacks would come back here.
-class Unwatched {
-public:
-  Unwatched() : block_(current_block) { current_block = nullptr; }
-  ~Unwatched() { current_block = block_; }
-  Unwatched(const Unwatched&) = delete;
-  Unwatched& operator=(const Unwatched&) = delete;
-
-private:
-  BlockContext* block_;
-};
-
 [[gnu::noinline]] void describe_bad_access(const BlockContext& block, const Home& home, const void* address,
                                            std::size_t bytes, Operation operation, const void* pc, BadAccess kind) {
   const Unwatched unwatched;

@@ -51,9 +51,13 @@ extern "C" WARPBOOK_EXPORT void __assert_fail(const char* expression, const char
                                               const char* function) noexcept(false) {
   using namespace warpbook::emulator;
   if (current_block != nullptr) {
-    observer().report("assert", __builtin_return_address(0),
-                      std::string(file) + ":" + std::to_string(line) + ": " + function + ": " +
-                          describe_thread(*current_block) + " Assertion `" + expression + "` failed.\n");
+    {
+      const BlockContext& block = *current_block;
+      const Unwatched unwatched;
+      observer().report("assert", __builtin_return_address(0),
+                        std::string(file) + ":" + std::to_string(line) + ": " + function + ": " +
+                            describe_thread(block) + " Assertion `" + expression + "` failed.\n");
+    }
     abort_kernel(cudaErrorAssert);
   }
   std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);

@@ -51,6 +51,27 @@ extern thread_local constinit BlockContext* current_block __attribute__((tls_mod
 /// Its `observer_data`; nullptr outside of kernels. Each access asks for it.
 extern thread_local constinit void* current_observer_data __attribute__((tls_model("initial-exec")));
 
+/// While it lives, this thread's accesses are its own: text is made by library functions that the program may hold an
+/// instrumented copy of, whose callbacks would come back here. To be gone before `abort_kernel`, which destroys
+/// nothing.
+class Unwatched {
+public:
+  Unwatched() : block_(current_block), observer_data_(current_observer_data) {
+    current_block = nullptr;
+    current_observer_data = nullptr;
+  }
+  ~Unwatched() {
+    current_block = block_;
+    current_observer_data = observer_data_;
+  }
+  Unwatched(const Unwatched&) = delete;
+  Unwatched& operator=(const Unwatched&) = delete;
+
+private:
+  BlockContext* block_;
+  void* observer_data_;
+};
+
 /// Whom a completed barrier synchronised.
 enum class SyncScope { block, warp };
 

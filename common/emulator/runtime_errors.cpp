@@ -125,9 +125,13 @@ std::recursive_mutex& runtime_mutex() {
 
 RuntimeLock::RuntimeLock() {
   if (current_block != nullptr) {
-    observer().report("call_in_kernel", ApiCall::pc(),
-                      "========= Runtime call inside a kernel, which is not emulated\n=========     in kernel " +
-                          std::string(current_block->launch->name) + ", " + describe_thread(*current_block) + "\n");
+    {
+      const BlockContext& block = *current_block;
+      const Unwatched unwatched;
+      observer().report("call_in_kernel", ApiCall::pc(),
+                        "========= Runtime call inside a kernel, which is not emulated\n=========     in kernel " +
+                            std::string(block.launch->name) + ", " + describe_thread(block) + "\n");
+    }
     abort_kernel(cudaErrorNotSupported);
   }
   runtime_mutex().lock();

@@ -75,7 +75,7 @@ enum cudaError {
 };
 using cudaError_t = cudaError;
 
-enum cudaMemcpyKind {
+enum cudaMemcpyKind : int {  // Of a fixed type, in which no number is undefined: a wrong one gets its error.
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
