@@ -145,6 +145,7 @@ class Program(unittest.TestCase):
                 self.assertIn(kind, ran.stderr)
                 self.assertIn("program.cu:3", ran.stderr)
                 self.assertIn("========= ERROR SUMMARY: 1 error\n", ran.stderr)
+        self.assertIn("of allocation 1 of 4 bytes, allocated at program.cu:6, ", ran.stderr)
 
     def test_mistakes_make_the_status(self):
         text = "__global__ void k(int* p) { p[threadIdx.x] = 1; }\nint main() {\n  k<<<1, 1>>>(nullptr);\n}\n"

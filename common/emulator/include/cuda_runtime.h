@@ -92,46 +92,55 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_si
 }
 
 // ---- Memory
+// Inlined in unoptimised code, too: a report names the line of a function that calls these.
 
-template <class T> cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
+template <class T> [[gnu::always_inline]] inline cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
   return warpbook::emulator::allocate_device(reinterpret_cast<void**>(pointer), bytes);
 }
-template <class T> cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream) {
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream) {
   return warpbook::emulator::allocate_device_async(reinterpret_cast<void**>(pointer), bytes, stream);
 }
 template <class T>
-cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes, unsigned /*flags*/ = cudaMemAttachGlobal) {
+[[gnu::always_inline]] inline cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes,
+                                                            unsigned /*flags*/ = cudaMemAttachGlobal) {
   return warpbook::emulator::allocate_managed(reinterpret_cast<void**>(pointer), bytes);
 }
-template <class T> cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned /*flags*/ = 0) {
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned /*flags*/ = 0) {
   return warpbook::emulator::allocate_pinned(reinterpret_cast<void**>(pointer), bytes);
 }
-template <class T> cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned /*flags*/) {
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned /*flags*/) {
   return warpbook::emulator::allocate_pinned(reinterpret_cast<void**>(pointer), bytes);
 }
-template <class T> cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width,
+                                                          std::size_t height) {
   return warpbook::emulator::allocate_pitched(reinterpret_cast<void**>(pointer), pitch, width, height);
 }
 
 /// The address of a `__device__` or `__constant__` variable.
-template <class T> cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+template <class T> [[gnu::always_inline]] inline cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
   *address = const_cast<void*>(static_cast<const void*>(&symbol));
   return warpbook::emulator::register_symbol(&symbol, sizeof(T));
 }
-template <class T> cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
+template <class T> [[gnu::always_inline]] inline cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
   *bytes = sizeof(T);
   return cudaSuccess;
 }
 template <class T>
-cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, std::size_t bytes, std::size_t offset = 0,
-                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+[[gnu::always_inline]] inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* source, std::size_t bytes,
+                                                             std::size_t offset = 0,
+                                                             cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
   return error != cudaSuccess ? error : cudaMemcpy(static_cast<char*>(address) + offset, source, bytes, kind);
 }
 template <class T>
-cudaError_t cudaMemcpyFromSymbol(void* destination, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+[[gnu::always_inline]] inline cudaError_t cudaMemcpyFromSymbol(void* destination, const T& symbol, std::size_t bytes,
+                                                               std::size_t offset = 0,
+                                                               cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
   return error != cudaSuccess ? error
@@ -139,23 +148,26 @@ cudaError_t cudaMemcpyFromSymbol(void* destination, const T& symbol, std::size_t
 }
 
 template <class T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* source, std::size_t bytes, std::size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+[[gnu::always_inline]] inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* source,
+                                                                  std::size_t bytes, std::size_t offset,
+                                                                  cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
   return error != cudaSuccess ? error
                               : cudaMemcpyAsync(static_cast<char*>(address) + offset, source, bytes, kind, stream);
 }
 template <class T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* destination, const T& symbol, std::size_t bytes, std::size_t offset,
-                                      cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+[[gnu::always_inline]] inline cudaError_t
+cudaMemcpyFromSymbolAsync(void* destination, const T& symbol, std::size_t bytes, std::size_t offset,
+                          cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
   return error != cudaSuccess
              ? error
              : cudaMemcpyAsync(destination, static_cast<const char*>(address) + offset, bytes, kind, stream);
 }
-template <class T> cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
   return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
 
