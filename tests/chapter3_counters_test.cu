@@ -224,15 +224,31 @@ TEST_CASE("chapter 3, v7h: words of output from a gather") {
   CHECK(seen.divisions_32 == 0);
 }
 
+TEST_CASE("chapter 3, v7c: a tile of words") {
+  // 124 rows of 64 halves: 62 pairs of rows, each row a load of a warp, 4 sectors. A column goes out in 32 and 30
+  // words. It begins 0, 24, 16 or 8 bytes into a sector: 4 + 4, 5 + 5, 5 + 5 or 5 + 4 sectors.
+  const Moves seen = count("v7c", "shape=124,64 perm=1,0 dtype=half");
+  check_global(seen, 62 * 2, 62 * 2 * 4, 64 * 2, 64 / 4 * (8 + 10 + 10 + 9));
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+}
+
 TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
   // Columns are the output's two fastest dimensions, 8 x 64 = 512 floats in tiles of 64, rows the 32 of the input's
   // fastest. A tile has 32 rows and 16 quads of columns: each of 8 warps reads two quads of all rows, 4 sectors a load.
-  // A row of a tile goes out in two stores of 4 sectors. Shared memory: the quads of neighbouring rows lie an odd
-  // number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
+  // A row of a tile goes out as 16 quads, two rows to a store, 16 sectors. Shared memory: the quads of neighbouring
+  // rows lie an odd number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
   const Moves seen = count("v7j", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 64, 8 * 64 * 4);
+  check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 16, 8 * 16 * 16);
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
+
+  // 8 rows of 252 halves, two in a word of the input: 4 groups of 64 quads, the first of which stands before the first
+  // column and is read as that one is. A warp loads the words of 8 quads and all groups, 4 times. A quad's words of all
+  // groups are 16 bytes: a sector for each quad, but that two quads read the first column. Each warp writes a row in 2
+  // stores, of 32 and 31 quads. It begins 0, 24, 16 or 8 bytes into a sector: 8 + 8, 9 + 9, 9 + 9 or 9 + 8 sectors.
+  const Moves words = count("v7j", "shape=63,4,8 perm=2,1,0 dtype=half");
+  check_global(words, 8 * 4, 8 * 4 * 8 - 1, 8 * 2, 8 / 4 * (16 + 18 + 18 + 17));
 }
 
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
@@ -240,7 +256,11 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   const auto same = [](const char* version, const std::string& parameters) {
     const Moves step = count(version, parameters);
     const Moves dispatched = count("v9", parameters);
-    CHECK(dispatched.kernel == step.kernel);
+    // The step's kernel, or the one that differs by load_keeping or store_leaving alone.
+    std::string kernel = dispatched.kernel;
+    if (const auto at = kernel.rfind(", true>"); at != std::string::npos) kernel.replace(at, 7, ", false>");
+    if (const auto at = kernel.rfind("Lb1E"); at != std::string::npos) kernel.replace(at, 4, "Lb0E");  // As mangled.
+    CHECK(kernel == step.kernel);
     check_global(dispatched, step.load_requests, step.load_sectors, step.store_requests, step.store_sectors);
     CHECK(dispatched.divisions_32 == 0);
     CHECK(dispatched.divisions_64 == 0);

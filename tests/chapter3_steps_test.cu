@@ -363,21 +363,23 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
 }
 
 TEST_CASE("v7j's columns are the output's fastest dimensions, its rows all others") {
+  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
+  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
   // 5 x 7 x 11 x 13 halves; the output is 11 x 13 x 5 x 7 and merges to 35 x 143, transposed.
   const PermuteProblem transposed = merged(make_problem({5, 7, 11, 13}, {2, 3, 0, 1}, 2));
-  const v7j::Matrix two = v7j::make_matrix(transposed, v7j::tile_shape(2), 0);
+  const v7j::Matrix two = v7j::make_matrix(transposed, v7j::tile_shape(2), 1, aligned);
   CHECK(two.columns.size == 35);
-  CHECK(two.rows.size == 143);
+  CHECK(two.groups.size == 143);
   CHECK_FALSE(v7j::pays(transposed));  // 70 bytes of columns.
 
   // Reversed: columns grow until they have 1024 bytes, here 5 x 7 x 40 = 1400 halves, and end before the fastest, 13.
   const PermuteProblem reversed = make_problem({5, 7, 40, 13}, {3, 2, 1, 0}, 2);
-  const v7j::Matrix many = v7j::make_matrix(reversed, v7j::tile_shape(2), 1);
+  const v7j::Matrix many = v7j::make_matrix(reversed, v7j::tile_shape(2), 1, displaced);
   CHECK(many.columns.digits == 3);
   CHECK(many.columns.size == 1400);
   CHECK(many.columns.digit[0].src_stride == 7 * 40 * 13);
   CHECK(many.columns.digit[0].dst_stride == 1);
-  CHECK(many.rows.size == 13);
+  CHECK(many.groups.size == 13);
   CHECK(many.dst_past == 1);
   CHECK_FALSE(v7j::pays(reversed));  // Runs of the input have 26 bytes.
   CHECK(v7j::pays(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2)));
@@ -385,11 +387,38 @@ TEST_CASE("v7j's columns are the output's fastest dimensions, its rows all other
 
   // A tile has all of 13 rows, and as many columns as make its 256 x 32 elements: 630 at most, so three of 468. Every
   // row may begin a half early, and is padded to an odd number of quads.
-  CHECK(many.tile_rows.divisor == 13);
+  CHECK(many.tile_groups.divisor == 13);
   CHECK(many.tile_columns == 468);
   CHECK(many.tiles_across.divisor == 3);
   CHECK(many.quads == 118);
   CHECK(many.pitch == 119 * 4);
+}
+
+TEST_CASE("v7j loads words where the input's fastest dimension is made of them") {
+  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
+  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
+  const PermuteProblem halves = make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2);
+  CHECK(v7j::rows_in_group(halves, aligned) == 2);
+  CHECK(v7j::rows_in_group(halves, displaced) == 1);
+  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 15}, {3, 2, 1, 0}, 2), aligned) == 1);
+  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 1), aligned) == 4);
+  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 18}, {3, 2, 1, 0}, 1), aligned) == 1);
+  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 4), aligned) == 1);
+
+  // 16 rows by twos; the next row of a group is 5 x 7 x 40 halves further in the output.
+  const v7j::Matrix pairs = v7j::make_matrix(halves, v7j::tile_shape(2, 2), 2, aligned);
+  CHECK(pairs.groups.size == 8);
+  CHECK(pairs.groups.digit[0].src_stride == 2);
+  CHECK(pairs.groups.digit[0].dst_stride == 2 * 1400);
+  CHECK(pairs.row_step == 1400);
+  CHECK(pairs.tile_groups.divisor == 8);
+  CHECK(pairs.threads_across == 32);
+
+  // Rows of 1400 halves are whole fours, and begin with one where the output does.
+  CHECK(pairs.whole_quads);
+  CHECK_FALSE(v7j::make_matrix(halves, v7j::tile_shape(2, 2), 2, displaced).whole_quads);
+  CHECK_FALSE(
+      v7j::make_matrix(make_problem({5, 7, 39, 16}, {3, 2, 1, 0}, 2), v7j::tile_shape(2, 2), 2, aligned).whole_quads);
 }
 
 TEST_CASE("rows that are worth moving as they are") {

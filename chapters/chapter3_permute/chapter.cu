@@ -24,6 +24,7 @@
 #include "chapters/chapter3_permute/v7h_output_words.cuh"
 #include "chapters/chapter3_permute/v7i_output_order.cuh"
 #include "chapters/chapter3_permute/v7j_composite_tile.cuh"
+#include "chapters/chapter3_permute/v7k_kept_input.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
@@ -107,6 +108,7 @@ std::vector<Step> steps() {
            v7i::run),
       step("v7j", "composite_tile", "A side of a tile may be made of several dimensions.", v7j::run,
            [](const PermuteCase& c) { return refuse_as_given(c, v7j::refuse); }),
+      step("v7k", "kept_input", "Loads ask the L2 to keep what they read.", v7k::run),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

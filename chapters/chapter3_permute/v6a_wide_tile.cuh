@@ -57,6 +57,16 @@ using Tile = TileOf<bytes,
                     : bytes == 4 ? 512
                                  : 256>;
 
+/// The bytes of four words, regrouped: the first word gets each one's first byte, and so on.
+__device__ __forceinline__ uint4 transpose_4x4(unsigned a, unsigned b, unsigned c, unsigned d) {
+  const unsigned ab01 = __byte_perm(a, b, 0x5140);  // a0 b0 a1 b1
+  const unsigned ab23 = __byte_perm(a, b, 0x7362);
+  const unsigned cd01 = __byte_perm(c, d, 0x5140);
+  const unsigned cd23 = __byte_perm(c, d, 0x7362);
+  return make_uint4(__byte_perm(ab01, cd01, 0x5410), __byte_perm(ab01, cd01, 0x7632), __byte_perm(ab23, cd23, 0x5410),
+                    __byte_perm(ab23, cd23, 0x7632));
+}
+
 /// Regroups `rows[p]`, the same 16 bytes of kRowsPerWord rows, into one word a column.
 template <int bytes>
 __device__ __forceinline__ void pack_columns(const uint4 (&rows)[Tile<bytes>::kRowsPerWord],
@@ -71,14 +81,6 @@ __device__ __forceinline__ void pack_columns(const uint4 (&rows)[Tile<bytes>::kR
     chunks[1] = make_uint4(__byte_perm(a.z, b.z, 0x5410), __byte_perm(a.z, b.z, 0x7632), __byte_perm(a.w, b.w, 0x5410),
                            __byte_perm(a.w, b.w, 0x7632));
   } else {
-    const auto transpose_4x4 = [](unsigned a, unsigned b, unsigned c, unsigned d) {
-      const unsigned ab01 = __byte_perm(a, b, 0x5140);  // a0 b0 a1 b1
-      const unsigned ab23 = __byte_perm(a, b, 0x7362);
-      const unsigned cd01 = __byte_perm(c, d, 0x5140);
-      const unsigned cd23 = __byte_perm(c, d, 0x7362);
-      return make_uint4(__byte_perm(ab01, cd01, 0x5410), __byte_perm(ab01, cd01, 0x7632),
-                        __byte_perm(ab23, cd23, 0x5410), __byte_perm(ab23, cd23, 0x7632));
-    };
     chunks[0] = transpose_4x4(rows[0].x, rows[1].x, rows[2].x, rows[3].x);
     chunks[1] = transpose_4x4(rows[0].y, rows[1].y, rows[2].y, rows[3].y);
     chunks[2] = transpose_4x4(rows[0].z, rows[1].z, rows[2].z, rows[3].z);
@@ -89,8 +91,8 @@ __device__ __forceinline__ void pack_columns(const uint4 (&rows)[Tile<bytes>::kR
 //! [tile]
 /// One block transposes one tile: rows x columns elements at `src`, fewer at the matrix's edge, to columns x rows at
 /// `dst`. Pitches are in elements; they, rows and columns are multiples of kElementsPerChunk, and both pointers are
-/// aligned to 16 bytes.
-template <int bytes, class T = Tile<bytes>>
+/// aligned to 16 bytes. `keeps` is load_keeping's, here and in other steps: v7k sets it.
+template <int bytes, class T = Tile<bytes>, bool keeps = false>
 __device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, std::int64_t dst_pitch,
                                                const Word<bytes>* __restrict__ src, std::int64_t src_pitch, int rows,
                                                int columns) {
@@ -108,7 +110,7 @@ __device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, st
 #pragma unroll
     for (int p = 0; p < kPacked; ++p) {
       const auto* from = reinterpret_cast<const uint4*>(src + (word_row * kPacked + p) * src_pitch + column);
-      loaded[i][p] = inside ? *from : uint4{};
+      loaded[i][p] = inside ? load_keeping<keeps>(from) : uint4{};
     }
   }
 #pragma unroll

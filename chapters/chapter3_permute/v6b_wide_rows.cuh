@@ -29,7 +29,7 @@ template <template <class> class Divisor, class Index> struct Layout {
 };
 
 //! [kernel]
-template <class W, template <class> class Divisor, class Index>
+template <class W, template <class> class Divisor, class Index, bool keeps = false>
 __global__ void __launch_bounds__(kThreads<W>)
     permute_kernel(W* __restrict__ dst, const W* __restrict__ src, Layout<Divisor, Index> layout, Index count) {
   const Index first = Index(blockIdx.x) * (kThreads<W> * kWords<W>)+threadIdx.x;
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads<W>)
         src_offset += index * layout.src_stride[d];
         remaining = rest;
       }
-      word[i] = src[src_offset + remaining * layout.src_stride[layout.rank - 1]];
+      word[i] = load_keeping<keeps>(src + src_offset + remaining * layout.src_stride[layout.rank - 1]);
     }
   }
 #pragma unroll
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads<W>)
 }
 //! [kernel]
 
-template <template <class> class Divisor, class Index>
+template <template <class> class Divisor, class Index, bool keeps = false>
 cudaError_t run_as(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   const std::int64_t count = p.count();
   const Strides to = dst_strides(p);
@@ -73,21 +73,21 @@ cudaError_t run_as(const PermuteProblem& p, const void* src, void* dst, cudaStre
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     return launch(
-        permute_kernel<W, Divisor, Index>,
+        permute_kernel < W, Divisor, Index, keeps && (bytes > 1) >,
         {.grid = ceil_div<std::int64_t>(count, kThreads<W> * kWords<W>), .block = kThreads<W>, .stream = stream},
         static_cast<W*>(dst), static_cast<const W*>(src), layout, static_cast<Index>(count));
   });
 }
 
 /// Moves the widest words that the problem allows, dividing by `Divisor`.
-template <template <class> class Divisor>
+template <template <class> class Divisor, bool keeps = false>
 cudaError_t run_with(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const PermuteProblem m = merged(p);
   const PermuteProblem wide = with_elements_of(m, movement_bytes(m, src, dst));
   // Offsets stay below 2^31 up to the end of the last block's words, as FastDivisor needs.
-  return fits_32_bits(wide.count() + 1024) ? run_as<Divisor, std::uint32_t>(wide, src, dst, stream)
-                                           : run_as<Divisor, std::uint64_t>(wide, src, dst, stream);
+  return fits_32_bits(wide.count() + 1024) ? run_as<Divisor, std::uint32_t, keeps>(wide, src, dst, stream)
+                                           : run_as<Divisor, std::uint64_t, keeps>(wide, src, dst, stream);
 }
 
 /// Why the step refuses a problem; nullptr where it takes it.

@@ -5,7 +5,8 @@
 /// fastest are long enough to span a tile between them; then a place is a row times a pitch plus a lane, as in v4c, and
 /// only the *block* has to be located among all dimensions, by one multiplication each. The tile is larger than v4c's
 /// and unrolled throughout: a thread has up to 16 loads in flight. Where both sides are whole multiples of 16 bytes,
-/// the tile is v6a's; else it moves single elements, and takes any size and any alignment.
+/// the tile is v6a's; where bytes or halves have whole words of 4 bytes on both sides, it moves those, as v5; else it
+/// moves single elements, and takes any size and any alignment.
 ///
 /// Expect v6a's speed at any rank, and most of it at odd sizes.
 #pragma once
@@ -89,7 +90,7 @@ inline constexpr int kTall = 128;
 //! [tile]
 /// One block transposes one tile of single elements; the arguments are `v6a::transpose_tile`'s. With `whole`, the
 /// matrix's edge does not cut it.
-template <class T, bool whole, class W>
+template <class T, bool whole, bool keeps, class W>
 __device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int64_t dst_pitch,
                                                    const W* __restrict__ src, std::int64_t src_pitch, int rows,
                                                    int columns, W* tile) {
@@ -104,7 +105,8 @@ __device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int
   for (int t = 0; t < kLoadTurns; ++t) {
 #pragma unroll
     for (int i = 0; i < T::kColumns / 32; ++i) {
-      if (whole || (warp + t * T::kWarps < rows && lane + 32 * i < columns)) word[t][i] = from[32 * i];
+      if (whole || (warp + t * T::kWarps < rows && lane + 32 * i < columns))
+        word[t][i] = load_keeping<keeps>(from + 32 * i);
     }
     from += T::kWarps * src_pitch;
   }
@@ -128,29 +130,99 @@ __device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int
 }
 //! [tile]
 
+/// A tile of bytes or halves that moves words of 4 bytes on both sides.
+template <int bytes> struct WordTile {
+  static constexpr int kWarps = 8;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kInWord = 4 / bytes;  // Elements.
+  static constexpr int kTurns = 8;
+  static constexpr int kWordRows = kWarps * kTurns;  // Each of kInWord rows.
+  static constexpr int kRows = kWordRows * kInWord;
+  static constexpr int kColumns = 32 * kInWord;
+  static constexpr int kPitch = kColumns + 1;  // Words.
+};
+
+//! [words]
+/// One block transposes one tile: a lane loads a word of each of kInWord rows, and what it gets, regrouped, are as many
+/// columns' words. The columns of a lane lie 32 words apart in shared memory, so that a warp's words lie in 32 banks
+/// whether it writes a row or reads a column.
+template <int bytes, bool keeps = false>
+__global__ void __launch_bounds__(WordTile<bytes>::kThreads)
+    permute_words_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                         const __grid_constant__ Tiles tiles) {
+  using T = WordTile<bytes>;
+  constexpr int kInWord = T::kInWord;
+  __shared__ std::uint32_t tile[T::kWordRows * T::kPitch];
+  const Corner corner = locate_tile(tiles);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t src_pitch = tiles.src_pitch / kInWord;
+  const std::int64_t dst_pitch = tiles.dst_pitch / kInWord;
+
+  std::uint32_t word[T::kTurns][kInWord];
+  const auto* from = reinterpret_cast<const std::uint32_t*>(src + corner.src) + warp * kInWord * src_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < T::kTurns; ++t) {
+    const bool inside = lane * kInWord < corner.columns && (warp + t * T::kWarps) * kInWord < corner.rows;
+#pragma unroll
+    for (int r = 0; r < kInWord; ++r) {
+      if (inside) word[t][r] = load_keeping<keeps>(from + r * src_pitch);
+    }
+    from += T::kWarps * kInWord * src_pitch;
+  }
+#pragma unroll
+  for (int t = 0; t < T::kTurns; ++t) {
+    std::uint32_t* to = tile + (warp + t * T::kWarps) * T::kPitch + lane;
+    if constexpr (kInWord == 2) {
+      to[0] = __byte_perm(word[t][0], word[t][1], 0x5410);
+      to[32] = __byte_perm(word[t][0], word[t][1], 0x7632);
+    } else {
+      const uint4 columns = v6a::transpose_4x4(word[t][0], word[t][1], word[t][2], word[t][3]);
+      to[0] = columns.x;
+      to[32] = columns.y;
+      to[64] = columns.z;
+      to[96] = columns.w;
+    }
+  }
+  __syncthreads();
+  auto* to = reinterpret_cast<std::uint32_t*>(dst + corner.dst);
+#pragma unroll
+  for (int k = 0; k < T::kColumns / T::kWarps; ++k) {
+    const int column = warp + k * T::kWarps;
+    if (column >= corner.columns) break;
+    const std::uint32_t* at = tile + column % kInWord * 32 + column / kInWord;
+#pragma unroll
+    for (int i = 0; i < T::kWordRows / 32; ++i) {
+      const int word_row = lane + 32 * i;
+      if (word_row * kInWord < corner.rows) to[column * dst_pitch + word_row] = at[word_row * T::kPitch];
+    }
+  }
+}
+//! [words]
+
 //! [kernel]
-template <class T>
+template <class T, bool keeps = false>
 __global__ void __launch_bounds__(T::kThreads)
     permute_elements_kernel(Word<T::kBytes>* __restrict__ dst, const Word<T::kBytes>* __restrict__ src,
                             const __grid_constant__ Tiles tiles) {
   __shared__ Word<T::kBytes> tile[T::kRows * T::kPitch];
   const Corner corner = locate_tile(tiles);
   if (corner.rows == T::kRows && corner.columns == T::kColumns) {
-    transpose_elements<T, true>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
-                                corner.columns, tile);
+    transpose_elements<T, true, keeps>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch,
+                                       corner.rows, corner.columns, tile);
   } else {
-    transpose_elements<T, false>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
-                                 corner.columns, tile);
+    transpose_elements<T, false, keeps>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch,
+                                        corner.rows, corner.columns, tile);
   }
 }
 
-template <int bytes>
+template <int bytes, bool keeps = false>
 __global__ void __launch_bounds__(v6a::Tile<bytes>::kThreads)
     permute_wide_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
                         const __grid_constant__ Tiles tiles) {
   const Corner corner = locate_tile(tiles);
-  v6a::transpose_tile<bytes>(dst + corner.dst, tiles.dst_pitch, src + corner.src, tiles.src_pitch, corner.rows,
-                             corner.columns);
+  v6a::transpose_tile<bytes, v6a::Tile<bytes>, keeps>(dst + corner.dst, tiles.dst_pitch, src + corner.src,
+                                                      tiles.src_pitch, corner.rows, corner.columns);
 }
 //! [kernel]
 
@@ -200,35 +272,63 @@ inline bool moves_wide_words(const PermuteProblem& m, const void* src, const voi
          address % 16 == 0;
 }
 
+/// True where a tile of bytes or halves can move words of 4 bytes: both sides are whole multiples of them, and so are
+/// the addresses.
+inline bool moves_words(const PermuteProblem& m, const void* src, const void* dst) {
+  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
+  return m.element_bytes <= 2 && m.shape[m.rank - 1] * m.element_bytes % 4 == 0 &&
+         m.dst_shape(m.rank - 1) * m.element_bytes % 4 == 0 && address % 4 == 0;
+}
+
+/// Moves words of 4 bytes, in the grid's `order`. `m` is merged, not empty and not refused, and `moves_words` holds.
+template <bool keeps = false>
+cudaError_t run_word_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                           cudaStream_t stream) {
+  const auto run_as = [&]<int bytes>() {
+    using T = WordTile<bytes>;
+    std::int64_t blocks = 0;
+    const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
+    return launch(permute_words_kernel < bytes, keeps && (bytes > 1) >,
+                  {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
+                  static_cast<const Word<bytes>*>(src), tiles);
+  };
+  return m.element_bytes == 1 ? run_as.template operator()<1>() : run_as.template operator()<2>();
+}
+
 /// Moves single elements by tiles of type T, in the grid's `order`. `m` is merged, not empty and not refused.
-template <class T>
+template <class T, bool keeps = false>
 cudaError_t run_element_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
                               cudaStream_t stream) {
   std::int64_t blocks = 0;
   const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
-  return launch(permute_elements_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
-                static_cast<Word<T::kBytes>*>(dst), static_cast<const Word<T::kBytes>*>(src), tiles);
+  return launch(permute_elements_kernel < T, keeps && (T::kBytes > 1) >,
+                {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<T::kBytes>*>(dst),
+                static_cast<const Word<T::kBytes>*>(src), tiles);
 }
 
 /// The same by words of 16 bytes. `moves_wide_words` holds.
-inline cudaError_t run_wide_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
-                                  cudaStream_t stream) {
+template <bool keeps = false>
+cudaError_t run_wide_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                           cudaStream_t stream) {
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     using T = v6a::Tile<bytes>;
     std::int64_t blocks = 0;
     const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
-    return launch(permute_wide_kernel<bytes>, {.grid = blocks, .block = T::kThreads, .stream = stream},
-                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
+    return launch(permute_wide_kernel < bytes, keeps && (bytes > 1) >,
+                  {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
+                  static_cast<const Word<bytes>*>(src), tiles);
   });
 }
 
 /// Moves tiles. `m` is merged, not empty and not refused.
-inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+template <bool keeps = false>
+cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const auto order = src_order(m);  // Neighbouring blocks read neighbouring tiles.
-  if (moves_wide_words(m, src, dst)) return run_wide_tiles(m, order, src, dst, stream);
+  if (moves_wide_words(m, src, dst)) return run_wide_tiles<keeps>(m, order, src, dst, stream);
+  if (moves_words(m, src, dst)) return run_word_tiles<keeps>(m, order, src, dst, stream);
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
-    if (m.dst_shape(m.rank - 1) < kTall) return run_element_tiles<FlatTile<bytes>>(m, order, src, dst, stream);
-    return run_element_tiles<TallTile<bytes>>(m, order, src, dst, stream);
+    if (m.dst_shape(m.rank - 1) < kTall) return run_element_tiles<FlatTile<bytes>, keeps>(m, order, src, dst, stream);
+    return run_element_tiles<TallTile<bytes>, keeps>(m, order, src, dst, stream);
   });
 }
 

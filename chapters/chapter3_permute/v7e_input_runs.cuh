@@ -33,7 +33,7 @@ struct Layout {
 };
 
 //! [kernel]
-template <class W, int kVector>
+template <class W, int kVector, bool keeps = false>
 __global__ void __launch_bounds__(kThreads) permute_kernel(W* __restrict__ dst, const W* __restrict__ src,
                                                            const __grid_constant__ Layout layout, std::uint32_t runs) {
   using Vector = Pack<W, kVector>;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads) permute_kernel(W* __restrict__ dst, 
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int at = first + i * kVector;
-      if (at < layout.run) loaded[i] = *reinterpret_cast<const Vector*>(src + from + at);
+      if (at < layout.run) loaded[i] = load_keeping<keeps>(reinterpret_cast<const Vector*>(src + from + at));
     }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
@@ -125,7 +125,8 @@ inline const char* refuse(const PermuteProblem& m) {
 }
 
 /// Moves runs. `m` is merged, not empty and not refused.
-inline cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+template <bool keeps = false>
+cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const RunPlan plan = plan_run(m);
   const Strides from = src_strides(m);
   const Strides to = v7a::dst_strides_by_src(m);
@@ -158,7 +159,7 @@ inline cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst,
   }
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     const auto launch_with = [&]<int vector>() {
-      return launch(permute_kernel<Word<bytes>, vector>,
+      return launch(permute_kernel < Word<bytes>, vector, keeps && (bytes > 1) >,
                     {.grid = ceil_div<std::int64_t>(runs, kThreads), .block = kThreads, .stream = stream},
                     static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                     static_cast<std::uint32_t>(runs));

@@ -27,7 +27,7 @@ template <int bytes> struct Tile {
 };
 
 //! [kernel]
-template <int bytes>
+template <int bytes, bool keeps = false>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads)
     permute_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
                    const __grid_constant__ v7c::Tiles tiles) {
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   for (int t = 0; t < kLoadTurns; ++t) {
     const int row = warp + t * T::kWarps - kBefore;  // Against the tile's first.
     const bool inside = row >= -rows_before && row < min(corner.rows_left, T::kRows);
-    if (inside && lane < corner.columns) word[t] = *from;
+    if (inside && lane < corner.columns) word[t] = load_keeping<keeps>(from);
     from += T::kWarps * tiles.src_pitch;
   }
 #pragma unroll
@@ -78,14 +78,15 @@ inline const char* refuse(const PermuteProblem& m) {
 }
 
 /// Moves tiles, in the grid's `order`. `m` is merged, not empty and not refused.
-inline cudaError_t run_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
-                             cudaStream_t stream) {
+template <bool keeps = false>
+cudaError_t run_tiles(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                      cudaStream_t stream) {
   const auto run_as = [&]<int bytes>() {
     using T = Tile<bytes>;
     std::int64_t blocks = 0;
     // The last window ends up to kSector - 1 elements early, so that another one may be needed.
     const v7c::Tiles tiles = v7c::make_tiles(m, order, T::kRows, T::kColumns, T::kSector - 1, blocks);
-    return launch(permute_kernel<bytes>, {.grid = blocks, .block = T::kThreads, .stream = stream},
+    return launch(permute_kernel<bytes, keeps>, {.grid = blocks, .block = T::kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
   };
   return m.element_bytes == 4 ? run_as.template operator()<4>() : run_as.template operator()<8>();

@@ -15,7 +15,7 @@
 namespace warpbook::chapter3::v7g {
 
 //! [kernel]
-template <int bytes, class T>
+template <int bytes, class T, bool keeps = false>
 __global__ void __launch_bounds__(T::kThreads)
     transpose_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src, int rows, int columns,
                      FastDivisor<std::uint32_t> tiles_down, FastDivisor<std::uint32_t> tiles_across) {
@@ -24,13 +24,15 @@ __global__ void __launch_bounds__(T::kThreads)
   const std::int64_t matrix = std::int64_t(batch) * rows * columns;
   const int row0 = static_cast<int>(down) * T::kRows;
   const int column0 = static_cast<int>(across) * T::kColumns;
-  v6a::transpose_tile<bytes, T>(dst + matrix + std::int64_t(column0) * rows + row0, rows,
-                                src + matrix + std::int64_t(row0) * columns + column0, columns, rows - row0,
-                                columns - column0);
+  v6a::transpose_tile<bytes, T, keeps>(dst + matrix + std::int64_t(column0) * rows + row0, rows,
+                                       src + matrix + std::int64_t(row0) * columns + column0, columns, rows - row0,
+                                       columns - column0);
 }
 //! [kernel]
 
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+/// Transposes matrices that v6a does not refuse.
+template <bool keeps>
+cudaError_t run_matrices(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   if (v6a::refuse(p, src, dst) != nullptr) return cudaErrorInvalidValue;
   BatchTranspose m;
@@ -40,7 +42,7 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
       const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kRows);
       const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kColumns);
       if (m.batch * down * across > 0x7fffffff) return cudaErrorInvalidConfiguration;
-      return launch(transpose_kernel<bytes, T>,
+      return launch(transpose_kernel < bytes, T, keeps && (bytes > 1) >,
                     {.grid = m.batch * down * across, .block = T::kThreads, .stream = stream},
                     static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), static_cast<int>(m.rows),
                     static_cast<int>(m.columns), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down)),
@@ -53,6 +55,10 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     }
     return run_as.template operator()<v6a::Tile<bytes>>();
   });
+}
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return run_matrices<false>(p, src, dst, stream);
 }
 
 }  // namespace warpbook::chapter3::v7g

@@ -54,7 +54,7 @@ __device__ __forceinline__ Place find_place(const Layout& layout, std::uint32_t 
 
 //! [kernel]
 /// `before`: elements from the last multiple of a word's size to the output's first; the output may begin anywhere.
-template <class W, int kElements, int kWords>
+template <class W, int kElements, int kWords, bool leaves = false>
 __global__ void __launch_bounds__(kThreads)
     permute_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ Layout layout, int count,
                    int before) {
@@ -85,7 +85,12 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kWords; ++i) {
     const int first = first_of(i);
     if (is_whole(first)) {
-      store_whole(reinterpret_cast<Pack<W, kElements>*>(dst + first), word[i]);
+      auto* to = reinterpret_cast<Pack<W, kElements>*>(dst + first);
+      if constexpr (leaves) {
+        store_leaving(to, word[i]);
+      } else {
+        store_whole(to, word[i]);
+      }
     } else {  // The word that the output begins in, or ends in.
       for (int e = max(first, 0); e < min(first + kElements, count); ++e) {
         dst[e] = src[find_place(layout, static_cast<std::uint32_t>(e)).src_offset];
@@ -102,8 +107,9 @@ inline const char* refuse(const PermuteProblem& m) {
   return fits_32_bits(m.count() + 16 * kThreads) ? nullptr : "2^31 elements or more";
 }
 
-/// Gathers words. `m` is merged, not empty and not refused.
-inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// Gathers words. `m` is merged, not empty and not refused. `leaves`: v7k sets it.
+template <bool leaves = false>
+cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const Strides to = dst_strides(m);
   const Strides from = src_strides(m);
   Layout layout{};
@@ -120,7 +126,7 @@ inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst
     constexpr int kWords = bytes < 4 ? 1 : 2;  // A thread has at least 8 loads in flight.
     const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % 16) / bytes;
     const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
-    return launch(permute_kernel<Word<bytes>, kElements, kWords>,
+    return launch(permute_kernel < Word<bytes>, kElements, kWords, leaves && (bytes > 1) >,
                   {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                   static_cast<int>(m.count()), before);

@@ -72,29 +72,44 @@ inline double filled(const PermuteProblem& m) {
   return share;
 }
 
+/// Whether tiles are better numbered as the input has them. From a tile to its neighbour along the input it is a whole
+/// row of tiles, a line of each of the matrix's rows: with so many that these fill much of the L2, the neighbour finds
+/// nothing of its lines' other parts. Not so for wider elements, whose tiles read whole lines. From 4 MiB of lines on
+/// it held for all of 8 random problems (seeds 1, 3 and 4 of tests/peers): `chapter3_trials_order.txt`.
+inline bool prefers_input_order(const PermuteProblem& m) {
+  return m.element_bytes <= 4 && m.dst_shape(m.rank - 1) >= 1 << 15;
+}
+
 //! [kernel]
 /// Moves tiles in the output's order. `m` is merged, not empty and not refused by v7c.
-inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const DimensionOrder order = dst_order(m);
-  if (v7c::moves_wide_words(m, src, dst)) return v7c::run_wide_tiles(m, order, src, dst, stream);
+template <bool keeps = false>
+cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const DimensionOrder order = prefers_input_order(m) ? src_order(m) : dst_order(m);
+  if (v7c::moves_wide_words(m, src, dst)) return v7c::run_wide_tiles<keeps>(m, order, src, dst, stream);
+  if (v7c::moves_words(m, src, dst)) return v7c::run_word_tiles<keeps>(m, order, src, dst, stream);
   const bool many = m.dst_shape(m.rank - 1) >= many_rows(m.element_bytes);
-  if (many && v7f::refuse(m) == nullptr) return v7f::run_tiles(m, order, src, dst, stream);
+  if (many && v7f::refuse(m) == nullptr) return v7f::run_tiles<keeps>(m, order, src, dst, stream);
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     if constexpr (bytes != 4 && bytes != 8) {
-      if (many) return v7c::run_element_tiles<typename ManyRows<bytes>::Tile>(m, order, src, dst, stream);
+      if (many) return v7c::run_element_tiles<typename ManyRows<bytes>::Tile, keeps>(m, order, src, dst, stream);
     }
-    return v7c::run_element_tiles<typename FewRows<bytes>::Tile>(m, order, src, dst, stream);
+    return v7c::run_element_tiles<typename FewRows<bytes>::Tile, keeps>(m, order, src, dst, stream);
   });
 }
 
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+/// Moves rows, tiles or boxes.
+template <bool keeps> cudaError_t run_any(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const PermuteProblem m = merged(p);
-  if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
+  if (moves_as_rows(m)) return v6b::run_with<FastDivisor, keeps>(m, src, dst, stream);
   const PermuteProblem q = simplified(p, src, dst);
-  if (v7c::refuse(q) == nullptr) return run_tiles(q, src, dst, stream);
+  if (v7c::refuse(q) == nullptr) return run_tiles<keeps>(q, src, dst, stream);
   return v7d::run_boxes(q, dst_order(q), src, dst, stream);
 }
 //! [kernel]
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return run_any<false>(p, src, dst, stream);
+}
 
 }  // namespace warpbook::chapter3::v7i

@@ -19,6 +19,7 @@
 #include "chapters/chapter3_permute/v7h_output_words.cuh"
 #include "chapters/chapter3_permute/v7i_output_order.cuh"
 #include "chapters/chapter3_permute/v7j_composite_tile.cuh"
+#include "chapters/chapter3_permute/v7k_kept_input.cuh"
 
 namespace warpbook::chapter3::v9 {
 
@@ -140,21 +141,21 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   }
   switch (choose(q, src, dst)) {
   case Kernel::transpose:
-    return v7g::run(q, src, dst, stream);
+    return v7g::run_matrices<true>(q, src, dst, stream);
   case Kernel::transpose_half2:
     return v5a::run(q, src, dst, stream);
   case Kernel::wide_tiles:
-    return v7c::run_tiles(q, src, dst, stream);
+    return v7c::run_tiles<true>(q, src, dst, stream);
   case Kernel::output_words:
-    return v7h::run_words(q, src, dst, stream);
+    return v7h::run_words<true>(q, src, dst, stream);
   case Kernel::gather:
-    return v6b::run_with<FastDivisor>(q, src, dst, stream);
+    return v6b::run_with<FastDivisor, true>(q, src, dst, stream);
   case Kernel::tiles:
-    return v7i::run_tiles(q, src, dst, stream);
+    return v7i::run_tiles<true>(q, src, dst, stream);
   case Kernel::composite_tiles:
-    return v7j::run_tiles(q, src, dst, stream);
+    return v7j::run_tiles<true>(q, src, dst, stream);
   case Kernel::input_runs:
-    return v7e::run_runs(q, src, dst, stream);
+    return v7e::run_runs<true>(q, src, dst, stream);
   case Kernel::boxes:
     return v7d::run_boxes(q, dst_order(q), src, dst, stream);
   }

@@ -70,6 +70,37 @@ template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
   }
 }
 
+/// Loads data; with `keeps`, asks the L2 to keep their lines before others (`evict_last`, as torch.compile's kernels
+/// do). They stay there until other such lines come, or the host calls cudaCtxResetPersistingL2Cache.
+template <bool keeps, class T> __device__ __forceinline__ T load_keeping(const T* p) {
+#if !defined(WARPBOOK_EMULATED) && __CUDA_ARCH__ >= 800
+  if constexpr (keeps) {
+    std::uint64_t policy = 0;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    Word<sizeof(T)> word;
+    if constexpr (sizeof(T) == 1) {
+      std::uint16_t wide = 0;  // No register is narrower.
+      asm("ld.global.L1::evict_last.L2::cache_hint.u8 %0, [%1], %2;" : "=h"(wide) : "l"(p), "l"(policy));
+      word = static_cast<std::uint8_t>(wide);
+    } else if constexpr (sizeof(T) == 2) {
+      asm("ld.global.L1::evict_last.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(word) : "l"(p), "l"(policy));
+    } else if constexpr (sizeof(T) == 4) {
+      asm("ld.global.L1::evict_last.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(word) : "l"(p), "l"(policy));
+    } else if constexpr (sizeof(T) == 8) {
+      asm("ld.global.L1::evict_last.L2::cache_hint.u64 %0, [%1], %2;" : "=l"(word) : "l"(p), "l"(policy));
+    } else {
+      asm("ld.global.L1::evict_last.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+          : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+          : "l"(p), "l"(policy));
+    }
+    T value;
+    __builtin_memcpy(&value, &word, sizeof(value));
+    return value;
+  }
+#endif
+  return *p;
+}
+
 /// Stores a pack as one word; one of 16 bytes in global memory only. For packs that were made element by element:
 /// copied as a struct, such a pack may be taken apart again, and stored by elements, which the number of store requests
 /// tells.
@@ -87,6 +118,22 @@ template <class P> __device__ __forceinline__ void store_whole(P* p, const P& pa
   }
 #endif
   *reinterpret_cast<Word<sizeof(P)>*>(p) = word;
+}
+
+/// Stores a pack of 16 bytes in global memory as one word that leaves the L2 before others (`evict_first`).
+template <class P> __device__ __forceinline__ void store_leaving(P* p, const P& pack) {
+  static_assert(sizeof(P) == 16);
+#if !defined(WARPBOOK_EMULATED) && __CUDA_ARCH__ >= 800
+  Word<16> word;
+  __builtin_memcpy(&word, &pack, sizeof(word));
+  std::uint64_t policy = 0;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(__cvta_generic_to_global(p)),
+               "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w), "l"(policy)
+               : "memory");
+#else
+  store_whole(p, pack);
+#endif
 }
 
 /// Asks for `bytes` (a multiple of 16) from the last 16-byte boundary before `p` on to be brought to the L2; nobody

@@ -23,7 +23,14 @@ Sampler::Sampler(const Stream& stream, const DeviceInfo& device)
   blocking_ = std::make_unique<BlockingKernel>();
 }
 
-void Sampler::flush_l2() { check(cudaMemsetAsync(flush_.data(), 0, flush_.bytes(), stream_.get()), "flushing the L2"); }
+void Sampler::flush_l2() {
+#ifndef WARPBOOK_EMULATED
+  // Lines that a kernel asked the L2 to keep would stay there through a flush.
+  const cudaError_t freed = cudaCtxResetPersistingL2Cache();
+  if (freed != cudaErrorNotSupported) check(freed, "freeing the L2's kept lines");  // Before compute capability 8.0.
+#endif
+  check(cudaMemsetAsync(flush_.data(), 0, flush_.bytes(), stream_.get()), "flushing the L2");
+}
 
 double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {
   if (modelled_) {
