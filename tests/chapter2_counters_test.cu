@@ -181,8 +181,13 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7d", "shape=70001 strides=2 dtype=int8");
   same("v7a", "shape=70001 strides=3 dtype=int8");  // v7d would take it, and is slower.
   same("v7e", "shape=9,20,5,5 strides=600,24,24,1 dtype=int8");
-  same("v7e", "shape=30,20,3,5 strides=300,5,100,1 dtype=half");     // A permutation, of short dimensions.
-  same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=double");  // A tile has the same step as the view.
+  same("v7e", "shape=900,18,7 strides=24,1,1 dtype=half");                  // Rows shorter than v7b's packs,
+  same("v7b", "shape=900,18,8 strides=26,1,1 dtype=half");                  // and as long.
+  same("v7e", "shape=3,300,5,66 strides=1,198,0,3 dtype=half");             // A broadcast between near neighbours,
+  same("v7a", "shape=3,300,5,66 strides=1,1400,0,21 dtype=half");           // and between far ones.
+  same("v7e", "shape=20,30,4,22,5 strides=20000,148,4440,7,0 dtype=half");  // A broadcast shorter than v7b's packs.
+  same("v7e", "shape=30,20,3,5 strides=300,5,100,1 dtype=half");            // A permutation, of short dimensions.
+  same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=double");         // A tile has the same step as the view.
   same("v8a", "shape=300,1100 strides=2,640 dtype=float");
   same("v8a", "shape=300,200 strides=5,3000 dtype=double");  // As many sectors, but fewer blocks of 64 bytes.
   same("v8c", "shape=1000,300,15 strides=5000,1,330 dtype=int8");

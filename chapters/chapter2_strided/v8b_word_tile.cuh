@@ -38,10 +38,11 @@ template <int bytes> struct Tile {
   static constexpr int kPack = kNarrow ? 4 / bytes : 1;                   // Elements of a word.
   static constexpr int kColumns = 32 * kPack;                             // Elements along the source,
   static constexpr int kRows = bytes == 4 ? 128 : bytes == 8 ? 64 : 512;  // and along the destination,
-  static constexpr int kBefore = bytes == 4 ? 1 : 32 / bytes;             // and those before it: of a sector.
-  static constexpr int kWords = (kRows + kBefore) / kPack;                // Of a column.
-  static constexpr int kPitch = kWords | 1;                               // In words: an odd number.
-  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;           // Of a warp, each a word of all columns.
+  static constexpr int kSector = bytes == 4 ? 1 : 32 / bytes;             // Windows begin at so many. The rows before
+  static constexpr int kBefore = kNarrow ? kSector : kSector - 1;  // the tile that one may need: words need one more.
+  static constexpr int kWords = (kRows + kBefore) / kPack;         // Of a column.
+  static constexpr int kPitch = kWords | 1;                        // In words: an odd number.
+  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;    // Of a warp, each a word of all columns.
   using Word = warpbook::Word<kNarrow ? 4 : bytes>;
   static constexpr int kBytes = kColumns * kPitch * static_cast<int>(sizeof(Word));
 };
@@ -120,7 +121,7 @@ __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, cons
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
     const int r = warp + t * T::kWarps;
-    if (t + 1 < T::kTurns || r < T::kWords) tile[lane * T::kPitch + r] = word[t];
+    if (T::kWords % T::kWarps == 0 || t + 1 < T::kTurns || r < T::kWords) tile[lane * T::kPitch + r] = word[t];
   }
 }
 
@@ -276,7 +277,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
     if (column < 0 || column >= tiles.columns) continue;
     char* const to = dst + origin.dst + column * tiles.dst_pitch + std::int64_t(first_row) * bytes;
     // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
-    const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kBefore);
+    const int early = static_cast<int>((reinterpret_cast<std::uintptr_t>(to) / bytes + T::kBefore) % T::kSector);
     const auto* const line = tile + i * T::kPitch;
 #pragma unroll
     for (int j = 0; j < T::kRows / T::kColumns; ++j) {
@@ -366,8 +367,8 @@ inline bool suits(const Prepared& q) {
 /// more of them, and it is better if the source's rows are read so. On an H200 29348x835 bytes take 25.4 instead of
 /// 29.0 us, and 586x75842, the other way round, 43.3 instead of 40.0 (chapter2_trials_3.txt).
 inline constexpr std::int64_t kFewDown = 3;
-/// Up to so many matrices whose columns alternate are counted through first (61304x2x492 bytes: 48.2 instead of 55.3 us;
-/// chapter2_trials_4.txt). The limit is reckoned: the more there are, the later come the source's next bytes.
+/// Up to so many matrices whose columns alternate are counted through first (61304x2x492 bytes: 48.2 instead of 55.3
+/// us; chapter2_trials_4.txt). The limit is reckoned: the more there are, the later come the source's next bytes.
 inline constexpr std::int64_t kFewInner = 8;
 
 /// Moves tiles. The problem is collapsed and not refused.
@@ -407,7 +408,7 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     using T = Tile<element>;
     const std::int64_t across = ceil_div<std::int64_t>(tiles.columns + tiles.early, T::kColumns);
     // Of wide elements the last window ends early, by a sector less an element at most, and another one may be needed.
-    const std::int64_t ends_early = T::kNarrow ? 0 : windows_alike ? window_early % T::kBefore : T::kBefore - 1;
+    const std::int64_t ends_early = T::kNarrow ? 0 : windows_alike ? window_early % T::kSector : T::kSector - 1;
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
     // Chosen here: with a choice in the kernel its compiler leaves the uniform registers (see begin_of).
     const bool down_first = down <= kFewDown;

@@ -132,6 +132,18 @@ inline bool prefers_staging(const StridedProblem& p) {
   return p.element_bytes == 1 && v7d::refuse(p) == nullptr && p.view.strides[p.view.dims - 1] == 2;
 }
 
+/// Whether v7a would load halves again and again for a broadcast that is not the last dimension, and its neighbours are
+/// near to each other: the memory is not the limit then, and v7e has fewer instructions (3x1187x21x282 by 1,846,0,3:
+/// 20.9 instead of 24.3 us, 180x443x3x202x2 by 938896,1414,0,7,4: 112.9 instead of 127.4; but 111x35x2x658x6 by
+/// 184200,4605,0,7,4605 53.8 instead of 50.1; chapter2_trials_3.txt, chapter2_trials_5.txt).
+inline bool reads_halves_anew(const StridedProblem& p) {
+  const TensorView& view = p.view;
+  const int last = view.dims - 1;
+  if (p.element_bytes != 2 || view.strides[last] == 0 || view.strides[last] > 16) return false;
+  if (v7b::reads_again(p) || v7e::refuse(p) != nullptr) return false;
+  return std::find(view.strides.begin(), view.strides.begin() + last, 0) != view.strides.begin() + last;
+}
+
 /// Whether v7a would divide anew for every pack, and neither tiles nor v7b's copies of what is read once are better; of
 /// a broadcast that is shorter than its packs v7b reads nothing but once (five halves each: 142.6 instead of 206.1 us;
 /// chapter2_trials_4.txt). A permutation's neighbours must be near to each other besides.
@@ -139,8 +151,8 @@ inline bool prefers_tables(const Prepared& q, bool permutation) {
   const TensorView& view = q.problem.view;
   const int last = view.dims - 1;
   const bool fill = view.strides[last] == 0 && view.sizes[last] * q.problem.element_bytes >= v7b::kPackBytes;
-  return v7e::pays(q.problem) && !fill && v7b::whole_copies(q) == 1 && !prefers_tiles(q.problem) &&
-         (!permutation || walked_side(q.problem).lines <= 12);
+  return (v7e::pays(q.problem) || reads_halves_anew(q.problem)) && !fill && v7b::whole_copies(q) == 1 &&
+         !prefers_tiles(q.problem) && (!permutation || walked_side(q.problem).lines <= 12);
 }
 
 /// Whether v8c is best for short rows: where else v8a would take them; and where v7b would for five or more that are no
