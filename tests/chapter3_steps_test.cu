@@ -123,6 +123,8 @@ std::vector<std::string> awkward_cases() {
       {{16, 1040}, {1, 0}},
       {{257, 48}, {1, 0}},
       {{272, 48}, {1, 0}},
+      {{2, 68, 132}, {0, 2, 1}},
+      {{300, 68}, {1, 0}},
       // Primes.
       {{101, 103}, {1, 0}},
       {{17, 19, 23}, {2, 0, 1}},
@@ -419,6 +421,13 @@ TEST_CASE("v7j loads words where the input's fastest dimension is made of them")
   CHECK_FALSE(v7j::make_matrix(halves, v7j::tile_shape(2, 2), 2, displaced).whole_quads);
   CHECK_FALSE(
       v7j::make_matrix(make_problem({5, 7, 39, 16}, {3, 2, 1, 0}, 2), v7j::tile_shape(2, 2), 2, aligned).whole_quads);
+}
+
+TEST_CASE("v7i keeps to the input's order where a row of tiles reads very many lines") {
+  CHECK(v7i::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 4)));
+  CHECK_FALSE(v7i::prefers_input_order(make_problem({(1 << 15) - 1, 64}, {1, 0}, 4)));
+  CHECK_FALSE(v7i::prefers_input_order(make_problem({64, 1 << 15}, {1, 0}, 4)));
+  CHECK_FALSE(v7i::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 8)));
 }
 
 TEST_CASE("rows that are worth moving as they are") {
