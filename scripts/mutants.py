@@ -245,8 +245,9 @@ class Bench:
                 skip = 1
             elif word not in drop:
                 kept.append("-O1" if word == "-O2" else word)
-        return [kept[0], f"-I{folder}", *kept[1:], "-w", "-Wno-c++11-narrowing", "-ferror-limit=0", "-fno-caret-diagnostics",
-                "-fno-color-diagnostics", "-o", str(output), "-c", str(source)]  # fmt: skip
+        # Finite loops: a mutant that makes a loop endless would be taken for one that never is.
+        return [kept[0], f"-I{folder}", *kept[1:], "-w", "-Wno-c++11-narrowing", "-fno-finite-loops", "-ferror-limit=0",
+                "-fno-caret-diagnostics", "-fno-color-diagnostics", "-o", str(output), "-c", str(source)]  # fmt: skip
 
     def driver(self):
         """The driver's object, compiled when it is older than its source."""
