@@ -8,8 +8,8 @@
 
 namespace warpbook::chapter2 {
 
-/// Nearly all views have no more dimensions than this. A kernel's parameters travel with each launch: 25 dimensions take
-/// 400 bytes of them, 8 take 128. (On an H200 no more than 0.7% of 7 to 45 us; chapter2_trials_5.txt.)
+/// Nearly all views have no more dimensions than this. A kernel's parameters travel with each launch: 25 dimensions
+/// take 400 bytes of them, 8 take 128. (On an H200 no more than 0.7% of 7 to 45 us; chapter2_trials_5.txt.)
 inline constexpr int kFewDims = 8;
 
 /// A view whose dimensions stand innermost first, at least three of them, so that kernels need no cases.
