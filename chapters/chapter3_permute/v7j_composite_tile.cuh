@@ -25,8 +25,12 @@ inline constexpr int kQuad = 4;      // Columns that a thread reads for one look
 inline constexpr int kInFlight = 4;  // Quads.
 
 /// Blocks that a multiprocessor must have room for: left alone, nvcc takes 40 registers a thread, which are six of
-/// them. Bytes need that many.
+/// them. Bytes need that many. Where a multiprocessor has fewer than 2048 threads there is nothing to ask for.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200)
+template <class W> inline constexpr int kBlocks = 1;
+#else
 template <class W> inline constexpr int kBlocks = sizeof(W) == 4 ? 8 : sizeof(W) == 2 ? 7 : 1;
+#endif
 
 /// One of the dimensions that make a side of the matrix; strides are in elements.
 struct Digit {
