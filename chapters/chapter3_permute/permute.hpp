@@ -160,4 +160,7 @@ inline const char* as_batch_transpose(const PermuteProblem& p, BatchTranspose& m
   return "not a batch of matrices to transpose";
 }
 
+/// Whether a kernel for elements of `bytes` takes a cache hint: those of one byte gain nothing by it (v7k).
+template <bool hint, int bytes> inline constexpr bool kHinted = hint && (bytes > 1);
+
 }  // namespace warpbook::chapter3

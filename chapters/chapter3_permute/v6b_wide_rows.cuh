@@ -73,7 +73,7 @@ cudaError_t run_as(const PermuteProblem& p, const void* src, void* dst, cudaStre
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     return launch(
-        permute_kernel < W, Divisor, Index, keeps && (bytes > 1) >,
+        permute_kernel<W, Divisor, Index, kHinted<keeps, bytes>>,
         {.grid = ceil_div<std::int64_t>(count, kThreads<W> * kWords<W>), .block = kThreads<W>, .stream = stream},
         static_cast<W*>(dst), static_cast<const W*>(src), layout, static_cast<Index>(count));
   });

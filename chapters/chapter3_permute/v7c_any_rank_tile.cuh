@@ -288,7 +288,7 @@ cudaError_t run_word_tiles(const PermuteProblem& m, const DimensionOrder& order,
     using T = WordTile<bytes>;
     std::int64_t blocks = 0;
     const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
-    return launch(permute_words_kernel < bytes, keeps && (bytes > 1) >,
+    return launch(permute_words_kernel<bytes, kHinted<keeps, bytes>>,
                   {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
                   static_cast<const Word<bytes>*>(src), tiles);
   };
@@ -301,7 +301,7 @@ cudaError_t run_element_tiles(const PermuteProblem& m, const DimensionOrder& ord
                               cudaStream_t stream) {
   std::int64_t blocks = 0;
   const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
-  return launch(permute_elements_kernel < T, keeps && (T::kBytes > 1) >,
+  return launch(permute_elements_kernel<T, kHinted<keeps, T::kBytes>>,
                 {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<T::kBytes>*>(dst),
                 static_cast<const Word<T::kBytes>*>(src), tiles);
 }
@@ -314,7 +314,7 @@ cudaError_t run_wide_tiles(const PermuteProblem& m, const DimensionOrder& order,
     using T = v6a::Tile<bytes>;
     std::int64_t blocks = 0;
     const Tiles tiles = make_tiles(m, order, T::kRows, T::kColumns, 0, blocks);
-    return launch(permute_wide_kernel < bytes, keeps && (bytes > 1) >,
+    return launch(permute_wide_kernel<bytes, kHinted<keeps, bytes>>,
                   {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
                   static_cast<const Word<bytes>*>(src), tiles);
   });

@@ -159,7 +159,7 @@ cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst, cudaSt
   }
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     const auto launch_with = [&]<int vector>() {
-      return launch(permute_kernel < Word<bytes>, vector, keeps && (bytes > 1) >,
+      return launch(permute_kernel<Word<bytes>, vector, kHinted<keeps, bytes>>,
                     {.grid = ceil_div<std::int64_t>(runs, kThreads), .block = kThreads, .stream = stream},
                     static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                     static_cast<std::uint32_t>(runs));

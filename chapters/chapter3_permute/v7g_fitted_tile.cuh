@@ -42,7 +42,7 @@ cudaError_t run_matrices(const PermuteProblem& p, const void* src, void* dst, cu
       const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kRows);
       const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kColumns);
       if (m.batch * down * across > 0x7fffffff) return cudaErrorInvalidConfiguration;
-      return launch(transpose_kernel < bytes, T, keeps && (bytes > 1) >,
+      return launch(transpose_kernel<bytes, T, kHinted<keeps, bytes>>,
                     {.grid = m.batch * down * across, .block = T::kThreads, .stream = stream},
                     static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), static_cast<int>(m.rows),
                     static_cast<int>(m.columns), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down)),

@@ -126,7 +126,7 @@ cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaS
     constexpr int kWords = bytes < 4 ? 1 : 2;  // A thread has at least 8 loads in flight.
     const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % 16) / bytes;
     const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
-    return launch(permute_kernel < Word<bytes>, kElements, kWords, leaves && (bytes > 1) >,
+    return launch(permute_kernel<Word<bytes>, kElements, kWords, kHinted<leaves, bytes>>,
                   {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                   static_cast<int>(m.count()), before);
