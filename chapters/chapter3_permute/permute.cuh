@@ -18,8 +18,8 @@ namespace warpbook {
 /// \param element_bytes 1, 2, 4, 8 or 16: moving data needs no type.
 /// \param stream where the work is queued. The call does not wait, allocates nothing, and can be captured in a graph.
 ///
-/// Elements of 2 bytes and more are read with the hint that the L2 keep their lines before others (evict_last), as
-/// torch.compile's kernels read. Such lines leave when more of them come, or by cudaCtxResetPersistingL2Cache.
+/// Most kernels for elements of 2 bytes and more read with the hint that the L2 keep their lines before others
+/// (evict_last), as torch.compile's do. Such lines leave when more of them come, or by cudaCtxResetPersistingL2Cache.
 /// \return cudaErrorInvalidValue for a rank, permutation, size or element size outside the above, for a null or
 ///         misaligned array with elements, and for a tensor of 2^63 bytes or more; else what CUDA says of the launch.
 inline cudaError_t permute(void* dst, const void* src, int rank, const std::int64_t* shape, const int* permutation,

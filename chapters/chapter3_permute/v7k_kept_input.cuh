@@ -6,14 +6,15 @@
 /// makes room by age. torch.compile's kernels, which were ahead of all steps up to here even on aligned matrices, load
 /// with a hint: evict_last, lines to be kept before others. So do v7i's kernels here, for elements of 2 bytes and more;
 /// those of one byte gain nothing. The gather of v7h, whose neighbours read the same lines again and again, has the
-/// opposite hint at its stores: evict_first. v9 has both everywhere.
+/// opposite hint at its stores: evict_first. v9 has both, but in the kernels of v5a and of v7d (asynchronous
+/// copies).
 ///
 /// A line so kept stays, even when much else is read and written, until other such lines need its place. Whoever times
 /// a kernel twice on the same input must free them in between (cudaCtxResetPersistingL2Cache), or the second run finds
 /// them.
 ///
-/// Expect the same counters up to the L2, and a few percent of the time, as the memory is asked for less, and in longer
-/// bursts. Why it is so on tensors that are read only once, no counter has told us.
+/// Expect the same counters, and a few percent less time, as Triton's kernels have. Why it is so on tensors that are
+/// read only once, no counter has told us.
 #pragma once
 
 #include "chapters/chapter3_permute/v7i_output_order.cuh"

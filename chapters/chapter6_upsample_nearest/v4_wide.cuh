@@ -46,24 +46,6 @@ __device__ __forceinline__ Pack<T, kWidth / 2> sums_of_four(Pack<T, kWidth> uppe
   return result;
 }
 
-/// Loads 16 bytes that are read once, and says so to the L2. A hint: before compute capability 8.0 a plain load.
-template <class P> __device__ __forceinline__ P load_once(const P* p) {
-  static_assert(sizeof(P) == 16);
-#if defined(WARPBOOK_EMULATED) || __CUDA_ARCH__ < 800
-  return *p;
-#else
-  std::uint64_t policy;
-  uint4 word;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
-               : "l"(__cvta_generic_to_global(p)), "l"(policy));
-  P result;
-  __builtin_memcpy(&result, &word, sizeof(result));
-  return result;
-#endif
-}
-
 //! [kernel]
 template <class W, int kWidth>
 __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W, kWidth>* __restrict__ x,

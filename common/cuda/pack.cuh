@@ -71,7 +71,8 @@ template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
 }
 
 /// Loads data; with `keeps`, asks the L2 to keep their lines before others (`evict_last`, as torch.compile's kernels
-/// do). They stay there until other such lines come, or the host calls cudaCtxResetPersistingL2Cache.
+/// do). They stay there until other such lines come, or the host calls cudaCtxResetPersistingL2Cache. Only of what the
+/// kernel does not write: nothing orders such a load with stores.
 template <bool keeps, class T> __device__ __forceinline__ T load_keeping(const T* p) {
 #if !defined(WARPBOOK_EMULATED) && __CUDA_ARCH__ >= 800
   if constexpr (keeps) {
@@ -99,6 +100,24 @@ template <bool keeps, class T> __device__ __forceinline__ T load_keeping(const T
   }
 #endif
   return *p;
+}
+
+/// Loads 16 bytes that are read once, and says so to the L2. A hint: before compute capability 8.0 a plain load.
+template <class P> __device__ __forceinline__ P load_once(const P* p) {
+  static_assert(sizeof(P) == 16);
+#if defined(WARPBOOK_EMULATED) || __CUDA_ARCH__ < 800
+  return *p;
+#else
+  std::uint64_t policy;
+  uint4 word;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+               : "l"(__cvta_generic_to_global(p)), "l"(policy));
+  P result;
+  __builtin_memcpy(&result, &word, sizeof(result));
+  return result;
+#endif
 }
 
 /// Stores a pack as one word; one of 16 bytes in global memory only. For packs that were made element by element:
