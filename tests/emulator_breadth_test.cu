@@ -201,6 +201,10 @@ TEST_CASE("kernels use memory of the host that was registered or allocated for i
   CHECK(cudaFreeHost(pinned) == cudaSuccess);
 }
 
+TEST_CASE("a program may free the lines that its kernels asked the L2 to keep") {
+  CHECK(cudaCtxResetPersistingL2Cache() == cudaSuccess);
+}
+
 TEST_CASE("streams: priorities, flags, callbacks in order") {
   int least = 1;
   int greatest = 1;

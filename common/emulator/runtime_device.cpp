@@ -260,6 +260,8 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   return remember(device_state());
 }
 
+cudaError_t cudaCtxResetPersistingL2Cache() { return remember(device_state()); }
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = -5;

@@ -24,11 +24,12 @@ Sampler::Sampler(const Stream& stream, const DeviceInfo& device)
 }
 
 void Sampler::flush_l2() {
-#ifndef WARPBOOK_EMULATED
   // Lines that a kernel asked the L2 to keep would stay there through a flush.
-  const cudaError_t freed = cudaCtxResetPersistingL2Cache();
-  if (freed != cudaErrorNotSupported) check(freed, "freeing the L2's kept lines");  // Before compute capability 8.0.
-#endif
+  if (const cudaError_t freed = cudaCtxResetPersistingL2Cache(); freed != cudaErrorNotSupported) {
+    check(freed, "freeing the L2's kept lines");
+  } else {
+    static_cast<void>(cudaGetLastError());  // Before compute capability 8.0 it keeps none.
+  }
   check(cudaMemsetAsync(flush_.data(), 0, flush_.bytes(), stream_.get()), "flushing the L2");
 }
 

@@ -34,6 +34,8 @@ WARPBOOK_EXPORT cudaError_t cudaDeviceSynchronize();
 WARPBOOK_EXPORT cudaError_t cudaDeviceReset();
 WARPBOOK_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+/// There is nothing to free: the emulated L2 keeps no lines from one launch to the next.
+WARPBOOK_EXPORT cudaError_t cudaCtxResetPersistingL2Cache();
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 /// There is one device, which has no peer.
 WARPBOOK_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
