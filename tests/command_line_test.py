@@ -56,11 +56,14 @@ class BadInput(unittest.TestCase):
         self.check(["-x"], "-x", "accepted")
         self.check(["stray"], "stray", "accepted")
         self.check(["--quick", "--full"], "--quick", "--full")
-        self.check(["--json"], "--json")
+        self.check(["--json"], "accepted: --json FILE")
         self.check(["--json", ""], "--json")
+        self.check(["--json", "results", "--csv", "./results"], "--json and --csv name the same file")
         self.check(["--samples", "0"], "--samples", "1 to")
-        self.check(["--samples", "many"], "--samples")
+        self.check(["--samples", "many"], "--samples many: accepted is 1 to")
+        self.check(["--quick=3"], "--quick")
         self.check(["--seed", "0xg"], "--seed", "hexadecimal")
+        self.check(["--seed", ""], "--seed", "hexadecimal")
         self.check(["--seed", "99999999999999999999"], "--seed")
 
     def test_google_benchmark_flags(self):

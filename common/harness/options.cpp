@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <filesystem>
+#include <map>
 #include <span>
 
 #include "common/harness/benchmark_flags.hpp"
@@ -27,6 +28,17 @@ std::uint64_t parse_seed(std::string_view text) {
   if (error != std::errc() || stopped != end) {
     throw BadInput(
         fmt::format("--seed {}: accepted is a number of up to 64 bits, decimal or hexadecimal (0x...)", text));
+  }
+  return value;
+}
+
+int parse_samples(std::string_view text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars is given the end.
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end || value < 1 || value > kMostSamples) {
+    throw BadInput(fmt::format("--samples {}: accepted is 1 to {}", text, kMostSamples));
   }
   return value;
 }
@@ -54,6 +66,7 @@ struct RawOptions {
   bool quick = false;
   bool full = false;
   std::string seed;
+  std::string samples;
 };
 
 std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
@@ -88,7 +101,7 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   app->add_option("--seed", raw.seed, fmt::format("of the inputs, decimal or 0x... ({})", o.seed))
       ->type_name("N")
       ->group(kWhat);
-  app->add_option("--samples", o.samples,
+  app->add_option("--samples", raw.samples,
                   fmt::format("times that each step is timed ({}; a modelled time once)", o.samples))
       ->type_name("N")
       ->group(kWhat);
@@ -107,6 +120,9 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   app->add_flag("--profile", o.profile, "each step once, behind a kernel that marks it, untimed: for ncu and the like")
       ->group(kOut);
   app->add_flag("--predict", o.predict, "ask for your guess before each step's result is shown")->group(kOut);
+  for (CLI::Option* option : app->get_options({})) {
+    if (option->get_type_name().empty()) option->disable_flag_override();  // --quick=3 says nothing.
+  }
   return app;
 }
 
@@ -116,6 +132,19 @@ std::string accepted_options(const CLI::App& app) {
     text += (text.empty() ? "" : ", ") + ("--" + option->get_lnames().at(0));
   }
   return text;
+}
+
+/// Refuses reports that would overwrite one another. What is no ordinary file, such as /dev/stdout, may take several.
+void refuse_same_files(const Options& o) {
+  std::map<std::filesystem::path, const char*> taken;
+  for (const auto& [option, file] : {std::pair{"--json", &o.json}, {"--csv", &o.csv}, {"--svg", &o.svg}}) {
+    if (file->empty()) continue;
+    std::error_code none;
+    if (std::filesystem::exists(*file, none) && !std::filesystem::is_regular_file(*file, none)) continue;
+    const auto [other, first] =
+        taken.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(*file, none), none), option);
+    if (!first) throw BadInput(fmt::format("{} and {} name the same file: {}", other->second, option, *file));
+  }
 }
 
 }  // namespace
@@ -137,7 +166,14 @@ Options parse_options(const Chapter& chapter, int argc, const char* const* argv)
   try {
     app->parse(ours);
   } catch (const CLI::ParseError& error) {
-    throw BadInput(one_line(error.what()) + " (accepted: " + accepted_options(*app) + ")");
+    const std::string message = one_line(error.what());
+    std::string accepted = accepted_options(*app);
+    for (const CLI::Option* option : app->get_options()) {
+      const std::string& name = option->get_lnames().at(0);
+      if (message.starts_with("--" + name + ":")) accepted = fmt::format("--{} {}", name, option->get_type_name());
+      if (message.starts_with(name + " ")) accepted = "--" + name;  // A value for what takes none.
+    }
+    throw BadInput(fmt::format("{} (accepted: {})", message, accepted));
   }
   if (const auto extras = app->remaining(); !extras.empty()) {
     const bool option = extras[0].starts_with("-");
@@ -147,14 +183,13 @@ Options parse_options(const Chapter& chapter, int argc, const char* const* argv)
   if (raw.quick && raw.full) throw BadInput("--quick and --full exclude each other");
   if (raw.quick) o.selection = Selection::quick;
   if (raw.full) o.selection = Selection::full;
-  if (!raw.seed.empty()) o.seed = parse_seed(raw.seed);
-  if (o.samples < 1 || o.samples > kMostSamples) {
-    throw BadInput(fmt::format("--samples {}: accepted is 1 to {}", o.samples, kMostSamples));
-  }
+  if (app->count("--seed") > 0) o.seed = parse_seed(raw.seed);
+  if (app->count("--samples") > 0) o.samples = parse_samples(raw.samples);
   for (const auto& [option, file] : {std::pair{"--json", &o.json}, {"--csv", &o.csv}, {"--svg", &o.svg}}) {
     if (app->get_option(option)->count() > 0 && file->empty())
       throw BadInput(std::string(option) + " needs a file's name");
   }
+  refuse_same_files(o);
   o.steps = split_names(o.steps, "--step");
   o.access_map = split_names(o.access_map, "--access-map");
   return o;
