@@ -11,6 +11,9 @@ $(error DEVICE=$(DEVICE): accepted are gpu and emulator)
 endif
 ifdef CUDA_HOME
 export CUDA_HOME
+ifeq ($(origin CUDA_HOME)$(shell test -x "$(CUDA_HOME)/bin/nvcc" || echo none),command linenone)
+$(error CUDA_HOME=$(CUDA_HOME): there is no bin/nvcc in it)
+endif
 endif
 
 .DEFAULT_GOAL := help

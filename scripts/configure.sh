@@ -15,6 +15,11 @@ if [ -f "$directory/CMakeCache.txt" ] &&
   ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)" "$directory/CMakeCache.txt"; then
   rm -rf "$directory"
 fi
+# So does one of another toolkit than the one that is named.
+if [ "$device" = gpu ] && [ -n "${CUDACXX:-}${CUDA_HOME:-}" ] && nvcc=$(scripts/find_nvcc.sh) &&
+  ! grep -qx "CMAKE_CUDA_COMPILER:[A-Z]*=$nvcc" "$directory/CMakeCache.txt" 2>/dev/null; then
+  rm -rf "$directory"
+fi
 [ -f "$directory/build.ninja" ] && exit 0
 
 mkdir -p "$directory"

@@ -18,6 +18,11 @@ shift 3
 case $cases$seed in
   *[!0-9]* | '') echo "fuzz: CASES=$cases SEED=$seed: both are whole numbers" >&2; exit 2 ;;
 esac
+for chapter in "$@"; do
+  [ -x "$build/tests/chapter${chapter}_steps_test" ] && continue
+  echo "fuzz: $build/tests/chapter${chapter}_steps_test is missing: make fuzz builds it" >&2
+  exit 3
+done
 status=0
 exec 3>&1
 for program in "$build"/tests/chapter*_steps_test; do

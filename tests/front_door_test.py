@@ -67,6 +67,22 @@ class Make(unittest.TestCase):
         self.assertEqual(result.stdout, "")
         self.assertIn("error: ONLY=1 99: accepted are 1 2", result.stderr.splitlines()[0])
 
+    def test_a_toolkit_that_is_none_is_one_line(self):
+        result = call("make", "chapter1", "CUDA_HOME=/nonexistent")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn("CUDA_HOME=/nonexistent: there is no bin/nvcc in it", result.stderr)
+
+    def test_problems_of_an_unknown_chapter_are_not_none_wrong(self):
+        result = call("scripts/fuzz.sh", "build/emulator", "10", "1", "99")
+        self.assertEqual((result.returncode, result.stdout), (3, ""))
+        self.assertIn("chapter99_steps_test is missing", result.stderr)
+
+    def test_a_handout_that_cannot_be_written_is_one_line(self):
+        result = call("./workbook", "handout", "/dev/null/class")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(result.stderr, "workbook: /dev/null/class: Not a directory\n")
+
     @unittest.skipUnless((ROOT / "build/emulator/chapter1/run_all").exists(), "chapter 1 is not built for the emulator")
     @unittest.skipIf(any(shutil.which(tool, path="/usr/bin:/bin") for tool in ("ncu", "compute-sanitizer")), "the profiler is among the system's programs")
     def test_results_are_recorded_and_what_is_missing_is_said(self):

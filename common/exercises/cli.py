@@ -193,6 +193,9 @@ def main(arguments):
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"workbook: {error.filename}: {error.strerror}" if error.filename else f"workbook: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print()
         return 130
