@@ -126,6 +126,13 @@ TEST_CASE("chapter 5, v8b: every block looks at the index, and nothing is atomic
   CHECK(seen.load_requests == 64 * 5);
   CHECK(seen.load_sectors == 64 * (1 + 4 + 16 + 4));
   CHECK(seen.add_requests == 0);
+
+  // Fewer rows than entries: a block a row. The row of dst (4 sectors), two looks (8 each), and of src the rows that
+  // name it (4 each, 64 in all).
+  const Counted by_row = count("v8b", "shape=2,32 dim=0 count=64 dtype=float");
+  CHECK(by_row.load_requests == 2 * (1 + 2) + 64);
+  CHECK(by_row.load_sectors == 2 * (4 + 16) + 64 * 4);
+  CHECK(by_row.add_requests == 0);
 }
 
 }  // namespace warpbook::chapter5

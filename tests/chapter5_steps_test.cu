@@ -26,6 +26,7 @@ namespace warpbook::chapter5 {
 
 Chapter chapter();  // chapter.cu
 std::vector<Step> steps_for_many_words();
+std::string chosen_step(const IndexAddProblem& problem);
 
 namespace {
 
@@ -85,6 +86,7 @@ std::vector<std::string> awkward_cases() {
       "shape=50,16 dim=0 count=200 outside=9",
       "shape=0,16 dim=0 count=12 outside=12",
       "shape=50,16 dim=0 count=12 outside=12",
+      "shape=1,24 dim=0 count=40 outside=1",
       // A stretch of the sorted entries that begins and ends with a row, rows over many stretches.
       "shape=4,8 dim=0 count=2048",
       "shape=33,64 dim=0 count=4096 draw=zipf",
@@ -389,6 +391,51 @@ TEST_CASE("words of halves are as wide as run, strides and arrays allow") {
   CHECK(widths(35, 0, 0) == std::vector{1, 1, 1});
 }
 
+TEST_CASE("the dispatcher goes by the problem's shape") {
+  const auto chosen = [](const std::string& parameters, bool deterministic = false) {
+    IndexAddProblem p = as_index_add(*make_case(parameters)).problem();
+    p.deterministic = deterministic;
+    return chosen_step(p);
+  };
+  CHECK(chosen("shape=5,3 dim=0 count=0 dtype=float").empty());
+  // Few entries of long rows, from 8 MiB on; more entries where rows have the blocks.
+  CHECK(chosen("shape=64,262144 dim=0 count=4 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=8 dtype=float") == "v8b");
+  CHECK(chosen("shape=1024,65536 dim=0 count=64 dtype=float") == "v8b");
+  CHECK(chosen("shape=1024,65536 dim=0 count=65 dtype=float") == "v7b");
+  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "v7b");
+  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=61 dtype=half") == "v8b");
+  CHECK(chosen("shape=24,69120 dim=0 count=512 dtype=half") == "v8b");
+  CHECK(chosen("shape=24,69120 dim=0 count=513 dtype=half") != "v8b");
+  CHECK(chosen("shape=4096,16383 dim=0 count=64 dtype=float") == "v7b");    // A row is too short by a float.
+  CHECK(chosen("shape=64,32768,100 dim=2 count=512 dtype=half") != "v8b");  // Entries lie side by side.
+  // Few rows, many entries.
+  CHECK(chosen("shape=2,64 dim=0 count=1024 dtype=float") == "v8a");
+  CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v7b");
+  CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float") == "v8a");
+  CHECK(chosen("shape=17,64 dim=0 count=4096 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,64 dim=0 count=4096 dtype=half") == "v8a");
+  CHECK(chosen("shape=65,64 dim=0 count=4096 dtype=half") == "v7b");
+  // A queue at each row.
+  CHECK(chosen("shape=64,64 dim=0 count=32768 dtype=float") == "v8c");
+  CHECK(chosen("shape=64,64 dim=0 count=32767 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,64 dim=0 count=32768 dtype=half") == "v8a");
+  CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=half") == "v8c");
+  CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=int32") == "v9");
+  CHECK(chosen("shape=512,64 dim=0 count=131072 dtype=double") == "v9");
+  CHECK(chosen("shape=513,64 dim=0 count=131072 dtype=double") == "v7b");
+  // No tile names 32768 rows twice.
+  CHECK(chosen("shape=32768,64 dim=0 count=262144 dtype=float") == "v7b");
+  // Without atomics.
+  CHECK(chosen("shape=5000,64 dim=0 count=1024 dtype=float", true) == "v8b");
+  CHECK(chosen("shape=5000,64 dim=0 count=1025 dtype=float", true) == "v9");
+  CHECK(chosen("shape=40,5000 dim=1 count=64 dtype=float", true) == "v8b");
+  CHECK(chosen("shape=40,5000 dim=1 count=65 dtype=float", true) == "v9");
+  CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float", true) == "v8a");
+  CHECK(chosen("shape=17,64 dim=0 count=4096 dtype=float", true) == "v9");
+  CHECK(chosen("shape=17,64 dim=0 count=4096 dtype=int8") == "v9");
+}
+
 TEST_CASE("the data are what the comparison takes them for") {
   // Enough terms for exactness in each type, one too many, and Zipf's skew.
   const auto wide = [](const std::string& parameters) {
@@ -571,7 +618,8 @@ TEST_CASE("the take-away function leaves atomics out where it is asked to") {
     test.p.deterministic = deterministic;
     std::size_t bytes = 0;
     CHECK(call_index_add(nullptr, bytes, test.p, nullptr, nullptr, nullptr, nullptr, nullptr) == cudaSuccess);
-    CHECK((bytes > 0) == deterministic);  // It sorts.
+    CHECK(bytes == 0);
+    CHECK(chosen_step(test.p) == (deterministic ? "v8b" : "v7b"));
     CHECK(test.call() == cudaSuccess);
     std::vector<float> result(64 * 8);
     check(cudaMemcpy(result.data(), test.dst.data(), result.size() * 4, cudaMemcpyDeviceToHost), "copying");

@@ -100,7 +100,7 @@ std::vector<Step> steps() {
            v7b::refuse),
       step("v8a", "private_rows", "Few rows: a copy of all for each group, in shared memory.", v8a::run, v8a::refuse,
            float_at_least),
-      step("v8b", "one_owner", "Few entries: the first of each row adds up for all, in registers.", v8b::run,
+      step("v8b", "one_owner", "Few entries: one owner of each row adds up for all, in registers.", v8b::run,
            v8b::refuse, float_at_least),
       step("v8c", "sorted_tiles", "A block sorts its entries by row, and adds up in registers what meets.", v8c::run,
            v8c::refuse, v8c::sums_in_float),
@@ -188,6 +188,27 @@ std::vector<Step> steps_for_many_words() {
     return v7b::run_with(p, a, stream, 0);
   };
   return {step("v7b, many words", "vector_atomics", "", run, v7b::refuse)};
+}
+
+/// The step whose kernel v10 takes for a problem; empty where there is nothing to add.
+std::string chosen_step(const IndexAddProblem& problem) {
+  using enum v10::Kernel;
+  switch (v10::choose(problem)) {
+  case atomics:
+    return "v7b";
+  case private_rows:
+    return "v8a";
+  case one_owner:
+    return "v8b";
+  case sorted_tiles:
+    return "v8c";
+  case sorted_segments:
+    return "v9";
+  case none:
+  case unsupported:
+    break;
+  }
+  return {};
 }
 
 /// Chapter 5.

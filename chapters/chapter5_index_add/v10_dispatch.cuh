@@ -1,12 +1,12 @@
 /// \file
 /// v10 dispatch: the right kernel for the problem. What index_add.cuh gives away.
 ///
-/// Five kernels are left, and none is best everywhere. v8b has the least overhead and reads and writes everything once,
-/// for few entries with rows that fill the card. v8a is a sum at the speed of reading src, for one row or two, and for
-/// more where a sort would not pay. v8c sorts a tile in shared memory, for some thousand rows that are named again and
-/// again. v9 pays for a sort of everything and is then indifferent to duplicates, for types without sums in float and
-/// where no atomics may be. v7b pays nothing beforehand and queues at popular rows. The rule goes by shape alone: R, N,
-/// the row's bytes and the type; the index is on the device, and reading it back would cost more than any of the
+/// Five kernels are left, and none is best everywhere. v8b reads and writes everything once, for few entries of long
+/// rows; its glance at the index takes a microsecond or two. v8a is a sum at the speed of reading src, for one row or
+/// two, and for more where a sort would not pay. v8c sorts a tile in shared memory, for rows that a tile names again
+/// and again. v9 pays for a sort of everything and is then indifferent to duplicates, for types without sums in float
+/// and where no atomics may be. v7b pays nothing beforehand and queues at popular rows. The rule goes by shape alone:
+/// R, N, the row's bytes and the type; the index is on the device, and reading it back would cost more than any of the
 /// kernels.
 ///
 /// Expect each case's best step but where the index is not what its shape suggests: rows are taken to be drawn evenly.
@@ -33,18 +33,25 @@ inline Kernel choose(const IndexAddProblem& p) {
   const std::int64_t entries = p.entries();
   const std::int64_t row_bytes = p.row_elements() * element_bytes(p.type);
   const bool private_rows_fit = v8a::refuse(p) == nullptr;
+  const bool major = index_is_major(p.dst, p.dim) || row_bytes == element_bytes(p.type);
   if (p.deterministic || v7b::refuse(p) != nullptr) {  // No atomics.
     if (rows <= 16 && entries >= 4096 && private_rows_fit) return Kernel::private_rows;
-    if (v8b::refuse(p) == nullptr && (entries <= 64 || v9::refuse(p) != nullptr)) return Kernel::one_owner;
+    const std::int64_t few = major ? 1024 : 64;
+    if (v8b::refuse(p) == nullptr && (entries <= few || v9::refuse(p) != nullptr)) return Kernel::one_owner;
     return v9::refuse(p) == nullptr ? Kernel::sorted_segments : Kernel::unsupported;
   }
-  const bool major = index_is_major(p.dst, p.dim) || row_bytes == element_bytes(p.type);
-  if (entries <= 64 && row_bytes >= 65536 && major) return Kernel::one_owner;
+  // Below so many bytes v7b is over before the glance is.
+  const bool long_enough = row_bytes >= 65536 && entries * row_bytes >= (8 << 20);
+  if (major && long_enough && entries <= (v8b::is_by_row(p) ? 512 : 64)) return Kernel::one_owner;
   if (rows <= 2 && entries >= 1024 && private_rows_fit) return Kernel::private_rows;
-  // Below so many bytes, where hardly two entries meet, and without a queue, sorting costs more than it saves.
-  const bool worth_sorting = (entries * row_bytes >= (32 << 20) && entries >= 8 * rows) || entries / rows >= 2048;
-  if (major && rows <= kTileRows && worth_sorting && v8c::refuse(p) == nullptr) return Kernel::sorted_tiles;
-  if (rows <= 64 && entries >= 4096 && private_rows_fit) return Kernel::private_rows;
+  // A tile that hardly names a row twice is sorted for nothing, and so are few bytes, but where they queue.
+  const bool narrow_type = element_bytes(p.type) == 2;
+  const auto tiles_meet = [&] { return 4 * v8c::tile_entries(p) >= 3 * rows; };
+  if (major && rows <= kTileRows && v8c::refuse(p) == nullptr &&
+      (entries / rows >= (narrow_type ? 2048 : 512) || (entries * row_bytes >= (32 << 20) && tiles_meet()))) {
+    return Kernel::sorted_tiles;
+  }
+  if (rows <= (narrow_type ? 64 : 16) && entries >= 4096 && private_rows_fit) return Kernel::private_rows;
   // Double and the integers have no sums in float: where many queue, the whole sort takes less.
   const bool queues = entries >= 256 * rows && entries >= (128 << 10);
   if (queues && v8c::refuse(p) != nullptr && v9::refuse(p) == nullptr) return Kernel::sorted_segments;

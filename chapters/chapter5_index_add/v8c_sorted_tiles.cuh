@@ -210,6 +210,12 @@ inline const char* refuse(const IndexAddProblem& p) {
   return p.rows() < 0xffffffff ? nullptr : "rows must fit 32 bits";
 }
 
+/// Entries of a tile, where all is aligned.
+inline std::int64_t tile_entries(const IndexAddProblem& p) {
+  const RowDims row = row_dims(p);
+  return plan(p, map_in_words(p, row, widest_word(p, row, {}))).room.entries;
+}
+
 /// True where no narrow type is summed in.
 inline bool sums_in_float(const IndexAddProblem& p) {
   bool keep = true;
