@@ -95,7 +95,7 @@ struct Allocation;
 
 /// Follows what the engine does. The defaults do nothing, so that the engine works with none.
 ///
-/// `block_*`, `thread_end`, `sync` and `access` come from several workers at a time.
+/// `block_*`, `thread_end`, `sync`, `access` and `worker_end` come from several workers at a time.
 class Observer {
 public:
   virtual ~Observer() = default;
@@ -114,7 +114,9 @@ public:
   virtual void access(BlockContext&, AccessKind, const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
   /// After the block's last thread, also when it was aborted.
   virtual void block_end(BlockContext&) {}
-  /// After the last block. Returns the launch's modelled time in seconds.
+  /// A worker finds no more blocks to run; others may be at theirs. Called by each worker that took part.
+  virtual void worker_end(const LaunchInfo&, unsigned /*worker*/) {}
+  /// After the last block, and after each worker's end. Returns the launch's modelled time in seconds.
   virtual double launch_end(const LaunchInfo&) { return 0.0; }
 
   /// The modelled time of a copy or fill, by itself or as part of a graph, in seconds.

@@ -5,16 +5,6 @@
 
 namespace warpbook::emulator {
 
-void L1Cache::begin(std::size_t bytes) {
-  if (sets_.empty()) sets_.resize(kLargest / kWays);
-  const std::size_t lines = std::clamp<std::size_t>(bytes / 128, 64, kLargest);
-  set_mask_ = std::bit_floor(lines / kWays) - 1;
-  if (++generation_ == kGenerations) {
-    for (auto& set : sets_) set.fill(0);
-    generation_ = 1;
-  }
-}
-
 L2Cache::L2Cache(std::size_t bytes) : sets_(std::max<std::size_t>(1, bytes / 128 / kWays)), written_(sets_.size()) {}
 
 void L2Cache::begin_launch() {

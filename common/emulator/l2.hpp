@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,17 +45,22 @@ inline std::uint64_t folded(std::uint64_t line) { return line ^ line >> 9 ^ line
 /// a set of an L1 lies in one slice.
 inline constexpr unsigned kSlices = 16;
 /// The slice that a line belongs to.
-inline unsigned slice_of(std::uint64_t line) {
-  constexpr unsigned kFewestSets = 16;  // of an L1
-  static_assert(kFewestSets % kSlices == 0);
-  return static_cast<unsigned>(folded(line) / (kFewestSets / kSlices)) % kSlices;
-}
+inline unsigned slice_of(std::uint64_t line) { return static_cast<unsigned>(folded(line)) % kSlices; }
 
-/// An L1, of a multiprocessor or a block's share of it: 4-way, least recently used, sectored, write-through.
-class L1Cache {
+/// An L1, of a multiprocessor or a block's share of it, or those of its sets that lie in one of `slices` slices: 4-way,
+/// least recently used, sectored, write-through.
+template <unsigned slices = 1> class L1Cache {
 public:
-  /// Empties the cache and sets its size.
-  void begin(std::size_t bytes);
+  /// Empties the cache and sets its size, of all slices.
+  void begin(std::size_t bytes) {
+    if (sets_.empty()) sets_.resize(kLargest / kWays / slices);
+    const std::size_t lines = std::clamp<std::size_t>(bytes / 128, 64, kLargest);
+    set_mask_ = std::bit_floor(lines / kWays) / slices - 1;
+    if (++generation_ == kGenerations) {
+      for (Set& set : sets_) set.fill(0);
+      generation_ = 1;
+    }
+  }
 
   /// What a load finds.
   struct Found {
@@ -97,9 +103,10 @@ private:
   static constexpr std::uint64_t kKey = ~std::uint64_t{0} << kGenerationShift;
   static constexpr std::uint64_t kGenerations = 1U << (kLineShift - kGenerationShift);
 
-  std::size_t set_of(std::uint64_t line) const { return folded(line) & set_mask_; }
+  std::size_t set_of(std::uint64_t line) const { return folded(line) / slices & set_mask_; }
 
-  std::vector<std::array<std::uint64_t, kWays>> sets_;  // most recent first
+  struct alignas(kWays * sizeof(std::uint64_t)) Set : std::array<std::uint64_t, kWays> {};
+  std::vector<Set> sets_;  // most recent first
   std::size_t set_mask_ = 0;
   std::uint64_t generation_ = 0;
 };
@@ -129,6 +136,7 @@ public:
     const Set& set = sets_[set_of(access.line)];
     __builtin_prefetch(set.data(), 1);
     __builtin_prefetch(&set[kWays / 2], 1);
+    if (any_partial_) __builtin_prefetch(&written_[set_of(access.line)], 1);
   }
 
   /// Sectors written and not yet in the DRAM.

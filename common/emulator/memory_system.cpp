@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
+#include <utility>
 
 namespace warpbook::emulator {
 namespace {
@@ -19,89 +19,55 @@ std::uint64_t scattered(std::uint64_t n) {
 
 }  // namespace
 
-void MemorySlice::begin_launch(std::size_t l1_bytes) {
+void MemorySlice::begin_launch(std::uint64_t launch, std::size_t l1_bytes) {
+  if (std::exchange(launch_, launch) == launch) return;
   l2_.begin_launch();
-  for (L1Cache& l1 : l1s_) l1.begin(l1_bytes);
-  waiting_.clear();
-  next_ = 0;
-  running_ = false;
+  for (L1& l1 : l1s_) l1.begin(l1_bytes);
   sums_ = {};
   last_reads_ = 0;
 }
 
-void MemorySlice::add_block(std::uint64_t ordinal, std::uint64_t number, bool counts,
-                            std::vector<LineAccess>& traffic) {
-  std::unique_lock lock(mutex_);
-  if (running_ || ordinal != next_) {
-    const std::size_t expected = traffic.size();
-    waiting_.emplace(ordinal, Block{number, counts, std::move(traffic)});
-    traffic = {};
-    if (spare_.empty()) {
-      lock.unlock();
-      traffic.reserve(expected);
-    } else {
-      traffic = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    return;  // another worker is at it, or at a block before this one, and will come to it
+inline void MemorySlice::run(LineAccess access, bool counts, L1& l1, Left& left) {
+  const auto operation = static_cast<Operation>(access.operation);
+  if (operation == Operation::load) {
+    access.sectors = l1.load(access.line, static_cast<std::uint32_t>(access.sectors)).missing & 15U;
+    if (access.sectors == 0) return;
   }
-  running_ = true;
-  ++next_;
-  lock.unlock();
-  run(number, counts, traffic);
-  traffic.clear();
-  lock.lock();
-  while (!waiting_.empty() && waiting_.begin()->first == next_) {
-    Block block = std::move(waiting_.begin()->second);
-    waiting_.erase(waiting_.begin());
-    ++next_;
-    lock.unlock();
-    run(block.number, block.counts, block.traffic);
-    block.traffic.clear();
-    lock.lock();
-    spare_.push_back(std::move(block.traffic));
-  }
-  running_ = false;
+  if (counts) count(access, operation);
+  const std::uint64_t dirty = l2_.dirty_sectors();
+  const L2Cache::Traffic dram = l2_.access(access);
+  left.written += dram.written_sectors;
+  left.filled += dram.filled_sectors;
+  const std::uint64_t weight = access.weight();
+  if (weight > 1) left.dirty_of_others += (weight - 1) * (l2_.dirty_sectors() + dram.written_sectors - dirty);
+  if (dram.read_sectors == 0 || !counts) return;
+  AllocationReads& reads = reads_of(access.line);
+  reads.sectors += dram.read_sectors * weight;
+  reads.sampled |= weight > 1;
 }
 
-void MemorySlice::run(std::uint64_t number, bool counts, const std::vector<LineAccess>& traffic) {
-  const std::uint64_t dirty_before = l2_.dirty_sectors();
-  const std::uint64_t partial_before = l2_.partial_sectors();
-  // Which multiprocessor gets a block depends on which is done first: as good as chance.
-  L1Cache& l1 = l1s_[(scattered(number) >> 32) * l1s_.size() >> 32];
-  std::uint64_t written = 0;
-  std::uint64_t filled = 0;
-  std::uint64_t dirty_of_others = 0;  // of accesses that those seen here stand for
-  const auto prefetch = [&](std::size_t i) {
-    if (i >= traffic.size()) return;
-    l1.prefetch(traffic[i].line);
-    l2_.prefetch(traffic[i]);
-  };
-  for (std::size_t i = 0; i < kPrefetch; ++i) prefetch(i);
-  for (std::size_t i = 0; i < traffic.size(); ++i) {
-    prefetch(i + kPrefetch);
-    LineAccess access = traffic[i];
-    const auto operation = static_cast<Operation>(access.operation);
-    if (operation == Operation::load) {
-      access.sectors = l1.load(access.line, static_cast<std::uint32_t>(access.sectors)).missing & 15U;
-      if (access.sectors == 0) continue;
+void MemorySlice::add(const BlockTraffic& piece) {
+  const std::vector<LineAccess>& accesses = piece.accesses(slice_);
+  for (std::size_t i = 0; i < std::min(accesses.size(), kPrefetch); ++i) l2_.prefetch(accesses[i]);
+  std::size_t next = 0;
+  for (std::size_t block = 0; block < piece.blocks(); ++block) {
+    // Which multiprocessor gets a block depends on which is done first: as good as chance.
+    L1& l1 = l1s_[(scattered(piece.first().number + block) >> 32) * l1s_.size() >> 32];
+    const std::uint64_t dirty_before = l2_.dirty_sectors();
+    const std::uint64_t partial_before = l2_.partial_sectors();
+    Left left;
+    for (const std::size_t end = piece.end(slice_, block); next < end; ++next) {
+      if (next + kPrefetch < accesses.size()) {
+        l1.prefetch(accesses[next + kPrefetch].line);  // Mostly the next block's is another one, but small.
+        l2_.prefetch(accesses[next + kPrefetch]);
+      }
+      run(accesses[next], piece.first().counts, l1, left);
     }
-    if (counts) count(access, operation);
-    const std::uint64_t dirty = l2_.dirty_sectors();
-    const L2Cache::Traffic dram = l2_.access(access);
-    written += dram.written_sectors;
-    filled += dram.filled_sectors;
-    const std::uint64_t weight = access.weight();
-    if (weight > 1) dirty_of_others += (weight - 1) * (l2_.dirty_sectors() + dram.written_sectors - dirty);
-    if (dram.read_sectors == 0 || !counts) continue;
-    AllocationReads& reads = reads_of(access.line);
-    reads.sectors += dram.read_sectors * weight;
-    reads.sampled |= weight > 1;
+    if (!piece.first().counts) continue;
+    sums_.dirty_sectors += l2_.dirty_sectors() + left.written - dirty_before + left.dirty_of_others;
+    // What this block completed of others' sectors is taken from the sum: it may turn negative on the way.
+    sums_.filled_sectors += l2_.partial_sectors() + left.filled - partial_before;
   }
-  if (!counts) return;
-  sums_.dirty_sectors += l2_.dirty_sectors() + written - dirty_before + dirty_of_others;
-  // What this block completed of others' sectors is taken from the sum: it may turn negative on the way.
-  sums_.filled_sectors += l2_.partial_sectors() + filled - partial_before;
 }
 
 void MemorySlice::count(LineAccess access, Operation operation) {
@@ -134,36 +100,51 @@ AllocationReads& MemorySlice::reads_of(std::uint64_t line) {
   return *found;
 }
 
-const MemoryTraffic& MemorySlice::finish() {
-  for (const auto& [ordinal, block] : waiting_)
-    run(block.number, block.counts, block.traffic);  // behind a block that an error kept from running
-  waiting_.clear();
-  return sums_;
-}
-
 MemorySystem::MemorySystem(std::size_t l2_bytes, std::size_t dirty_bytes, unsigned partitions, unsigned multiprocessors)
     : l2_bytes_(l2_bytes), dirty_bytes_(dirty_bytes), partitions_(partitions) {
   for (unsigned i = 0; i < kSlices; ++i)
-    slices_.push_back(std::make_unique<MemorySlice>(l2_bytes / kSlices, multiprocessors));
+    slices_.push_back(std::make_unique<MemorySlice>(i, l2_bytes / kSlices, multiprocessors));
 }
 
-void MemorySystem::begin_launch(std::size_t l1_bytes) {
-  for (const auto& slice : slices_) slice->begin_launch(l1_bytes);
+void MemorySystem::begin_launch(std::uint64_t launch, std::size_t l1_bytes, unsigned workers) {
+  workers_ = workers;
+  launch_ = launch;
+  l1_bytes_ = l1_bytes;
+  queue_.begin();
 }
 
-void MemorySystem::add_block(std::uint64_t ordinal, std::uint64_t block, bool counts,
-                             std::array<std::vector<LineAccess>, kSlices>& traffic) {
-  // Workers begin at different slices, so that they do not all come to the first one.
-  for (unsigned i = 0; i < kSlices; ++i) {
-    const auto slice = static_cast<unsigned>((ordinal + i) % kSlices);
-    slices_[slice]->add_block(ordinal, block, counts, traffic[slice]);
+void MemorySystem::add(std::unique_ptr<BlockTraffic>& piece, unsigned worker) {
+  if (piece->blocks() == 0) return;
+  constexpr std::uint64_t kPiecesBehind = 8;  // of each worker
+  const std::uint32_t behind = queue_.put(piece, kPiecesBehind * workers_ * BlockTraffic::kMostAccesses);
+  for (unsigned slice = 0; slice < kSlices; ++slice)
+    if (slice % workers_ == worker || (behind >> slice & 1U) != 0) run(slice);
+}
+
+void MemorySystem::help(unsigned worker) {
+  // Each begins at its own slices.
+  for (unsigned i = 0; i < kSlices; ++i) run((worker + i) % kSlices);
+}
+
+void MemorySystem::run(unsigned slice) {
+  TrafficQueue::Pieces pieces;
+  while (const std::size_t count = queue_.take(slice, pieces)) {
+    slices_[slice]->begin_launch(launch_, l1_bytes_);
+    // What other cores wrote comes all at once instead of piece by piece.
+    for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(&pieces[i]->accesses(slice));
+    for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(pieces[i]->accesses(slice).data());
+    for (std::size_t i = 0; i < count; ++i) slices_[slice]->add(*pieces[i]);
+    queue_.done(slice, count);
   }
 }
 
 void MemorySystem::finish(double scale, Totals& totals) {
+  queue_.close();  // behind a block that an error kept from running
+  help(0);
   MemoryTraffic sums;
   for (const auto& slice : slices_) {
-    const MemoryTraffic& part = slice->finish();
+    slice->begin_launch(launch_, l1_bytes_);
+    const MemoryTraffic& part = slice->sums();
     sums.dirty_sectors += part.dirty_sectors;
     sums.filled_sectors += part.filled_sectors;
     sums.asked_sectors[0] += part.asked_sectors[0];

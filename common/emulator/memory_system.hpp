@@ -3,16 +3,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <vector>
 
 #include "common/emulator/counters.hpp"
 #include "common/emulator/engine.hpp"
 #include "common/emulator/l2.hpp"
+#include "common/emulator/traffic.hpp"
 
 namespace warpbook::emulator {
 
@@ -35,71 +34,75 @@ struct MemoryTraffic {
   std::vector<AllocationReads> reads;   ///< By allocation.
 };
 
-/// A slice of the L1s, the L2 and the DRAM behind them, fed with the traffic of the traced blocks in the order of their
-/// numbers, in whatever order they finish. Multiprocessors are taken four at a time, as one L1: what the four of such a
-/// group ask for at about the same time reaches the L2 once (seen on an H200: golden/kernels.json, "one table for
-/// all").
+/// A slice of the L1s, the L2 and the DRAM behind them, fed with the traffic of the traced blocks in their order.
+/// Multiprocessors are taken four at a time, as one L1: what the four of such a group ask for at about the same time
+/// reaches the L2 once (seen on an H200: golden/kernels.json, "one table for all").
 class alignas(128) MemorySlice {
 public:
   /// `l2_bytes`: this slice's part of the L2.
-  MemorySlice(std::size_t l2_bytes, unsigned multiprocessors)
-      : l2_(l2_bytes), l1s_(multiprocessors < kGroup ? 1 : multiprocessors / kGroup) {}
+  MemorySlice(unsigned slice, std::size_t l2_bytes, unsigned multiprocessors)
+      : slice_(slice), l2_(l2_bytes), l1s_(multiprocessors < kGroup ? 1 : multiprocessors / kGroup) {}
 
-  /// `l1_bytes`: what shared memory leaves of an L1.
-  void begin_launch(std::size_t l1_bytes);
-
-  /// Takes a finished block's traffic; `ordinal` counts traced blocks from 0. What it makes the L2 and the DRAM do is
-  /// added up where `counts`. The vector comes back empty, ready for use.
-  void add_block(std::uint64_t ordinal, std::uint64_t block, bool counts, std::vector<LineAccess>& traffic);
-
-  /// What all of it came to. Call after the last block.
-  const MemoryTraffic& finish();
+  /// A new launch, if this one has not begun yet. `l1_bytes`: what shared memory leaves of an L1.
+  void begin_launch(std::uint64_t launch, std::size_t l1_bytes);
+  /// Takes what blocks ask this slice for.
+  void add(const BlockTraffic& piece);
+  /// What all of it came to.
+  const MemoryTraffic& sums() const { return sums_; }
 
 private:
   static constexpr unsigned kGroup = 4;
+  using L1 = L1Cache<kSlices>;
 
-  struct Block {
-    std::uint64_t number;
-    bool counts;
-    std::vector<LineAccess> traffic;
+  /// What a block's accesses made leave the L2, and what is dirtied by those that they stand for.
+  struct Left {
+    std::uint64_t written = 0;
+    std::uint64_t filled = 0;
+    std::uint64_t dirty_of_others = 0;
   };
 
-  void run(std::uint64_t number, bool counts, const std::vector<LineAccess>& traffic);
+  void run(LineAccess access, bool counts, L1& l1, Left& left);
   void count(LineAccess access, Operation operation);
   AllocationReads& reads_of(std::uint64_t line);
 
+  unsigned slice_;
+  std::uint64_t launch_ = 0;
   L2Cache l2_;
-  std::vector<L1Cache> l1s_;  ///< of a group of multiprocessors each
-  std::mutex mutex_;
-  std::map<std::uint64_t, Block> waiting_;  ///< by ordinal
-  std::vector<std::vector<LineAccess>> spare_;
-  std::uint64_t next_ = 0;
-  bool running_ = false;
+  std::vector<L1> l1s_;  ///< of a group of multiprocessors each
   MemoryTraffic sums_;
   std::size_t last_reads_ = 0;
 };
 
-/// All of it: slices by address, each with its share of the L2.
-class MemorySystem {
+/// All of it: slices by address, each with its share of the L2. A slice has a worker that it mostly stays with, in
+/// whose cache it then lies.
+class alignas(128) MemorySystem {
 public:
   /// `partitions`: parts of the L2, which keep copies of each other's lines.
   MemorySystem(std::size_t l2_bytes, std::size_t dirty_bytes, unsigned partitions, unsigned multiprocessors);
 
-  /// `l1_bytes`: what shared memory leaves of an L1.
-  void begin_launch(std::size_t l1_bytes);
+  /// `launch` is its number, from 1; `l1_bytes`: what shared memory leaves of an L1.
+  void begin_launch(std::uint64_t launch, std::size_t l1_bytes, unsigned workers);
 
-  /// As MemorySlice has it, of all slices.
-  void add_block(std::uint64_t ordinal, std::uint64_t block, bool counts,
-                 std::array<std::vector<LineAccess>, kSlices>& traffic);
+  /// Takes what a worker's blocks asked for, if there are any, and leaves an empty piece; then the worker runs what its
+  /// own slices have before them, and those that have fallen far behind.
+  void add(std::unique_ptr<BlockTraffic>& piece, unsigned worker);
+  /// The worker has no more blocks to run: it helps wherever there is something to do.
+  void help(unsigned worker);
 
   /// Adds the L2's and the DRAM's traffic to the totals, scaled when blocks were sampled. Call after the last block.
   void finish(double scale, Totals& totals);
 
 private:
+  void run(unsigned slice);
+
   std::size_t l2_bytes_;
   std::size_t dirty_bytes_;
   unsigned partitions_;
+  unsigned workers_ = 1;
+  std::uint64_t launch_ = 0;
+  std::size_t l1_bytes_ = 0;
   std::vector<std::unique_ptr<MemorySlice>> slices_;
+  TrafficQueue queue_;
 };
 
 }  // namespace warpbook::emulator

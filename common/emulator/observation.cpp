@@ -94,7 +94,7 @@ public:
     const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
     const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
     l1_share_ = (device_.l1_bytes - shared) / resident;
-    memory_.begin_launch(device_.l1_bytes - shared);
+    memory_.begin_launch(launch.id, device_.l1_bytes - shared, static_cast<unsigned>(watches_.size()));
     follow_ = mode_ != TraceMode::off && wants_map(launch);
     // A thread's number in the grid has 32 bits.
     global_.race = options_.race && mode_ == TraceMode::all && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
@@ -140,7 +140,10 @@ public:
     BlockWatch& watch = watch_of(block.worker);
     if (watch.launch() != launch) watch.begin_launch(launch, &global_);
     block.observer_data = &watch;
-    block.traced = mode_ != TraceMode::off && sample_.ordinal(block.linear_block) >= 0;
+    const std::int64_t place = mode_ == TraceMode::off ? -1 : sample_.ordinal(block.linear_block);
+    block.traced = place >= 0;
+    if (!block.traced || !watch.traffic->is_followed_by(traced(block.linear_block)))
+      memory_.add(watch.traffic, block.worker);
     watch.begin_block(block, l1_share_, follow_ && block.linear_block == 0);
   }
 
@@ -177,8 +180,15 @@ public:
     BlockWatch& seen = watch(block);
     seen.end_block(block);
     if (!block.traced) return;
-    const auto ordinal = static_cast<std::uint64_t>(sample_.ordinal(block.linear_block));
-    memory_.add_block(ordinal, block.linear_block, sample_.is_settled(ordinal), seen.traffic);
+    seen.traffic->end_block(traced(block.linear_block));
+    if (seen.traffic->is_full()) memory_.add(seen.traffic, block.worker);
+  }
+
+  void worker_end(const LaunchInfo& launch, unsigned worker) override {
+    if (mode_ == TraceMode::off) return;
+    BlockWatch& watch = watch_of(worker);
+    if (watch.launch() == launch.id) memory_.add(watch.traffic, worker);
+    memory_.help(worker);
   }
 
   double launch_end(const LaunchInfo& launch) override {
@@ -186,7 +196,6 @@ public:
     const std::uint64_t blocks = volume(launch.grid);
     Totals totals{};
     bool approximate = false;
-    std::vector<double> buckets;
     RetryLoops retries;
     RetryTally sums;
     LaunchShape shape;
@@ -195,8 +204,7 @@ public:
       for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
       approximate |= watch->approximate;
       if (follow_ && !watch->seen.empty()) keep_map(launch, std::exchange(watch->seen, {}));
-      buckets.resize(std::max(buckets.size(), watch->atomic_buckets.size()));
-      for (std::size_t i = 0; i < watch->atomic_buckets.size(); ++i) buckets[i] += watch->atomic_buckets[i];
+      atomic_turns_.merge(watch->atomic_turns);
       retries.merge(watch->retries);
       sums.merge(watch->retry_sums);
       shape.slowest.join(watch->slowest);
@@ -217,7 +225,8 @@ public:
     shape.threads = threads_;
     shape.shared_bytes = shared_bytes_;
     shape.from_graph = launch.from_graph;
-    if (!buckets.empty()) shape.hottest_line = scale * *std::max_element(buckets.begin(), buckets.end());
+    shape.hottest_line = scale * static_cast<double>(atomic_turns_.most());
+    atomic_turns_.clear();
     shape.retries = retries.shape(scale);
     shape.retries.sums = sums;
     const ModelledTime time = model_launch(device_, shape, mode_ == TraceMode::off ? Totals{} : totals);
@@ -302,6 +311,11 @@ private:
     conclude_findings(options_.any());
   }
 
+  TracedBlock traced(std::uint64_t block) const {
+    const auto place = static_cast<std::uint64_t>(sample_.ordinal(block));
+    return {place, block, sample_.is_settled(place)};
+  }
+
   static BlockWatch& watch(const BlockContext& block) { return *static_cast<BlockWatch*>(block.observer_data); }
 
   TraceMode trace_mode() {
@@ -367,6 +381,7 @@ private:
 
   const DeviceTable& device_;
   MemorySystem memory_;
+  LineTurns atomic_turns_;  // of a launch that has ended, while it is judged
 
   CheckOptions options_ = check_options_from_environment();
   bool checks_begun_ = false;

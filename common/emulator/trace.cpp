@@ -26,7 +26,6 @@ std::uint32_t place_of(std::uint32_t occurrence) {
 /// How many accesses the one kept at this place stands for.
 std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place < 2 * kDense ? kThin : kThin * kThin; }
 
-constexpr std::size_t kAtomicBuckets = 1 << 16;
 constexpr std::uint8_t kMostEpochs = 255;
 
 }  // namespace
@@ -67,7 +66,8 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   counts.fill(0);
   tally.fill(0);
   approximate = false;
-  atomic_buckets.clear();
+  atomic_turns.clear();
+  traffic->clear();
   retries.begin();
   retry_sums = {};
   slowest = {};
@@ -86,7 +86,6 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   block_rounds_ = {};
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
   l1_.begin(l1_bytes);
-  for (std::vector<LineAccess>& slice : traffic) slice.clear();
   const unsigned tail = block.threads % kWarpSize;
   for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
     warps_[warp].ended = 0;
@@ -456,7 +455,7 @@ bool BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
     LineSectors line = lines_.lines[i];
     line.line -= base;
     if (operation == Operation::load) {
-      const L1Cache::Found found = l1_.load(line.line, line.sectors, time_);
+      const auto found = l1_.load(line.line, line.sectors, time_);
       beyond |= !found.arrived;
       line.sectors = found.missing;
       if (line.sectors == 0) continue;
@@ -464,7 +463,7 @@ bool BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
       line.sectors = writes_.load(line.line, line.sectors).missing;
       if (line.sectors == 0) continue;
     }
-    traffic[slice_of(line.line)].push_back(LineAccess::make(line, operation, weight));
+    traffic->add(LineAccess::make(line, operation, weight));
   }
   return beyond;
 }
@@ -481,9 +480,7 @@ void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation 
   send_lines(operation, weight);
   // Turns at one line are taken one after another.
   const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
-  if (atomic_buckets.empty()) atomic_buckets.resize(kAtomicBuckets);
-  for (unsigned i = 0; i < cost.lines; ++i)
-    atomic_buckets[(cost.line[i] - base) * 0x9e3779b97f4a7c15ULL >> 48] += static_cast<float>(cost.turns[i] * weight);
+  for (unsigned i = 0; i < cost.lines; ++i) atomic_turns.add(cost.line[i] - base, cost.turns[i] * weight);
 }
 
 /// Atomics on 2 bytes have no instruction: a loop reads the word that holds them, and replaces it if nobody else did.

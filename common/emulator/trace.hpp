@@ -14,9 +14,11 @@
 #include "common/emulator/engine.hpp"
 #include "common/emulator/global_shadow.hpp"
 #include "common/emulator/l2.hpp"
+#include "common/emulator/line_turns.hpp"
 #include "common/emulator/races.hpp"
 #include "common/emulator/retry_loops.hpp"
 #include "common/emulator/tally.hpp"
+#include "common/emulator/traffic.hpp"
 
 namespace warpbook::emulator {
 
@@ -118,15 +120,15 @@ public:
   void range(const void* address, std::size_t bytes, Operation operation, const void* pc);
 
   // What the traced blocks of this launch added up to.
-  Counts counts{};                                       ///< Of the launch's blocks that this worker ran.
-  std::array<std::uint64_t, kTallies> tally{};           ///< of all blocks, see tally.hpp
-  bool approximate = false;                              ///< long loops were sampled
-  std::array<std::vector<LineAccess>, kSlices> traffic;  ///< of the block, beyond its L1, in order, by slice
-  std::vector<SeenRequest> seen;                         ///< of the block whose first warp is followed, in order
-  std::vector<float> atomic_buckets;  ///< turns of atomics by hashed line, of this launch; empty if there were none
-  RetryLoops retries;                 ///< Atomics on 2 bytes of global memory.
-  RetryTally retry_sums;              ///< Of all blocks.
-  Rounds slowest;                     ///< The most that any block has.
+  Counts counts{};                              ///< Of the launch's blocks that this worker ran.
+  std::array<std::uint64_t, kTallies> tally{};  ///< of all blocks, see tally.hpp
+  bool approximate = false;                     ///< long loops were sampled
+  std::unique_ptr<BlockTraffic> traffic = std::make_unique<BlockTraffic>();  ///< beyond its L1; others empty it
+  std::vector<SeenRequest> seen;  ///< of the block whose first warp is followed, in order
+  LineTurns atomic_turns;         ///< Of atomics on global memory, in this launch.
+  RetryLoops retries;             ///< Atomics on 2 bytes of global memory.
+  RetryTally retry_sums;          ///< Of all blocks.
+  Rounds slowest;                 ///< The most that any block has.
 
 private:
   static constexpr unsigned kSites = 4096;
@@ -212,8 +214,8 @@ private:
   std::vector<StageRounds> stages_;  ///< of the warp that is counted
   std::vector<unsigned> used_sites_;
   RequestPool pool_;
-  L1Cache l1_;
-  L1Cache writes_;  ///< the sectors that the warp's stores wrote last
+  L1Cache<> l1_;
+  L1Cache<> writes_;  ///< the sectors that the warp's stores wrote last
   SharedShadow shadow_;
   AddressRange static_shared_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch

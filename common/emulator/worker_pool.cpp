@@ -30,8 +30,9 @@ constexpr std::size_t kStackBytes = std::size_t{4} << 20;
 /// Below this many CUDA threads, waking others takes longer than the launch.
 constexpr std::uint64_t kThreadsWorthWaking = 4096;
 
-/// CUDA threads that a worker takes at a time, in whole blocks.
-constexpr std::uint64_t kThreadsAtATime = 256;
+/// CUDA threads that a worker takes at a time at most, in whole blocks. Few: whoever watches the blocks wants them in
+/// about their order.
+constexpr std::uint64_t kThreadsAtATime = 2048;
 
 unsigned cores() {
   if (const char* text = std::getenv("WARPBOOK_WORKERS"); text != nullptr) {
@@ -54,23 +55,28 @@ unsigned cores() {
 /// What the launch under way came to so far: one at a time.
 std::atomic<int> launch_error{cudaSuccess};
 
-/// A launch under way.
-struct Job {
-  const LaunchInfo* launch = nullptr;
-  const KernelCall* call = nullptr;
+/// A launch under way. Each worker reads it block by block; what they write lies apart.
+struct alignas(128) Job {
+  LaunchInfo launch;
+  KernelCall call;
   Schedule schedule;
-  std::uint64_t blocks = 0;
-  std::uint64_t chunk = 1;  ///< blocks that a worker takes at a time
-  std::atomic<std::uint64_t> next{0};
+  std::uint64_t blocks;
+  unsigned workers;
+  std::uint64_t most;  ///< blocks that a worker takes at a time
+  alignas(128) std::atomic<std::uint64_t> next{0};
 
   void work(BlockRunner& runner) {
     while (!launch_has_failed()) {
-      const std::uint64_t first = next.fetch_add(chunk, std::memory_order_relaxed);
+      // Fewer towards the end, so that all are done at about the same time.
+      constexpr std::uint64_t kShares = 4;  // of a worker in what is left
+      const std::uint64_t left = blocks - std::min(blocks, next.load(std::memory_order_relaxed));
+      const std::uint64_t count = std::clamp<std::uint64_t>(left / (workers * kShares), 1, most);
+      const std::uint64_t first = next.fetch_add(count, std::memory_order_relaxed);
       if (first >= blocks) {
         return;
       }
-      for (std::uint64_t block = first; block < std::min(blocks, first + chunk); ++block) {
-        if (const cudaError_t result = runner.run(*launch, *call, block, schedule); result != cudaSuccess) {
+      for (std::uint64_t block = first; block < std::min(blocks, first + count); ++block) {
+        if (const cudaError_t result = runner.run(launch, call, block, schedule); result != cudaSuccess) {
           int expected = cudaSuccess;
           launch_error.compare_exchange_strong(expected, result);
           return;
@@ -88,16 +94,12 @@ public:
     const std::lock_guard one_launch(launch_mutex_);
     launch.id = ++launches_;
     launch_error.store(cudaSuccess);
-    Job job;
-    job.launch = &launch;
-    job.call = &call;
-    job.schedule = schedule();
-    job.blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-    const std::uint64_t threads = job.blocks * launch.block.x * launch.block.y * launch.block.z;
-    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(runners_.size(), job.blocks));
-    // Few at a time: whoever watches the blocks wants them in about their order.
-    const std::uint64_t most = std::max<std::uint64_t>(1, kThreadsAtATime * job.blocks / threads);
-    job.chunk = std::clamp<std::uint64_t>(job.blocks / (std::uint64_t{workers} * 16), 1, most);
+    const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    const std::uint64_t threads_of_block = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
+    const std::uint64_t threads = blocks * threads_of_block;
+    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(runners_.size(), blocks));
+    const std::uint64_t most = std::max<std::uint64_t>(1, kThreadsAtATime / threads_of_block);
+    Job job{launch, call, schedule(), blocks, workers, most};
 
     observer().launch_begin(launch);
     const bool share = workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order();
@@ -105,6 +107,7 @@ public:
       begin(job, workers - 1);
     }
     job.work(*runners_[0]);
+    observer().worker_end(launch, 0);
     if (share) {
       finish();
     }
@@ -174,6 +177,7 @@ private:
       Job& job = *job_;
       lock.unlock();
       job.work(*runners_[index]);
+      observer().worker_end(job.launch, index);
       lock.lock();
       if (--working_ == 0) {
         done_.notify_one();
