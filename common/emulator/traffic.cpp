@@ -23,14 +23,25 @@ void BlockTraffic::clear() {
   for (std::vector<LineAccess>& slice : accesses_) slice.clear();
 }
 
+void BriefLock::lock() {
+  constexpr unsigned kTries = 1000;  // some microseconds
+  for (unsigned i = 0; i < kTries; ++i) {
+    if (mutex_.try_lock()) return;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  mutex_.lock();
+}
+
 void TrafficQueue::begin() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   next_block_ = gone_ = accesses_ = 0;
   readers_.fill({});
 }
 
 std::uint32_t TrafficQueue::put(std::unique_ptr<BlockTraffic>& piece, std::uint64_t most) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(lock_);
   if (piece->first().place == next_block_) {
     append(std::move(piece));
     while (!early_.empty() && early_.begin()->first == next_block_)
@@ -60,7 +71,7 @@ void TrafficQueue::append(std::unique_ptr<BlockTraffic> piece) {
 }
 
 std::size_t TrafficQueue::take(unsigned slice, Pieces& pieces) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   Reader& reader = readers_[slice];
   if (reader.busy) return 0;
   const auto first = static_cast<std::size_t>(reader.next - gone_);
@@ -71,7 +82,7 @@ std::size_t TrafficQueue::take(unsigned slice, Pieces& pieces) {
 }
 
 void TrafficQueue::done(unsigned slice, std::size_t count) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   Reader& reader = readers_[slice];
   for (auto i = static_cast<std::size_t>(reader.next - gone_); count > 0; ++i, --count) {
     --pieces_[i].slices_left;
@@ -86,7 +97,7 @@ void TrafficQueue::done(unsigned slice, std::size_t count) {
 }
 
 void TrafficQueue::close() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   while (!early_.empty()) append(std::move(early_.extract(early_.begin()).mapped()));
 }
 

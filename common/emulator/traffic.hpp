@@ -28,7 +28,7 @@ struct TracedBlock {
 class BlockTraffic {
 public:
   static constexpr std::size_t kMostBlocks = 32;      ///< However little they ask for.
-  static constexpr std::size_t kMostAccesses = 1024;  ///< More only of a single block.
+  static constexpr std::size_t kMostAccesses = 4096;  ///< More only of the last block.
 
   /// True where this block may be the next one.
   bool is_followed_by(const TracedBlock& block) const {
@@ -60,6 +60,18 @@ private:
   std::size_t blocks_ = 0;
   std::array<std::vector<LineAccess>, kSlices> accesses_;
   std::array<std::array<std::uint32_t, kMostBlocks>, kSlices> ends_;  // of each slice in lines of its own
+};
+
+/// A lock that is held for less time than it takes to fall asleep and to wake up: who finds it taken tries for a while.
+class BriefLock {
+public:
+  /// Waits until nobody has it.
+  void lock();
+  /// Lets others have it.
+  void unlock() { mutex_.unlock(); }
+
+private:
+  std::mutex mutex_;
 };
 
 /// Takes pieces from the workers in any order, and gives each slice all of them in the blocks' order. Each slice goes
@@ -96,7 +108,7 @@ private:
   };
   void append(std::unique_ptr<BlockTraffic> piece);
 
-  std::mutex mutex_;
+  BriefLock lock_;
   std::map<std::uint64_t, std::unique_ptr<BlockTraffic>> early_;  ///< by first block: others come before them
   std::uint64_t next_block_ = 0;
   std::deque<Waiting> pieces_;  ///< in order

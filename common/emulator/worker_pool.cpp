@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -117,18 +116,14 @@ public:
 
 private:
   void begin(Job& job, unsigned helpers) {
-    const std::lock_guard lock(mutex_);
     while (started_ < helpers) {
       const unsigned index = ++started_;
       runners_[index] = std::make_unique<BlockRunner>(index);
       start_thread(index);
     }
-    job_ = &job;
-    wanted_ = helpers;
-    joined_ = 0;
-    working_ = 0;
-    ++generation_;
-    wake_.notify_all();
+    job_.store(&job);
+    generation_.fetch_add(1);
+    generation_.notify_all();
   }
 
   struct Start {
@@ -158,45 +153,33 @@ private:
 
   /// Waits for those who took part; who has not woken up by now is too late.
   void finish() {
-    std::unique_lock lock(mutex_);
-    job_ = nullptr;
-    done_.wait(lock, [this] { return working_ == 0; });
+    job_.store(nullptr);
+    for (unsigned working = working_.load(); working != 0; working = working_.load()) working_.wait(working);
   }
 
+  /// Takes no lock: all wake up at once, and one behind the other they would take as long as a short launch.
   [[noreturn]] void serve(unsigned index) {
-    std::uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
+    unsigned seen = 0;
     for (;;) {
-      wake_.wait(lock, [&] { return job_ != nullptr && generation_ != seen; });
-      seen = generation_;
-      if (joined_ == wanted_) {
-        continue;
+      generation_.wait(seen);
+      seen = generation_.load();
+      // First this, then the job: so either it is still there, or `finish` sees that somebody is here.
+      working_.fetch_add(1);
+      if (Job* const job = job_.load(); job != nullptr) {
+        job->work(*runners_[index]);
+        observer().worker_end(job->launch, index);
       }
-      ++joined_;
-      ++working_;
-      Job& job = *job_;
-      lock.unlock();
-      job.work(*runners_[index]);
-      observer().worker_end(job.launch, index);
-      lock.lock();
-      if (--working_ == 0) {
-        done_.notify_one();
-      }
+      if (working_.fetch_sub(1) == 1) working_.notify_one();
     }
   }
 
   std::mutex launch_mutex_;
   std::uint64_t launches_ = 0;
 
-  std::mutex mutex_;  ///< guards what follows
-  std::condition_variable wake_;
-  std::condition_variable done_;
-  Job* job_ = nullptr;
-  std::uint64_t generation_ = 0;
-  unsigned wanted_ = 0;
-  unsigned joined_ = 0;
-  unsigned working_ = 0;
-  unsigned started_ = 0;
+  alignas(128) std::atomic<Job*> job_{nullptr};
+  std::atomic<unsigned> generation_{0};  ///< launches that were shared
+  std::atomic<unsigned> working_{0};     ///< helpers that may be at the job
+  alignas(128) unsigned started_ = 0;
   std::vector<Start> starts_;
   std::vector<std::unique_ptr<BlockRunner>> runners_;
 };
