@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 namespace warpbook::emulator {
@@ -27,47 +28,53 @@ void MemorySlice::begin_launch(std::uint64_t launch, std::size_t l1_bytes) {
   last_reads_ = 0;
 }
 
-inline void MemorySlice::run(LineAccess access, bool counts, L1& l1, Left& left) {
-  const auto operation = static_cast<Operation>(access.operation);
-  if (operation == Operation::load) {
-    access.sectors = l1.load(access.line, static_cast<std::uint32_t>(access.sectors)).missing & 15U;
-    if (access.sectors == 0) return;
+void MemorySlice::add(const BlockTraffic& piece) {
+  const std::span<const LineAccess> accesses = piece.accesses(slice_);
+  for (std::size_t i = 0; i < std::min(accesses.size(), kPrefetch); ++i) l2_.prefetch(accesses[i]);
+  std::size_t begin = 0;
+  for (std::size_t block = 0; block < piece.blocks(); ++block) {
+    const std::size_t end = piece.end(slice_, block);
+    run(piece.first().number + block, piece.first().counts, accesses.subspan(begin), end - begin);
+    begin = end;
   }
-  if (counts) count(access, operation);
-  const std::uint64_t dirty = l2_.dirty_sectors();
-  const L2Cache::Traffic dram = l2_.access(access);
-  left.written += dram.written_sectors;
-  left.filled += dram.filled_sectors;
-  const std::uint64_t weight = access.weight();
-  if (weight > 1) left.dirty_of_others += (weight - 1) * (l2_.dirty_sectors() + dram.written_sectors - dirty);
-  if (dram.read_sectors == 0 || !counts) return;
-  AllocationReads& reads = reads_of(access.line);
-  reads.sectors += dram.read_sectors * weight;
-  reads.sampled |= weight > 1;
 }
 
-void MemorySlice::add(const BlockTraffic& piece) {
-  const std::vector<LineAccess>& accesses = piece.accesses(slice_);
-  for (std::size_t i = 0; i < std::min(accesses.size(), kPrefetch); ++i) l2_.prefetch(accesses[i]);
-  std::size_t next = 0;
-  for (std::size_t block = 0; block < piece.blocks(); ++block) {
-    // Which multiprocessor gets a block depends on which is done first: as good as chance.
-    L1& l1 = l1s_[(scattered(piece.first().number + block) >> 32) * l1s_.size() >> 32];
-    const std::uint64_t dirty_before = l2_.dirty_sectors();
-    const std::uint64_t partial_before = l2_.partial_sectors();
-    Left left;
-    for (const std::size_t end = piece.end(slice_, block); next < end; ++next) {
-      if (next + kPrefetch < accesses.size()) {
-        l1.prefetch(accesses[next + kPrefetch].line);  // Mostly the next block's is another one, but small.
-        l2_.prefetch(accesses[next + kPrefetch]);
-      }
-      run(accesses[next], piece.first().counts, l1, left);
+/// Runs a block's accesses: the first `mine` of these; behind them are the next blocks'.
+void MemorySlice::run(std::uint64_t number, bool counts, std::span<const LineAccess> accesses, std::size_t mine) {
+  const std::uint64_t dirty_before = l2_.dirty_sectors();
+  const std::uint64_t partial_before = l2_.partial_sectors();
+  // Which multiprocessor gets a block depends on which is done first: as good as chance.
+  L1& l1 = l1s_[(scattered(number) >> 32) * l1s_.size() >> 32];
+  std::uint64_t written = 0;
+  std::uint64_t filled = 0;
+  std::uint64_t dirty_of_others = 0;  // of accesses that those seen here stand for
+  for (std::size_t i = 0; i < mine; ++i) {
+    if (i + kPrefetch < accesses.size()) {
+      l1.prefetch(accesses[i + kPrefetch].line);  // The next block has another one; but all of them are small.
+      l2_.prefetch(accesses[i + kPrefetch]);
     }
-    if (!piece.first().counts) continue;
-    sums_.dirty_sectors += l2_.dirty_sectors() + left.written - dirty_before + left.dirty_of_others;
-    // What this block completed of others' sectors is taken from the sum: it may turn negative on the way.
-    sums_.filled_sectors += l2_.partial_sectors() + left.filled - partial_before;
+    LineAccess access = accesses[i];
+    const auto operation = static_cast<Operation>(access.operation);
+    if (operation == Operation::load) {
+      access.sectors = l1.load(access.line, static_cast<std::uint32_t>(access.sectors)).missing & 15U;
+      if (access.sectors == 0) continue;
+    }
+    if (counts) count(access, operation);
+    const std::uint64_t dirty = l2_.dirty_sectors();
+    const L2Cache::Traffic dram = l2_.access(access);
+    written += dram.written_sectors;
+    filled += dram.filled_sectors;
+    const std::uint64_t weight = access.weight();
+    if (weight > 1) dirty_of_others += (weight - 1) * (l2_.dirty_sectors() + dram.written_sectors - dirty);
+    if (dram.read_sectors == 0 || !counts) continue;
+    AllocationReads& reads = reads_of(access.line);
+    reads.sectors += dram.read_sectors * weight;
+    reads.sampled |= weight > 1;
   }
+  if (!counts) return;
+  sums_.dirty_sectors += l2_.dirty_sectors() + written - dirty_before + dirty_of_others;
+  // What this block completed of others' sectors is taken from the sum: it may turn negative on the way.
+  sums_.filled_sectors += l2_.partial_sectors() + filled - partial_before;
 }
 
 void MemorySlice::count(LineAccess access, Operation operation) {

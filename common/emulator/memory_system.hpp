@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "common/emulator/counters.hpp"
@@ -54,14 +55,7 @@ private:
   static constexpr unsigned kGroup = 4;
   using L1 = L1Cache<kSlices>;
 
-  /// What a block's accesses made leave the L2, and what is dirtied by those that they stand for.
-  struct Left {
-    std::uint64_t written = 0;
-    std::uint64_t filled = 0;
-    std::uint64_t dirty_of_others = 0;
-  };
-
-  void run(LineAccess access, bool counts, L1& l1, Left& left);
+  void run(std::uint64_t number, bool counts, std::span<const LineAccess> accesses, std::size_t mine);
   void count(LineAccess access, Operation operation);
   AllocationReads& reads_of(std::uint64_t line);
 
