@@ -4,7 +4,7 @@
 /// Shared memory has no atomic addition of floats: `atomicAdd` is a loop there (ATOMS.CAST.SPIN) that every thread of a
 /// block which meets another at its address goes through again. A sample of the input tells how to keep them apart. A
 /// place that a large share of the sample hits is hot: it gets 32 sums, a thread adding to the one that its lane and
-/// warp select; or, where a block has room for that, one for every thread, and no loop at all. And where neighbours in
+/// warp select; or, where a block has room for that, one for every thread, and nobody to meet. And where neighbours in
 /// the input often have one place (sorted indices), lanes that share one add up among themselves first. Neither is
 /// done, nor paid for, where the sample shows no need.
 ///
@@ -14,6 +14,7 @@
 
 #include "chapters/chapter4_atomic_add/v5_warp_sums.cuh"
 #include "common/cuda/relaxed_load.cuh"
+#include "common/cuda/shared_address.cuh"
 
 namespace warpbook::chapter4 {
 
@@ -21,11 +22,15 @@ namespace warpbook::chapter4 {
 struct HotPlaces {
   static constexpr int kMost = 64;
   static constexpr int kCopies = 32;
-  static constexpr int kMostPrivate = 8;  ///< Of those with a sum for every thread. Their numbers begin at kMost.
+  static constexpr int kMostPrivate = 8;  ///< Of those with a sum for every thread.
+  static constexpr int kWarps = 32;       ///< Of a block that has such places.
   /// How often the sample must hit a place that is hot. Of 4096 samples: 0.3%.
   static constexpr unsigned kHits = 12;
-  static constexpr unsigned kPrivateHits = 40;   ///< The same, for a place that threads have sums of their own for.
-  static constexpr unsigned kMark = 0xff800001;  ///< What the bin of hot place 0 holds, as bits.
+  static constexpr unsigned kPrivateHits = 40;  ///< The same, for a place that threads have sums of their own for.
+  /// A place's number is where its sums begin, in units of 32: behind the common ones come those for every thread. A
+  /// bin holds kMark and the number, as bits.
+  static constexpr unsigned kMark = 0xff800001;
+  static constexpr unsigned kNumbers = kMost + kMostPrivate * kWarps;
 
   alignas(16) float sum[kMost * kCopies];
   std::int64_t name[kMost + kMostPrivate];  ///< Whose sums they are: a bin, or a place.
@@ -49,9 +54,6 @@ struct HotPlaces {
 struct Care {
   bool hot = false;        ///< There are hot places.
   bool clustered = false;  ///< Neighbours in the input often have one place.
-  float* own = nullptr;    ///< This thread's sums of the private hot places, a block's width apart.
-
-  __device__ bool any() const { return hot || clustered; }
 };
 
 /// Clears what a block adds to: `bins` sums, a multiple of 4, and the hot places.
@@ -66,13 +68,11 @@ __device__ __forceinline__ void clear_bins(float* bin, int bins, HotPlaces& hot)
 //! [find_hot]
 /// Looks at a sample: `samples` bins of each thread, -1 for none, what they are called, and whether a neighbour of one
 /// has its bin. All threads of the block call, and meet at barriers; the bins hold zeros before, and afterwards zeros
-/// and marks. `hits_needed` make a place hot. `private_sums` has zeros, one for each thread and each of `privates`
-/// places.
+/// and marks. `hits_needed` make a place hot. So many `privates` may have a sum for every thread.
 template <int samples, class Name>
 __device__ __forceinline__ Care find_hot(float* bin, HotPlaces& hot, const int (&sample)[samples],
                                          const Name (&name)[samples], bool neighbour_is_same,
-                                         unsigned hits_needed = HotPlaces::kHits, float* private_sums = nullptr,
-                                         int privates = 0) {
+                                         unsigned hits_needed = HotPlaces::kHits, int privates = 0) {
   auto* const hits = reinterpret_cast<unsigned*>(bin);  // Counters for a while: integers are added without a loop.
   const int same = __syncthreads_count(neighbour_is_same ? 1 : 0);
 #pragma unroll
@@ -89,109 +89,149 @@ __device__ __forceinline__ Care find_hot(float* bin, HotPlaces& hot, const int (
 #pragma unroll
   for (int k = 0; k < samples; ++k) {
     if (times[k] < hits_needed) continue;
-    int number = HotPlaces::kMost + HotPlaces::kMostPrivate;
-    if (privates > 0 && times[k] >= HotPlaces::kPrivateHits) {
-      const int taken = atomicAdd(&hot.found_private, 1);
-      if (taken < privates) number = HotPlaces::kMost + taken;
-    }
-    if (number >= HotPlaces::kMost + HotPlaces::kMostPrivate) {
-      number = atomicAdd(&hot.found, 1);
-      if (number >= HotPlaces::kMost) continue;
-    }
-    hot.name[number] = name[k];
+    const int own = privates > 0 && times[k] >= HotPlaces::kPrivateHits ? atomicAdd(&hot.found_private, 1) : privates;
+    const int common = own < privates ? 0 : atomicAdd(&hot.found, 1);
+    if (common >= HotPlaces::kMost) continue;
+    hot.name[own < privates ? HotPlaces::kMost + own : common] = name[k];
+    const int number = own < privates ? HotPlaces::kMost + own * HotPlaces::kWarps : common;
     hits[sample[k]] = HotPlaces::kMark + static_cast<unsigned>(number);
   }
   __syncthreads();
-  Care care{hot.found + hot.found_private > 0, same * 8 > static_cast<int>(blockDim.x)};
-  if (private_sums != nullptr) care.own = private_sums + threadIdx.x;
-  return care;
+  return {hot.found + hot.found_private > 0, same * 8 > static_cast<int>(blockDim.x)};
 }
 //! [find_hot]
 
-/// Adds x to the sum of a bin, wherever that is; `held` is what the bin holds.
-__device__ __forceinline__ void add_to_sum(float* bin, HotPlaces& hot, Care care, unsigned held, int at, float x) {
-  const unsigned number = held - HotPlaces::kMark;
-  if (number - HotPlaces::kMost < HotPlaces::kMostPrivate) {
-    care.own[(number - HotPlaces::kMost) * blockDim.x] += x;  // Nobody else's: no loop.
-  } else {
-    atomicAdd(number < HotPlaces::kMost ? hot.sum_of(number) : &bin[at], x);
-  }
-}
+/// Where a thread finds the sums that its block adds to.
+struct Sums {
+  SharedAddress bins;    ///< One float each.
+  SharedAddress common;  ///< The one of the first hot place's sums that this thread adds to.
+  SharedAddress own;  ///< This thread's sum of the first place that threads have sums of their own for, less what the
+                      ///< numbers before take.
 
-//! [add_with_care]
-/// Adds x to the sum of a bin, wherever that is; -1 adds nothing. All lanes of the warp call.
-__device__ __forceinline__ void add_with_care(float* bin, HotPlaces& hot, Care care, int at, float x) {
-  const auto add = [&](float value) {
-    add_to_sum(bin, hot, care, load_relaxed(reinterpret_cast<unsigned*>(&bin[at])), at, value);
-  };
-  if (care.clustered) {
-    constexpr int kFew = 4;  // Lanes that had better go through the loop.
-    const auto lane = static_cast<int>(threadIdx.x % 32);
-    for (;;) {
-      const unsigned waiting = __ballot_sync(kFullWarp, at >= 0);
-      if (waiting == 0) return;
-      const int leader = __ffs(static_cast<int>(waiting)) - 1;
-      const bool same = at == __shfl_sync(kFullWarp, at, leader);
-      if (__popc(__ballot_sync(kFullWarp, same)) <= kFew) break;
-      const float sum = warp_sum(same ? x : 0);
-      if (lane == leader) add(sum);
-      if (same) at = -1;
-    }
+  /// `own_sum` is this thread's sum of the first place of those.
+  __device__ __forceinline__ Sums(float* bin, HotPlaces& hot, float* own_sum)
+      : bins(shared_address(bin)), common(shared_address(hot.sum_of(0))),
+        own(shared_address(own_sum) - HotPlaces::kMost * kBytes) {}
+
+  /// Whether what a bin holds says that its place is hot.
+  static __device__ __forceinline__ bool is_mark(unsigned held) {
+    return held - HotPlaces::kMark < HotPlaces::kNumbers;
   }
-  if (at >= 0) add(x);
+  /// The sum of a bin, which holds `held`. Without branches: lanes of a warp would go all three ways.
+  __device__ __forceinline__ SharedAddress of(unsigned bin, unsigned held) const {
+    const unsigned number = held - HotPlaces::kMark;
+    const SharedAddress first{number < HotPlaces::kMost ? common.at : own.at};
+    return SharedAddress{is_mark(held) ? (first + number * kBytes).at : (bins + bin * 4).at};
+  }
+  /// Adds x to the sum of a bin, wherever that is.
+  __device__ __forceinline__ void add(unsigned bin, float x) const {
+    atomic_add(of(bin, load_relaxed(bins + bin * 4)), x);
+  }
+
+private:
+  static constexpr unsigned kBytes = HotPlaces::kCopies * 4;  // From one number to the next.
+};
+
+//! [add_by_leaders]
+/// Adds x to bin `at` by add(at, x), -1 adds nothing: lanes that share a bin add up among themselves first. All lanes
+/// of the warp call.
+template <class Add> __device__ __forceinline__ void add_by_leaders(int at, float x, const Add& add) {
+  constexpr int kFew = 4;  // Lanes that had better add by themselves.
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  for (;;) {
+    const unsigned waiting = __ballot_sync(kFullWarp, at >= 0);
+    if (waiting == 0) return;
+    const int leader = __ffs(static_cast<int>(waiting)) - 1;
+    const bool same = at == __shfl_sync(kFullWarp, at, leader);
+    if (__popc(__ballot_sync(kFullWarp, same)) <= kFew) break;
+    const float sum = warp_sum(same ? x : 0);
+    if (lane == leader) add(at, sum);
+    if (same) at = -1;
+  }
+  if (at >= 0) add(at, x);
 }
-//! [add_with_care]
+//! [add_by_leaders]
+
+/// A bin of this block, or not (then `here` is false, and the number nothing).
+struct Bin {
+  unsigned number;
+  bool here;
+};
 
 //! [add_together]
-/// Adds several values of a thread to as many bins, -1 for none: all sums are looked at, then all are exchanged, then
-/// those again that somebody else was faster at. So the values wait for shared memory together, and not one after
-/// another. No place may be hot: the longer the look is ago, the more often somebody was faster.
+/// Adds several values of a thread to as many bins: all sums are looked at, then all are exchanged, then those again
+/// that somebody else was faster at. So the values wait for shared memory together, and not one after another. No place
+/// may be hot: the longer the look is ago, the more often somebody was faster.
 template <int values>
-__device__ __forceinline__ void add_together(float* bin, const int (&at)[values], const float (&x)[values]) {
-  auto* const word = reinterpret_cast<unsigned*>(bin);
+__device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&bin)[values], const float (&x)[values]) {
   unsigned assumed[values];
   bool waits[values];
 #pragma unroll
   for (int k = 0; k < values; ++k) {
-    waits[k] = at[k] >= 0;
+    waits[k] = bin[k].here;
     assumed[k] = 0;
-    if (waits[k]) assumed[k] = load_relaxed(&word[at[k]]);
+    if (waits[k]) assumed[k] = load_relaxed(bins + bin[k].number * 4);
   }
   bool any = false;
   do {
     unsigned found[values];
 #pragma unroll
     for (int k = 0; k < values; ++k) {
+      found[k] = assumed[k];
       if (waits[k]) {
-        found[k] = atomicCAS(&word[at[k]], assumed[k], __float_as_uint(__uint_as_float(assumed[k]) + x[k]));
+        found[k] =
+            compare_and_swap(bins + bin[k].number * 4, assumed[k], __float_as_uint(__uint_as_float(assumed[k]) + x[k]));
       }
     }
     any = false;
 #pragma unroll
     for (int k = 0; k < values; ++k) {
-      if (waits[k]) {
-        waits[k] = found[k] != assumed[k];
-        assumed[k] = found[k];
-      }
+      waits[k] = found[k] != assumed[k];
+      assumed[k] = found[k];
       any = any || waits[k];
     }
   } while (any);
 }
 //! [add_together]
 
-/// The same where places are hot: all sums are looked at together, and then each is added to by itself.
+/// The same where places are hot: all bins are looked at together, then the sums of hot places, and all are exchanged
+/// once. Whom somebody else was faster than adds by the hardware's loop, where nobody loses again and again.
 template <int values>
-__device__ __forceinline__ void add_marked(float* bin, HotPlaces& hot, Care care, const int (&at)[values],
-                                           const float (&x)[values]) {
+__device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[values], const float (&x)[values]) {
+  SharedAddress sum[values];
   unsigned held[values];
+  unsigned found[values];
 #pragma unroll
   for (int k = 0; k < values; ++k) {
     held[k] = 0;
-    if (at[k] >= 0) held[k] = load_relaxed(reinterpret_cast<unsigned*>(&bin[at[k]]));
+    if (bin[k].here) held[k] = load_relaxed(sums.bins + bin[k].number * 4);
   }
 #pragma unroll
   for (int k = 0; k < values; ++k) {
-    if (at[k] >= 0) add_to_sum(bin, hot, care, held[k], at[k], x[k]);
+    const bool hot = Sums::is_mark(held[k]);
+    sum[k] = sums.of(bin[k].number, held[k]);
+    if (hot) held[k] = load_relaxed(sum[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < values; ++k) {
+    found[k] = held[k];
+    if (bin[k].here) found[k] = compare_and_swap(sum[k], held[k], __float_as_uint(__uint_as_float(held[k]) + x[k]));
+  }
+#pragma unroll
+  for (int k = 0; k < values; ++k) {
+    if (found[k] != held[k]) atomic_add(sum[k], x[k]);
+  }
+}
+
+/// The same where neighbours in the input have one place: values 0 and 1, 2 and 3, ... of a thread are neighbours.
+template <int values>
+__device__ __forceinline__ void add_clustered(const Sums& sums, const Bin (&bin)[values], const float (&x)[values]) {
+#pragma unroll
+  for (int k = 0; k < values; k += 2) {
+    const bool pair = bin[k].here && bin[k + 1].here && bin[k].number == bin[k + 1].number;
+    const auto add = [&](int at, float value) { sums.add(static_cast<unsigned>(at), value); };
+    add_by_leaders(bin[k].here ? static_cast<int>(bin[k].number) : -1, pair ? x[k] + x[k + 1] : x[k], add);
+    add_by_leaders(bin[k + 1].here && !pair ? static_cast<int>(bin[k + 1].number) : -1, x[k + 1], add);
   }
 }
 

@@ -12,6 +12,10 @@
 /// meant to be under way is waited for (the form before this one did, and was slower for halves than for floats, which
 /// are twice as long).
 ///
+/// Where places are hot, an addition looks at its bin first, and adds to one of three kinds of sums: told apart by
+/// address and not by branches, and a thread's four values together. And addresses of shared memory are made once
+/// (shared_address.cuh), not before each addition.
+///
 /// Expect one place to cost no more than thousands, and skew little. What remains at the end is one atomic addition a
 /// place and block, by neighbours together: a lane at a time, 256 places took 10 us more.
 #pragma once
@@ -27,8 +31,8 @@ template <class T, class Words> __device__ __forceinline__ float element_of(Word
   return to_float(reinterpret_cast<const T&>(bits));
 }
 
-/// How a scatter is divided over blocks. `tiles` neighbouring blocks have a share of the values, and each of them bins
-/// for its part of the places.
+/// How a scatter is divided over blocks. `tiles` neighbouring blocks, one or two, have a share of the values, and each
+/// of them bins for its part of the places.
 struct BinPlan {
   int tiles = 1;
   int bins = 0;      ///< Of a tile: a multiple of 4.
@@ -71,6 +75,7 @@ inline BinPlan plan_bins(const ScatterProblem& p, int tiles) {
 namespace v6b {
 
 inline constexpr int kThreads = v6a::kThreads;
+static_assert(kThreads == 32 * HotPlaces::kWarps);
 inline constexpr int kPairs = 2;  // Of a thread, under way together.
 inline constexpr int kBatch = 2 * kPairs;
 inline constexpr int kRound = kBatch * kThreads;  // Values of a block.
@@ -80,13 +85,12 @@ template <class T, class Index> struct Batch {
   Word<2 * sizeof(T)> value[kPairs];
   Pack<Index, 2> index[kPairs];
 
-  /// Values first, first + 1, first + 2 * kThreads, ...
-  __device__ __forceinline__ void load(const T* __restrict__ values, const Index* __restrict__ indices,
-                                       std::int64_t first) {
+  /// Values 0, 1, 2 * kThreads, 2 * kThreads + 1, ...
+  __device__ __forceinline__ void load(const T* __restrict__ values, const Index* __restrict__ indices) {
 #pragma unroll
     for (int k = 0; k < kPairs; ++k) {
-      index[k] = *reinterpret_cast<const Pack<Index, 2>*>(indices + first + k * 2 * kThreads);
-      value[k] = *reinterpret_cast<const Word<2 * sizeof(T)>*>(values + first + k * 2 * kThreads);
+      index[k] = *reinterpret_cast<const Pack<Index, 2>*>(indices + k * 2 * kThreads);
+      value[k] = *reinterpret_cast<const Word<2 * sizeof(T)>*>(values + k * 2 * kThreads);
     }
   }
 
@@ -94,32 +98,52 @@ template <class T, class Index> struct Batch {
   __device__ __forceinline__ float x(int k) const { return element_of<T>(value[k / 2], k % 2); }
 };
 
-/// An index as a place; -1 where it is outside.
-__device__ __forceinline__ int place_of(std::int64_t index, std::int64_t places) {
-  return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(places) ? static_cast<int>(index) : -1;
-}
+/// The places of one tile. Two tiles take four places in turn, so that each has its share where the first places are
+/// the popular ones.
+struct Tile {
+  unsigned places;  ///< Of both.
+  unsigned tile;    ///< This one.
+  unsigned others;  ///< How many there are: none or one.
+
+  /// The bin of an index, if it has one here.
+  template <class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
+    const auto place = static_cast<unsigned>(index);
+    const bool inside = static_cast<std::uint64_t>(index) >> 32U == 0 && place < places;
+    return {(place >> others & ~3U) | (place & 3U), inside && (place & 4 * others) == 4 * tile};
+  }
+  /// The place of a bin; beyond the last where it has none.
+  __device__ __forceinline__ unsigned place_of(unsigned bin) const {
+    return (bin & ~3U) * (1 + others) + 4 * tile + (bin & 3U);
+  }
+};
 
 /// Adds a block's sums to dst, an atomic addition in T each, or to `sums`, floats by fours where those are aligned.
 /// Blocks begin at different places, or all of them would meet.
 template <class T>
-__device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, int bins, std::int64_t places,
-                                        int worker, int workers) {
+__device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, int bins, Tile tile, int worker,
+                                        int workers) {
   const int thread = static_cast<int>(threadIdx.x);
   if (sums == nullptr) {
-    for (int p = thread; p < bins; p += kThreads) {
-      if (bin[p] != 0) fast_atomic_add<T, std::int64_t>(dst, p, places, from_float<T>(bin[p]));
+    for (int p = thread; p < static_cast<int>(tile.places); p += kThreads) {
+      if (bin[p] != 0) fast_atomic_add<T, std::int64_t>(dst, p, tile.places, from_float<T>(bin[p]));
     }
     return;
   }
   const bool aligned = reinterpret_cast<std::uintptr_t>(sums) % 16 == 0;
-  const int vectors = aligned ? bins / 4 : 0;
+  const int vectors = bins / 4;
   const auto first = static_cast<int>(std::int64_t(vectors) * worker / workers);
-  for (int k = thread; k < vectors; k += kThreads) {
+  for (int k = thread; aligned && k < vectors; k += kThreads) {
     const int v = first + k < vectors ? first + k : first + k - vectors;
+    const unsigned place = tile.place_of(4 * v);
+    if (place + 4 > tile.places) continue;
     const float4 sum = reinterpret_cast<const float4*>(bin)[v];
-    reduce_add(reinterpret_cast<float4*>(sums) + v, sum);
+    reduce_add(reinterpret_cast<float4*>(sums + place), sum);
   }
-  for (int p = 4 * vectors + thread; p < bins; p += kThreads) reduce_add(sums + p, bin[p]);
+  const unsigned done = aligned ? tile.places / 4 * 4 : 0;
+  for (int b = (aligned ? bins - 4 : 0) + thread; b < bins; b += kThreads) {
+    const unsigned place = tile.place_of(b);
+    if (place >= done && place < tile.places) reduce_add(sums + place, bin[b]);
+  }
 }
 
 /// Where a place has several sums, a warp adds them up: to `total`, one a place.
@@ -155,18 +179,17 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int thread = static_cast<int>(threadIdx.x);
   const int worker = static_cast<int>(blockIdx.x) / tiles;
   const int workers = static_cast<int>(gridDim.x) / tiles;
-  const std::int64_t first_place = std::int64_t(static_cast<int>(blockIdx.x) % tiles) * bins;
-  const int own = places - first_place < bins ? static_cast<int>(places - first_place) : bins;
+  const Tile tile{static_cast<unsigned>(places), blockIdx.x % static_cast<unsigned>(tiles),
+                  static_cast<unsigned>(tiles - 1)};
   const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, workers), 64) * 64;
   const std::int64_t begin = share * worker < count ? share * worker : count;
   const std::int64_t end = begin + share < count ? begin + share : count;
   const bool aligned = reinterpret_cast<std::uintptr_t>(value) % (2 * sizeof(T)) == 0 &&
                        reinterpret_cast<std::uintptr_t>(index) % (2 * sizeof(Index)) == 0;
   const std::int64_t whole = aligned ? begin + (end - begin) / kRound * kRound : begin;  // Up to here by rounds.
-  const auto bin_of = [&](Index i) { return place_of(static_cast<std::int64_t>(i) - first_place, own); };
 
   Batch<T, Index> next;
-  if (begin < whole) next.load(value, index, begin + 2 * thread);
+  if (begin < whole) next.load(value + begin + 2 * thread, index + begin + 2 * thread);
   clear_bins(bin, bins * copies + privates * kThreads, hot);
   Care care{};
   if constexpr (apart) {
@@ -175,65 +198,71 @@ __global__ void __launch_bounds__(kThreads, 1)
     // The sample: four stretches of the share, each as many neighbours as there are threads.
     constexpr int kSamples = 4;
     int sample[kSamples];
+    Index first = -1;
 #pragma unroll
     for (int k = 0; k < kSamples; ++k) {
       const std::int64_t i = begin + (end - begin) * k / kSamples + thread;
-      sample[k] = i < end ? bin_of(index[i]) : -1;
+      const Index sampled = i < end ? index[i] : Index{-1};
+      const Bin found = tile.bin_of(sampled);
+      sample[k] = found.here ? static_cast<int>(found.number) : -1;
+      if (k == 0) first = sampled;
     }
-    const int neighbour = __shfl_down_sync(kFullWarp, sample[0], 1);
+    const Index neighbour = __shfl_down_sync(kFullWarp, first, 1);  // Of whichever tile.
     // A thousandth or two of the sample, and well above what an even draw gives each place.
     const unsigned hits_needed = 6 + 4 * kSamples * kThreads / static_cast<unsigned>(bins * tiles);
-    care = find_hot(bin, hot, sample, sample, thread % 32 != 31 && sample[0] >= 0 && sample[0] == neighbour,
-                    hits_needed, private_sums, privates);
+    care = find_hot(bin, hot, sample, sample, thread % 32 != 31 && first >= 0 && first == neighbour, hits_needed,
+                    privates);
   }
 
-  const int copy = thread & (copies - 1);
-  const auto add = [&](const int(&at)[kBatch], const float(&x)[kBatch]) {
+  const unsigned copy = thread & (copies - 1);
+  const Sums block_sums(bin, hot, private_sums + thread);
+  const auto add = [&](const Bin(&to)[kBatch], const float(&x)[kBatch]) {
     if constexpr (apart) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
-        if (at[k] >= 0) atomicAdd(&bin[at[k] * copies + copy], x[k]);
+        if (to[k].here) atomic_add(block_sums.bins + (to[k].number * copies + copy) * 4, x[k]);
       }
     } else if (care.clustered) {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) add_with_care(bin, hot, care, at[k], x[k]);
+      add_clustered(block_sums, to, x);
     } else if (care.hot) {
-      add_marked(bin, hot, care, at, x);
+      add_marked(block_sums, to, x);
     } else {
-      add_together(bin, at, x);
+      add_together(block_sums.bins, to, x);
     }
   };
-  for (std::int64_t i = begin; i < whole; i += kRound) {
-    int at[kBatch];
+  const auto by_rounds = static_cast<unsigned>(whole - begin);
+  for (unsigned done = 0; done < by_rounds;) {
+    Bin to[kBatch];
     float x[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      at[k] = bin_of(next.index[k / 2][k % 2]);
+      to[k] = tile.bin_of(next.index[k / 2][k % 2]);
       x[k] = next.x(k);
     }
-    if (i + kRound < whole) next.load(value, index, i + kRound + 2 * thread);
-    add(at, x);
+    done += kRound;
+    if (done < by_rounds) next.load(value + begin + (done + 2 * thread), index + begin + (done + 2 * thread));
+    add(to, x);
   }
   for (std::int64_t i = whole; i < end; i += kRound) {  // The rest, or all that are misaligned.
-    int at[kBatch];
+    Bin to[kBatch];
     float x[kBatch];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const std::int64_t j = i + k * kThreads + thread;
-      at[k] = j < end ? bin_of(index[j]) : -1;
+      to[k] = j < end ? tile.bin_of(index[j]) : Bin{};
       x[k] = j < end ? to_float(value[j]) : 0;
     }
-    add(at, x);
+    add(to, x);
   }
   __syncthreads();
   if constexpr (apart) {
-    add_up_copies(hot.sum, bin, own, copies);
+    add_up_copies(hot.sum, bin, static_cast<int>(places), copies);
   } else {
     fold_hot(bin, hot, private_sums, privates);
   }
   __syncthreads();
   wait_for_launches_before();  // Who clears `sums` may still be at it.
-  pass_on(dst, sums == nullptr ? nullptr : sums + first_place, apart ? hot.sum : bin, own, places, worker, workers);
+  pass_on(dst, sums, apart ? hot.sum : bin, bins, tile, worker, workers);
 }
 //! [kernel]
 

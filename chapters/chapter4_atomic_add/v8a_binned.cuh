@@ -131,7 +131,8 @@ __global__ void __launch_bounds__(kBinThreads)
 #pragma unroll
   for (int k = 0; k < kChunkPerThread; ++k) {
     const std::int64_t i = first + k * kBinThreads;
-    place[k] = i < count ? v6b::place_of(index[i], places) : -1;
+    const auto wanted = i < count ? static_cast<std::int64_t>(index[i]) : -1;
+    place[k] = static_cast<std::uint64_t>(wanted) < static_cast<std::uint64_t>(places) ? static_cast<int>(wanted) : -1;
     added[k] = i < count ? value[i] : from_float<T>(0);
   }
   int rank[kChunkPerThread];
@@ -248,10 +249,15 @@ struct LongRuns {
 
 /// Adds one entry, with care where there is need. All lanes of the warp call; -1 adds nothing.
 __device__ __forceinline__ void add_entry(float* bin, HotPlaces& hot, Care care, int place, float x) {
-  if (care.any()) {
-    add_with_care(bin, hot, care, place, x);
+  const auto add = [&](int at, float value) {
+    unsigned number = HotPlaces::kMost;
+    if (care.hot) number = load_relaxed(reinterpret_cast<unsigned*>(&bin[at])) - HotPlaces::kMark;
+    atomicAdd(number < HotPlaces::kMost ? hot.sum_of(number) : &bin[at], value);
+  };
+  if (care.clustered) {
+    add_by_leaders(place, x, add);
   } else if (place >= 0) {
-    atomicAdd(&bin[place], x);
+    add(place, x);
   }
 }
 
