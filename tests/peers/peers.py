@@ -252,7 +252,7 @@ def main():
             compile_only(cases, start + arguments.budget_seconds / 2)
             return 0
         if arguments.workers > 0:
-            compile_ahead(arguments.workers)
+            compile_ahead(min(arguments.workers, len(todo)))
             print(f"compiled ahead in {time.monotonic() - start:.0f} s", flush=True)
 
     device = torch.cuda.get_device_name(0)
@@ -315,4 +315,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # What was compared by then is written.
+        sys.exit(130)
