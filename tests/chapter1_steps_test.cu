@@ -178,9 +178,9 @@ TEST_CASE("chapter 1: every step agrees with the reference") {
   const std::uint64_t seed = test_seed();
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
-  std::vector<std::string> cases = awkward_cases();
+  std::vector<std::string> cases = fuzzing() ? std::vector<std::string>{} : awkward_cases();
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice));
-  REQUIRE(cases.size() >= 500);
+  if (!fuzzing()) REQUIRE(cases.size() >= 500);
 
   std::vector<Step> steps = chapter().steps;
   steps.push_back(shifted_step());
@@ -190,7 +190,7 @@ TEST_CASE("chapter 1: every step agrees with the reference") {
   for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": ran " << tally.ran << std::endl;
     INFO(version);
-    CHECK(tally.ran >= (version == "v6" ? static_cast<int>(cases.size()) : 50));
+    CHECK(tally.ran >= (version == "v6" ? static_cast<int>(cases.size()) : least_runs(50, cases.size())));
   }
 }
 

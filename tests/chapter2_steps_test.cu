@@ -156,7 +156,7 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
   const std::uint64_t seed = test_seed();
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
-  std::vector<std::string> cases = awkward_cases();
+  std::vector<std::string> cases = fuzzing() ? std::vector<std::string>{} : awkward_cases();
   int into_views = 0;
   for (int i = 0; i < random_case_count(kRandomCases); ++i) {
     const TensorView view = random_view(dice, kMostElements);
@@ -166,7 +166,7 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     const std::int64_t shift = dice.one_in(3) ? dice.pick<std::int64_t>({1, 2, 3, 4, 8, dice.uniform(1, 255)}) : 0;
     cases.push_back(case_text(view, dice.pick(kTypes), into, shift));
   }
-  CHECK(into_views >= 100);
+  if (!fuzzing()) CHECK(into_views >= 100);
   for (int i = 0; i < 100; ++i) {  // Slices of transposed matrices: either side may have gaps, and begin anywhere.
     const std::int64_t rows = dice.uniform(2, 200);
     const std::int64_t columns = dice.uniform(2, 200);
@@ -198,7 +198,7 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
   for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": ran " << tally.ran << ", refused " << tally.refused << std::endl;
     INFO(version);
-    CHECK(tally.ran >= 200);
+    CHECK(tally.ran >= least_runs(200, cases.size()));
   }
 }
 

@@ -283,9 +283,9 @@ TEST_CASE("every step agrees with the reference") {
   const std::uint64_t seed = test_seed();
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
-  std::vector<std::string> cases = awkward_cases();
+  std::vector<std::string> cases = fuzzing() ? std::vector<std::string>{} : awkward_cases();
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
-  REQUIRE(cases.size() >= 500);
+  if (!fuzzing()) REQUIRE(cases.size() >= 500);
 
   StepVerifier verifier(chapter(), all_steps());
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
@@ -297,7 +297,7 @@ TEST_CASE("every step agrees with the reference") {
       CHECK(tally.ran == 0);
     } else {
       INFO(version);
-      CHECK(tally.ran >= 20);
+      CHECK(tally.ran >= least_runs(20, cases.size()));
     }
   }
 }

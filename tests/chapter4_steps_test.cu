@@ -155,9 +155,11 @@ TEST_CASE("every step of chapter 4 agrees with the reference") {
   const std::uint64_t seed = test_seed();
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
-  std::vector<std::string> cases = awkward_cases();
+  std::vector<std::string> cases = fuzzing() ? std::vector<std::string>{} : awkward_cases();
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice));
-  for (const std::string& parameters : larger_cases()) cases.push_back(parameters);
+  if (!fuzzing()) {
+    for (const std::string& parameters : larger_cases()) cases.push_back(parameters);
+  }
 
   std::vector<Step> steps = chapter().steps;
   steps.push_back(take_away_step());
@@ -167,7 +169,7 @@ TEST_CASE("every step of chapter 4 agrees with the reference") {
   for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": right " << tally.ran - tally.failed << std::endl;
     INFO(version);
-    CHECK(tally.ran >= 20);
+    CHECK(tally.ran >= least_runs(20, cases.size()));
   }
 }
 

@@ -200,9 +200,9 @@ TEST_CASE("every step agrees with the reference, and says which index is outside
   const std::uint64_t seed = test_seed();
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   Dice dice(seed);
-  std::vector<std::string> cases = awkward_cases();
+  std::vector<std::string> cases = fuzzing() ? std::vector<std::string>{} : awkward_cases();
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
-  REQUIRE(cases.size() >= 600);
+  if (!fuzzing()) REQUIRE(cases.size() >= 600);
 
   std::vector<Step> steps = chapter().steps;
   for (const Step& step : steps_for_many_words()) steps.push_back(step);
@@ -213,7 +213,7 @@ TEST_CASE("every step agrees with the reference, and says which index is outside
   for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": ran " << tally.ran << ", refused " << tally.refused << std::endl;
     INFO(version);
-    CHECK(tally.ran >= 150);
+    CHECK(tally.ran >= least_runs(150, cases.size()));
     if (version == "v9") CHECK(tally.refused == 0);
   }
 }

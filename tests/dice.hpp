@@ -24,6 +24,12 @@ inline int random_case_count(int usual) {
   return text == nullptr ? usual : static_cast<int>(std::strtol(text, nullptr, 10));
 }
 
+/// True where scripts/fuzz.sh draws problems: then a test leaves out its own, which every run of the suite tries.
+inline bool fuzzing() { return std::getenv("WARPBOOK_TEST_CASES") != nullptr; }
+
+/// How often a step has to have run: `usual` in a test, once in a thousand problems of scripts/fuzz.sh.
+inline int least_runs(int usual, std::size_t cases) { return fuzzing() ? static_cast<int>(cases / 1000) : usual; }
+
 /// Draws numbers and shapes. The same seed gives the same ones with every standard library.
 class Dice {
 public:
