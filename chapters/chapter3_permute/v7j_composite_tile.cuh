@@ -353,7 +353,7 @@ cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaS
   const auto shared = static_cast<std::size_t>(matrix.quads * kQuad + kThreads) * sizeof(std::uint32_t) +
                       static_cast<std::size_t>(tile_groups) * group * matrix.pitch * m.element_bytes;
   const auto launch_as = [&]<int bytes, int rows>() {
-    return launch(permute_kernel<Word<bytes>, rows, kHinted<keeps, bytes>>,
+    return launch(permute_kernel<Word<bytes>, rows, kHinted<keeps, bytes / 2>>,
                   {.grid = tiles, .block = kThreads, .shared_bytes = shared, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), matrix);
   };
