@@ -85,8 +85,9 @@ template <class W> constexpr int kWord = 4 / static_cast<int>(sizeof(W));
 /// Columns before a tile's first, which a word may begin at: a quad, or none.
 template <class W> constexpr int kBefore = kWord<W> > 1 ? kQuad : 0;
 
-/// Four columns of a row, where a word has so many rows' elements: bytes, or halves.
-template <int group> using QuadOf = std::conditional_t<group == 4, std::uint32_t, uint2>;
+/// Four columns of a row, where a word has so many rows' elements: bytes, or halves. Those are one word of 8 bytes: of a
+/// pair of words, nvcc makes two stores.
+template <int group> using QuadOf = Word<16 / group>;
 
 /// Regroups four columns' words, each of a group's rows, into the same columns of each row.
 __device__ __forceinline__ void regroup(const std::uint32_t (&column)[kQuad], std::uint32_t (&row)[4]) {
@@ -96,9 +97,10 @@ __device__ __forceinline__ void regroup(const std::uint32_t (&column)[kQuad], st
   row[2] = rows.z;
   row[3] = rows.w;
 }
-__device__ __forceinline__ void regroup(const std::uint32_t (&column)[kQuad], uint2 (&row)[2]) {
-  row[0] = make_uint2(__byte_perm(column[0], column[1], 0x5410), __byte_perm(column[2], column[3], 0x5410));
-  row[1] = make_uint2(__byte_perm(column[0], column[1], 0x7632), __byte_perm(column[2], column[3], 0x7632));
+__device__ __forceinline__ void regroup(const std::uint32_t (&column)[kQuad], std::uint64_t (&row)[2]) {
+  const auto joined = [](std::uint32_t first, std::uint32_t second) { return first | std::uint64_t{second} << 32U; };
+  row[0] = joined(__byte_perm(column[0], column[1], 0x5410), __byte_perm(column[2], column[3], 0x5410));
+  row[1] = joined(__byte_perm(column[0], column[1], 0x7632), __byte_perm(column[2], column[3], 0x7632));
 }
 
 /// Writes the tile's row from the last word's boundary before it on, up to the one before its end. With `whole`, the
