@@ -252,6 +252,22 @@ TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
   check_global(words, 8 * 4, 8 * 4 * 8 - 1, 8 * 2, 8 / 4 * (16 + 18 + 18 + 17));
 }
 
+TEST_CASE("chapter 3, v7l: a tile of several dimensions whose sides are known") {
+  // Columns are 8 x 64 = 512 floats, four tiles of 128; rows the 32 of the input's fastest dimension. A warp loads a
+  // column of a tile, 4 sectors, and writes a row of 512 bytes, 16 sectors. Neighbouring rows' quads lie an odd number
+  // of quads apart: no conflicts.
+  const Moves seen = count("v7l", "shape=64,8,32 perm=2,1,0 dtype=float");
+  check_global(seen, 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+
+  // 24 rows of 252 halves, two in a word of the input, 64 in a tile; 256 columns with the four before the first. A
+  // warp's 32 lanes load a column's 12 words, 48 bytes: 2 sectors. Rows begin 0, 24, 16 or 8 bytes into a sector, and
+  // requests at sectors, 64 halves each: 4, 5, 5 or 4 of them, of 16, 17, 17 or 16 sectors.
+  const Moves words = count("v7l", "shape=63,4,24 perm=2,1,0 dtype=half");
+  check_global(words, 256, 256 * 2, 24 / 4 * 18, 24 / 4 * 66);
+}
+
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
   // The same counters as that step's, and its kernel.
   const auto same = [](const char* version, const std::string& parameters) {
@@ -273,15 +289,17 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7g", kHalf);
   same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
   same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
-  same("v7i", "shape=480,3,62 perm=2,1,0 dtype=half");
+  same("v7i", "shape=480,3,61 perm=2,1,0 dtype=half");
   same("v7j", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
-  same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7l", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7l", "shape=320,3,36 perm=2,1,0 dtype=half");
   same("v7i", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
   same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes.
-  same("v7e", "shape=640,7 perm=1,0 dtype=float");
-  same("v7e", "shape=4,160,16 perm=0,2,1 dtype=half");  // v7j would take it, but these are whole words and lines.
+  same("v7l", "shape=640,7 perm=1,0 dtype=float");
+  same("v7e", "shape=640,3 perm=1,0 dtype=float");
   same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
-  same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
+  same("v7l", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
+  same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
 }
 
 }  // namespace warpbook::chapter3

@@ -349,19 +349,33 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   CHECK(chosen({64, 512, 512, 3}, {0, 3, 1, 2}, 2) == output_words);
   // Each lane of a gather would read another line.
   CHECK(chosen({393, 41, 635, 6}, {0, 2, 3, 1}, 2) == tiles);
-  CHECK(chosen({185, 11366}, {1, 0}, 8) == tiles);
   CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == output_words);  // 23 lanes of 32.
-  // Bytes: full tiles; tiles a quarter empty; a strip of lines that no L2 keeps.
+  // Short rows: several side by side, and one here, one there.
+  CHECK(chosen({422186, 8, 3}, {1, 0, 2}, 2) == fixed_tiles);
+  CHECK(chosen({8, 422186, 9}, {1, 0, 2}, 4) == output_words);  // 36 bytes.
+  CHECK(chosen({584, 1351, 7}, {1, 0, 2}, 8) == fixed_tiles);
+  CHECK(chosen({584, 1351, 9}, {1, 0, 2}, 8) == gather);
+  // Long runs of wide elements, which a gather takes, too.
+  CHECK(chosen({4, 33, 37, 1080}, {1, 3, 2, 0}, 4) == fixed_tiles);
+  CHECK(chosen({17, 31, 23207}, {0, 2, 1}, 4) == output_words);  // 124 bytes of columns.
+  // Bytes: full tiles; tiles a quarter empty; a strip of lines that no L2 keeps; many columns; whole words.
   CHECK(chosen({2143, 19, 31, 43}, {2, 3, 1, 0}, 1) == tiles);
-  CHECK(chosen({469, 1014, 95}, {2, 1, 0}, 1) == composite_tiles);
-  CHECK(chosen({706621, 373}, {1, 0}, 1) == composite_tiles);
-  // Wider elements: tiles more than half empty.
-  CHECK(chosen({66, 70, 52, 13, 4}, {3, 4, 1, 2, 0}, 4) == composite_tiles);
+  CHECK(chosen({469, 1014, 95}, {2, 1, 0}, 1) == fixed_tiles);
+  CHECK(chosen({706621, 373}, {1, 0}, 1) == fixed_tiles);
+  CHECK(chosen({1855, 18, 588}, {2, 1, 0}, 1) == fixed_tiles);
+  CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == fixed_tiles);
+  // Wider elements: tiles more than half empty; single halves, and pairs; doubles.
+  CHECK(chosen({66, 70, 52, 13, 4}, {3, 4, 1, 2, 0}, 4) == fixed_tiles);
   CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == tiles);
-  // Runs of whole words in whole lines, and such as are neither.
-  CHECK(chosen({4, 10, 12, 8, 6, 24, 16}, {6, 3, 1, 5, 0, 2, 4}, 2) == input_runs);
-  CHECK(chosen({17, 7, 9, 3, 4, 30, 28}, {3, 6, 2, 4, 5, 1, 0}, 2) == composite_tiles);
-  CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == composite_tiles);
+  CHECK(chosen({683, 256, 578}, {2, 1, 0}, 2) == fixed_tiles);
+  CHECK(chosen({17, 7, 9, 3, 4, 30, 28}, {3, 6, 2, 4, 5, 1, 0}, 2) == fixed_tiles);
+  CHECK(chosen({2, 29, 739, 379}, {1, 3, 2, 0}, 2) == composite_tiles);
+  CHECK(chosen({185, 11366}, {1, 0}, 8) == fixed_tiles);
+  CHECK(chosen({19, 3, 89, 11, 5, 59}, {1, 2, 5, 3, 4, 0}, 8) == fixed_tiles);
+  // Runs of the input: of three floats, and of seven.
+  CHECK(chosen({3, 15408077}, {1, 0}, 4) == output_words);
+  CHECK(chosen({15408077, 3}, {1, 0}, 4) == input_runs);
+  CHECK(chosen({812829, 7}, {1, 0}, 4) == fixed_tiles);
 }
 
 TEST_CASE("v7j's columns are the output's fastest dimensions, its rows all others") {
@@ -421,6 +435,35 @@ TEST_CASE("v7j loads words where the input's fastest dimension is made of them")
   CHECK_FALSE(v7j::make_matrix(halves, v7j::tile_shape(2, 2), 2, displaced).whole_quads);
   CHECK_FALSE(
       v7j::make_matrix(make_problem({5, 7, 39, 16}, {3, 2, 1, 0}, 2), v7j::tile_shape(2, 2), 2, aligned).whole_quads);
+}
+
+TEST_CASE("v7l's columns and rows are v7j's, but where the last dimension stays last") {
+  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
+  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
+  const PermuteProblem reversed = make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2);
+  const v7l::Matrix matrix = v7l::make_matrix(reversed, 1024, 1, displaced);
+  CHECK(matrix.columns == 1400);
+  CHECK(matrix.column_digits == 3);
+  CHECK(matrix.digit[kMaxRank - 1].src_stride == 7 * 40 * 16);
+  CHECK(matrix.groups == 16);
+  CHECK(matrix.group_digits == 1);
+  CHECK(matrix.digit[0].src_stride == 1);
+  CHECK(matrix.digit[0].dst_stride == 1400);
+  CHECK(matrix.dst_past == 1);
+  // Rows by eights: 16 bytes of the input.
+  const v7l::Matrix eights = v7l::make_matrix(reversed, 1024, 8, aligned);
+  CHECK(eights.groups == 2);
+  CHECK(eights.digit[0].src_stride == 8);
+  CHECK(eights.digit[0].dst_stride == 8 * 1400);
+  CHECK(eights.row_step == 1400);
+  // 3 halves stay last: they and the 300 are the columns, the 8 the rows.
+  const v7l::Matrix kept = v7l::make_matrix(make_problem({300, 8, 3}, {1, 0, 2}, 2), 1024, 1, aligned);
+  CHECK(kept.columns == 900);
+  CHECK(kept.digit[kMaxRank - 1].src_stride == 1);
+  CHECK(kept.digit[kMaxRank - 2].src_stride == 24);
+  CHECK(kept.groups == 8);
+  CHECK(kept.digit[0].src_stride == 3);
+  CHECK(kept.digit[0].dst_stride == 900);
 }
 
 TEST_CASE("v7i keeps to the input's order where a row of tiles reads very many lines") {

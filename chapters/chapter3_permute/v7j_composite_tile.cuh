@@ -85,8 +85,8 @@ template <class W> constexpr int kWord = 4 / static_cast<int>(sizeof(W));
 /// Columns before a tile's first, which a word may begin at: a quad, or none.
 template <class W> constexpr int kBefore = kWord<W> > 1 ? kQuad : 0;
 
-/// Four columns of a row, where a word has so many rows' elements: bytes, or halves. Those are one word of 8 bytes: of a
-/// pair of words, nvcc makes two stores.
+/// Four columns of a row, where a word has so many rows' elements: bytes, or halves. Those are one word of 8 bytes: of
+/// a pair of words, nvcc makes two stores.
 template <int group> using QuadOf = Word<16 / group>;
 
 /// Regroups four columns' words, each of a group's rows, into the same columns of each row.
@@ -134,7 +134,7 @@ __device__ __forceinline__ void write_row(W* __restrict__ dst, const W* row, int
 
 //! [kernel]
 /// `kGroup`: rows that a load takes, 1 or kWord<W>.
-template <class W, int kGroup, bool keeps = false>
+template <class W, int kGroup>
 __global__ void __launch_bounds__(kThreads, kBlocks<W>)
     permute_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ Matrix matrix) {
   using Loaded = Word<kGroup* static_cast<int>(sizeof(W))>;
@@ -170,10 +170,10 @@ __global__ void __launch_bounds__(kThreads, kBlocks<W>)
         const int at = quad + i * matrix.threads_across;
         if (at >= quads) break;
         const uint4 offset = reinterpret_cast<const uint4*>(offsets)[at];
-        loaded[i][0] = load_keeping<keeps>(reinterpret_cast<const Loaded*>(from + offset.x));
-        loaded[i][1] = load_keeping<keeps>(reinterpret_cast<const Loaded*>(from + offset.y));
-        loaded[i][2] = load_keeping<keeps>(reinterpret_cast<const Loaded*>(from + offset.z));
-        loaded[i][3] = load_keeping<keeps>(reinterpret_cast<const Loaded*>(from + offset.w));
+        loaded[i][0] = *reinterpret_cast<const Loaded*>(from + offset.x);
+        loaded[i][1] = *reinterpret_cast<const Loaded*>(from + offset.y);
+        loaded[i][2] = *reinterpret_cast<const Loaded*>(from + offset.z);
+        loaded[i][3] = *reinterpret_cast<const Loaded*>(from + offset.w);
       }
 #pragma unroll
       for (int i = 0; i < kInFlight; ++i) {
@@ -346,8 +346,7 @@ inline Matrix make_matrix(const PermuteProblem& m, TileShape shape, int group, c
 }
 
 /// Moves tiles of the shape for its elements. `m` is merged, not empty and not refused.
-template <bool keeps = false>
-cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const int group = rows_in_group(m, src);
   const Matrix matrix = make_matrix(m, tile_shape(m.element_bytes, group), group, dst);
   const std::uint32_t tile_groups = matrix.tile_groups.divisor;
@@ -355,7 +354,7 @@ cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaS
   const auto shared = static_cast<std::size_t>(matrix.quads * kQuad + kThreads) * sizeof(std::uint32_t) +
                       static_cast<std::size_t>(tile_groups) * group * matrix.pitch * m.element_bytes;
   const auto launch_as = [&]<int bytes, int rows>() {
-    return launch(permute_kernel<Word<bytes>, rows, kHinted<keeps, bytes / 2>>,
+    return launch(permute_kernel<Word<bytes>, rows>,
                   {.grid = tiles, .block = kThreads, .shared_bytes = shared, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), matrix);
   };

@@ -5,9 +5,9 @@
 /// copy; matrices are transposed and everything is aligned (v7g, v5a for very many halves, v7c where the rank is
 /// higher); the caches make up for the disorder of a gather (v7h, or v6b's kernel for elements that are wide words
 /// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7i's); several dimensions
-/// together are long on the output's side (v7j, which also takes what leaves v7i's tiles half empty); a thread can take
-/// a short run of the input (v7e); and all else (v7d's boxes, in v7i's order). The choice looks at nothing but shape,
-/// permutation and alignment.
+/// together are long on the output's side (v7l, which also takes what leaves v7i's tiles half empty, and nearly all
+/// that has no other place; single halves are v7j's); a thread can take a short run of the input (v7e); and a rest
+/// (v7d's boxes, in v7i's order). The choice looks at nothing but shape, permutation and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
@@ -20,6 +20,7 @@
 #include "chapters/chapter3_permute/v7i_output_order.cuh"
 #include "chapters/chapter3_permute/v7j_composite_tile.cuh"
 #include "chapters/chapter3_permute/v7k_kept_input.cuh"
+#include "chapters/chapter3_permute/v7l_fixed_tile.cuh"
 
 namespace warpbook::chapter3::v9 {
 
@@ -94,6 +95,22 @@ inline bool runs_fill_lines(const PermuteProblem& m) {
   return run_bytes % 4 == 0 && v7e::lines_touched(m) * 128 < 32.5 * static_cast<double>(run_bytes);
 }
 
+/// Whether v7l's tiles are full and read long runs: 256 bytes of columns, and runs of `least_run` bytes.
+inline bool fills_fixed_tiles(const PermuteProblem& m, std::int64_t least_run) {
+  const v7l::Fit fit = v7l::fit(m);
+  return fit.column_bytes >= 256 && fit.run_bytes >= least_run;
+}
+
+/// Whether v7l's tiles take what a gather could: short rows, which a gather reads here and there, where several lie
+/// side by side; and long runs of wide elements.
+inline bool prefers_fixed_tiles(const PermuteProblem& m) {
+  if (keeps_last_dimension(m)) {
+    const std::int64_t row_bytes = m.shape[m.rank - 1] * m.element_bytes;
+    return row_bytes <= (m.element_bytes == 8 ? 56 : 32) && v7l::fit(m).run_bytes >= 128;
+  }
+  return m.element_bytes >= 4 && fills_fixed_tiles(m, 64);
+}
+
 /// The kernels that v9 sends problems to.
 enum class Kernel {
   transpose,        ///< v7g's, of whole matrices.
@@ -103,6 +120,7 @@ enum class Kernel {
   gather,           ///< v6b's.
   tiles,            ///< v7i's tiles of single elements.
   composite_tiles,  ///< v7j's.
+  fixed_tiles,      ///< v7l's.
   input_runs,       ///< v7e's.
   boxes,            ///< v7d's.
 };
@@ -111,7 +129,7 @@ enum class Kernel {
 /// The kernel for a simplified problem of rank 2 or more with elements.
 inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) {
   const bool tiles = v7c::refuse(q) == nullptr;
-  // 8-byte elements gain more from aligned windows than from 16-byte words.
+  // 8-byte elements gain more from v7l's runs than from 16-byte words.
   if (tiles && q.element_bytes != 8 && fills_a_tile(q, 2048)) {
     if (v6a::refuse(q, src, dst) == nullptr) {
       // From 256 MiB on, narrow accesses keep up better with the memory.
@@ -120,16 +138,32 @@ inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) 
     }
     if (v7c::moves_wide_words(q, src, dst)) return Kernel::wide_tiles;
   }
+  const bool fixed = v7l::refuse(q) == nullptr;
+  if (fixed && prefers_fixed_tiles(q)) {
+    if (keeps_last_dimension(q) || gathers(q)) return Kernel::fixed_tiles;
+  }
   const bool narrow_tiles = tiles && fills_a_tile(q, 4096);
   // Where each lane of a gathering warp reads another line, a tile reads as many for 32 times as much.
   if (gathers(q) && !(narrow_tiles && v7e::lines_touched(q) >= 32)) {
     return v7h::refuse(q) == nullptr ? Kernel::output_words : Kernel::gather;  // Or elements that are words themselves.
   }
+  const bool grouped = fixed && v7l::rows_in_group(q, src) > 1;  // Narrow elements, by words.
   const bool composite = v7j::refuse(q) == nullptr && v7j::pays(q);
-  if (narrow_tiles && !(composite && tiles_fall_short(q))) return Kernel::tiles;
-  if (composite && !runs_fill_lines(q)) return Kernel::composite_tiles;
-  if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) return Kernel::input_runs;
-  return Kernel::boxes;
+  if (narrow_tiles && !(composite && tiles_fall_short(q))) {
+    const bool many_columns = q.element_bytes == 1 && q.dst_shape(q.rank - 1) >= 1 << 16;
+    const bool better = q.element_bytes == 8 || (grouped && fills_fixed_tiles(q, 64)) || many_columns;
+    return fixed && better ? Kernel::fixed_tiles : Kernel::tiles;
+  }
+  if (composite && !runs_fill_lines(q)) {
+    // Single halves gain nothing: v7j has room for more of them in flight.
+    return q.element_bytes != 2 || grouped ? Kernel::fixed_tiles : Kernel::composite_tiles;
+  }
+  if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
+    const bool floats = q.element_bytes == 4 && v7l::fit(q).rows >= 5;  // Of eight places for them.
+    const bool better = floats || (grouped && fills_fixed_tiles(q, 12));
+    return fixed && better ? Kernel::fixed_tiles : Kernel::input_runs;
+  }
+  return fixed && v7l::fit(q).column_bytes >= 128 ? Kernel::fixed_tiles : Kernel::boxes;
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
@@ -153,7 +187,9 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   case Kernel::tiles:
     return v7i::run_tiles<true>(q, src, dst, stream);
   case Kernel::composite_tiles:
-    return v7j::run_tiles<true>(q, src, dst, stream);
+    return v7j::run_tiles(q, src, dst, stream);
+  case Kernel::fixed_tiles:
+    return v7l::run_tiles(q, src, dst, stream);
   case Kernel::input_runs:
     return v7e::run_runs<true>(q, src, dst, stream);
   case Kernel::boxes:
