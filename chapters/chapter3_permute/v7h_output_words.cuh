@@ -127,7 +127,9 @@ cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaS
     constexpr int kWords = bytes < 4 || hinted ? 1 : 2;
     const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % 16) / bytes;
     const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
-    return launch(permute_kernel < Word<bytes>, kElements, kWords, hinted && bytes == 2, hinted && bytes == 4 >,
+    constexpr bool keeps = hinted && bytes == 4;
+    constexpr bool leaves = hinted && bytes == 2;
+    return launch(permute_kernel<Word<bytes>, kElements, kWords, keeps, leaves>,
                   {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                   static_cast<int>(m.count()), before);
