@@ -293,7 +293,7 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
   same("v7i", "shape=480,3,61 perm=2,1,0 dtype=half");
   same("v7j", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
-  same("v7l", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
   same("v7l", "shape=320,3,36 perm=2,1,0 dtype=half");
   same("v7i", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
   same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes.

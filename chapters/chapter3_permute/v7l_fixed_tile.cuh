@@ -157,27 +157,24 @@ __device__ __forceinline__ void write_wide(typename T::W* __restrict__ dst, cons
   }
 }
 
-/// Writes any rows by words of 4 bytes, or elements of 8. A warp's first begins at a sector, or where the tile is
-/// narrow at a word. A row's words are those from the one that its first element lies in up to the last that ends in
-/// the tile.
+/// Writes any rows by words of 4 bytes, or elements of 8; a warp's begin at a sector. A row's words are those from the
+/// one that its first element lies in up to the last that ends in the tile.
 template <class T>
 __device__ __forceinline__ void write_words(typename T::W* __restrict__ dst, const typename T::W* tile,
                                             const Span& span, int dst_past) {
   constexpr int kWord = T::kWord;
-  constexpr int kLanes =
-      std::min(T::kColumns / kWord, std::max(32, kThreads / T::kRows));               // That write a row together.
-  constexpr int kTurn = kThreads / kLanes;                                            // Rows written at a time.
-  constexpr int kBoundary = T::kColumns * T::kBytes >= 256 ? 32 / T::kBytes : kWord;  // Elements.
-  constexpr int kWords = (T::kColumns + kBoundary - kWord + kLanes * kWord - 1) / (kLanes * kWord);  // Of a lane.
+  constexpr int kTurn = kThreads / 32;       // Rows written at a time, each by a warp.
+  constexpr int kBoundary = 32 / T::kBytes;  // Elements of a sector.
+  constexpr int kWords = (T::kColumns + kBoundary - kWord + 32 * kWord - 1) / (32 * kWord);  // Of a lane.
   constexpr int kOwned = T::kColumns - T::kBefore;
   static_assert(T::kRows % kTurn == 0);
   const int thread = static_cast<int>(threadIdx.x);
-  const int lane = thread % kLanes;
+  const int lane = thread % 32;
   // A word that the tile's end cuts is the next tile's, but for the matrix's last.
   const int end = span.columns <= kOwned ? span.columns : kOwned - kWord + 1;
 #pragma unroll 4
   for (int t = 0; t < T::kRows / kTurn; ++t) {
-    const int row = thread / kLanes + t * kTurn;
+    const int row = thread / 32 + t * kTurn;
     if (row % T::kGroups >= span.groups) continue;
     const auto in_group = static_cast<std::uint32_t>(row / T::kGroups);
     const std::uint32_t begin = span.places[row % T::kGroups] + in_group * span.row_step;
@@ -189,7 +186,7 @@ __device__ __forceinline__ void write_words(typename T::W* __restrict__ dst, con
     [[maybe_unused]] const int next = shift != 0 ? 1 : 0;  // At a boundary there may be no second word.
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
-      const int column = (lane + i * kLanes) * kWord - past;
+      const int column = (lane + i * 32) * kWord - past;
       if (column < -past_word || column >= end) continue;
       if constexpr (kWord == 1) {
         dst[begin + column] = from[column];

@@ -155,12 +155,12 @@ inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) 
     return fixed && better ? Kernel::fixed_tiles : Kernel::tiles;
   }
   if (composite && !runs_fill_lines(q)) {
-    // Single halves gain nothing: v7j has room for more of them in flight.
-    return q.element_bytes != 2 || grouped ? Kernel::fixed_tiles : Kernel::composite_tiles;
+    // Single narrow elements gain nothing: v7j's tiles have more of them in flight.
+    return q.element_bytes >= 4 || grouped ? Kernel::fixed_tiles : Kernel::composite_tiles;
   }
   if (v7e::refuse(q) == nullptr && v7e::lines_touched(q) <= most_lines(q.element_bytes)) {
     const bool floats = q.element_bytes == 4 && v7l::fit(q).rows >= 5;  // Of eight places for them.
-    const bool better = floats || (grouped && fills_fixed_tiles(q, 12));
+    const bool better = floats || (grouped && fills_fixed_tiles(q, 64));
     return fixed && better ? Kernel::fixed_tiles : Kernel::input_runs;
   }
   return fixed && v7l::fit(q).column_bytes >= 128 ? Kernel::fixed_tiles : Kernel::boxes;
