@@ -180,12 +180,11 @@ std::vector<Step> steps_for_large_views() {
     if (p.count() == 0) return cudaSuccess;
     const Prepared q = prepare_collapsed(p, src, dst);
     return p.into_view ? v6::run_as<std::uint64_t>(q, stream)
-                       : v7a::run_gather<std::uint64_t, kMaxViewDims>(with_elements_of(q, movement_bytes(q)), stream);
+                       : v7a::run_gather<std::uint64_t>(with_elements_of(q, movement_bytes(q)), stream);
   };
   const Run rows_in_64_bits = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
     const Prepared q = prepare_collapsed(p, src, dst);
-    return p.into_view ? v7c::write_rows<std::uint64_t>(q, stream)
-                       : v7c::read_rows<std::uint64_t, kMaxViewDims>(q, stream);
+    return p.into_view ? v7c::write_rows<std::uint64_t>(q, stream) : v7c::read_rows<std::uint64_t>(q, stream);
   };
   const Run rows_of_any_length = [](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
     return v7c::run_shifted(prepare_collapsed(p, src, dst), stream);

@@ -33,10 +33,9 @@ template <class Index> struct Extent {
 };
 
 //! [kernel]
-template <class W, class Index, int capacity>
+template <class W, class Index>
 __global__ void __launch_bounds__(kThreads, sizeof(Index) == 4 ? 8 : 1)
-    gather_kernel(W* __restrict__ dst, const W* __restrict__ src,
-                  const __grid_constant__ WalkedView<Index, capacity> view,
+    gather_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ WalkedView<Index> view,
                   const __grid_constant__ Extent<Index> extent) {
   constexpr int pack = kPack<W>;
   constexpr int packs = kPacks<W>;
@@ -93,8 +92,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(Index) == 4 ? 8 : 1)
 }
 //! [kernel]
 
-/// Gathers elements as wide as they are in `q`, of a view of at most `capacity` dimensions.
-template <class Index, int capacity> cudaError_t run_gather(const Prepared& q, cudaStream_t stream) {
+/// Gathers elements as wide as they are in `q`.
+template <class Index> cudaError_t run_gather(const Prepared& q, cudaStream_t stream) {
   const TensorView& view = q.problem.view;
   const std::int64_t count = view.count();
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
@@ -107,9 +106,9 @@ template <class Index, int capacity> cudaError_t run_gather(const Prepared& q, c
     const Extent<Index> extent{static_cast<Index>(whole), static_cast<int>(head),
                                static_cast<int>(count - head - whole * pack), static_cast<Index>(count)};
     const std::int64_t grid = whole == 0 ? 1 : ceil_div<std::int64_t>(whole, kThreads * kPacks<W>);
-    return launch(gather_kernel<W, Index, capacity>, {.grid = grid, .block = kThreads, .stream = stream},
-                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
-                  walked<Index, capacity>(view, 32 * pack), extent);
+    return launch(gather_kernel<W, Index>, {.grid = grid, .block = kThreads, .stream = stream},
+                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), walked<Index>(view, 32 * pack),
+                  extent);
   });
 }
 
@@ -117,9 +116,8 @@ template <class Index, int capacity> cudaError_t run_gather(const Prepared& q, c
 inline cudaError_t run_prepared(const Prepared& p, cudaStream_t stream) {
   const Prepared q = with_elements_of(p, movement_bytes(p));
   if (q.problem.into_view) return v6::run_prepared(q, stream);
-  if (!fits_32_bits(q.problem.view, kThreads * 32)) return run_gather<std::uint64_t, kMaxViewDims>(q, stream);
-  return q.problem.view.dims <= kFewDims ? run_gather<std::uint32_t, kFewDims>(q, stream)
-                                         : run_gather<std::uint32_t, kMaxViewDims>(q, stream);
+  return fits_32_bits(q.problem.view, kThreads * 32) ? run_gather<std::uint32_t>(q, stream)
+                                                     : run_gather<std::uint64_t>(q, stream);
 }
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {

@@ -39,8 +39,7 @@ struct Extent {
 template <class W, Repeated repeated>
 __global__ void __launch_bounds__(kThreads)
     repeat_kernel(W* __restrict__ dst, const W* __restrict__ src,
-                  const __grid_constant__ WalkedView<std::uint32_t, kFewDims> view,
-                  const __grid_constant__ Extent extent) {
+                  const __grid_constant__ WalkedView<std::uint32_t> view, const __grid_constant__ Extent extent) {
   constexpr int pack = kPackBytes / static_cast<int>(sizeof(W));
   constexpr int packs = kPacks<repeated>;
   constexpr bool broadcast = repeated == Repeated::last;
@@ -162,10 +161,10 @@ inline bool reads_again(const StridedProblem& p) {
          2 * view.strides[last - 1] < view.sizes[last] * view.strides[last];
 }
 
-/// Whether v7b has anything to add for a collapsed problem in its widest elements, of few dimensions.
+/// Whether v7b has anything to add for a collapsed problem in its widest elements.
 inline bool pays(const Prepared& q) {
   const TensorView& view = q.problem.view;
-  return !q.problem.into_view && view.dims <= kFewDims && fits_32_bits(view, 16 * kThreads * kPackBytes) &&
+  return !q.problem.into_view && fits_32_bits(view, 16 * kThreads * kPackBytes) &&
          (whole_copies(q) > 1 || reads_again(q.problem));
 }
 
@@ -197,7 +196,7 @@ inline cudaError_t run_repeats(const Prepared& q, cudaStream_t stream) {
       return launch(repeat_kernel<W, repeated>,
                     {.grid = {blocks, ceil_div<std::int64_t>(copies, kCopies)}, .block = kThreads, .stream = stream},
                     reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
-                    walked<std::uint32_t, kFewDims>(once, 32 * pack), extent);
+                    walked<std::uint32_t>(once, 32 * pack), extent);
     };
     if (copies > 1) return run_as.template operator()<Repeated::whole>();
     const bool broadcast = once.strides[once.dims - 1] == 0 && once.sizes[once.dims - 1] >= pack;

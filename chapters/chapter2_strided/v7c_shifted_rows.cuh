@@ -86,11 +86,10 @@ template <class Index> struct Result {
 
 //! [kernel]
 /// The view's innermost dimension is a row's bytes, 16 at least.
-template <class Index, int capacity>
+template <class Index>
 __global__ void __launch_bounds__(kThreads, 8)
     read_rows_kernel(char* __restrict__ dst, const char* __restrict__ src,
-                     const __grid_constant__ WalkedView<Index, capacity> view,
-                     const __grid_constant__ Result<Index> result) {
+                     const __grid_constant__ WalkedView<Index> view, const __grid_constant__ Result<Index> result) {
   Walk<Index> walk;
   const int thread = static_cast<int>(threadIdx.x);
   if (blockIdx.x == 0 && thread < result.head + result.tail) {
@@ -183,8 +182,8 @@ inline TensorView bytes_of(const StridedProblem& p) {
   return view;
 }
 
-/// Reads rows of at least 16 bytes, of a view of at most `capacity` dimensions.
-template <class Index, int capacity> cudaError_t read_rows(const Prepared& q, cudaStream_t stream) {
+/// Reads rows of at least 16 bytes.
+template <class Index> cudaError_t read_rows(const Prepared& q, cudaStream_t stream) {
   const TensorView view = bytes_of(q.problem);
   const std::int64_t bytes = view.count();
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 16);
@@ -193,9 +192,8 @@ template <class Index, int capacity> cudaError_t read_rows(const Prepared& q, cu
   const Result<Index> result{static_cast<Index>(words), static_cast<Index>(bytes), static_cast<int>(head),
                              static_cast<int>(bytes - head - words * 16), view.reach() + 1};
   const std::int64_t grid = words == 0 ? 1 : ceil_div<std::int64_t>(words, kThreads);
-  return launch(read_rows_kernel<Index, capacity>, {.grid = grid, .block = kThreads, .stream = stream},
-                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index, capacity>(view, 0),
-                result);
+  return launch(read_rows_kernel<Index>, {.grid = grid, .block = kThreads, .stream = stream},
+                reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), walked<Index>(view, 0), result);
 }
 
 /// The view of a problem's rows in words of 16 bytes that are aligned in the destination, as many as a row may touch.
@@ -239,9 +237,8 @@ inline cudaError_t run_shifted(const Prepared& q, cudaStream_t stream) {
                ? write_rows<std::uint32_t>(q, stream)
                : write_rows<std::uint64_t>(q, stream);
   }
-  return fits_32_bits(bytes_of(q.problem), kSlack) && q.problem.view.dims <= kFewDims
-             ? read_rows<std::uint32_t, kFewDims>(q, stream)
-             : read_rows<std::uint64_t, kMaxViewDims>(q, stream);
+  return fits_32_bits(bytes_of(q.problem), kSlack) ? read_rows<std::uint32_t>(q, stream)
+                                                   : read_rows<std::uint64_t>(q, stream);
 }
 
 /// From how many bytes a row on words are shifted, where a view is written and where one is read: of halves more where

@@ -39,8 +39,7 @@ struct Extent {
 };
 
 /// The place of index `i` of the view's dimensions [begin, end), counted from the innermost one.
-template <int capacity>
-__device__ __forceinline__ std::uint32_t place_of(const WalkedView<std::uint32_t, capacity>& view, int begin, int end,
+__device__ __forceinline__ std::uint32_t place_of(const WalkedView<std::uint32_t>& view, int begin, int end,
                                                   std::uint32_t i) {
   std::uint32_t place = 0;
 #pragma unroll 1
@@ -53,10 +52,9 @@ __device__ __forceinline__ std::uint32_t place_of(const WalkedView<std::uint32_t
 }
 
 //! [kernel]
-template <class W, int capacity>
+template <class W>
 __global__ void __launch_bounds__(kThreads)
-    table_kernel(W* __restrict__ dst, const W* __restrict__ src,
-                 const __grid_constant__ WalkedView<std::uint32_t, capacity> view,
+    table_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ WalkedView<std::uint32_t> view,
                  const __grid_constant__ Extent extent) {
   constexpr int pack = v7a::kPack<W>;
   constexpr int in_flight = kInFlight<W>;
@@ -187,16 +185,13 @@ inline cudaError_t run_tables(const Prepared& q, cudaStream_t stream) {
                         static_cast<std::uint32_t>(tile / pack),
                         FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(split.inner)),
                         split.inner_dims};
-    const auto run_as = [&]<int capacity>() {
-      return launch(table_kernel<W, capacity>,
-                    {.grid = packs == 0 ? 1 : ceil_div<std::int64_t>(packs, tile / pack),
-                     .block = kThreads,
-                     .shared_bytes = static_cast<std::size_t>(split.entries) * sizeof(std::uint32_t),
-                     .stream = stream},
-                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src),
-                    walked<std::uint32_t, capacity>(view, 0), extent);
-    };
-    return view.dims <= kFewDims ? run_as.template operator()<kFewDims>() : run_as.template operator()<kMaxViewDims>();
+    return launch(table_kernel<W>,
+                  {.grid = packs == 0 ? 1 : ceil_div<std::int64_t>(packs, tile / pack),
+                   .block = kThreads,
+                   .shared_bytes = static_cast<std::size_t>(split.entries) * sizeof(std::uint32_t),
+                   .stream = stream},
+                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), walked<std::uint32_t>(view, 0),
+                  extent);
   });
 }
 

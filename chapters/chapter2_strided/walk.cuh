@@ -8,23 +8,18 @@
 
 namespace warpbook::chapter2 {
 
-/// Nearly all views have no more dimensions than this. A kernel's parameters travel with each launch: 25 dimensions
-/// take 400 bytes of them, 8 take 128. (On an H200 no more than 0.7% of 7 to 45 us; chapter2_trials_5.txt.)
-inline constexpr int kFewDims = 8;
-
 /// A view whose dimensions stand innermost first, at least three of them, so that kernels need no cases.
-template <class Index, int capacity = kMaxViewDims> struct WalkedView {
+template <class Index> struct WalkedView {
   int dims;
-  FastDivisor<Index> sizes[capacity];
-  Index strides[capacity];
+  FastDivisor<Index> sizes[kMaxViewDims];
+  Index strides[kMaxViewDims];
   Index step_last;    ///< A step of a thread, in indices of the innermost dimension,
   Index step_second;  ///< and what is left of it in whole turns of that.
 };
 
-/// Prepares a view of at most `capacity` dimensions for threads that go `step` elements at a time.
-template <class Index, int capacity = kMaxViewDims>
-WalkedView<Index, capacity> walked(const TensorView& view, std::int64_t step) {
-  WalkedView<Index, capacity> result{};
+/// Prepares a view for threads that go `step` elements at a time.
+template <class Index> WalkedView<Index> walked(const TensorView& view, std::int64_t step) {
+  WalkedView<Index> result{};
   result.dims = view.dims < 3 ? 3 : view.dims;
   for (int d = 0; d < result.dims; ++d) {
     const int from = view.dims - 1 - d;
@@ -46,7 +41,7 @@ template <class Index> struct Walk {
 
   //! [walk]
   /// Goes to element `to`, by division.
-  template <int capacity> __device__ __forceinline__ void locate(const WalkedView<Index, capacity>& view, Index to) {
+  __device__ __forceinline__ void locate(const WalkedView<Index>& view, Index to) {
     linear = to;
     auto division = view.sizes[0].divide(to);
     last = division.remainder;
@@ -62,8 +57,7 @@ template <class Index> struct Walk {
   }
 
   /// Goes on by second_by whole turns of the innermost dimension and last_by more; the two digits carry.
-  template <int capacity>
-  __device__ __forceinline__ void advance(const WalkedView<Index, capacity>& view, Index last_by, Index second_by) {
+  __device__ __forceinline__ void advance(const WalkedView<Index>& view, Index last_by, Index second_by) {
     //! [exercise carry]
     linear += second_by * view.sizes[0].divisor + last_by;
     last += last_by;
@@ -78,7 +72,7 @@ template <class Index> struct Walk {
   //! [walk]
 
   /// The element's place in the array.
-  template <int capacity> __device__ __forceinline__ Index offset(const WalkedView<Index, capacity>& view) const {
+  __device__ __forceinline__ Index offset(const WalkedView<Index>& view) const {
     return outer + second * view.strides[1] + last * view.strides[0];
   }
 };
