@@ -118,6 +118,31 @@ TEST_CASE("chapter 2, v7e: two tables") {
   CHECK(seen.shared_store_conflicts == 0);
 }
 
+TEST_CASE("chapter 2, v7f: a word of 16 bytes a thread") {
+  // 2048 windows of 8 floats: 4096 words, 128 warps. A warp's words are 16 windows; each of its 4 requests to read
+  // touches 80 bytes, of which the first 16 lie within the sector that they begin in: 3 sectors.
+  const Moves seen = count("v7f", "shape=2048,8 strides=1,1 dtype=float");
+  check_global(seen, 4 * 128, 4 * 128 * 3, 128, 128 * 16);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.divisions_64 == 0);
+  // 6 dimensions are v7e's, or v7b's.
+  const std::string many = "shape=2,2,2,2,2,64 strides=2048,4096,512,1024,128,1 dtype=float";
+  CHECK(count("v7f", many).kernel == count("v7e", many).kernel);
+}
+
+TEST_CASE("chapter 2, v7g: pieces of 8 bytes") {
+  // 64 rows of 15 pieces, 3 halves behind a boundary: 960 pieces, 30 requests to write, and two for each to read. The
+  // first and the last piece of the array go byte by byte.
+  const Moves seen = count("v7g", "shape=64,60 strides=64,1 offset=3 dtype=half");
+  CHECK(seen.store_requests == 30 + 2 * 8);
+  CHECK(seen.store_sectors == 30 * 8 + 2 * 8);
+  CHECK(seen.load_requests == 2 * 30 + 2 * 8);
+  CHECK(seen.divisions_32 == 0);
+  // Rows of 62 halves are no whole pieces: v7f's, or those of the steps before.
+  const std::string odd = "shape=64,62 strides=64,1 offset=3 dtype=half";
+  CHECK(count("v7g", odd).kernel == count("v7f", odd).kernel);
+}
+
 TEST_CASE("chapter 2, v8a: in order on both sides") {
   // A slice of a transposed matrix: 64 x 64 floats, columns 128 apart. v7c reads 32 sectors a request.
   const std::string slice = "shape=64,64 strides=1,128 dtype=float";
@@ -175,14 +200,19 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
     CHECK(count("v9", parameters).kernel == count(version, parameters).kernel);
   };
   same("v7a", "shape=64,64 strides=96,1 dtype=half");
-  same("v7a", "shape=64,64 strides=200,3 dtype=half");
-  same("v7b", "shape=128,64 strides=1,0 dtype=float");
+  same("v7f", "shape=64,64 strides=200,3 dtype=half");
+  same("v7a", "shape=4,4,64,64 strides=60000,14000,200,3 dtype=half");  // More divisions than v7a has carries.
+  same("v7a", "shape=64,64 strides=2000,20 dtype=float");               // Neighbours far from each other,
+  same("v7f", "shape=128,64 strides=1,0 dtype=float");                  // and one and the same.
+  same("v7b", "shape=3,5,7,64 strides=200,50,3,0 dtype=float");
+  same("v7b", "shape=4,64,64 strides=0,96,1 dtype=float");
   same("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
   same("v7d", "shape=70001 strides=2 dtype=int8");
-  same("v7a", "shape=70001 strides=3 dtype=int8");  // v7d would take it, and is slower.
+  same("v7f", "shape=70001 strides=3 dtype=int8");  // v7d would take it, and is slower.
   same("v7e", "shape=9,20,5,5 strides=600,24,24,1 dtype=int8");
   same("v7e", "shape=900,18,7 strides=24,1,1 dtype=half");                  // Rows shorter than v7b's packs,
-  same("v7b", "shape=900,18,8 strides=26,1,1 dtype=half");                  // and as long.
+  same("v7b", "shape=900,18,9 strides=28,1,1 dtype=half");                  // and longer ones,
+  same("v7g", "shape=900,18,8 strides=26,1,1 dtype=half");                  // of whole pieces of 8 bytes.
   same("v7e", "shape=3,300,5,66 strides=1,198,0,3 dtype=half");             // A broadcast between near neighbours,
   same("v7a", "shape=3,300,5,66 strides=1,1400,0,21 dtype=half");           // and between far ones.
   same("v7e", "shape=20,30,4,22,5 strides=20000,148,4440,7,0 dtype=half");  // A broadcast shorter than v7b's packs.

@@ -116,6 +116,8 @@ std::vector<std::string> awkward_cases() {
       // Many dimensions, as many as there may be, and none that merge.
       make_view(Numbers(12, 2), {4096, 8192, 1024, 2048, 256, 512, 64, 128, 16, 32, 1, 4}),
       make_view(Numbers(25, 1), Numbers(25, 5)),
+      make_view({2, 2, 2, 2, 2, 2, 2, 2, 2, 40}, {1024, 2048, 256, 512, 64, 128, 16, 32, 1, 0}),
+      make_view({2, 2, 2, 2, 2, 2, 2, 2, 9, 8}, {1024, 2048, 256, 512, 64, 128, 16, 32, 1, 1}),
   };
   std::vector<std::string> cases;
   for (const TensorView& view : views) {
@@ -139,6 +141,8 @@ std::vector<std::string> awkward_cases() {
     cases.push_back(case_text(make_view({2, 4'200}, {70'000, 16}, 5), dtype, false, 3));
     cases.push_back(case_text(make_view({2, 70, 600}, {48'000, 1, 80}, 81), dtype, false, 1));
     cases.push_back(case_text(make_view({70, 600}, {1, 75}, 3), dtype, dtype == "half", 0));
+    cases.push_back(case_text(make_view({50, 3, 2, 700}, {1, 50, 0, 151}, 1), dtype, false, 0));
+    cases.push_back(case_text(make_view({140, 41, 16}, {1, 141, 5'900}, 3), dtype, false, 1));
   }
   // Fewer elements than stand before the first whole word.
   for (std::int64_t count = 1; count <= 9; ++count) {

@@ -15,6 +15,8 @@
 #include "chapters/chapter2_strided/v7c_shifted_rows.cuh"
 #include "chapters/chapter2_strided/v7d_staged_steps.cuh"
 #include "chapters/chapter2_strided/v7e_offset_tables.cuh"
+#include "chapters/chapter2_strided/v7f_few_dims.cuh"
+#include "chapters/chapter2_strided/v7g_row_pieces.cuh"
 #include "chapters/chapter2_strided/v8a_strided_tile.cuh"
 #include "chapters/chapter2_strided/v8b_word_tile.cuh"
 #include "chapters/chapter2_strided/v8c_short_rows.cuh"
@@ -80,6 +82,8 @@ std::vector<Step> steps() {
       step("v7c", "shifted_rows", "Words of 16 bytes along rows that begin anywhere.", v7c::run),
       step("v7d", "staged_steps", "A step's source in shared memory as it lies, and picked apart there.", v7d::run),
       step("v7e", "offset_tables", "Short dimensions: places from two tables in shared memory.", v7e::run),
+      step("v7f", "few_dims", "A division for each element and dimension again, and little else.", v7f::run),
+      step("v7g", "row_pieces", "Rows of whole 8-byte pieces that begin anywhere.", v7g::run),
       step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
       step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
       step("v8c", "short_rows", "Short rows of narrow elements interleaved through a tile, in words.", v8c::run,

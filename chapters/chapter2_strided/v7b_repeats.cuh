@@ -156,7 +156,7 @@ inline bool reads_again(const StridedProblem& p) {
       view.strides[last - 1] * p.element_bytes <= 12) {
     return true;
   }
-  constexpr std::int64_t kNearBytes = 32;  // Further apart, each element of a window has a sector of its own.
+  constexpr std::int64_t kNearBytes = 16;  // Further apart, each element of a window has a sector nearly of its own.
   return last > 0 && view.strides[last] * p.element_bytes <= kNearBytes && view.strides[last - 1] > 0 &&
          2 * view.strides[last - 1] < view.sizes[last] * view.strides[last];
 }

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kThreads)
       std::uint32_t row = outer[o];
 #pragma unroll
       for (int j = 0; j < pack; ++j) {
-        element[t][j] = src[row + inner[i]];
+        element[t][j] = load_keeping<(sizeof(W) > 1)>(src + (row + inner[i]));
         if (j + 1 < pack && ++i == extent.inner.divisor) {
           i = 0;
           row = outer[++o];

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "chapters/chapter2_strided/tile_plan.hpp"
-#include "chapters/chapter2_strided/v7e_offset_tables.cuh"
+#include "chapters/chapter2_strided/v7g_row_pieces.cuh"
 
 namespace warpbook::chapter2::v8a {
 
@@ -105,7 +105,8 @@ __device__ __forceinline__ void move_tile(char* __restrict__ dst, const char* __
     const std::int64_t at = tables.src_rows[row];
 #pragma unroll
     for (int i = 0; i < T::kSrc / 32; ++i) {
-      if (whole || lane + 32 * i < columns) word[t][i] = *reinterpret_cast<const W*>(from[i] + at);
+      if (whole || lane + 32 * i < columns)
+        word[t][i] = load_keeping<(bytes > 1)>(reinterpret_cast<const W*>(from[i] + at));
     }
   }
 #pragma unroll

@@ -20,8 +20,10 @@
 /// Where columns of a few matrices take turns in the destination, as in x.permute(2, 1, 0) of (n, 2, m), blocks count
 /// through those matrices before all else, so that the sectors which two columns share are written at about one time.
 ///
-/// It needs a single dimension along each side, contiguous there; any number of others; and either side may have gaps
-/// between its rows. All else is v8a's.
+/// Each side needs a dimension that is contiguous there. Of narrow elements several that follow each other without a
+/// gap on their side are counted as one, as v8a does it, and the places of a tile's rows and columns on the other side
+/// stand in two tables: in (185, 67, 9, 952) bytes the other way round a tile's 128 columns would else be those of 185,
+/// and the second tile of each row nearly empty. Any number of other dimensions. All else is v8a's.
 ///
 /// Expect fewer requests for bytes and halves, and sectors that are written once.
 #pragma once
@@ -43,19 +45,25 @@ template <int bytes> struct Tile {
   static constexpr int kWords = (kRows + kBefore) / kPack;         // Of a column.
   static constexpr int kPitch = kWords | 1;                        // In words: an odd number.
   static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;    // Of a warp, each a word of all columns.
+  static constexpr int kLoadedRows = kRows + kBefore;
   using Word = warpbook::Word<kNarrow ? 4 : bytes>;
-  static constexpr int kBytes = kColumns * kPitch * static_cast<int>(sizeof(Word));
+  /// Shared memory: a narrow tile and its tables.
+  static constexpr int kBytes = kColumns * kPitch * static_cast<int>(sizeof(Word)) +
+                                (kLoadedRows + kColumns) * static_cast<int>(sizeof(std::int64_t));
 };
 
 /// What the kernel needs to know: the matrix that is transposed, and all other dimensions.
 struct Tiles {
+  v8a::Dimension row[Space::kMost];     // The dimensions of a row's number: contiguous in the destination.
+  v8a::Dimension column[Space::kMost];  // And of a column's: contiguous in the source.
   v8a::Dimension other[kMaxViewDims];
+  int row_dims;
+  int column_dims;
   int others;
   int rows;                          // Along the destination,
   int columns;                       // and along the source.
   int early;                         // Columns that the first tile begins before the matrix.
-  std::int64_t src_pitch;            // Bytes from row to row,
-  std::int64_t dst_pitch;            // and from column to column.
+  std::int64_t rows_reach;           // Bytes from the first row to the last, in the source.
   FastDivisor<std::uint32_t> inner;  // Matrices whose columns alternate in the destination, if they are few,
   FastDivisor<std::uint32_t> fast;   // tiles in the direction that blocks count along first,
   FastDivisor<std::uint32_t> slow;   // and in the other one.
@@ -71,7 +79,7 @@ struct Tiles {
 /// A word of narrow elements. If not all are known to lie in the array, those beyond are left out.
 template <int bytes, bool inside>
 __device__ __forceinline__ unsigned load_word(const char* at, const char* begin, const char* end) {
-  if (inside || (at >= begin && at + 4 <= end)) return *reinterpret_cast<const unsigned*>(at);
+  if (inside || (at >= begin && at + 4 <= end)) return load_keeping<(bytes > 1)>(reinterpret_cast<const unsigned*>(at));
   unsigned word = 0;
 #pragma unroll
   for (int b = 0; b < 4; b += bytes) {
@@ -112,11 +120,12 @@ __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, cons
   const int first = row + warp;
   const bool inside = column + lane >= 0 && column + lane < tiles.columns;
   const int left = inside ? tiles.rows - first : 0;  // Rows from the first on.
-  const char* from = src + first * tiles.src_pitch + lane * bytes;
+  const char* from = src + first * tiles.row[0].src_stride + lane * bytes;
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
-    if (t * T::kWarps < left && (t > 0 || first >= 0)) word[t] = *reinterpret_cast<const typename T::Word*>(from);
-    from += T::kWarps * tiles.src_pitch;
+    if (t * T::kWarps < left && (t > 0 || first >= 0))
+      word[t] = load_keeping<true>(reinterpret_cast<const typename T::Word*>(from));
+    from += T::kWarps * tiles.row[0].src_stride;
   }
 #pragma unroll
   for (int t = 0; t < T::kTurns; ++t) {
@@ -125,18 +134,16 @@ __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, cons
   }
 }
 
-/// The same for elements of 1 or 2 bytes, kPack rows at a time. Column kPack * i + j becomes row 32 * j + i of `tile`,
-/// so that no two lanes store to the same bank. `shifted`: rows may begin within a word; `whole`: all of the tile's
-/// rows and columns lie in the array, so that nothing is compared. What they show beside the matrix is never stored.
-template <int bytes, bool shifted, bool whole>
-__device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src, const Tiles& tiles, int row) {
+/// The same for elements of 1 or 2 bytes, kPack rows at a time, which begin at `places` of `src`. Column kPack * i + j
+/// becomes row 32 * j + i of `tile`, so that no two lanes store to the same bank. `shifted`: rows may begin within a
+/// word; `inside`: all words lie in the array. What they show beside the matrix is never stored.
+template <int bytes, bool shifted, bool inside>
+__device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src, const std::int64_t* places,
+                                                 const Tiles& tiles) {
   using T = Tile<bytes>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   constexpr int in_flight = shifted ? (bytes == 1 ? 3 : 5) : (bytes == 1 ? 5 : 9);  // Turns: as many as registers hold.
-  const char* next_row[T::kPack];
-#pragma unroll
-  for (int j = 0; j < T::kPack; ++j) next_row[j] = src + (row + warp * T::kPack + j) * tiles.src_pitch;
   unsigned* const to = tile + lane * T::kPitch + warp;
 #pragma unroll
   for (int first = 0; first < T::kTurns; first += in_flight) {
@@ -152,19 +159,14 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
       if (!exists(t)) break;
 #pragma unroll
       for (int j = 0; j < T::kPack; ++j) {
-        const char* from = next_row[j];
-        next_row[j] += T::kWarps * T::kPack * tiles.src_pitch;
-        if constexpr (!whole) {  // A row beyond the matrix is another one's copy.
-          const int r = row + (warp + (first + t) * T::kWarps) * T::kPack + j;
-          from = src + min(max(r, 0), tiles.rows - 1) * tiles.src_pitch;
-        }
+        const char* from = src + places[(warp + (first + t) * T::kWarps) * T::kPack + j];
         if constexpr (shifted) {
           const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
           from -= misaligned;
           bits[t][j] = 8 * misaligned;
-          next[t][j] = load_word<bytes, whole>(from + 4 * lane + 4, tiles.src_begin, tiles.src_end);
+          next[t][j] = load_word<bytes, inside>(from + 4 * lane + 4, tiles.src_begin, tiles.src_end);
         }
-        word[t][j] = load_word<bytes, whole>(from + 4 * lane, tiles.src_begin, tiles.src_end);
+        word[t][j] = load_word<bytes, inside>(from + 4 * lane, tiles.src_begin, tiles.src_end);
       }
     }
 #pragma unroll
@@ -183,11 +185,11 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
 //! [load]
 
 //! [store]
-/// Writes the columns of a tile of elements of 1 or 2 bytes to `dst`, where column 0 has the tile's first row, in
-/// words. The last window goes on to the matrix's end: `last`.
+/// Writes the columns of a tile of elements of 1 or 2 bytes, in words. They begin at `places` of `dst`, with the tile's
+/// first row. The last window goes on to the matrix's end: `last`.
 template <int bytes>
-__device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* tile, const Tiles& tiles, int first_row,
-                                                     int first_column, bool last) {
+__device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* tile, const std::int64_t* places,
+                                                     const Tiles& tiles, int first_row, int first_column, bool last) {
   using T = Tile<bytes>;
   using W = Word<bytes>;
   constexpr int pack = T::kPack;
@@ -195,15 +197,12 @@ __device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* 
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int columns = min(T::kColumns, tiles.columns - first_column);
   const auto whole_words = static_cast<unsigned>(max(tiles.rows - pack + 1, 0));  // Of so many rows one may begin.
-  // A warp's columns are kWarps apart, and so are their places on both sides.
   const unsigned* line = tile + (warp % pack * 32 + warp / pack) * T::kPitch;
-  char* to = dst + (first_column + warp) * tiles.dst_pitch;
 #pragma unroll 2
   for (int i = warp; i < columns; i += T::kWarps) {
     const unsigned* const from = line;
-    char* const column = to;
+    char* const column = dst + places[i];
     line += T::kWarps / pack * T::kPitch;
-    to += T::kWarps * tiles.dst_pitch;
     if (first_column + i < 0) continue;
     // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
     const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(column) / bytes % T::kBefore);
@@ -275,7 +274,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
   for (int i = warp; i < T::kColumns; i += T::kWarps) {
     const int column = first_column + i;
     if (column < 0 || column >= tiles.columns) continue;
-    char* const to = dst + origin.dst + column * tiles.dst_pitch + std::int64_t(first_row) * bytes;
+    char* const to = dst + origin.dst + column * tiles.column[0].dst_stride + std::int64_t(first_row) * bytes;
     // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
     const int early = static_cast<int>((reinterpret_cast<std::uintptr_t>(to) / bytes + T::kBefore) % T::kSector);
     const auto* const line = tile + i * T::kPitch;
@@ -293,42 +292,79 @@ template <int bytes, bool shifted>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads, shifted ? 2 : 3)
     packed_tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
   using T = Tile<bytes>;
-  auto* const tile = dynamic_shared<unsigned>();
+  auto* const row_places = dynamic_shared<std::int64_t>();
+  std::int64_t* const column_places = row_places + T::kLoadedRows;
+  auto* const tile = reinterpret_cast<unsigned*>(column_places + T::kColumns);
   const auto [origin, first_row, first_column, last] = begin_of<T>(tiles);
-  const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
-  char* const to = dst + origin.dst + std::int64_t(first_row) * bytes;
-  const int end_row = first_row + T::kBefore + T::kRows;
-  // Some rows more than the matrix has are read rather than compared with its last.
-  if (end_row <= tiles.rows + T::kRows / 8 && from + first_row * tiles.src_pitch - 3 >= tiles.src_begin &&
-      from + end_row * tiles.src_pitch + T::kColumns * bytes + 4 <= tiles.src_end) {
-    load_packed_rows<bytes, shifted, true>(tile, from, tiles, first_row);
-  } else {
-    load_packed_rows<bytes, shifted, false>(tile, from, tiles, first_row);
+  const int thread = static_cast<int>(threadIdx.x);
+  // Before the matrix's first row that one again, behind the last one that.
+  const auto inside = [](int i, int count) { return static_cast<std::uint32_t>(min(max(i, 0), count - 1)); };
+  for (int i = thread; i < T::kLoadedRows; i += T::kThreads) {
+    row_places[i] = v8a::place_of(tiles.row, tiles.row_dims, inside(first_row + i, tiles.rows)).src;
+  }
+  if (thread < T::kColumns) {
+    const std::uint32_t column = inside(first_column + thread, tiles.columns);
+    column_places[thread] = v8a::place_of(tiles.column, tiles.column_dims, column).dst;
   }
   __syncthreads();
-  store_packed_columns<bytes>(to, tile, tiles, first_row, first_column, last);
+  const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
+  char* const to = dst + origin.dst + std::int64_t(first_row) * bytes;
+  const std::int64_t reach = tiles.row_dims == 1 ? row_places[T::kLoadedRows - 1] : tiles.rows_reach;
+  if (from - 3 >= tiles.src_begin && from + reach + T::kColumns * bytes + 4 <= tiles.src_end) {
+    load_packed_rows<bytes, shifted, true>(tile, from, row_places, tiles);
+  } else {
+    load_packed_rows<bytes, shifted, false>(tile, from, row_places, tiles);
+  }
+  __syncthreads();
+  store_packed_columns<bytes>(to, tile, column_places, tiles, first_row, first_column, last);
 }
 //! [kernel]
 
-/// The dimensions that are contiguous on either side; -1: none is.
+/// From so many tiles on a side the last one's empty part does not matter.
+inline constexpr std::int64_t kEnoughTiles = 4;
+
+/// The dimensions that are counted as one on either side.
 struct Matrix {
-  int columns = -1;  ///< In the source.
-  int rows = -1;     ///< In the destination.
+  Space columns;  ///< Contiguous in the source.
+  Space rows;     ///< And in the destination.
+  std::array<bool, kMaxViewDims> others{};
 };
-inline Matrix matrix_of(const CopyDimension* dimension, int dims) {
+inline Matrix matrix_of(const StridedProblem& p) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
   Matrix matrix;
-  for (int d = 0; d < dims; ++d) {
-    if (dimension[d].src_stride == 1) matrix.columns = d;
-    if (dimension[d].dst_stride == 1) matrix.rows = d;
+  matrix.others.fill(true);
+  // Adds the dimension that goes on where those of the space end on their side, the longest if several do (windows that
+  // overlap), unless there are tiles enough.
+  const int most = p.element_bytes < 4 ? Space::kMost : 1;
+  const auto extend = [&](Space& space, std::int64_t CopyDimension::* stride, std::int64_t side) {
+    if (space.dims == most || space.count >= kEnoughTiles * side) return false;
+    int best = -1;
+    for (int d = 0; d < dims; ++d) {
+      if (!matrix.others[d] || dimension[d].*stride != space.count) continue;
+      if (best < 0 || dimension[d].size > dimension[best].size) best = d;
+    }
+    if (best < 0) return false;
+    matrix.others[best] = false;
+    space.add(dimension[best]);
+    return true;
+  };
+  for (bool more = true; more;) {
+    more = extend(matrix.columns, &CopyDimension::src_stride, 128 / p.element_bytes);
+    more = extend(matrix.rows, &CopyDimension::dst_stride, 512) || more;
   }
   return matrix;
 }
 
 /// The source's rows all begin alike, counted modulo so many bytes: a power of 2, of at most a line.
-inline std::uint64_t rows_alike(const CopyDimension* dimension, int dims, const Matrix& m, std::int64_t bytes) {
+inline std::uint64_t rows_alike(const StridedProblem& p, const Matrix& m) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(p, dimension);
   std::uint64_t steps = 128;
+  const auto add = [&](const CopyDimension& d) { steps |= static_cast<std::uint64_t>(d.src_stride * p.element_bytes); };
+  for (int k = 0; k < m.rows.dims; ++k) add(m.rows.dimension[k]);
   for (int d = 0; d < dims; ++d) {
-    if (d != m.columns) steps |= static_cast<std::uint64_t>(dimension[d].src_stride * bytes);
+    if (m.others[d]) add(dimension[d]);
   }
   return steps & (~steps + 1);
 }
@@ -337,11 +373,8 @@ inline std::uint64_t rows_alike(const CopyDimension* dimension, int dims, const 
 inline const char* refuse(const StridedProblem& p) {
   if (p.element_bytes == 16) return "elements must have 1, 2, 4 or 8 bytes";
   if (p.count() > INT32_MAX) return "2^31 elements or more";  // A tile has 4 or more: their number fits 32 bits.
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(p, dimension);
-  const Matrix m = matrix_of(dimension.data(), dims);
-  if (m.rows < 0 || m.columns < 0) return "no dimension is contiguous in the view";
-  return m.rows == m.columns ? "both sides have the same fastest dimension" : nullptr;
+  const Matrix m = matrix_of(p);
+  return m.rows.dims > 0 && m.columns.dims > 0 ? nullptr : "each side needs a contiguous dimension of its own";
 }
 
 /// Whether the step is the best of those with tiles for a problem that is not refused: at least half of each tile
@@ -349,18 +382,16 @@ inline const char* refuse(const StridedProblem& p) {
 /// begin within a word, or v8a is faster.
 inline bool suits(const Prepared& q) {
   const StridedProblem& p = q.problem;
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(p, dimension);
-  const Matrix m = matrix_of(dimension.data(), dims);
+  const Matrix m = matrix_of(p);
   const auto filled = [](std::int64_t count, std::int64_t side) {
     return static_cast<double>(count) / static_cast<double>(ceil_div(count, side) * side);
   };
   const std::int64_t columns = p.element_bytes < 4 ? 128 / p.element_bytes : 32;
   const std::int64_t rows = p.element_bytes == 4 ? 128 : p.element_bytes == 8 ? 64 : 512;
-  const double rows_filled = filled(dimension[m.rows].size, rows);
+  const double rows_filled = filled(m.rows.count, rows);
   const double least = p.element_bytes < 4 && rows_filled > 0.9 ? 0.2 : 0.5;
-  if (filled(dimension[m.columns].size, columns) * rows_filled < least) return false;
-  return p.element_bytes != 2 || rows_alike(dimension.data(), dims, m, 2) >= 4;
+  if (filled(m.columns.count, columns) * rows_filled < least) return false;
+  return p.element_bytes != 2 || rows_alike(p, m) >= 4;
 }
 
 /// Up to so many tiles along the destination, its columns are written whole by blocks that run at about the same time;
@@ -376,31 +407,40 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   const std::int64_t bytes = q.problem.element_bytes;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(q.problem, dimension);
-  const Matrix m = matrix_of(dimension.data(), dims);
+  const Matrix m = matrix_of(q.problem);
+  const auto in_bytes = [&](const CopyDimension& d) {
+    return v8a::Dimension{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(d.size)), d.src_stride * bytes,
+                          d.dst_stride * bytes};
+  };
   Tiles tiles{};
-  tiles.rows = static_cast<int>(dimension[m.rows].size);
-  tiles.columns = static_cast<int>(dimension[m.columns].size);
-  tiles.src_pitch = dimension[m.rows].src_stride * bytes;
-  tiles.dst_pitch = dimension[m.columns].dst_stride * bytes;
+  tiles.rows = static_cast<int>(m.rows.count);
+  tiles.columns = static_cast<int>(m.columns.count);
+  tiles.row_dims = m.rows.dims;
+  tiles.column_dims = m.columns.dims;
+  std::uint64_t dst_steps = 0;
+  for (int k = 0; k < m.rows.dims; ++k) {
+    tiles.row[k] = in_bytes(m.rows.dimension[k]);
+    tiles.rows_reach += (m.rows.dimension[k].size - 1) * tiles.row[k].src_stride;
+  }
+  for (int k = 0; k < m.columns.dims; ++k) {
+    tiles.column[k] = in_bytes(m.columns.dimension[k]);
+    dst_steps |= static_cast<std::uint64_t>(tiles.column[k].dst_stride);
+  }
   tiles.src_begin = reinterpret_cast<const char*>(q.src);
   tiles.src_end = tiles.src_begin + (q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes;
-  auto dst_steps = static_cast<std::uint64_t>(tiles.dst_pitch);
   std::int64_t batches = 1;
   std::int64_t inner = 1;
   for (const bool between : {true, false}) {  // First those between two columns in the destination.
     for (int d = dims - 1; d >= 0; --d) {
-      if (d == m.rows || d == m.columns) continue;
-      if ((dimension[d].dst_stride < dimension[m.columns].dst_stride) != between) continue;
-      v8a::Dimension& other = tiles.other[tiles.others++];
-      other = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(dimension[d].size)),
-               dimension[d].src_stride * bytes, dimension[d].dst_stride * bytes};
+      if (!m.others[d] || (dimension[d].dst_stride < m.columns.dimension[0].dst_stride) != between) continue;
+      const v8a::Dimension& other = tiles.other[tiles.others++] = in_bytes(dimension[d]);
       dst_steps |= static_cast<std::uint64_t>(other.dst_stride);
       batches *= dimension[d].size;
     }
     if (between) inner = batches;
   }
   tiles.inner = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(inner <= kFewInner ? inner : 1));
-  const std::uint64_t alike = rows_alike(dimension.data(), dims, m, bytes);
+  const std::uint64_t alike = rows_alike(q.problem, m);
   tiles.early = static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / static_cast<int>(bytes);
   const bool windows_alike = dst_steps % 32 == 0;
   const auto window_early = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 32) / bytes;

@@ -126,6 +126,31 @@ inline bool prefers_shifted_rows(const Prepared& q) {
   return v7c::pays(q) && (v7b::whole_copies(q) == 1 || !v7b::pays(q));
 }
 
+/// Whether v7g is best: rows of 16 to 128 bytes that it takes, windows among them (1048576 rows of 60 halves: 65.1
+/// instead of v7a's 73.9 us, of which v7c makes 78.2; windows of 16 bytes 15.9 instead of v7b's 21.5;
+/// chapter2_trials_6.txt).
+inline bool prefers_pieces(const Prepared& q) {
+  const TensorView& view = q.problem.view;
+  const std::int64_t row = view.sizes[view.dims - 1] * q.problem.element_bytes;
+  return v7g::refuse(q) == nullptr && row >= 16 && row <= 128 && v7b::whole_copies(q) == 1;
+}
+
+/// Whether v7f is better than v7a and v7b. Of elements of 4 and 8 bytes where neighbours lie at most four apart, or
+/// those of the dimension before do, while the last one is short and lies far apart; v7b reads long broadcasts by fewer
+/// loads, which counts against three divisions each. Of narrow ones for up to three dimensions, unless v7b reads
+/// something again. Chosen on an H200, over 200 views (chapter2_trials_6.txt).
+inline bool prefers_few_dims(const Prepared& q) {
+  constexpr std::int64_t kNear = 4;
+  const TensorView& view = q.problem.view;
+  const int last = view.dims - 1;
+  const int bytes = q.problem.element_bytes;
+  if (v7f::refuse(q.problem) != nullptr || v7b::whole_copies(q) > 1) return false;
+  if (bytes < 4) return view.dims <= 3 && !v7b::reads_again(q.problem);
+  const bool one_load = view.strides[last] == 0 && view.sizes[last] * bytes >= v7b::kPackBytes && view.dims > 3;
+  const bool near_before = last > 0 && view.strides[last - 1] > 0 && view.strides[last - 1] <= kNear;
+  return (view.strides[last] <= kNear || near_before) && !one_load;
+}
+
 /// Whether v7d is faster than v7a: bytes two apart, by 12%. On an H200 it loses to it by 4% where they are three apart,
 /// and by 9% where they are seven (chapter2_trials_3.txt).
 inline bool prefers_staging(const StridedProblem& p) {
@@ -184,6 +209,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     return cudaMemcpyAsync(q.dst, q.src, bytes, cudaMemcpyDeviceToDevice, stream);
   }
   const Prepared wide = with_elements_of(q, movement_bytes(q));
+  if (prefers_pieces(wide)) return v7g::run_pieces(wide, stream);
   if (prefers_shifted_rows(wide)) return v7c::run_shifted(wide, stream);
   if (prefers_staging(wide.problem)) return v7d::run_staged(wide, stream);
   const Permutation m = as_permutation(q.problem);
@@ -196,6 +222,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     if (v8b::refuse(wide.problem) == nullptr && v8b::suits(wide)) return v8b::run_tiles(wide, stream);
     if (v8a::refuse(wide.problem) == nullptr) return v8a::run_tiles(wide, stream);
   }
+  if (prefers_few_dims(wide)) return v7f::run_few_dims(wide, stream);
   return v7b::run_prepared(wide, stream);
 }
 //! [kernel]
