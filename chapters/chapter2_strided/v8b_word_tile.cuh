@@ -13,8 +13,8 @@
 /// more. (Floats have none to wait for: for them, windows of a sector were no faster.)
 ///
 /// Of narrow elements a tile is 512 rows long, so that few of a column's sectors are at a window's end, and a block has
-/// 512 threads for it. What is compared is compared once a column: rows that the matrix does not have are read as they
-/// lie, if they are in the array, and never stored.
+/// 512 threads for it. What is compared is compared once a column: for rows that the matrix does not have its first or
+/// last one is read again, and never stored.
 ///
 /// Blocks count along the source first; where there are few tiles along the destination, along that (see kFewDown).
 /// Where columns of a few matrices take turns in the destination, as in x.permute(2, 1, 0) of (n, 2, m), blocks count

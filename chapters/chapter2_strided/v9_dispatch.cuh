@@ -2,11 +2,12 @@
 /// v9 dispatch: the right kernel for the view.
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing is strided, which
-/// is a copy; long rows of narrow elements begin anywhere (v7c); bytes lie two apart in long rows (v7d); the last
-/// dimensions are short, and neighbours near to each other all the same (v7e); the view is a whole array in another
-/// order of dimensions, which is chapter 3's permute, unless it is of narrow elements in odd sizes; going through the
-/// contiguous side in order would fetch many sectors for few elements, and a tile fewer (v8b, else v8a); and all else
-/// (v7a, v7b). The choice looks at nothing but sizes, strides and alignment.
+/// is a copy; rows of narrow elements begin anywhere, short ones of whole pieces of 8 bytes (v7g) or longer ones (v7c);
+/// bytes lie two apart in long rows (v7d); a few long rows are interleaved (v8c); the last dimensions are short, and
+/// neighbours near to each other all the same (v7e); the view is a whole array in another order of dimensions, which is
+/// chapter 3's permute, unless it is of narrow elements in odd sizes; going through the contiguous side in order would
+/// fetch many sectors for few elements, and a tile fewer (v8b, else v8a); neighbours are near to each other in few
+/// dimensions (v7f); and all else (v7a, v7b). The choice looks at nothing but sizes, strides and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `strided_copy.cuh` gives away, so what is measured is
 /// what people take.
