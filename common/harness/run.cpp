@@ -194,7 +194,12 @@ void Runner::repetition(std::size_t case_index, int step_index, benchmark::State
     result_.short_of_memory = true;
     begun_ = true;
   }
-  state.SkipWithError(step_.reason.c_str());
+  // Inside the loop, because Google Benchmark ends the process when a step's samples differ in their iterations, and an
+  // interrupt may come after some were taken.
+  for (auto _ : state) {  // NOLINT(clang-analyzer-deadcode.DeadStores)
+    state.SkipWithError(step_.reason.c_str());
+    break;
+  }
 }
 
 void Runner::begin_case(std::size_t case_index) {
