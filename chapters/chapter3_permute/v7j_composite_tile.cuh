@@ -12,7 +12,7 @@
 /// elements. And where the output's rows are made of whole fours, these go out as they came in.
 ///
 /// Expect one load an element, or a word, and all the rest for four of them: much for elements of 1 and 2 bytes, little
-/// for those of 4. Wider ones gain nothing by it (README.md), and stay with v7d and v7i.
+/// for those of 4. Wider ones gain nothing by it (README.md): they stay with v7d and v7i until v7l.
 #pragma once
 
 #include "chapters/chapter3_permute/v6a_wide_tile.cuh"

@@ -6,9 +6,9 @@
 /// either. Nsight Compute counts 63 instructions an element of 8x6x10x12x14x90 float, where Triton's kernel, which is
 /// compiled for the shape, has 24 (README.md): issuing them takes longer than the memory. Here a tile's sides are
 /// template parameters: shared memory is addressed by constants, all loops are opened, and a thread moves 16 elements
-/// or more. Columns and rows are v7j's; a load takes up to 16 bytes along the input, as many rows of the matrix as
-/// that has elements. Rows whose boundaries are 16 bytes' go out by 16 bytes; all others by words, of which a warp's
-/// begin at a sector, as v7f's. And elements of 8 bytes have such tiles, too.
+/// or more. Columns and rows are v7j's; but where the last dimension stays last, it is the first of the columns. Rows
+/// whose boundaries are 16 bytes' go out by 16 bytes; all others by words, of which a warp's begin at a sector, as
+/// v7f's. And elements of 8 bytes have such tiles, too. Loads have v7k's hint.
 ///
 /// Expect a third of v7j's instructions, and the time to follow where they were the limit.
 #pragma once
