@@ -70,6 +70,8 @@ KNOWN = [
     Known("chapter2", ".* v8a", "L1 requests|L1 sectors", SKIPPED_TURNS),
     Known("chapter2", ".* v8c", "shared wavefronts", "2% to 5% fewer of the stores' than the rule has: why is not known"),
     Known("chapter2", ".* v8c", "L1 sectors", "one sector of 7,346 fewer: why is not known"),
+    Known("chapter2", "shape=16,494,15 .* v9", "L1 requests|L1 sectors|shared wavefronts", "v8a's kernel: " + SKIPPED_TURNS),
+    Known("chapter2", "shape=16,494,15 .* v9", "L2 sectors", "v8a's kernel: " + MEETING_STORES),
     Known("chapter2", ".*strides=0,.* v.*", "L2 sectors|shared wavefronts", SAME_TIME + "; " + MEETING_STORES),
     Known("chapter3", ".* v7[a-c]", "shared wavefronts", READ_ONCE),
     Known("chapter3", ".* v7l", "shared wavefronts",
