@@ -329,7 +329,7 @@ __global__ void __launch_bounds__(kTileThreads)
     }
     const Care care = find_hot(bin, hot, sample, sample, same);
 
-    // The same number of turns for all threads: add_with_care wants a warp's lanes together, long runs all threads.
+    // The same number of turns for all threads: add_entry wants a warp's lanes together, long runs all threads.
     int pushed_before = 0;
     for (std::int64_t turn = chunk0; turn < chunk1; turn += kGroups * kRuns) {
       int left[kRuns];
