@@ -120,7 +120,7 @@ PARTS = [
     ]),
     Part("Size", "More than 2^31 elements and 4 GiB in every chapter's take-away header; every element compared on the GPU with a formula, parts of "
          "the result on the CPU.", [
-        Row("size_h200", "take-away headers on the H200", "cmake --build build/gpu --target size && build/gpu/tests/size", r"^\d  .*|^   .*"),
+        Row("size_h200", "take-away headers on the H200", "cmake --build build/gpu --target size && build/gpu/tests/size", r"^\d  .*|^   .*|^Of .*"),
         Row("large_cases_h200", "first and last steps on such cases, the whole result compared on the CPU", "tests/size/large_cases.sh large", LARGE),
         Row("memory_h200", "cases that do not fit: what is needed, what is free, and status 3", "tests/size/large_cases.sh too-large", LARGE),
     ]),
