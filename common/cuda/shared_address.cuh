@@ -11,12 +11,12 @@
 
 namespace warpbook {
 
-/// Bytes are counted from it by + and -.
+/// An address in shared memory; bytes are counted from it by + and -.
 struct SharedAddress {
 #ifdef WARPBOOK_EMULATED
-  char* at;
+  char* at;  ///< Where it points.
 #else
-  unsigned at;
+  unsigned at;  ///< Bytes from the begin of the block's window of shared memory.
 #endif
 };
 
@@ -31,10 +31,12 @@ __device__ __forceinline__ SharedAddress shared_address(void* pointer) {
 #endif
 }
 
+/// So many bytes behind an address.
 __device__ __forceinline__ SharedAddress operator+(SharedAddress address, unsigned bytes) {
   return {address.at + bytes};
 }
 
+/// So many bytes before an address.
 __device__ __forceinline__ SharedAddress operator-(SharedAddress address, unsigned bytes) {
   return {address.at - bytes};
 }
