@@ -31,8 +31,8 @@ ACCESS, THREAD, BARRIER, TRACED = 5, 15, 20, 20  # nanoseconds
 TURNS = 16  # accesses of a thread
 # By hand: not what the script measures.
 MEASURED_APART = [
-    "Measured apart on that machine, 2026-11-22 (its speed differs by half from minute to minute, so only what ran side by "
-    "side is compared):", "",
+    "Measured apart on that machine, 2026-11-22 (`emulator_cost_profile.txt`; its speed differs by half from minute to "
+    "minute, so only what ran side by side is compared):", "",
     "- Before blocks handed over their traffic in pieces, each went to sixteen slices under sixteen locks: a launch of traced "
     "copy took 12.3 ms on 16 cores, scattered 22.7, tile 26.9, atomics 14.8, with 13.1 to 14.9 of 16 workers busy. In the "
     "same half minute the pieces took 6.3, 16.3, 21.3 and 13.0 ms. Tracing without any simulated L2 gained 11.6, 11.3, 11.2 "
