@@ -70,6 +70,8 @@ class Debugger(unittest.TestCase):
                             "print (unsigned)'warpbook::emulator::block_index_x'()", "kill")
         self.assertRegex(text, r"\$1 = 130\n")
         self.assertRegex(text, r"\$2 = 256\n")
+        if "Couldn't write extended state status" in text:
+            self.skipTest("this gdb can't call functions on this processor, so it can't ask for built-in variables")
         self.assertRegex(text, r"\$3 = 2\n")
 
     def test_a_backtrace_ends_where_the_fiber_begins(self):
