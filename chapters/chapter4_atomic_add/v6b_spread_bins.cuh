@@ -160,8 +160,8 @@ __device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, i
 }
 
 /// Whether two tiles take places in turn: where a half of them gets most values, and neighbours in the input differ.
-/// `sampled` and `neighbour_is_same` are this thread's part of a sample. All threads of the block call; both blocks of a
-/// share have one sample, and agree.
+/// `sampled` and `neighbour_is_same` are this thread's part of a sample. All threads of the block call; both blocks of
+/// a share have one sample, and agree.
 template <class Index>
 __device__ __forceinline__ bool takes_turns(const Tile& tile, Index sampled, bool neighbour_is_same) {
   const bool lower = sampled >= 0 && static_cast<std::uint64_t>(sampled) < tile.bins;
