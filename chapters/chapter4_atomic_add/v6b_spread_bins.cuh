@@ -215,23 +215,23 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   Batch<T, Index> next;
   if (begin < whole) next.load(value + begin + 2 * thread, index + begin + 2 * thread);
+  // The sample: four stretches of the share, each as many neighbours as there are threads. On its way during clearing.
+  constexpr int kSamples = 4;
+  Index sampled[kSamples];
+#pragma unroll
+  for (int k = 0; !apart && k < kSamples; ++k) {
+    const std::int64_t i = begin + (end - begin) * k / kSamples + thread;
+    sampled[k] = i < end ? index[i] : Index{-1};
+  }
   clear_bins(bin, bins * copies + privates * kThreads, hot);
   Care care{};
   if constexpr (apart) {
     __syncthreads();
   } else {
-    // The sample: four stretches of the share, each as many neighbours as there are threads.
-    constexpr int kSamples = 4;
-    Index sampled[kSamples];
-    int sample[kSamples];
-#pragma unroll
-    for (int k = 0; k < kSamples; ++k) {
-      const std::int64_t i = begin + (end - begin) * k / kSamples + thread;
-      sampled[k] = i < end ? index[i] : Index{-1};
-    }
     const Index neighbour = __shfl_down_sync(kFullWarp, sampled[0], 1);  // Of whichever tile.
     const bool same = thread % 32 != 31 && sampled[0] >= 0 && sampled[0] == neighbour;
     if (tiles == 2) tile.in_turn = takes_turns(tile, thread % 2 == 0 ? sampled[1] : sampled[3], same);
+    int sample[kSamples];
 #pragma unroll
     for (int k = 0; k < kSamples; ++k) {
       const Bin found = tile.bin_of(sampled[k]);
