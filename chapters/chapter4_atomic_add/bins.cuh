@@ -196,9 +196,9 @@ __device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&bin
 //! [add_together]
 
 /// The same where places are hot, two values at a time: their bins are looked at together, then the sums of hot places,
-/// and both are exchanged once. Whom somebody else was faster than adds by the hardware's loop, where nobody loses again
-/// and again. (All four at once: the look is longer ago, more are overtaken, and 16 Mi values by Zipf's law take 5 us
-/// more.)
+/// and both are exchanged once. Whom somebody else was faster than adds by the hardware's loop, where nobody loses
+/// again and again. (All four at once: the look is longer ago, more are overtaken, and 16 Mi values by Zipf's law take
+/// 5 us more.)
 template <int values>
 __device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[values], const float (&x)[values]) {
   constexpr int kTogether = 2;

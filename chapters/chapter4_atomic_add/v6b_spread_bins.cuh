@@ -159,9 +159,9 @@ __device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, i
   }
 }
 
-/// Whether two tiles take places in turn: where a half of them gets most values, and neighbours in the input differ.
-/// `sampled` and `neighbour_is_same` are this thread's part of a sample. All threads of the block call; both blocks of
-/// a share have one sample, and agree.
+/// Whether two tiles take places in turn: where two thirds of a sample fall to one half, and neighbours in the input
+/// differ. `sampled` and `neighbour_is_same` are this thread's part of a sample. All threads of the block call; both
+/// blocks of a share have one sample, and agree.
 template <class Index>
 __device__ __forceinline__ bool takes_turns(const Tile& tile, Index sampled, bool neighbour_is_same) {
   const bool lower = sampled >= 0 && static_cast<std::uint64_t>(sampled) < tile.bins;
@@ -169,7 +169,7 @@ __device__ __forceinline__ bool takes_turns(const Tile& tile, Index sampled, boo
   const int lowers = __syncthreads_count(lower ? 1 : 0);
   const int uppers = __syncthreads_count(upper ? 1 : 0);
   const int same = __syncthreads_count(neighbour_is_same ? 1 : 0);
-  return 5 * (lowers > uppers ? lowers : uppers) > 3 * (lowers + uppers) && same * 8 <= kThreads;
+  return 3 * (lowers > uppers ? lowers : uppers) > 2 * (lowers + uppers) && same * 8 <= kThreads;
 }
 
 /// Where a place has several sums, a warp adds them up: to `total`, one a place.
