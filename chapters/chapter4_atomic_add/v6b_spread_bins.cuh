@@ -244,13 +244,13 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   const unsigned copy = thread & (copies - 1);
   const Sums block_sums(bin, hot, private_sums + thread);
-  const auto add = [&](const Bin(&to)[kBatch], const float(&x)[kBatch]) {
+  const auto add = [&]<bool by_fours>(const Bin(&to)[kBatch], const float(&x)[kBatch]) {
     if constexpr (apart) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
         if (to[k].here) atomic_add(block_sums.bins + (to[k].number * copies + copy) * 4, x[k]);
       }
-    } else if (care.clustered) {
+    } else if (!by_fours && care.clustered) {  // Tiles that take turns have no clustered input.
       add_clustered(block_sums, to, x);
     } else if (care.hot) {
       add_marked(block_sums, to, x);
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       done += kRound;
       if (done < by_rounds) next.load(value + begin + (done + 2 * thread), index + begin + (done + 2 * thread));
-      add(to, x);
+      add.template operator()<by_fours>(to, x);
     }
   };
   if (!apart && tile.in_turn) {
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       to[k] = j < end ? tile.bin_of(index[j]) : Bin{};
       x[k] = j < end ? to_float(value[j]) : 0;
     }
-    add(to, x);
+    add.template operator()<false>(to, x);
   }
   __syncthreads();
   if constexpr (apart) {
