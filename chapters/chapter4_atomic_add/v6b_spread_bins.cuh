@@ -112,7 +112,7 @@ struct Tile {
     const unsigned left = places > first() ? places - first() : 0;
     return left < bins ? left : bins;
   }
-  /// The bin of an index, if it has one here. \tparam by_fours is in_turn, for loops that are written for one of both.
+  /// The bin of an index, if it has one here. `by_fours` is in_turn, for loops that are written for one of both.
   template <bool by_fours, class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
     const auto place = static_cast<unsigned>(index);
     const bool short_index = static_cast<std::uint64_t>(index) >> 32U == 0;
