@@ -195,6 +195,45 @@ __device__ __forceinline__ void add_up_copies(float* total, const float* bin, in
 }
 
 //! [kernel]
+/// Adds a batch, in the way that the block takes. `by_fours`: tiles take turns, and the input is not clustered.
+template <bool apart, bool by_fours>
+__device__ __forceinline__ void add_batch(const Sums& sums, const Care& care, int copies, const Bin (&to)[kBatch],
+                                          const float (&x)[kBatch]) {
+  if constexpr (apart) {
+    const unsigned copy = threadIdx.x & (copies - 1);
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (to[k].here) atomic_add(sums.bins + (to[k].number * copies + copy) * 4, x[k]);
+    }
+  } else if (!by_fours && care.clustered) {
+    add_clustered(sums, to, x);
+  } else if (care.hot) {
+    add_marked(sums, to, x);
+  } else {
+    add_together(sums.bins, to, x);
+  }
+}
+
+/// Adds the first `count` values of a share, whole rounds; `next` has this thread's part of the first round.
+template <bool apart, bool by_fours, class T, class Index>
+__device__ __forceinline__ void add_rounds(const Sums& sums, const Tile& tile, const Care& care, int copies,
+                                           Batch<T, Index>& next, const T* __restrict__ value,
+                                           const Index* __restrict__ index, unsigned count) {
+  const unsigned thread = threadIdx.x;
+  for (unsigned done = 0; done < count;) {
+    Bin to[kBatch];
+    float x[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      to[k] = tile.bin_of<by_fours>(next.index[k / 2][k % 2]);
+      x[k] = next.x(k);
+    }
+    done += kRound;
+    if (done < count) next.load(value + (done + 2 * thread), index + (done + 2 * thread));
+    add_batch<apart, by_fours>(sums, care, copies, to, x);
+  }
+}
+
 template <class T, class Index, bool apart>
 __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(T* dst, float* sums, const T* __restrict__ value, const Index* __restrict__ index,
@@ -242,41 +281,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     care = find_hot(bin, hot, sample, sample, same, hits_needed, privates);
   }
 
-  const unsigned copy = thread & (copies - 1);
   const Sums block_sums(bin, hot, private_sums + thread);
-  const auto add = [&]<bool by_fours>(const Bin(&to)[kBatch], const float(&x)[kBatch]) {
-    if constexpr (apart) {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        if (to[k].here) atomic_add(block_sums.bins + (to[k].number * copies + copy) * 4, x[k]);
-      }
-    } else if (!by_fours && care.clustered) {  // Tiles that take turns have no clustered input.
-      add_clustered(block_sums, to, x);
-    } else if (care.hot) {
-      add_marked(block_sums, to, x);
-    } else {
-      add_together(block_sums.bins, to, x);
-    }
-  };
   const auto by_rounds = static_cast<unsigned>(whole - begin);
-  const auto add_rounds = [&]<bool by_fours>() {
-    for (unsigned done = 0; done < by_rounds;) {
-      Bin to[kBatch];
-      float x[kBatch];
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        to[k] = tile.bin_of<by_fours>(next.index[k / 2][k % 2]);
-        x[k] = next.x(k);
-      }
-      done += kRound;
-      if (done < by_rounds) next.load(value + begin + (done + 2 * thread), index + begin + (done + 2 * thread));
-      add.template operator()<by_fours>(to, x);
-    }
-  };
-  if (!apart && tile.in_turn) {
-    add_rounds.template operator()<!apart>();
+  if constexpr (apart) {
+    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
+  } else if (tile.in_turn) {
+    add_rounds<apart, true>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
   } else {
-    add_rounds.template operator()<false>();
+    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
   }
   for (std::int64_t i = whole; i < end; i += kRound) {  // The rest, or all that are misaligned.
     Bin to[kBatch];
@@ -287,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       to[k] = j < end ? tile.bin_of(index[j]) : Bin{};
       x[k] = j < end ? to_float(value[j]) : 0;
     }
-    add.template operator()<false>(to, x);
+    add_batch<apart, false>(block_sums, care, copies, to, x);
   }
   __syncthreads();
   if constexpr (apart) {
