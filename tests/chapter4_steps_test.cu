@@ -134,6 +134,8 @@ std::vector<std::string> larger_cases() {
       scatter(150'000, 140'000, "same", "float", "int64", 0),
       scatter(150'000, 140'000, "head", "half", "int64", 7),
       scatter(90'000, 600'000, "stray", "bfloat16", "int64", 0),
+      scatter(600'000, 69'997, "uniform", "half", "int64", 0),  // Rounds of v7's two tiles: a half each,
+      scatter(600'000, 69'997, "head", "float", "int32", 0),    // four places in turn.
       inner(300'000, "half", 0),
       inner(300'001, "float", 1),
   };

@@ -98,22 +98,36 @@ template <class T, class Index> struct Batch {
   __device__ __forceinline__ float x(int k) const { return element_of<T>(value[k / 2], k % 2); }
 };
 
-/// The places of one tile. Two tiles take four places in turn, so that each has its share where the first places are
-/// the popular ones.
+/// The places of one tile of one or two. Two tiles have a half of the places each, or take four places in turn: at two
+/// instructions a value more, and each has its share also where the first places are the popular ones.
 struct Tile {
-  unsigned places;  ///< Of both.
-  unsigned tile;    ///< This one.
-  unsigned others;  ///< How many there are: none or one.
+  unsigned places;       ///< Of all tiles.
+  unsigned tile;         ///< This one.
+  unsigned bins;         ///< Of a tile.
+  bool in_turn = false;  ///< Four places in turn.
 
-  /// The bin of an index, if it has one here.
-  template <class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
+  /// Where its half begins, and how many places it has.
+  __device__ __forceinline__ unsigned first() const { return tile * bins; }
+  __device__ __forceinline__ unsigned size() const {
+    const unsigned left = places > first() ? places - first() : 0;
+    return left < bins ? left : bins;
+  }
+  /// The bin of an index, if it has one here. `by_fours` is in_turn, for loops that are written for one of both.
+  template <bool by_fours, class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
     const auto place = static_cast<unsigned>(index);
-    const bool inside = static_cast<std::uint64_t>(index) >> 32U == 0 && place < places;
-    return {(place >> others & ~3U) | (place & 3U), inside && (place & 4 * others) == 4 * tile};
+    const bool short_index = static_cast<std::uint64_t>(index) >> 32U == 0;
+    if constexpr (by_fours) {
+      return {(place >> 1U & ~3U) | (place & 3U), short_index && place < places && (place & 4U) == 4 * tile};
+    } else {
+      return {place - first(), short_index && place - first() < size()};
+    }
+  }
+  template <class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
+    return in_turn ? bin_of<true>(index) : bin_of<false>(index);
   }
   /// The place of a bin; beyond the last where it has none.
   __device__ __forceinline__ unsigned place_of(unsigned bin) const {
-    return (bin & ~3U) * (1 + others) + 4 * tile + (bin & 3U);
+    return in_turn ? (bin & ~3U) * 2 + 4 * tile + (bin & 3U) : first() + bin;
   }
 };
 
@@ -139,11 +153,23 @@ __device__ __forceinline__ void pass_on(T* dst, float* sums, const float* bin, i
     const float4 sum = reinterpret_cast<const float4*>(bin)[v];
     reduce_add(reinterpret_cast<float4*>(sums + place), sum);
   }
-  const unsigned done = aligned ? tile.places / 4 * 4 : 0;
-  for (int b = (aligned ? bins - 4 : 0) + thread; b < bins; b += kThreads) {
-    const unsigned place = tile.place_of(b);
-    if (place >= done && place < tile.places) reduce_add(sums + place, bin[b]);
+  // What is left of the last vector, or all.
+  for (unsigned place = (aligned ? tile.places / 4 * 4 : 0) + thread; place < tile.places; place += kThreads) {
+    if (const Bin b = tile.bin_of(place); b.here) reduce_add(sums + place, bin[b.number]);
   }
+}
+
+/// Whether two tiles take places in turn: where two thirds of a sample fall to one half, and neighbours in the input
+/// differ. `sampled` and `neighbour_is_same` are this thread's part of a sample. All threads of the block call; both
+/// blocks of a share have one sample, and agree.
+template <class Index>
+__device__ __forceinline__ bool takes_turns(const Tile& tile, Index sampled, bool neighbour_is_same) {
+  const bool lower = sampled >= 0 && static_cast<std::uint64_t>(sampled) < tile.bins;
+  const bool upper = !lower && sampled >= 0;
+  const int lowers = __syncthreads_count(lower ? 1 : 0);
+  const int uppers = __syncthreads_count(upper ? 1 : 0);
+  const int same = __syncthreads_count(neighbour_is_same ? 1 : 0);
+  return 3 * (lowers > uppers ? lowers : uppers) > 2 * (lowers + uppers) && same * 8 <= kThreads;
 }
 
 /// Where a place has several sums, a warp adds them up: to `total`, one a place.
@@ -169,6 +195,45 @@ __device__ __forceinline__ void add_up_copies(float* total, const float* bin, in
 }
 
 //! [kernel]
+/// Adds a batch, in the way that the block takes. `by_fours`: tiles take turns, and the input is not clustered.
+template <bool apart, bool by_fours>
+__device__ __forceinline__ void add_batch(const Sums& sums, const Care& care, int copies, const Bin (&to)[kBatch],
+                                          const float (&x)[kBatch]) {
+  if constexpr (apart) {
+    const unsigned copy = threadIdx.x & (copies - 1);
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (to[k].here) atomic_add(sums.bins + (to[k].number * copies + copy) * 4, x[k]);
+    }
+  } else if (!by_fours && care.clustered) {
+    add_clustered(sums, to, x);
+  } else if (care.hot) {
+    add_marked(sums, to, x);
+  } else {
+    add_together(sums.bins, to, x);
+  }
+}
+
+/// Adds the first `count` values of a share, whole rounds; `next` has this thread's part of the first round.
+template <bool apart, bool by_fours, class T, class Index>
+__device__ __forceinline__ void add_rounds(const Sums& sums, const Tile& tile, const Care& care, int copies,
+                                           Batch<T, Index>& next, const T* __restrict__ value,
+                                           const Index* __restrict__ index, unsigned count) {
+  const unsigned thread = threadIdx.x;
+  for (unsigned done = 0; done < count;) {
+    Bin to[kBatch];
+    float x[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      to[k] = tile.bin_of<by_fours>(next.index[k / 2][k % 2]);
+      x[k] = next.x(k);
+    }
+    done += kRound;
+    if (done < count) next.load(value + (done + 2 * thread), index + (done + 2 * thread));
+    add_batch<apart, by_fours>(sums, care, copies, to, x);
+  }
+}
+
 template <class T, class Index, bool apart>
 __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(T* dst, float* sums, const T* __restrict__ value, const Index* __restrict__ index,
@@ -179,8 +244,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int thread = static_cast<int>(threadIdx.x);
   const int worker = static_cast<int>(blockIdx.x) / tiles;
   const int workers = static_cast<int>(gridDim.x) / tiles;
-  const Tile tile{static_cast<unsigned>(places), blockIdx.x % static_cast<unsigned>(tiles),
-                  static_cast<unsigned>(tiles - 1)};
+  Tile tile{static_cast<unsigned>(places), blockIdx.x % static_cast<unsigned>(tiles), static_cast<unsigned>(bins)};
   const std::int64_t share = ceil_div<std::int64_t>(ceil_div<std::int64_t>(count, workers), 64) * 64;
   const std::int64_t begin = share * worker < count ? share * worker : count;
   const std::int64_t end = begin + share < count ? begin + share : count;
@@ -190,58 +254,41 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   Batch<T, Index> next;
   if (begin < whole) next.load(value + begin + 2 * thread, index + begin + 2 * thread);
+  // The sample: four stretches of the share, each as many neighbours as there are threads. On its way during clearing.
+  constexpr int kSamples = 4;
+  Index sampled[kSamples];
+#pragma unroll
+  for (int k = 0; !apart && k < kSamples; ++k) {
+    const std::int64_t i = begin + (end - begin) * k / kSamples + thread;
+    sampled[k] = i < end ? index[i] : Index{-1};
+  }
   clear_bins(bin, bins * copies + privates * kThreads, hot);
   Care care{};
   if constexpr (apart) {
     __syncthreads();
   } else {
-    // The sample: four stretches of the share, each as many neighbours as there are threads.
-    constexpr int kSamples = 4;
+    const Index neighbour = __shfl_down_sync(kFullWarp, sampled[0], 1);  // Of whichever tile.
+    const bool same = thread % 32 != 31 && sampled[0] >= 0 && sampled[0] == neighbour;
+    if (tiles == 2) tile.in_turn = takes_turns(tile, thread % 2 == 0 ? sampled[1] : sampled[3], same);
     int sample[kSamples];
-    Index first = -1;
 #pragma unroll
     for (int k = 0; k < kSamples; ++k) {
-      const std::int64_t i = begin + (end - begin) * k / kSamples + thread;
-      const Index sampled = i < end ? index[i] : Index{-1};
-      const Bin found = tile.bin_of(sampled);
+      const Bin found = tile.bin_of(sampled[k]);
       sample[k] = found.here ? static_cast<int>(found.number) : -1;
-      if (k == 0) first = sampled;
     }
-    const Index neighbour = __shfl_down_sync(kFullWarp, first, 1);  // Of whichever tile.
     // A thousandth or two of the sample, and well above what an even draw gives each place.
     const unsigned hits_needed = 6 + 4 * kSamples * kThreads / static_cast<unsigned>(bins * tiles);
-    care = find_hot(bin, hot, sample, sample, thread % 32 != 31 && first >= 0 && first == neighbour, hits_needed,
-                    privates);
+    care = find_hot(bin, hot, sample, sample, same, hits_needed, privates);
   }
 
-  const unsigned copy = thread & (copies - 1);
   const Sums block_sums(bin, hot, private_sums + thread);
-  const auto add = [&](const Bin(&to)[kBatch], const float(&x)[kBatch]) {
-    if constexpr (apart) {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        if (to[k].here) atomic_add(block_sums.bins + (to[k].number * copies + copy) * 4, x[k]);
-      }
-    } else if (care.clustered) {
-      add_clustered(block_sums, to, x);
-    } else if (care.hot) {
-      add_marked(block_sums, to, x);
-    } else {
-      add_together(block_sums.bins, to, x);
-    }
-  };
   const auto by_rounds = static_cast<unsigned>(whole - begin);
-  for (unsigned done = 0; done < by_rounds;) {
-    Bin to[kBatch];
-    float x[kBatch];
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      to[k] = tile.bin_of(next.index[k / 2][k % 2]);
-      x[k] = next.x(k);
-    }
-    done += kRound;
-    if (done < by_rounds) next.load(value + begin + (done + 2 * thread), index + begin + (done + 2 * thread));
-    add(to, x);
+  if constexpr (apart) {
+    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
+  } else if (tile.in_turn) {
+    add_rounds<apart, true>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
+  } else {
+    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
   }
   for (std::int64_t i = whole; i < end; i += kRound) {  // The rest, or all that are misaligned.
     Bin to[kBatch];
@@ -252,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       to[k] = j < end ? tile.bin_of(index[j]) : Bin{};
       x[k] = j < end ? to_float(value[j]) : 0;
     }
-    add(to, x);
+    add_batch<apart, false>(block_sums, care, copies, to, x);
   }
   __syncthreads();
   if constexpr (apart) {

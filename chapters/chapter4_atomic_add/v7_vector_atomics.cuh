@@ -8,9 +8,10 @@
 /// them overlaps the additions: the kernel begins with the clearing one and waits for it before it passes on.
 ///
 /// 65,536 places do not fit a block. Two neighbouring blocks share them: both read the same values, at about the same
-/// time, so that the second reads from the L2, and each adds what falls to it. They take four places in turn, a vector
-/// each, so that both have as much to do where the popular places come first. As half of the lanes have nothing to add,
-/// instructions count now: values are added four at a time (`add_together`).
+/// time, so that the second reads from the L2, and each adds what falls to it: to a half of the places. Where the
+/// sample says that most values go to one half (the popular places come first, say), they take four places in turn
+/// instead, a vector each, so that both have as much to do; that costs two instructions a value. As half of the lanes
+/// have nothing to add, instructions count now: values are added four at a time (`add_together`).
 ///
 /// Expect the flush to shrink by four; and of 65,536 places less than twice the time of 16,384. (Sending the places
 /// that do not fit to the L2 instead, by a RED each, was slower: the L2 adds to a small region slower than to a large
