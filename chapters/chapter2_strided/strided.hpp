@@ -82,4 +82,25 @@ inline Prepared with_elements_of(const Prepared& p, int bytes) {
   return prepare_collapsed(result.problem, p.src, p.dst);  // The last dimension may have become 1.
 }
 
+/// Up to how many dimensions a kernel of its own is compiled for. PyTorch stops at 2.
+inline constexpr int kMostStaticDims = 5;
+
+/// Calls `f.template operator()<dims>()` for 1 to kMostStaticDims dimensions, and with 0 for any other count.
+template <class F> auto with_dims(int dims, F&& f) {
+  switch (dims) {
+  case 1:
+    return f.template operator()<1>();
+  case 2:
+    return f.template operator()<2>();
+  case 3:
+    return f.template operator()<3>();
+  case 4:
+    return f.template operator()<4>();
+  case 5:
+    return f.template operator()<5>();
+  default:
+    return f.template operator()<0>();
+  }
+}
+
 }  // namespace warpbook::chapter2

@@ -11,30 +11,7 @@
 
 #include "chapters/chapter2_strided/v1_naive.cuh"
 
-namespace warpbook::chapter2 {
-
-/// Up to how many dimensions a kernel of its own is compiled for. PyTorch stops at 2.
-inline constexpr int kMostStaticDims = 5;
-
-/// Calls `f.template operator()<dims>()` for 1 to kMostStaticDims dimensions, and with 0 for any other count.
-template <class F> cudaError_t with_dims(int dims, F&& f) {
-  switch (dims) {
-  case 1:
-    return f.template operator()<1>();
-  case 2:
-    return f.template operator()<2>();
-  case 3:
-    return f.template operator()<3>();
-  case 4:
-    return f.template operator()<4>();
-  case 5:
-    return f.template operator()<5>();
-  default:
-    return f.template operator()<0>();
-  }
-}
-
-namespace v2 {
+namespace warpbook::chapter2::v2 {
 
 inline constexpr int kThreads = 256;
 
@@ -91,5 +68,4 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   });
 }
 
-}  // namespace v2
-}  // namespace warpbook::chapter2
+}  // namespace warpbook::chapter2::v2

@@ -8,9 +8,9 @@
 /// elements placed by divisions, and nothing is carried.
 ///
 /// Nearly all views have few dimensions once they are merged. So the number of dimensions is a template parameter here,
-/// as in v2, for one to kMostDims of them: no loop, no branch, and all loads of a thread independent of each other. The
-/// elements before the first whole word and behind the last are made by a few threads more, one each. Loads ask the L2
-/// to keep what they read, as the compiler's do and chapter 3's v7k.
+/// as in v2, for one to kMostStaticDims of them: no loop, no branch, and all loads of a thread independent of each
+/// other. The elements before the first whole word and behind the last are made by a few threads more, one each. Loads
+/// ask the L2 to keep what they read, as the compiler's do and chapter 3's v7k.
 ///
 /// Expect less than v7b's instructions wherever rows are short, and its requests.
 #pragma once
@@ -20,7 +20,6 @@
 namespace warpbook::chapter2::v7f {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kMostDims = 5;
 /// Elements that are written together: 16 bytes; of narrow ones 4, or the requests to read would lie in too many lines.
 template <class W> inline constexpr int kPack = (sizeof(W) < 4 ? 4 : 16) / static_cast<int>(sizeof(W));
 /// Packs of a thread.
@@ -92,34 +91,24 @@ __global__ void __launch_bounds__(kThreads)
 inline const char* refuse(const StridedProblem& p) {
   if (p.into_view) return "a view that is written";
   if (p.element_bytes == 16) return "elements are whole words";
-  if (p.view.dims > kMostDims) return "more than 5 dimensions";
+  if (p.view.dims > kMostStaticDims) return "more than 5 dimensions";
   return fits_32_bits(p.view, 16 * kThreads) ? nullptr : "2^31 elements or more";
 }
 
-/// A view of `dims` dimensions, as kernels take it.
-template <int dims> FewDims<dims> few_dims(const TensorView& view) {
-  FewDims<dims> few{};
-  for (int d = 0; d < dims; ++d) {
-    few.sizes[d] = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(view.sizes[dims - 1 - d]));
-    few.strides[d] = static_cast<std::uint32_t>(view.strides[dims - 1 - d]);
-  }
-  return few;
-}
-
-/// Calls `f.template operator()<dims>()` for 1 to kMostDims dimensions known at run time.
-template <class F> cudaError_t with_dims(int dims, F&& f) {
-  switch (dims) {
-  case 1:
-    return f.template operator()<1>();
-  case 2:
-    return f.template operator()<2>();
-  case 3:
-    return f.template operator()<3>();
-  case 4:
-    return f.template operator()<4>();
-  default:
-    return f.template operator()<5>();
-  }
+/// Calls `f(few)` with the view as kernels take it. It has kMostStaticDims dimensions at most.
+template <class F> cudaError_t with_few_dims(const TensorView& view, F&& f) {
+  return with_dims(view.dims, [&]<int dims>() -> cudaError_t {
+    if constexpr (dims == 0) {
+      return cudaErrorInvalidValue;  // Refused.
+    } else {
+      FewDims<dims> few{};
+      for (int d = 0; d < dims; ++d) {
+        few.sizes[d] = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(view.sizes[dims - 1 - d]));
+        few.strides[d] = static_cast<std::uint32_t>(view.strides[dims - 1 - d]);
+      }
+      return f(few);
+    }
+  });
 }
 
 /// Moves a problem that is not refused.
@@ -138,11 +127,11 @@ inline cudaError_t run_few_dims(const Prepared& q, cudaStream_t stream) {
       const std::int64_t ends = count - packs * pack;
       const Extent extent{static_cast<std::uint32_t>(packs), static_cast<std::uint32_t>(head),
                           static_cast<std::uint32_t>(ends)};
-      return with_dims(view.dims, [&]<int dims>() {
+      return with_few_dims(view, [&]<int dims>(const FewDims<dims>& few) {
         return launch(
             few_dims_kernel<W, dims>,
             {.grid = ceil_div<std::int64_t>(packs + ends, kThreads * kPacks<W>), .block = kThreads, .stream = stream},
-            reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), few_dims<dims>(view), extent);
+            reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), few, extent);
       });
     }
   });

@@ -83,7 +83,7 @@ inline const char* refuse(const Prepared& q) {
   const int last = view.dims - 1;
   if (q.problem.into_view) return "a view that is written";
   if (q.problem.element_bytes > 2) return "elements must have 1 or 2 bytes";
-  if (view.dims > v7f::kMostDims) return "more than 5 dimensions";
+  if (view.dims > kMostStaticDims) return "more than 5 dimensions";
   if (view.strides[last] != 1) return "the last dimension is not contiguous";
   if (view.sizes[last] * q.problem.element_bytes % kPieceBytes != 0) return "rows must be multiples of 8 bytes";
   if (reinterpret_cast<std::uintptr_t>(q.dst) % kPieceBytes != 0) return "the result must be aligned to 8 bytes";
@@ -97,13 +97,12 @@ inline cudaError_t run_pieces(const Prepared& q, cudaStream_t stream) {
   view.sizes[view.dims - 1] /= kPieceBytes;
   view.strides[view.dims - 1] = kPieceBytes;
   const std::int64_t pieces = view.count();
-  const auto run_as = [&]<int dims>() {
+  return v7f::with_few_dims(view, [&]<int dims>(const v7f::FewDims<dims>& few) {
     return launch(row_pieces_kernel<dims>,
                   {.grid = ceil_div<std::int64_t>(pieces, kThreads * kPieces), .block = kThreads, .stream = stream},
-                  reinterpret_cast<uint2*>(q.dst), reinterpret_cast<const char*>(q.src), v7f::few_dims<dims>(view),
+                  reinterpret_cast<uint2*>(q.dst), reinterpret_cast<const char*>(q.src), few,
                   static_cast<std::uint32_t>(pieces), src_bytes);
-  };
-  return v7f::with_dims(view.dims, run_as);
+  });
 }
 
 /// Moves a collapsed problem.
