@@ -205,6 +205,13 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7a", "shape=64,64 strides=2000,20 dtype=float");               // Neighbours far from each other,
   same("v7f", "shape=128,64 strides=1,0 dtype=float");                  // and one and the same.
   same("v7b", "shape=3,5,7,64 strides=200,50,3,0 dtype=float");
+  same("v7a", "shape=70001 strides=6 dtype=float");
+  same("v7f", "shape=900,7,2 strides=11,0,7 dtype=float");  // Neighbours behind a broadcast,
+  same("v7b", "shape=900,5 strides=1,1 dtype=half");
+  same("v7a", "shape=4,30,3,2000 strides=24016,0,100000,4 dtype=half");  // A table of 2000 places.
+  same("v8a", "shape=18,80,60 strides=6,6420,107 dtype=double");         // Neighbours in 32 lines of their own,
+  same("v7f", "shape=40,80,4 strides=1,40,1 dtype=double");              // windows of a few rows,
+  same("v8a", "shape=40,700,4 strides=1,41,1 dtype=double");             // and of many.
   same("v7b", "shape=4,64,64 strides=0,96,1 dtype=float");
   same("v7c", "shape=16,992 strides=2048,1 offset=1 dtype=int8");
   same("v7d", "shape=70001 strides=2 dtype=int8");

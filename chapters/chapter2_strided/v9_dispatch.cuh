@@ -53,7 +53,8 @@ inline Permutation as_permutation(const StridedProblem& p) {
 }
 
 /// How many lines of 128 bytes a warp's 32 neighbours lie in on the view's side, and how many times the bytes that it
-/// needs a block of v7 fetches from there for 128 of them, in sectors, and in the blocks of 64 bytes of the DRAM.
+/// needs a block of v7 fetches from there, in sectors, and in the blocks of 64 bytes of the DRAM: for all its elements,
+/// what they share meets in the L1; of narrow ones for 128, since their many requests are what costs.
 struct Walked {
   double lines;
   double excess;
@@ -66,8 +67,9 @@ inline Walked walked_side(const StridedProblem& p) {
   const auto bytes = [&](const CopyDimension& d) {
     return static_cast<double>((p.into_view ? d.dst_stride : d.src_stride) * p.element_bytes);
   };
+  const double elements = p.element_bytes < 4 ? 128 : std::min(2048.0, static_cast<double>(p.count()));
   const auto excess = [&](double piece) {
-    return pieces_touched(dimension.data(), dims, 128, piece, bytes) * piece / (128.0 * p.element_bytes);
+    return pieces_touched(dimension.data(), dims, elements, piece, bytes) * piece / (elements * p.element_bytes);
   };
   return {pieces_touched(dimension.data(), dims, 32, 128, bytes), excess(32), excess(64)};
 }
@@ -86,23 +88,37 @@ inline double tiled_excess(const StridedProblem& p, double piece) {
   return pieces * piece / (elements * p.element_bytes);
 }
 
-/// Whether tiles are worth their while: where v7 would touch many lines a request and use few of their bytes, or next
-/// to none of them, and a tile would use at least twice as many. A step along the view's fastest dimension wastes as
-/// much in a tile. The limits were chosen on an H200, over 75 views that v7 and v8 were both timed on in their first
-/// form, and 85 more (chapter2_trials_3.txt). And where neighbours lie blocks of 64 bytes apart, and a tile would
-/// fetch a third less of them (85.5 instead of 124.7 us; chapter2_trials_4.txt).
+/// Whether tiles are worth their while: where v7 would fetch more than a tile, or in many more lines a request. A step
+/// along the view's fastest dimension wastes as much in a tile, which is better still if it is not the last one and
+/// each of a warp's elements has a line of its own. Chosen on an H200, of narrow elements over 75 views that v7 and v8
+/// were both timed on in their first form, and 85 more (chapter2_trials_3.txt, chapter2_trials_4.txt); and of all over
+/// 140 views of seeds 7 and 21 of tests/peers (chapter2_trials_7.txt): 18x713x329 of 8 bytes by 6,35203,107 take 65
+/// instead of 99 us, 392x4287x3 by 1,394,1 23 instead of 26, and 2x757x25x229x8 halves by 1,2,1528,38200,2 59 instead
+/// of 99.
 inline bool prefers_tiles(const StridedProblem& p) {
   const Walked walked = walked_side(p);
-  const bool wasteful = (walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8;
-  if (wasteful && 2 * tiled_excess(p, 32) <= walked.excess) return true;
-  return walked.lines > 12 && walked.excess_blocks >= 8 && 3 * tiled_excess(p, 64) <= 2 * walked.excess_blocks;
+  const double sectors = tiled_excess(p, 32);
+  const double blocks = tiled_excess(p, 64);
+  const bool half = walked.excess >= 2 * sectors;
+  if (walked.lines >= 4 && walked.excess >= 2 && half && walked.excess_blocks >= 4 * blocks) return true;
+  if (p.element_bytes < 4) {
+    if (((walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8) && half) return true;
+    return walked.lines > 12 && walked.excess_blocks >= 8 && 3 * blocks <= 2 * walked.excess_blocks;
+  }
+  if (walked.lines >= 8 && walked.excess_blocks >= std::max(1.9, 2 * blocks)) return true;
+  const auto* const begin = p.view.strides.data();
+  const auto* const last = begin + p.view.dims - 1;
+  const bool last_is_nearest = std::none_of(begin, last, [&](std::int64_t s) { return s > 0 && s < *last; });
+  return !last_is_nearest && walked.lines >= 24 && walked.excess >= std::max(3.0, sectors);
 }
 
 /// Whether a permutation that this chapter's tiles fit is better left to them than to permute: elements of 1 or 2 bytes
 /// that do not come in whole words of 16 along both fast dimensions, and either v8b suits them or one of the two is
 /// short. Chosen on an H200, over seed 11 of tests/peers and a few odd shapes (chapter2_trials_2.txt). And matrices of
 /// 4 or 8 bytes that suit v8b, in odd sizes, or of 8 bytes with a short side: 227x102666 floats take 58.0 instead of
-/// 63.1 us, 36x88310 of 8 bytes 18.4 instead of 22.1 (chapter2_trials_3.txt).
+/// 63.1 us, 36x88310 of 8 bytes 18.4 instead of 22.1 (chapter2_trials_3.txt). Of narrow matrices that holds for v8c
+/// only: permute's own narrow tiles came later, and 57524x126 halves take 14.0 instead of v8a's 16.5 us, 3003x3001
+/// bytes 14.6 instead of v8b's 16.8, 3004x3000 halves 16.6 instead of 22.1 (chapter2_trials_7.txt).
 inline bool prefers_own_tiles(const Prepared& q) {
   constexpr std::int64_t kShort = 256;
   const StridedProblem& p = q.problem;
@@ -127,29 +143,36 @@ inline bool prefers_shifted_rows(const Prepared& q) {
   return v7c::pays(q) && (v7b::whole_copies(q) == 1 || !v7b::pays(q));
 }
 
-/// Whether v7g is best: rows of 16 to 128 bytes that it takes, windows among them (1048576 rows of 60 halves: 65.1
+/// Whether v7g is best: rows of 8 to 128 bytes that it takes, windows among them (1048576 rows of 60 halves: 65.1
 /// instead of v7a's 73.9 us, of which v7c makes 78.2; windows of 16 bytes 15.9 instead of v7b's 21.5;
-/// chapter2_trials_6.txt).
+/// chapter2_trials_6.txt; rows of 4 halves 3 apart 30.3 instead of v7b's 33.6; chapter2_trials_7.txt).
 inline bool prefers_pieces(const Prepared& q) {
   const TensorView& view = q.problem.view;
   const std::int64_t row = view.sizes[view.dims - 1] * q.problem.element_bytes;
-  return v7g::refuse(q) == nullptr && row >= 16 && row <= 128 && v7b::whole_copies(q) == 1;
+  return v7g::refuse(q) == nullptr && row >= 8 && row <= 128 && v7b::whole_copies(q) == 1;
 }
 
-/// Whether v7f is better than v7a and v7b. Of elements of 4 and 8 bytes where neighbours lie at most four apart, or
-/// those of the dimension before do, while the last one is short and lies far apart; v7b reads long broadcasts by fewer
-/// loads, which counts against three divisions each. Of narrow ones for up to three dimensions, unless v7b reads
-/// something again. Chosen on an H200, over 200 views (chapter2_trials_6.txt).
+/// Whether v7f is better than v7a and v7b. Of elements of 4 and 8 bytes where neighbours lie at most four apart, in
+/// rows of up to four at most 32 bytes, or those of the dimension before do, while the last one is short and lies far
+/// apart; v7b reads long broadcasts by fewer loads, which counts against three divisions each. Of narrow ones for up to
+/// three dimensions, unless v7b reads something again. Chosen on an H200, over 200 views (chapter2_trials_6.txt), and
+/// 140 more (chapter2_trials_7.txt): 618149x7x2 floats by 11,0,7 take 21.0 instead of v7a's 22.8 us.
 inline bool prefers_few_dims(const Prepared& q) {
   constexpr std::int64_t kNear = 4;
+  constexpr std::int64_t kShort = 4;
+  constexpr std::int64_t kNearBytes = 32;
   const TensorView& view = q.problem.view;
   const int last = view.dims - 1;
   const int bytes = q.problem.element_bytes;
   if (v7f::refuse(q.problem) != nullptr || v7b::whole_copies(q) > 1) return false;
   if (bytes < 4) return view.dims <= 3 && !v7b::reads_again(q.problem);
   const bool one_load = view.strides[last] == 0 && view.sizes[last] * bytes >= v7b::kPackBytes && view.dims > 3;
-  const bool near_before = last > 0 && view.strides[last - 1] > 0 && view.strides[last - 1] <= kNear;
-  return (view.strides[last] <= kNear || near_before) && !one_load;
+  int before = last - 1;  // What broadcasts lie between is the same neighbours again.
+  while (before >= 0 && view.strides[before] == 0) --before;
+  const bool near_before = before >= 0 && view.strides[before] <= kNear;
+  const bool near = view.strides[last] <= kNear ||
+                    (view.dims > 1 && view.sizes[last] <= kShort && view.strides[last] * bytes <= kNearBytes);
+  return (near || near_before) && !one_load;
 }
 
 /// Whether v7d is faster than v7a: bytes two apart, by 12%. On an H200 it loses to it by 4% where they are three apart,
@@ -161,11 +184,14 @@ inline bool prefers_staging(const StridedProblem& p) {
 /// Whether v7a would load halves again and again for a broadcast that is not the last dimension, and its neighbours are
 /// near to each other: the memory is not the limit then, and v7e has fewer instructions (3x1187x21x282 by 1,846,0,3:
 /// 20.9 instead of 24.3 us, 180x443x3x202x2 by 938896,1414,0,7,4: 112.9 instead of 127.4; but 111x35x2x658x6 by
-/// 184200,4605,0,7,4605 53.8 instead of 50.1; chapter2_trials_3.txt, chapter2_trials_5.txt).
+/// 184200,4605,0,7,4605 53.8 instead of 50.1; chapter2_trials_3.txt, chapter2_trials_5.txt). Not where the last one is
+/// long and its table large: 32x4x15x3x4756 by 57072,1,0,1788256,4 43.6 instead of 28.4 (chapter2_trials_7.txt).
 inline bool reads_halves_anew(const StridedProblem& p) {
   const TensorView& view = p.view;
   const int last = view.dims - 1;
+  constexpr std::int64_t kLong = 1024;
   if (p.element_bytes != 2 || view.strides[last] == 0 || view.strides[last] > 16) return false;
+  if (view.sizes[last] > kLong) return false;
   if (v7b::reads_again(p) || v7e::refuse(p) != nullptr) return false;
   return std::find(view.strides.begin(), view.strides.begin() + last, 0) != view.strides.begin() + last;
 }
@@ -177,6 +203,7 @@ inline bool prefers_tables(const Prepared& q, bool permutation) {
   const TensorView& view = q.problem.view;
   const int last = view.dims - 1;
   const bool fill = view.strides[last] == 0 && view.sizes[last] * q.problem.element_bytes >= v7b::kPackBytes;
+  if (q.problem.element_bytes >= 4 && prefers_few_dims(q)) return false;
   return (v7e::pays(q.problem) || reads_halves_anew(q.problem)) && !fill && v7b::whole_copies(q) == 1 &&
          !prefers_tiles(q.problem) && (!permutation || walked_side(q.problem).lines <= 12);
 }
@@ -216,7 +243,8 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   const Permutation m = as_permutation(q.problem);
   if (prefers_short_rows(wide, m.rank > 0)) return v8c::run_rows(wide, stream);
   if (prefers_tables(wide, m.rank > 0)) return v7e::run_tables(wide, stream);
-  if (m.rank > 0 && !prefers_own_tiles(wide)) {
+  const bool narrow_matrix = wide.problem.element_bytes < 4 && wide.problem.view.dims == 2;
+  if (m.rank > 0 && (narrow_matrix || !prefers_own_tiles(wide))) {
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
   }
   if (m.rank > 0 || prefers_tiles(wide.problem)) {
