@@ -344,24 +344,33 @@ inline int rows_in_group(const PermuteProblem& m, const void* src) {
 /// Whether the tiles that follow each other are neighbours along the input. From a tile to its neighbour along the
 /// input it is a whole row of tiles: with so many columns, their lines, of 128 bytes each, are 8 MiB or more, and the
 /// parts of a line that other tiles read are forgotten before these come.
-inline bool prefers_input_order(const PermuteProblem& m, const Matrix& matrix) {
-  return m.element_bytes <= 4 && matrix.columns >= 1U << 16U;
+inline bool prefers_input_order(const PermuteProblem& m, const v7j::ColumnDimensions& columns) {
+  return m.element_bytes <= 4 && columns.bytes / m.element_bytes >= 1 << 16;
 }
 
-/// Moves tiles of type T. `m` is merged, not empty and not refused, and groups divide the input's fastest dimension.
-template <class T, bool keeps = kHinted<true, T::kBytes>>
-cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  Matrix matrix = make_matrix(m, least_bytes(T::kBytes), T::kGroup, dst);
+/// Moves tiles of type T: columns of `least` bytes at least, and tiles that follow each other along the input or along
+/// the output. `m` is merged, not empty and not refused, and groups divide the input's fastest dimension.
+template <class T>
+cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream, int least,
+                         bool along_input) {
+  constexpr bool keeps = kHinted<true, T::kBytes>;
+  Matrix matrix = make_matrix(m, least, T::kGroup, dst);
   const bool wide = matrix.columns % T::kWide == 0 && reinterpret_cast<std::uintptr_t>(dst) % 16 == 0;
   const std::int64_t across = ceil_div<std::int64_t>(matrix.columns, T::kColumns - (wide ? 0 : T::kBefore));
   const std::int64_t down = ceil_div<std::int64_t>(matrix.groups, T::kGroups);
-  matrix.along_input = prefers_input_order(m, matrix);
+  matrix.along_input = along_input;
   matrix.tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(matrix.along_input ? down : across));
   const auto launch_as = [&](auto* kernel) {
     return launch(kernel, {.grid = across * down, .block = kThreads, .stream = stream},
                   static_cast<typename T::W*>(dst), static_cast<const typename T::W*>(src), matrix);
   };
   return wide ? launch_as(permute_kernel<T, true, keeps>) : launch_as(permute_kernel<T, false, keeps>);
+}
+
+/// The same, arranged as it is best for most.
+template <class T> cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int least = least_bytes(T::kBytes);
+  return run_arranged<T>(m, src, dst, stream, least, prefers_input_order(m, find_columns(m, least)));
 }
 
 /// Moves tiles of 16 KiB: 32 rows of 512 bytes, or 16 or 8 rows where there are no more, or 16 where short rows stay
