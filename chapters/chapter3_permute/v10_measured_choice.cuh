@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "chapters/chapter3_permute/v7m_direct_tile.cuh"
+#include "chapters/chapter3_permute/v7n_output_runs.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
 namespace warpbook::chapter3::v10 {
@@ -70,6 +72,51 @@ template <class T> void add_fixed(std::vector<Candidate>& list) {
                                (along_input ? ", along the input" : "");
       list.push_back({name, launch_fixed<T>, {.row_bytes = 0, .column_bytes = 0, .least_bytes = least}, along_input});
     }
+  }
+}
+
+template <int bytes, int group, int vector, int turns>
+cudaError_t launch_direct(const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
+                          cudaStream_t stream) {
+  if (v7l::refuse(q) != nullptr) return cudaErrorInvalidValue;
+  if constexpr (group > 1) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(src) % static_cast<std::uintptr_t>(group * bytes) == 0;
+    if (keeps_last_dimension(q) || q.shape[q.rank - 1] % group != 0 || !aligned) return cudaErrorInvalidValue;
+  }
+  if (own.shape.least_bytes > 128 && same_columns(q, 128, own.shape.least_bytes)) return cudaErrorInvalidValue;
+  const v7m::Shape shape{own.shape.row_bytes, own.shape.least_bytes, own.along_input};
+  return v7m::run_as<bytes, group, vector, turns>(q, shape, src, dst, stream);
+}
+
+/// Direct tiles of several widths.
+template <int bytes, int group, int vector, int turns> void add_direct(std::vector<Candidate>& list) {
+  for (const int across : {32, 128, 256}) {
+    for (const int least : {128, 1024}) {
+      for (const bool along_input : {false, true}) {
+        const std::string name = "v7m " + std::to_string(across) + " across, " + std::to_string(group) + " x " +
+                                 std::to_string(vector) + " x " + std::to_string(turns) + ", columns of " +
+                                 std::to_string(least) + " bytes" + (along_input ? ", along the input" : "");
+        list.push_back({name,
+                        launch_direct<bytes, group, vector, turns>,
+                        {.row_bytes = across, .column_bytes = 0, .least_bytes = least},
+                        along_input});
+      }
+    }
+  }
+}
+
+inline cudaError_t launch_runs(const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
+                               cudaStream_t stream) {
+  if (v7n::refuse(q) != nullptr) return cudaErrorInvalidValue;
+  return v7n::run_runs(q, own.shape.row_bytes, src, dst, stream);
+}
+
+/// Runs of the output of several lengths.
+inline void add_runs(std::vector<Candidate>& list) {
+  for (const int bytes : {2048, 4096, 8192, 16384, 32768}) {
+    list.push_back({"v7n runs of " + std::to_string(bytes) + " bytes",
+                    launch_runs,
+                    {.row_bytes = bytes, .column_bytes = 0, .least_bytes = 0}});
   }
 }
 
@@ -131,20 +178,34 @@ template <class P> std::span<const Candidate> candidates(int element_bytes) {
   const auto make = [](int bytes) {
     std::vector<Candidate> list;
     detail::add_others(list, bytes);
+    if (bytes <= 8) detail::add_runs(list);
     if (bytes <= 4) detail::add_composite(list, bytes);
     const auto add = [&]<class... T>() { (detail::add_fixed<T>(list), ...); };
     using v7l::Tile;
     if (bytes == 1) {
+      detail::add_direct<1, 1, 1, 16>(list);
+      detail::add_direct<1, 1, 2, 8>(list);
+      detail::add_direct<1, 2, 2, 8>(list);
+      detail::add_direct<1, 2, 1, 8>(list);
       add.template operator()<Tile<1, 1, 16, 1024>, Tile<1, 1, 32, 256>, Tile<1, 1, 32, 512>, Tile<1, 1, 128, 128>,
                               Tile<1, 2, 64, 256>, Tile<1, 2, 128, 128>, Tile<1, 4, 64, 256>, Tile<1, 4, 32, 512>>();
     } else if (bytes == 2) {
+      detail::add_direct<2, 1, 1, 8>(list);
+      detail::add_direct<2, 1, 2, 8>(list);
+      detail::add_direct<2, 2, 1, 8>(list);
+      detail::add_direct<2, 2, 2, 4>(list);
       add.template operator()<Tile<2, 1, 8, 1024>, Tile<2, 1, 16, 512>, Tile<2, 1, 32, 256>, Tile<2, 1, 64, 128>,
                               Tile<2, 2, 64, 256>, Tile<2, 2, 64, 128>, Tile<2, 2, 32, 256>, Tile<2, 2, 16, 512>,
                               Tile<2, 2, 128, 64>>();
     } else if (bytes == 4) {
+      detail::add_direct<4, 1, 1, 8>(list);
+      detail::add_direct<4, 2, 1, 4>(list);
+      detail::add_direct<4, 4, 1, 4>(list);
       add.template operator()<Tile<4, 1, 8, 512>, Tile<4, 1, 16, 256>, Tile<4, 1, 32, 128>, Tile<4, 1, 64, 64>,
                               Tile<4, 1, 64, 128>, Tile<4, 4, 64, 64>>();
     } else if (bytes == 8) {
+      detail::add_direct<8, 1, 1, 4>(list);
+      detail::add_direct<8, 1, 1, 8>(list);
       add.template operator()<Tile<8, 1, 8, 256>, Tile<8, 1, 16, 128>, Tile<8, 1, 32, 64>, Tile<8, 1, 64, 32>,
                               Tile<8, 2, 64, 64>, Tile<8, 2, 64, 32>>();
     }

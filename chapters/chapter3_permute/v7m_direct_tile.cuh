@@ -1,10 +1,10 @@
 /// \file
 /// v7m direct tile: v7l's tiles without shared memory.
 ///
-/// Where one side of the matrix is short, or its rows are odd, a tile in shared memory costs more than it brings: half of
-/// it stands empty, and every element goes in and out of it one by one. v7e's threads need none: each reads a short run
-/// of the input by itself, and neighbours in a warp write neighbours. But its run ends where a dimension ends that a
-/// warp writes along. Here the matrix is v7l's, whose columns and rows are several dimensions each. A thread keeps to
+/// Where one side of the matrix is short, or its rows are odd, a tile in shared memory costs more than it brings: half
+/// of it stands empty, and every element goes in and out of it one by one. v7e's threads need none: each reads a short
+/// run of the input by itself, and neighbours in a warp write neighbours. But its run ends where a dimension ends that
+/// a warp writes along. Here the matrix is v7l's, whose columns and rows are several dimensions each. A thread keeps to
 /// one column, or to a few that it writes as one word, and takes many rows of it, neighbours in the input; the block
 /// works out once where its rows lie. All of a thread's loads are in flight together. What a lane leaves of a line, its
 /// next loads find in the L1: so torch.compile's kernels work on such problems (README.md).
@@ -93,7 +93,8 @@ template <int bytes, int kGroup, int kVector, int kTurns>
 cudaError_t run_as(const PermuteProblem& m, const Shape& shape, const void* src, void* dst, cudaStream_t stream) {
   v7l::Matrix matrix = v7l::make_matrix(m, shape.least_bytes, kGroup, dst);
   constexpr auto kStore = static_cast<std::uintptr_t>(kVector * bytes);
-  if (matrix.columns % kVector != 0 || reinterpret_cast<std::uintptr_t>(dst) % kStore != 0) return cudaErrorInvalidValue;
+  if (matrix.columns % kVector != 0 || reinterpret_cast<std::uintptr_t>(dst) % kStore != 0)
+    return cudaErrorInvalidValue;
   const std::int64_t vectors = matrix.columns / kVector;
   const std::int64_t across = std::max<std::int64_t>(kLeastAcross, v7j::even_part(vectors, shape.across, 1));
   const Grid grid{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across)), static_cast<int>(kThreads / across)};
