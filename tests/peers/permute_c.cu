@@ -16,7 +16,7 @@ extern "C" int warpbook_permute(void* dst, const void* src, int rank, const std:
 }
 
 /// Bytes of a plan.
-extern "C" std::size_t warpbook_permute_plan_bytes() { return sizeof(warpbook::PermutePlan); }
+extern "C" int warpbook_permute_plan_bytes() { return static_cast<int>(sizeof(warpbook::PermutePlan)); }
 
 /// Makes a plan.
 /// \param plan warpbook_permute_plan_bytes() of memory, aligned to 16.
