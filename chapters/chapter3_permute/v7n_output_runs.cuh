@@ -18,8 +18,10 @@
 namespace warpbook::chapter3::v7n {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kMostTurns = 128;  // That read a run.
-inline constexpr int kInFlight = 8;     // Loads of a thread.
+inline constexpr int kMostTurns = kThreads;  // That read a run.
+
+/// Loads of a thread in flight, of so many bytes each.
+template <int bytes> inline constexpr std::uint32_t kInFlight = bytes <= 2 ? 16 : 8;
 
 /// How a run is read, and where it lies. Strides of the output are those within a run.
 struct Layout {
@@ -70,6 +72,7 @@ __global__ void __launch_bounds__(kThreads)
   using W = Word<bytes>;
   using Loaded = Word<kGroup * bytes>;
   constexpr std::uint32_t kWord = 16 / bytes;  // Elements.
+  constexpr std::uint32_t kLoads = kInFlight<kGroup * bytes>;
   __shared__ Turn turns[kMostTurns];
   W* tile = dynamic_shared<W>();
   const std::uint32_t thread = threadIdx.x;
@@ -89,11 +92,11 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
 
   const std::uint32_t end = first_turn < layout.down ? layout.turns : 0;  // Some threads have no lane.
-  for (std::uint32_t first = first_turn; first < end; first += layout.down * kInFlight) {
-    Loaded loaded[kInFlight];
-    std::uint32_t places[kInFlight];
+  for (std::uint32_t first = first_turn; first < end; first += layout.down * kLoads) {
+    Loaded loaded[kLoads];
+    std::uint32_t places[kLoads];
 #pragma unroll
-    for (std::uint32_t i = 0; i < kInFlight; ++i) {
+    for (std::uint32_t i = 0; i < kLoads; ++i) {
       places[i] = size;
       if (first + i * layout.down >= end) continue;
       const Turn turn = turns[first + i * layout.down];
@@ -102,7 +105,7 @@ __global__ void __launch_bounds__(kThreads)
       loaded[i] = load_keeping<kHinted<true, bytes>>(reinterpret_cast<const Loaded*>(src + own.src + turn.src));
     }
 #pragma unroll
-    for (std::uint32_t i = 0; i < kInFlight; ++i) {
+    for (std::uint32_t i = 0; i < kLoads; ++i) {
       if (places[i] >= size) continue;
 #pragma unroll
       for (std::uint32_t e = 0; e < kGroup; ++e) {
@@ -250,7 +253,8 @@ inline cudaError_t run_runs(const PermuteProblem& m, int run_bytes, const void* 
                   {.grid = blocks, .block = kThreads, .shared_bytes = shared, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout, dst_past);
   };
-  const int group = elements_in_load(m, src);
+  int group = elements_in_load(m, src);
+  if (make_layout(m, most, group).turns > kMostTurns) group = 1;
   switch (m.element_bytes) {
   case 1:
     return group == 4   ? launch_as.template operator()<1, 4>()
@@ -265,6 +269,22 @@ inline cudaError_t run_runs(const PermuteProblem& m, int run_bytes, const void* 
   default:
     return cudaErrorInvalidValue;
   }
+}
+
+inline constexpr int kRunBytes = 8192;  // Of the step; v10 tries others, too.
+
+/// Why the step refuses a merged problem; nullptr where it takes it.
+inline const char* refuse_runs(const PermuteProblem& m) {
+  if (const char* reason = refuse(m)) return reason;
+  const std::int64_t most = kRunBytes / m.element_bytes;
+  if (!reads_runs(m, most)) return "no run of the output has a run of the input";
+  const bool fits = make_layout(m, most, 1).turns <= kMostTurns;
+  return fits ? nullptr : "a run of the output has too many of the input";
+}
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return run_simplified(p, src, dst, refuse_runs,
+                        [&](const PermuteProblem& q) { return run_runs(q, kRunBytes, src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::v7n
