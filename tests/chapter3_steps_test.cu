@@ -158,7 +158,7 @@ TEST_CASE("every step agrees with the reference") {
 TEST_CASE("v10 keeps v9's choice unless another is faster by more than the noise") {
   const v10::Candidate candidates[] = {
       {"slow", nullptr}, {"fast", nullptr}, {"refuses", nullptr}, {"hopeless", nullptr}};
-  std::map<std::string, float> times = {{"", 1.0F}, {"slow", 1.05F}, {"fast", 0.97F}, {"refuses", 0}, {"hopeless", 2}};
+  std::map<std::string, float> times = {{"", 1.0F}, {"slow", 1.02F}, {"fast", 0.95F}, {"refuses", 0}, {"hopeless", 2}};
   std::map<std::string, int> samples;
   const auto time_of = [&](const v10::Candidate* candidate, float& milliseconds) {
     const std::string name = candidate == nullptr ? "" : candidate->name;
@@ -172,13 +172,13 @@ TEST_CASE("v10 keeps v9's choice unless another is faster by more than the noise
   REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
   REQUIRE(choice.candidate != nullptr);
   CHECK(choice.candidate->name == "fast");
-  CHECK(choice.milliseconds == 0.97F);
+  CHECK(choice.milliseconds == 0.95F);
   CHECK(choice.rule_milliseconds == 1.0F);
   CHECK(samples["hopeless"] == 3);
   CHECK(samples["slow"] == samples["fast"]);
   CHECK(samples["fast"] == 1 + v10::kSamples);
 
-  times["fast"] = 0.99F;  // Within the noise.
+  times["fast"] = 0.975F;  // Within the noise.
   samples.clear();
   REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
   CHECK(choice.candidate == nullptr);

@@ -301,7 +301,7 @@ inline float median(std::vector<float> values) {
 }  // namespace detail
 
 inline constexpr int kSamples = 11;     ///< Of whoever may win.
-inline constexpr float kNoise = 0.98F;  ///< Of the rule's time: what is not faster than that is the rule's equal.
+inline constexpr float kNoise = 0.97F;  ///< Of the rule's time: what is not faster than that is the rule's equal.
 
 //! [kernel]
 /// Times v9's choice and the candidates that take a problem, sample by sample in turn, so that whatever the device does
