@@ -27,6 +27,7 @@
 #include "chapters/chapter3_permute/v7j_composite_tile.cuh"
 #include "chapters/chapter3_permute/v7k_kept_input.cuh"
 #include "chapters/chapter3_permute/v7l_fixed_tile.cuh"
+#include "chapters/chapter3_permute/v7m_direct_tile.cuh"
 #include "chapters/chapter3_permute/v7n_output_runs.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
@@ -144,8 +145,10 @@ std::vector<Step> steps() {
       step("v7k", "kept_input", "Loads ask the L2 to keep what they read.", v7k::run),
       step("v7l", "fixed_tile", "Composite tiles whose sides the compiler knows: a third of the instructions.",
            v7l::run, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
+      step("v7m", "direct_tile", "A tile without shared memory: many rows of a column a thread, found in the L1.",
+           v7m::run<>, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
       step("v7n", "output_runs",
-           "A block writes one run of the output, gathered in shared memory as it will lie there.", v7n::run,
+           "A block writes one run of the output, gathered in shared memory as it will lie there.", v7n::run<>,
            [](const PermuteCase& c) { return refuse_as_given(c, v7n::refuse_runs); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),

@@ -9,15 +9,18 @@
 /// design and implementation of FFTW3", Proceedings of the IEEE 93, 2005), and so do torch.compile's max-autotune and
 /// the users of cuBLASLt's heuristics.
 ///
-/// To the kernels of v9 it adds tiles of v7l and v7j with other sides: they cost a rule too much to tell when.
+/// To the kernels of v9 it adds v7m and v7n, and tiles of v7l and v7j with other sides: no rule tells when to take
+/// those.
 ///
 /// Expect v9's time at worst, but for noise; and where v9's rules are wrong, up to half of it. A plan costs some tens
 /// of milliseconds once: it pays for what is permuted a thousand times.
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chapters/chapter3_permute/v7m_direct_tile.cuh"
@@ -26,13 +29,15 @@
 
 namespace warpbook::chapter3::v10 {
 
-/// A kernel with its tile.
+/// A kernel and how it is laid on a problem.
 struct Candidate {
   std::string name;
   cudaError_t (*launch)(const Candidate& own, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream);
-  v7j::TileShape shape{};    ///< Of composite tiles; of fixed ones only `least_bytes` counts.
-  bool along_input = false;  ///< Fixed tiles that follow each other do so along the input.
-  int group = 1;             ///< Rows that a load takes at most.
+  v7l::Arrangement arrangement{};  ///< Of v7l's tiles and v7m's.
+  int most_across = 0;             ///< Of v7m's: threads.
+  int run_bytes = 0;               ///< Of v7n's runs.
+  v7j::TileShape shape{};          ///< Of v7j's tiles,
+  bool by_words = false;           ///< and whether they are loaded by words.
 
   /// Moves a simplified problem of rank 2 or more with elements.
   /// \return cudaErrorInvalidValue, with nothing launched, where the candidate does not take it; else as `launch`.
@@ -43,107 +48,133 @@ struct Candidate {
 
 namespace detail {
 
-/// Whether columns of `least` bytes are the same dimensions as those of `other`: then they make no other tiles.
-inline bool same_columns(const PermuteProblem& q, int least, int other) {
-  return v7l::find_columns(q, least).count == v7l::find_columns(q, other).count;
+/// Of bytes: what columns have at least. Those that make the same columns as a lesser one are left out.
+inline constexpr int kLeastBytes[] = {64, 256, 1024};
+
+inline bool makes_new_columns(const PermuteProblem& q, int least_bytes) {
+  return std::ranges::none_of(kLeastBytes, [&](int less) {
+    return less < least_bytes && v7l::find_columns(q, less).count == v7l::find_columns(q, least_bytes).count;
+  });
 }
 
-template <class T>
-cudaError_t launch_fixed(const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
-                         cudaStream_t stream) {
-  if (v7l::refuse(q) != nullptr) return cudaErrorInvalidValue;
-  if constexpr (T::kGroup > 1) {
-    constexpr auto kLoad = static_cast<std::uintptr_t>(T::kGroup * T::kBytes);
-    const bool aligned = reinterpret_cast<std::uintptr_t>(src) % kLoad == 0;
-    if (keeps_last_dimension(q) || q.shape[q.rank - 1] % T::kGroup != 0 || !aligned) return cudaErrorInvalidValue;
-  }
-  for (const int usual : {64, 256, 1024}) {  // The least of those that make the same columns stands for them.
-    if (usual < own.shape.least_bytes && same_columns(q, usual, own.shape.least_bytes)) return cudaErrorInvalidValue;
-  }
-  return v7l::run_arranged<T>(q, src, dst, stream, own.shape.least_bytes, own.along_input);
+/// Whether v7l's matrix can be loaded by `group` elements of the input.
+inline bool is_made_of(const PermuteProblem& q, int group, const void* src) {
+  if (group == 1) return true;
+  const auto bytes = static_cast<std::uintptr_t>(group * q.element_bytes);
+  return !keeps_last_dimension(q) && q.shape[q.rank - 1] % group == 0 &&
+         reinterpret_cast<std::uintptr_t>(src) % bytes == 0;
 }
 
-/// Tiles of type T, by columns of few bytes and of many, and along both sides.
-template <class T> void add_fixed(std::vector<Candidate>& list) {
-  for (const int least : {64, 256, 1024}) {
-    for (const bool along_input : {false, true}) {
-      const std::string name = "v7l " + std::to_string(T::kRows) + "x" + std::to_string(T::kColumns) + " by " +
-                               std::to_string(T::kGroup) + ", columns of " + std::to_string(least) + " bytes" +
-                               (along_input ? ", along the input" : "");
-      list.push_back({name, launch_fixed<T>, {.row_bytes = 0, .column_bytes = 0, .least_bytes = least}, along_input});
-    }
-  }
+inline bool takes_matrix(const Candidate& own, const PermuteProblem& q, int group, const void* src) {
+  return v7l::refuse(q) == nullptr && is_made_of(q, group, src) && makes_new_columns(q, own.arrangement.least_bytes);
 }
 
-template <int bytes, int group, int vector, int turns>
-cudaError_t launch_direct(const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
-                          cudaStream_t stream) {
-  if (v7l::refuse(q) != nullptr) return cudaErrorInvalidValue;
-  if constexpr (group > 1) {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(src) % static_cast<std::uintptr_t>(group * bytes) == 0;
-    if (keeps_last_dimension(q) || q.shape[q.rank - 1] % group != 0 || !aligned) return cudaErrorInvalidValue;
-  }
-  if (own.shape.least_bytes > 128 && same_columns(q, 128, own.shape.least_bytes)) return cudaErrorInvalidValue;
-  const v7m::Shape shape{own.shape.row_bytes, own.shape.least_bytes, own.along_input};
-  return v7m::run_as<bytes, group, vector, turns>(q, shape, src, dst, stream);
-}
-
-/// Direct tiles of several widths.
-template <int bytes, int group, int vector, int turns> void add_direct(std::vector<Candidate>& list) {
-  for (const int across : {32, 128, 256}) {
-    for (const int least : {128, 1024}) {
+/// Adds a kernel in every arrangement.
+inline void add_arranged(std::vector<Candidate>& list, const Candidate& kernel) {
+  for (const int least_bytes : kLeastBytes) {
+    for (const bool whole_groups : {false, true}) {
       for (const bool along_input : {false, true}) {
-        const std::string name = "v7m " + std::to_string(across) + " across, " + std::to_string(group) + " x " +
-                                 std::to_string(vector) + " x " + std::to_string(turns) + ", columns of " +
-                                 std::to_string(least) + " bytes" + (along_input ? ", along the input" : "");
-        list.push_back({name,
-                        launch_direct<bytes, group, vector, turns>,
-                        {.row_bytes = across, .column_bytes = 0, .least_bytes = least},
-                        along_input});
+        Candidate candidate = kernel;
+        candidate.arrangement = {least_bytes, along_input, whole_groups};
+        candidate.name += ", columns of " + std::to_string(least_bytes) + " bytes" +
+                          (whole_groups ? ", whole runs" : "") + (along_input ? ", along the input" : "");
+        list.push_back(candidate);
       }
     }
   }
 }
 
-inline cudaError_t launch_runs(const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
-                               cudaStream_t stream) {
-  if (v7n::refuse(q) != nullptr) return cudaErrorInvalidValue;
-  return v7n::run_runs(q, own.shape.row_bytes, src, dst, stream);
+/// v7l's tiles of these types.
+template <class... T> void add_fixed(std::vector<Candidate>& list) {
+  const auto add = [&]<class Tile>() {
+    const auto launch = [](const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
+                           cudaStream_t stream) {
+      if (!takes_matrix(own, q, Tile::kGroup, src)) return cudaErrorInvalidValue;
+      return v7l::run_arranged<Tile>(q, src, dst, stream, own.arrangement);
+    };
+    add_arranged(list, {"v7l " + std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) + " by " +
+                            std::to_string(Tile::kGroup) + ", " + std::to_string(Tile::kThreads) + " threads",
+                        launch});
+  };
+  (add.template operator()<T>(), ...);
 }
 
-/// Runs of the output of several lengths.
-inline void add_runs(std::vector<Candidate>& list) {
-  for (const int bytes : {2048, 4096, 8192, 16384, 32768}) {
-    list.push_back({"v7n runs of " + std::to_string(bytes) + " bytes",
-                    launch_runs,
-                    {.row_bytes = bytes, .column_bytes = 0, .least_bytes = 0}});
+/// v7m's tiles, of several widths.
+template <int bytes, int group, int vector, int turns> void add_direct(std::vector<Candidate>& list) {
+  const auto launch = [](const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
+                         cudaStream_t stream) {
+    if (!takes_matrix(own, q, group, src)) return cudaErrorInvalidValue;
+    return v7m::run_as<bytes, group, vector, turns>(q, src, dst, stream, own.most_across, own.arrangement);
+  };
+  for (const int across : {32, 128, 256}) {
+    Candidate kernel{"v7m " + std::to_string(turns) + " turns of " + std::to_string(group) + "x" +
+                         std::to_string(vector) + ", " + std::to_string(across) + " across",
+                     launch};
+    kernel.most_across = across;
+    add_arranged(list, kernel);
   }
 }
 
-inline cudaError_t launch_composite(const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
-                                    cudaStream_t stream) {
-  if (v7j::refuse(q) != nullptr) return cudaErrorInvalidValue;
-  const int group = v7j::rows_in_group(q, src);
-  if (own.group > 1 && group == 1) return cudaErrorInvalidValue;
-  return v7j::run_shaped(q, own.shape, own.group > 1 ? group : 1, src, dst, stream);
+/// v7n's runs of several lengths.
+template <class P> void add_runs(std::vector<Candidate>& list) {
+  const auto launch = [](const Candidate& own, const P& q, const void* src, void* dst, cudaStream_t stream) {
+    return v7n::refuse(q) == nullptr ? v7n::run_runs(q, own.run_bytes, src, dst, stream) : cudaErrorInvalidValue;
+  };
+  for (const int bytes : {1024, 2048, 4096, 8192, 16384, 32768}) {
+    Candidate candidate{"v7n " + std::to_string(bytes) + " bytes", launch};
+    candidate.run_bytes = bytes;
+    list.push_back(candidate);
+  }
 }
 
-/// Composite tiles, loaded by words where they can be and by elements: of one shape more than v7j's own.
-inline void add_composite(std::vector<Candidate>& list, int element_bytes) {
-  for (const int group : {1, 4}) {
-    if (element_bytes == 4 && group > 1) continue;
-    for (const v7j::TileShape& shape : {v7j::tile_shape(element_bytes, group), v7j::TileShape{128, 128, 64},
-                                        v7j::TileShape{256, 64, 64}, v7j::TileShape{1024, 16, 1024}}) {
-      const std::string name = "v7j " + std::to_string(shape.row_bytes) + "x" + std::to_string(shape.column_bytes) +
-                               " bytes" + (group > 1 ? " by words" : "") + ", columns of " +
-                               std::to_string(shape.least_bytes) + " bytes";
-      list.push_back({name, launch_composite, shape, false, group});
+/// v7j's tiles of several shapes, loaded by words where they can be, and by elements.
+inline void add_composite(std::vector<Candidate>& list) {
+  const auto launch = [](const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
+                         cudaStream_t stream) {
+    if (v7j::refuse(q) != nullptr) return cudaErrorInvalidValue;
+    const int group = v7j::rows_in_group(q, src);
+    if (own.by_words && group == 1) return cudaErrorInvalidValue;
+    return v7j::run_shaped(q, own.shape, own.by_words ? group : 1, src, dst, stream);
+  };
+  for (const bool by_words : {false, true}) {
+    for (const auto& [row_bytes, column_bytes] :
+         {std::pair{256, 64}, {256, 128}, {512, 32}, {512, 64}, {1024, 32}, {2048, 16}}) {
+      for (const int least_bytes : {256, 1024}) {
+        Candidate candidate{"v7j " + std::to_string(row_bytes) + "x" + std::to_string(column_bytes) + " bytes" +
+                                (by_words ? " by words" : "") + ", columns of " + std::to_string(least_bytes) +
+                                " bytes",
+                            launch};
+        candidate.shape = {row_bytes, column_bytes, least_bytes};
+        candidate.by_words = by_words;
+        list.push_back(candidate);
+      }
     }
   }
 }
 
-/// The other steps' kernels.
-inline void add_others(std::vector<Candidate>& list, int element_bytes) {
+/// v7c's tiles of single elements, of other shapes, in the output's order.
+template <class... T> void add_elements(std::vector<Candidate>& list) {
+  const auto add = [&]<class Tile>() {
+    const auto launch = [](const Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+      if (v7c::refuse(q) != nullptr) return cudaErrorInvalidValue;
+      return v7c::run_element_tiles<Tile, kHinted<true, Tile::kBytes>>(q, dst_order(q), src, dst, stream);
+    };
+    list.push_back({"v7c " + std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns), launch});
+  };
+  (add.template operator()<T>(), ...);
+}
+
+/// v7h's words of fewer elements, several a thread.
+template <int bytes, int elements, int words> void add_words(std::vector<Candidate>& list) {
+  const auto launch = [](const Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+    if (v7h::refuse(q) != nullptr) return cudaErrorInvalidValue;
+    return v7h::run_as<bytes, elements, words, (bytes > 2)>(q, src, dst, stream);
+  };
+  list.push_back({"v7h " + std::to_string(words) + " words of " + std::to_string(elements), launch});
+}
+
+/// The steps' kernels that v9 has, wherever they can be.
+inline void add_ruled(std::vector<Candidate>& list, int element_bytes) {
   using P = PermuteProblem;
   list.push_back({"v6b", [](const Candidate&, const P& q, const void* src, void* dst, cudaStream_t stream) {
                     return v6b::run_with<FastDivisor, true>(q, src, dst, stream);
@@ -170,69 +201,67 @@ inline void add_others(std::vector<Candidate>& list, int element_bytes) {
                   }});
 }
 
+/// All for elements of so many bytes. What is not v9's was chosen by 400 random problems (seeds 1 and 3 of tests/peers)
+/// among 700 kernels and arrangements: `chapter3_trials_measured.txt` in docs/results.
+template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
+  using v7c::ElementTile;
+  using v7l::Tile;
+  std::vector<Candidate> list;
+  add_ruled(list, element_bytes);
+  if (element_bytes <= 8) add_runs<P>(list);
+  if (element_bytes <= 4) add_composite(list);
+  switch (element_bytes) {
+  case 1:
+    add_elements<ElementTile<1, 32, 128, 128>>(list);
+    add_words<1, 8, 2>(list);
+    add_direct<1, 1, 1, 16>(list);
+    add_direct<1, 1, 4, 8>(list);
+    add_direct<1, 2, 1, 8>(list);
+    add_direct<1, 2, 2, 8>(list);
+    add_direct<1, 4, 4, 4>(list);
+    add_fixed<Tile<1, 1, 16, 1024>, Tile<1, 1, 32, 256>, Tile<1, 1, 32, 512>, Tile<1, 1, 64, 128, 128>,
+              Tile<1, 2, 64, 256>, Tile<1, 2, 128, 64, 128>, Tile<1, 4, 64, 256>, Tile<1, 4, 256, 128>>(list);
+    break;
+  case 2:
+    add_elements<ElementTile<2, 32, 64, 64>, ElementTile<2, 128, 32, 256>>(list);
+    add_direct<2, 1, 1, 16>(list);
+    add_direct<2, 1, 2, 8>(list);
+    add_direct<2, 2, 1, 8>(list);
+    add_direct<2, 2, 2, 4>(list);
+    add_fixed<Tile<2, 1, 8, 1024>, Tile<2, 1, 16, 512>, Tile<2, 1, 32, 128, 128>, Tile<2, 1, 32, 256>,
+              Tile<2, 1, 64, 256>, Tile<2, 2, 32, 256>, Tile<2, 2, 64, 256>>(list);
+    break;
+  case 4:
+    add_elements<ElementTile<4, 32, 64, 128>>(list);
+    add_words<4, 4, 2>(list);
+    add_direct<4, 1, 1, 8>(list);
+    add_direct<4, 1, 2, 4>(list);
+    add_direct<4, 1, 4, 2>(list);
+    add_fixed<Tile<4, 1, 8, 512>, Tile<4, 1, 16, 256>, Tile<4, 1, 32, 64, 128>, Tile<4, 1, 32, 128>,
+              Tile<4, 1, 64, 128>, Tile<4, 2, 16, 256>, Tile<4, 2, 32, 128>, Tile<4, 2, 64, 32, 128>>(list);
+    break;
+  case 8:
+    add_direct<8, 1, 1, 8>(list);
+    add_fixed<Tile<8, 1, 8, 256>, Tile<8, 1, 16, 128>, Tile<8, 1, 32, 32, 64>, Tile<8, 1, 32, 64>,
+              Tile<8, 1, 64, 16, 128>, Tile<8, 1, 64, 64>>(list);
+    break;
+  default:
+    break;
+  }
+  return list;
+}
+
 }  // namespace detail
 
 /// Those for elements of so many bytes. A template, so that who does not choose need not compile them: `P` is
-/// PermuteProblem. The fixed tiles beside v7l's own were chosen by random problems (seeds 1 and 3 of tests/peers).
+/// PermuteProblem.
 template <class P> std::span<const Candidate> candidates(int element_bytes) {
-  const auto make = [](int bytes) {
-    std::vector<Candidate> list;
-    detail::add_others(list, bytes);
-    if (bytes <= 8) detail::add_runs(list);
-    if (bytes <= 4) detail::add_composite(list, bytes);
-    const auto add = [&]<class... T>() { (detail::add_fixed<T>(list), ...); };
-    using v7l::Tile;
-    if (bytes == 1) {
-      detail::add_direct<1, 1, 1, 16>(list);
-      detail::add_direct<1, 1, 2, 8>(list);
-      detail::add_direct<1, 2, 2, 8>(list);
-      detail::add_direct<1, 2, 1, 8>(list);
-      add.template operator()<Tile<1, 1, 16, 1024>, Tile<1, 1, 32, 256>, Tile<1, 1, 32, 512>, Tile<1, 1, 128, 128>,
-                              Tile<1, 2, 64, 256>, Tile<1, 2, 128, 128>, Tile<1, 4, 64, 256>, Tile<1, 4, 32, 512>>();
-    } else if (bytes == 2) {
-      detail::add_direct<2, 1, 1, 8>(list);
-      detail::add_direct<2, 1, 2, 8>(list);
-      detail::add_direct<2, 2, 1, 8>(list);
-      detail::add_direct<2, 2, 2, 4>(list);
-      add.template operator()<Tile<2, 1, 8, 1024>, Tile<2, 1, 16, 512>, Tile<2, 1, 32, 256>, Tile<2, 1, 64, 128>,
-                              Tile<2, 2, 64, 256>, Tile<2, 2, 64, 128>, Tile<2, 2, 32, 256>, Tile<2, 2, 16, 512>,
-                              Tile<2, 2, 128, 64>>();
-    } else if (bytes == 4) {
-      detail::add_direct<4, 1, 1, 8>(list);
-      detail::add_direct<4, 2, 1, 4>(list);
-      detail::add_direct<4, 4, 1, 4>(list);
-      add.template operator()<Tile<4, 1, 8, 512>, Tile<4, 1, 16, 256>, Tile<4, 1, 32, 128>, Tile<4, 1, 64, 64>,
-                              Tile<4, 1, 64, 128>, Tile<4, 4, 64, 64>>();
-    } else if (bytes == 8) {
-      detail::add_direct<8, 1, 1, 4>(list);
-      detail::add_direct<8, 1, 1, 8>(list);
-      add.template operator()<Tile<8, 1, 8, 256>, Tile<8, 1, 16, 128>, Tile<8, 1, 32, 64>, Tile<8, 1, 64, 32>,
-                              Tile<8, 2, 64, 64>, Tile<8, 2, 64, 32>>();
-    }
-    return list;
-  };
-  switch (element_bytes) {
-  case 1: {
-    static const std::vector<Candidate> list = make(1);
-    return list;
-  }
-  case 2: {
-    static const std::vector<Candidate> list = make(2);
-    return list;
-  }
-  case 4: {
-    static const std::vector<Candidate> list = make(4);
-    return list;
-  }
-  case 8: {
-    static const std::vector<Candidate> list = make(8);
-    return list;
-  }
-  default: {
-    static const std::vector<Candidate> list = make(16);
-    return list;
-  }
-  }
+  static const std::map<int, std::vector<Candidate>> lists = [] {
+    std::map<int, std::vector<Candidate>> made;
+    for (const int bytes : {1, 2, 4, 8, 16}) made[bytes] = detail::make_candidates<P>(bytes);
+    return made;
+  }();
+  return lists.at(element_bytes);
 }
 
 /// What was chosen for a problem. `candidate` is nullptr for v9's choice.

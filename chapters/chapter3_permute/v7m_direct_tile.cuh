@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(kThreads)
   const auto [slow, fast] = matrix.tiles.divide(blockIdx.x);
   const std::uint32_t tile_across = matrix.along_input ? slow : fast;
   const std::uint32_t tile_down = matrix.along_input ? fast : slow;
-  const int group0 = static_cast<int>(tile_down) * grid.down * kTurns;
-  const int groups = min(grid.down * kTurns, static_cast<int>(matrix.groups) - group0);
+  const int group0 = static_cast<int>(tile_down) * matrix.tile_groups;
+  const int groups = min(matrix.tile_groups, static_cast<int>(matrix.groups) - group0);
   for (int i = thread; i < groups; i += kThreads) {
     places[i] = v7l::find_place<false>(matrix, static_cast<std::uint32_t>(group0 + i));
   }
@@ -80,31 +80,53 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// How tiles are laid: at most so many threads along columns of so many bytes at least.
-struct Shape {
-  int across;
-  int least_bytes;
-  bool along_input;
-};
-
-/// Moves tiles. `m` is not refused by v7l, not empty, and its input's fastest dimension is made of groups.
+/// Moves tiles with at most so many threads along the columns. `m` is not refused by v7l, not empty, and its input's
+/// fastest dimension is made of groups.
 /// \return cudaErrorInvalidValue where the output's rows are not made of `kVector` columns each.
 template <int bytes, int kGroup, int kVector, int kTurns>
-cudaError_t run_as(const PermuteProblem& m, const Shape& shape, const void* src, void* dst, cudaStream_t stream) {
-  v7l::Matrix matrix = v7l::make_matrix(m, shape.least_bytes, kGroup, dst);
+cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream, int most_across,
+                   const v7l::Arrangement& arrangement) {
+  v7l::Matrix matrix = v7l::make_matrix(m, arrangement.least_bytes, kGroup, dst);
   constexpr auto kStore = static_cast<std::uintptr_t>(kVector * bytes);
   if (matrix.columns % kVector != 0 || reinterpret_cast<std::uintptr_t>(dst) % kStore != 0)
     return cudaErrorInvalidValue;
   const std::int64_t vectors = matrix.columns / kVector;
-  const std::int64_t across = std::max<std::int64_t>(kLeastAcross, v7j::even_part(vectors, shape.across, 1));
+  const std::int64_t across = std::max<std::int64_t>(kLeastAcross, v7j::even_part(vectors, most_across, 1));
   const Grid grid{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across)), static_cast<int>(kThreads / across)};
   const std::int64_t tiles_across = ceil_div(vectors, across);
-  const std::int64_t tiles_down = ceil_div<std::int64_t>(matrix.groups, grid.down * kTurns);
-  matrix.along_input = shape.along_input;
+  const int most = grid.down * kTurns;
+  matrix.tile_groups = arrangement.whole_groups ? v7l::whole_groups(matrix, most) : most;
+  if (matrix.tile_groups == 0) return cudaErrorInvalidValue;
+  const std::int64_t tiles_down = ceil_div<std::int64_t>(matrix.groups, matrix.tile_groups);
+  matrix.along_input = arrangement.along_input;
   matrix.tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(matrix.along_input ? tiles_down : tiles_across));
   return launch(permute_kernel<bytes, kGroup, kVector, kTurns>,
                 {.grid = tiles_across * tiles_down, .block = kThreads, .stream = stream},
                 static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), matrix, grid);
+}
+
+/// Moves tiles as they are best for most: 64 threads along the columns, loads of single elements.
+/// A template, here and below, so that who never asks need not compile its kernels: v10 is in permute.cuh.
+template <class P = PermuteProblem> cudaError_t run_tiles(const P& m, const void* src, void* dst, cudaStream_t stream) {
+  constexpr int kAcross = 64;
+  const v7l::Arrangement arrangement{.least_bytes = 128};
+  switch (m.element_bytes) {
+  case 1:
+    return run_as<1, 1, 1, 16>(m, src, dst, stream, kAcross, arrangement);
+  case 2:
+    return run_as<2, 1, 1, 16>(m, src, dst, stream, kAcross, arrangement);
+  case 4:
+    return run_as<4, 1, 1, 8>(m, src, dst, stream, kAcross, arrangement);
+  case 8:
+    return run_as<8, 1, 1, 8>(m, src, dst, stream, kAcross, arrangement);
+  default:
+    return cudaErrorInvalidValue;
+  }
+}
+
+template <class P = PermuteProblem> cudaError_t run(const P& p, const void* src, void* dst, cudaStream_t stream) {
+  return run_simplified(p, src, dst, v7l::refuse,
+                        [&](const PermuteProblem& q) { return run_tiles(q, src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::v7m

@@ -240,7 +240,9 @@ inline Layout make_layout(const PermuteProblem& m, std::int64_t most, int group)
 
 /// Moves runs of at most `run_bytes`. `m` is not refused and not empty.
 /// \return cudaErrorInvalidValue where runs have nothing of the input's fastest dimension, or too many turns.
-inline cudaError_t run_runs(const PermuteProblem& m, int run_bytes, const void* src, void* dst, cudaStream_t stream) {
+/// A template, here and below, so that who never asks need not compile its kernels: v10 is in permute.cuh.
+template <class P = PermuteProblem>
+cudaError_t run_runs(const P& m, int run_bytes, const void* src, void* dst, cudaStream_t stream) {
   const std::int64_t most = run_bytes / m.element_bytes;
   if (!reads_runs(m, most)) return cudaErrorInvalidValue;
   const auto launch_as = [&]<int bytes, int group>() {
@@ -282,7 +284,7 @@ inline const char* refuse_runs(const PermuteProblem& m) {
   return fits ? nullptr : "a run of the output has too many of the input";
 }
 
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+template <class P = PermuteProblem> cudaError_t run(const P& p, const void* src, void* dst, cudaStream_t stream) {
   return run_simplified(p, src, dst, refuse_runs,
                         [&](const PermuteProblem& q) { return run_runs(q, kRunBytes, src, dst, stream); });
 }
