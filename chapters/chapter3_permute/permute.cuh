@@ -11,7 +11,10 @@ namespace warpbook {
 namespace chapter3 {
 
 /// Judges the arguments of `permute`, and puts them into a problem.
+/// \param dst,src,rank,shape,permutation,element_bytes as `permute` has them.
+/// \param problem set to what they say.
 /// \param empty set where there are no elements: then nothing is to do, and the arrays may be null.
+/// \return as `permute`, without a launch.
 inline cudaError_t judge_arguments(const void* dst, const void* src, int rank, const std::int64_t* shape,
                                    const int* permutation, int element_bytes, PermuteProblem& problem, bool& empty) {
   if (rank < 0 || rank > kMaxRank || (rank > 0 && (shape == nullptr || permutation == nullptr))) {
@@ -75,23 +78,23 @@ inline cudaError_t permute(void* dst, const void* src, int rank, const std::int6
 
 /// A problem, and the kernel that was fastest on it: made by `plan_permute`. It owns nothing; a copy is as good.
 struct PermutePlan {
-  chapter3::PermuteProblem problem;
-  chapter3::v10::Choice choice;
+  chapter3::PermuteProblem problem;  ///< What it was made for.
+  chapter3::v10::Choice choice;      ///< What was fastest, and by how much.
 };
 
 /// Makes a plan by timing: every kernel that takes the problem runs on these arrays some 3 to 12 times, first among
-/// them the one that `permute` would take, which is kept unless another is faster by more than 3%. Takes some tens of
-/// milliseconds, waits for the stream, and leaves the permuted tensor in dst. For what is permuted very often; a plan
+/// them the one that `permute` would take, which is kept unless another is faster by more than 3%. Takes a tenth of
+/// a second, waits for the stream, and leaves the permuted tensor in dst. For what is permuted very often; a plan
 /// holds for arrays of the same alignment, and on the same kind of device.
 ///
 /// A template only so that who makes no plan need not compile its kernels.
 ///
 /// \param plan what is made; as it was where the call fails.
 /// \param dst,src,rank,shape,permutation,element_bytes,stream as `permute` has them. The stream must not be captured.
-/// \param flush `flush_bytes` of device memory that is overwritten between samples, so that no kernel finds its input
-///        in the L2: twice the L2's size is enough. nullptr and 0 time with whatever the L2 holds, as is right where
-///        the tensor was made just before. Lines that kernels asked the L2 to keep are made ordinary before each sample
-///        (cudaCtxResetPersistingL2Cache), anybody's.
+/// \param flush device memory that is overwritten between samples, so that no kernel finds its input in the L2.
+/// \param flush_bytes its size: twice the L2's is enough. nullptr and 0 time with whatever the L2 holds, as is right
+///        where the tensor was made just before. Lines that kernels asked the L2 to keep are made ordinary before each
+///        sample (cudaCtxResetPersistingL2Cache), anybody's.
 /// \return cudaErrorInvalidValue for what `permute` does not take, and for a null flush with bytes; else what CUDA says
 ///         of the launches. Where times are modelled (on the emulator) nothing is timed: the plan is `permute`'s
 ///         choice.
@@ -113,6 +116,7 @@ cudaError_t plan_permute(Plan& plan, void* dst, const void* src, int rank, const
 /// Permutes as planned. As `permute`, it does not wait, allocates nothing, and can be captured in a graph.
 /// \param plan made for this problem. Where the arrays' alignment does not suit its kernel, `permute`'s choice runs.
 /// \param dst,src other arrays than the plan was made with are welcome.
+/// \param stream as above.
 /// \return as `permute`.
 inline cudaError_t permute(const PermutePlan& plan, void* dst, const void* src, cudaStream_t stream) {
   chapter3::PermuteProblem problem;

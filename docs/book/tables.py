@@ -108,7 +108,7 @@ def targets_table(chapter, times):
     met = 0
     for target in chapter.book["target"]:
         case = times.case(target["case"])
-        version = target.get("step", chapter.steps[-1].version)
+        version = target.get("step", chapter.dispatched.version)
         seconds = seconds_of(case, version) if case else None
         if not seconds:
             out.append(f"| {target['name']} | | {version} | | {100 * target['share']:.0f}% | not measured |")
@@ -158,7 +158,7 @@ def random_table(record):
 
 def slower_table(chapter, times):
     """The cases in which another step is really faster than the last one."""
-    last = chapter.steps[-1].version
+    last = chapter.dispatched.version
     out = [f"| case | fastest step | of copy | {last}, of copy |", "|---|---|--:|--:|"]
     out += [f"| {case['name']} | {version} | {100 * best:.1f}% | {100 * own:.1f}% |"
             for case, version, best, own in aggregates.far(times, last)]
