@@ -141,18 +141,25 @@ def peers_table(chapter, record):
 
 
 def random_table(record):
-    """The random problems by element type."""
-    out = ["| type | problems | slower than eager | within 5% of compiled | median eager / ours | compiled / ours |",
-           "|---|--:|--:|--:|--:|--:|"]
+    """The random problems by element type; where plans were compared, too, those beside the rules."""
     results = aggregates.module("tests/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
+    planned = any(case.get("planned_seconds") for case in cases)
+    header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),
+              "median eager / ours", "compiled / ours", *(["compiled / planned"] if planned else [])]
+    out = ["| " + " | ".join(header) + " |", "|---" + "|--:" * (len(header) - 1) + "|"]
+
+    def median(own, top, bottom):
+        ratios = [case[f"{top}_seconds"] / case[f"{bottom}_seconds"] for case in own if case[f"{top}_seconds"]]
+        return f"{statistics.median(ratios):.2f}"
+
     for dtype in sorted({case["dtype"] for case in cases}):
         own = [case for case in cases if case["dtype"] == dtype]
         summary = results.summarise(own)
-        medians = [statistics.median(case[f"{other}_seconds"] / case["ours_seconds"] for case in own if case[f"{other}_seconds"])
-                   for other in ("eager", "compiled")]
-        out.append(f"| {dtype} | {len(own)} | {summary['slower_than_eager']} | {summary['within_5_percent_of_compiled']} | "
-                   f"{medians[0]:.2f} | {medians[1]:.2f} |")
+        cells = [dtype, len(own), summary["slower_than_eager"], summary["within_5_percent_of_compiled"],
+                 *([summary["planned_within_5_percent_of_compiled"]] if planned else []), median(own, "eager", "ours"),
+                 median(own, "compiled", "ours"), *([median(own, "compiled", "planned")] if planned else [])]
+        out.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(out) + "\n"
 
 
