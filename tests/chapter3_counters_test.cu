@@ -270,6 +270,28 @@ TEST_CASE("chapter 3, v7l: a tile of several dimensions whose sides are known") 
   CHECK(words.store_requests == 24 / 4 * 18);
 }
 
+TEST_CASE("chapter 3, v7m: a tile without shared memory") {
+  // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others. A warp's load takes 32 columns of a
+  // row, each in a sector of its own; its store, the 32 neighbours that they are in the output: 4 sectors.
+  const Moves seen = count("v7m", "shape=64,8,32 perm=2,1,0 dtype=float");
+  check_global(seen, 512, 512 * 32, 512, 512 * 4);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+}
+
+TEST_CASE("chapter 3, v7n: runs of the output") {
+  // 1024 rows of 16 halves are four runs of 8 KiB. Two halves a load: 128 lanes by two of the 16, in eight
+  // turns, so each of 8 warps loads 8 times 128 bytes. A run goes out as 512 words of 16 bytes, 32 to a store.
+  const Moves seen = count("v7n", "shape=16,1024 perm=1,0 dtype=half");
+  check_global(seen, 4 * 8 * 8, 4 * 8 * 8 * 4, 4 * 16, 4 * 16 * 16);
+  CHECK(seen.divisions_32 == 0);
+
+  // 765 rows of 15 are three runs of 255, which are loaded one by one, by as many lanes at each of the 15.
+  const Moves odd = count("v7n", "shape=15,765 perm=1,0 dtype=half");
+  CHECK(odd.load_requests == 3 * 8 * 15);
+  CHECK(odd.divisions_32 == 0);
+}
+
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
   // The same counters as that step's, and its kernel.
   const auto same = [](const char* version, const std::string& parameters) {

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "chapters/chapter3_permute/permute.cuh"
@@ -22,6 +25,9 @@
 namespace warpbook::chapter3 {
 
 Chapter chapter();  // chapter.cu
+
+// There, too: its kernels need not be compiled twice.
+extern template std::span<const v10::Candidate> v10::candidates<PermuteProblem>(int element_bytes);
 
 namespace {
 
@@ -60,6 +66,46 @@ cudaError_t run_v6b_in_64_bits(const PermuteProblem& p, const void* src, void* d
   return v6b::run_as<Divisor, std::uint64_t>(with_elements_of(m, movement_bytes(m, src, dst)), src, dst, stream);
 }
 
+/// Runs v10's candidates: on each case, of those that take it, the one whose kernel has run least, and of its
+/// arrangements the one that has.
+class CandidatesInTurn {
+public:
+  cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+    const PermuteProblem q = simplified(p, src, dst);
+    if (p.count() == 0 || q.rank <= 1) return v9::run(p, src, dst, stream);
+    std::vector<const v10::Candidate*> order;
+    for (const v10::Candidate& candidate : v10::candidates<PermuteProblem>(q.element_bytes))
+      order.push_back(&candidate);
+    std::ranges::sort(order, {}, [&](const v10::Candidate* candidate) {
+      return std::tuple(kernel_runs_[candidate->launch], runs_[candidate], candidate);
+    });
+    for (const v10::Candidate* candidate : order) {
+      const cudaError_t error = candidate->run(q, src, dst, stream);
+      if (error == cudaErrorInvalidValue) continue;
+      ++runs_[candidate];
+      ++kernel_runs_[candidate->launch];
+      return error;
+    }
+    return cudaErrorInvalidValue;
+  }
+
+  /// How often the candidate's kernel ran, in whatever arrangement.
+  int runs(const v10::Candidate& candidate) { return kernel_runs_[candidate.launch]; }
+
+private:
+  std::map<const v10::Candidate*, int> runs_;
+  std::map<decltype(v10::Candidate::launch), int> kernel_runs_;
+};
+
+Step candidates_step(const std::shared_ptr<CandidatesInTurn>& candidates) {
+  Step step;
+  step.version = "v10, candidates in turn";
+  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    return candidates->run(problem_of(c), arrays.inputs[0], arrays.output, stream);
+  };
+  return step;
+}
+
 /// The chapter's steps, the take-away function, and what only large tensors use.
 std::vector<Step> all_steps() {
   std::vector<Step> steps = chapter().steps;
@@ -85,7 +131,10 @@ TEST_CASE("every step agrees with the reference") {
   for (int i = 0; i < random_case_count(kRandomCases); ++i) cases.push_back(random_case(dice, i % kKinds));
   if (!fuzzing()) REQUIRE(cases.size() >= 500);
 
-  StepVerifier verifier(chapter(), all_steps());
+  const auto candidates = std::make_shared<CandidatesInTurn>();
+  std::vector<Step> steps = all_steps();
+  steps.push_back(candidates_step(candidates));
+  StepVerifier verifier(chapter(), steps);
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
 
   std::cout << cases.size() << " cases" << std::endl;
@@ -98,6 +147,79 @@ TEST_CASE("every step agrees with the reference") {
       CHECK(tally.ran >= least_runs(20, cases.size()));
     }
   }
+  for (const int bytes : {1, 2, 4, 8, 16}) {
+    for (const v10::Candidate& candidate : v10::candidates<PermuteProblem>(bytes)) {
+      INFO(bytes << "-byte elements, " << candidate.name);
+      CHECK(candidates->runs(candidate) >= least_runs(2, cases.size()));
+    }
+  }
+}
+
+TEST_CASE("v10 keeps v9's choice unless another is faster by more than the noise") {
+  const v10::Candidate candidates[] = {
+      {"slow", nullptr}, {"fast", nullptr}, {"refuses", nullptr}, {"hopeless", nullptr}};
+  std::map<std::string, float> times = {{"", 1.0F}, {"slow", 1.02F}, {"fast", 0.95F}, {"refuses", 0}, {"hopeless", 2}};
+  std::map<std::string, int> samples;
+  const auto time_of = [&](const v10::Candidate* candidate, float& milliseconds) {
+    const std::string name = candidate == nullptr ? "" : candidate->name;
+    if (name == "refuses") return cudaErrorInvalidValue;
+    ++samples[name];
+    // Noise, of which a median knows nothing; and the first launch, which loads the kernel.
+    milliseconds = times[name] * (samples[name] == 1 ? 100.0F : samples[name] % 5 == 0 ? 1.5F : 1.0F);
+    return cudaSuccess;
+  };
+  v10::Choice choice;
+  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  REQUIRE(choice.candidate != nullptr);
+  CHECK(choice.candidate->name == "fast");
+  CHECK(choice.milliseconds == 0.95F);
+  CHECK(choice.rule_milliseconds == 1.0F);
+  CHECK(samples["hopeless"] == 3);
+  CHECK(samples["slow"] == samples["fast"]);
+  CHECK(samples["fast"] == 1 + v10::kSamples);
+
+  times["fast"] = 0.975F;  // Within the noise.
+  samples.clear();
+  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  CHECK(choice.candidate == nullptr);
+  CHECK(choice.milliseconds == 1.0F);
+
+  times["slow"] = 1.3F;  // Not after two samples, but after five.
+  samples.clear();
+  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  CHECK(samples["slow"] == 6);
+
+  const auto fails = [&](const v10::Candidate* candidate, float& milliseconds) {
+    const cudaError_t error = time_of(candidate, milliseconds);
+    return candidate != nullptr && samples[candidate->name] == 4 ? cudaErrorLaunchFailure : error;
+  };
+  samples.clear();
+  choice = {&candidates[0], 1, 2};
+  CHECK(v10::choose_measured(candidates, fails, choice) == cudaErrorLaunchFailure);
+  CHECK(choice.candidate == &candidates[0]);  // As it was.
+}
+
+TEST_CASE("v10's choice runs what was chosen, and v9's where it does not take the arrays") {
+  static int calls = 0;
+  static const v10::Candidate counted = {
+      "counted", [](const v10::Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+        if (reinterpret_cast<std::uintptr_t>(src) % 256 != 0) return cudaErrorInvalidValue;
+        ++calls;
+        return v9::run(q, src, dst, stream);
+      }};
+  const DeviceBuffer from(4096);
+  const DeviceBuffer to(4096);
+  check(cudaMemset(from.data(), 1, from.bytes()), "filling the input");
+  const PermuteProblem p = make_problem({8, 4, 16}, {2, 1, 0}, 4);
+  CHECK(v10::run(p, {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
+  CHECK(calls == 1);
+  CHECK(v10::run(p, {&counted, 1, 1}, from.data() + 4, to.data(), nullptr) == cudaSuccess);
+  CHECK(calls == 1);
+  CHECK(v10::run(p, {}, from.data(), to.data(), nullptr) == cudaSuccess);
+  CHECK(v10::run(make_problem({0, 4}, {1, 0}, 4), {&counted, 1, 1}, nullptr, nullptr, nullptr) == cudaSuccess);
+  CHECK(v10::run(make_problem({4, 4}, {0, 1}, 4), {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
+  CHECK(calls == 1);
+  check(cudaDeviceSynchronize(), "waiting");
 }
 
 TEST_CASE("a block of v7d moves several boxes") {
@@ -264,6 +386,59 @@ TEST_CASE("v7l's columns and rows are v7j's, but where the last dimension stays 
   CHECK(kept.digit[0].dst_stride == 900);
 }
 
+TEST_CASE("v7n's runs follow the output, and are read in the input's order") {
+  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
+  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
+  // The output is 7 x 419 x 18: 1024 halves are 56 rows of 18, and 419 rows are eight parts of 53.
+  const PermuteProblem odd = make_problem({18, 7, 419}, {1, 2, 0}, 2);
+  REQUIRE(v7n::reads_runs(odd, 1024));
+  CHECK(v7n::elements_in_load(odd, aligned) == 1);
+  const v7n::Layout layout = v7n::make_layout(odd, 1024, 1);
+  CHECK(layout.run == 53 * 18);
+  CHECK(layout.runs == 8);
+  CHECK(layout.span == 419 * 18);
+  CHECK(layout.outer_digits == 2);
+  CHECK(layout.outer[0].src_stride == 53);
+  CHECK(layout.outer[1].src_stride == 419);
+  // 53 neighbours of the input by four of the 18: 212 threads in five turns, of which the last has two of the 18.
+  CHECK(layout.lanes.divisor == 212);
+  CHECK(layout.down == 1);
+  CHECK(layout.lane[0].extent.divisor == 53);
+  CHECK(layout.lane[0].dst_stride == 18);
+  CHECK(layout.lane[1].extent.divisor == 4);
+  CHECK(layout.lane[1].src_stride == 7 * 419);
+  CHECK(layout.lane[1].dst_stride == 1);
+  CHECK(layout.lane_part == 53);
+  CHECK(layout.part == 4);
+  CHECK(layout.part_of == 18);
+  CHECK(layout.turns == 5);
+  CHECK(layout.turn[0].src_stride == 4 * 7 * 419);
+  CHECK(layout.turn[0].dst_stride == 4);
+
+  // By twos, parts are even: of 54 rows.
+  const PermuteProblem even = make_problem({18, 7, 420}, {1, 2, 0}, 2);
+  CHECK(v7n::elements_in_load(even, aligned) == 2);
+  CHECK(v7n::elements_in_load(even, displaced) == 1);
+  const v7n::Layout pairs = v7n::make_layout(even, 1024, 2);
+  CHECK(pairs.run == 54 * 18);
+  CHECK(pairs.group_step == 18);
+  CHECK(pairs.lane[0].src_stride == 2);
+  CHECK(pairs.lane[0].dst_stride == 36);
+  CHECK(pairs.lanes.divisor == 27 * 9);
+  CHECK(pairs.turns == 2);
+
+  // A run that ends before the input's fastest dimension reads nothing in a row.
+  CHECK_FALSE(v7n::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 1024));
+  CHECK(v7n::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 4096));
+  // All of a small output is one run, taken in one turn.
+  const v7n::Layout small = v7n::make_layout(make_problem({3, 5, 7}, {2, 1, 0}, 4), 1024, 1);
+  CHECK(small.run == 105);
+  CHECK(small.runs == 1);
+  CHECK(small.lanes.divisor == 105);
+  CHECK(small.down == 2);
+  CHECK(small.turns == 1);
+}
+
 TEST_CASE("v7i keeps to the input's order where a row of tiles reads very many lines") {
   CHECK(v7i::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 4)));
   CHECK_FALSE(v7i::prefers_input_order(make_problem({(1 << 15) - 1, 64}, {1, 0}, 4)));
@@ -377,6 +552,55 @@ TEST_CASE("the take-away function refuses what it cannot permute") {
   // A refusal leaves no error behind, and CUDA goes on.
   CHECK(cudaGetLastError() == cudaSuccess);
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("a plan is made on the caller's arrays, and used on others") {
+  const std::int64_t shape[] = {9, 33, 31};
+  const int order[] = {2, 0, 1};
+  constexpr std::size_t kElements = std::size_t{9} * 33 * 31;
+  std::vector<std::uint16_t> values(kElements);
+  for (std::size_t i = 0; i < kElements; ++i) values[i] = static_cast<std::uint16_t>(i * 40503U);
+  std::vector<std::uint16_t> expected(kElements);
+  for (std::size_t i = 0; i < kElements; ++i) expected[i % 31 * 9 * 33 + i / 31] = values[i];
+  const DeviceBuffer src(kElements * 2 + 2);
+  const DeviceBuffer dst(kElements * 2 + 2);
+  const DeviceBuffer flush(1 << 20);
+  const auto holds = [&](std::size_t offset) {
+    std::vector<std::uint16_t> result(kElements);
+    check(cudaMemcpy(result.data(), dst.data() + offset, kElements * 2, cudaMemcpyDeviceToHost), "copying the result");
+    return result == expected;
+  };
+  check(cudaMemcpy(src.data(), values.data(), kElements * 2, cudaMemcpyHostToDevice), "copying the input");
+  check(cudaMemset(dst.data(), 0xff, dst.bytes()), "poisoning the output");
+  PermutePlan plan;
+  const auto make = [&](int rank, void* flushed, std::size_t bytes) {
+    return plan_permute(plan, dst.data(), src.data(), rank, shape, order, 2, flushed, bytes, nullptr);
+  };
+  CHECK(make(9, flush.data(), flush.bytes()) == cudaErrorInvalidValue);
+  CHECK(make(3, nullptr, 16) == cudaErrorInvalidValue);
+  CHECK(plan.problem.rank == 0);  // As it was.
+  REQUIRE(make(3, flush.data(), flush.bytes()) == cudaSuccess);
+  CHECK(plan.problem.rank == 3);
+  CHECK(holds(0));
+
+  check(cudaMemset(dst.data(), 0xff, dst.bytes()), "poisoning the output");
+  CHECK(permute(plan, dst.data(), src.data(), nullptr) == cudaSuccess);
+  CHECK(holds(0));
+  // Of another alignment.
+  check(cudaMemset(dst.data(), 0xff, dst.bytes()), "poisoning the output");
+  check(cudaMemcpy(src.data() + 2, values.data(), kElements * 2, cudaMemcpyHostToDevice), "copying the input");
+  CHECK(permute(plan, dst.data() + 2, src.data() + 2, nullptr) == cudaSuccess);
+  CHECK(holds(2));
+  CHECK(permute(plan, dst.data() + 1, src.data(), nullptr) == cudaErrorInvalidValue);
+  CHECK(permute(plan, nullptr, src.data(), nullptr) == cudaErrorInvalidValue);
+
+  // Without elements there is nothing to time.
+  const std::int64_t empty[] = {9, 0, 31};
+  CHECK(plan_permute(plan, nullptr, nullptr, 3, empty, order, 2, nullptr, 0, nullptr) == cudaSuccess);
+  CHECK(permute(plan, nullptr, nullptr, nullptr) == cudaSuccess);
+  CHECK(plan_permute(plan, nullptr, nullptr, 3, shape, order, 2, nullptr, 0, nullptr) == cudaErrorInvalidValue);
+  CHECK(permute(plan, nullptr, nullptr, nullptr) == cudaSuccess);  // The empty one's still.
+  CHECK(cudaGetLastError() == cudaSuccess);
 }
 
 TEST_CASE("the take-away function takes tensors without elements") {

@@ -322,6 +322,29 @@ TEST_CASE("nothing launched is rejected") {
   CHECK(mentions(updated, "as they were before"));
 }
 
+TEST_CASE("what a step leaves while it prepares is no result") {
+  Step step = step_of([](const Case&, const Arrays&, cudaStream_t) { return cudaSuccess; });
+  step.prepare = run_tiled<Mistake::none>;
+  const Verification v = verify(step, kOddMatrix);
+  CHECK(v.status == Status::fail);
+  CHECK(mentions(v, "nothing was written: was the kernel launched?"));
+
+  bool prepared = false;
+  step.prepare = [&](const Case&, const Arrays&, cudaStream_t) {
+    prepared = true;
+    return cudaSuccess;
+  };
+  step.run = [&](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    return prepared ? run_tiled<Mistake::none>(c, arrays, stream) : cudaErrorInvalidValue;
+  };
+  CHECK(verify(step, kOddMatrix).status == Status::pass);
+
+  step.prepare = [](const Case&, const Arrays&, cudaStream_t) { return cudaErrorInvalidValue; };
+  const Verification failed = verify(step, kOddMatrix);
+  CHECK(failed.status == Status::fail);
+  CHECK(mentions(failed, "preparing: launch failed: invalid argument"));
+}
+
 TEST_CASE("a write past the end is rejected") {
   const Verification v = verify(run_scale<Fault::past_the_end>, kOddVector);
   CHECK(v.status == Status::fail);

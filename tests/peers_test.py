@@ -68,6 +68,19 @@ class Results(unittest.TestCase):
              "slower_than_compiled": 1, "within_5_percent_of_compiled": 1},
         )
 
+    def test_what_was_planned_is_counted_beside_ours(self):
+        rows = [row(0, 1.2, 2.0, 1.0), row(1, 1.0, 2.0, 1.0), row(2, 1.0, 2.0, None)]
+        self.assertNotIn("planned_otherwise", summarise(rows))
+        for one, planned, kernel in zip(rows, (1.04, 1.06, 2.1), ("v7l", "v7i", None), strict=True):
+            one |= {"planned_seconds": planned, "planned_kernel": kernel, "planning_seconds": planned / 10}
+            one["spread"]["planned"] = spread(planned)
+        summary = summarise(rows)
+        self.assertEqual(summary["within_5_percent_of_compiled"], 1)
+        self.assertEqual(summary["planned_within_5_percent_of_compiled"], 1)
+        self.assertEqual(summary["planned_slower_than_eager"], 1)
+        self.assertEqual(summary["planned_otherwise"], 2)
+        self.assertAlmostEqual(summary["median_planning_seconds"], 0.106)
+
     def test_parts_are_merged_in_order(self):
         run = {"seed": 1, "random": 3, "commit": "c", "driver": "d", "torch": "t", "part": "1/2"}
         with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@
 
 #include "chapters/chapter3_permute/copy.cuh"
 #include "chapters/chapter3_permute/permute_case.hpp"
+#include "chapters/chapter3_permute/v10_measured_choice.cuh"
 #include "chapters/chapter3_permute/v1_naive.cuh"
 #include "chapters/chapter3_permute/v2a_index_type.cuh"
 #include "chapters/chapter3_permute/v2b_merged_dims.cuh"
@@ -26,10 +27,17 @@
 #include "chapters/chapter3_permute/v7j_composite_tile.cuh"
 #include "chapters/chapter3_permute/v7k_kept_input.cuh"
 #include "chapters/chapter3_permute/v7l_fixed_tile.cuh"
+#include "chapters/chapter3_permute/v7m_direct_tile.cuh"
+#include "chapters/chapter3_permute/v7n_output_runs.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
+#include "common/cuda/resources.hpp"
 
 namespace warpbook::chapter3 {
+
+// Here for the tests, too.
+template std::span<const v10::Candidate> v10::candidates<PermuteProblem>(int element_bytes);
+
 namespace {
 
 using Run = cudaError_t (*)(const PermuteProblem&, const void*, void*, cudaStream_t);
@@ -54,6 +62,31 @@ Step step(const char* version, const char* name, const char* idea, Run run, Refu
 Step yardstick(const char* version, const char* name, const char* idea, Run run) {
   Step result = step(version, name, idea, run);
   result.yardstick = true;
+  return result;
+}
+
+/// The step that makes a plan for a case before its first launch there.
+Step planned_step(const char* version, const char* name, const char* idea) {
+  struct Planned {
+    std::string parameters;  // The case's.
+    v10::Choice choice;
+  };
+  const auto planned = std::make_shared<Planned>();
+  Step result = step(version, name, idea, nullptr);
+  result.prepare = [planned](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    int device = 0;
+    int l2_bytes = 0;
+    check(cudaGetDevice(&device), "asking for the device");
+    check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device), "asking for the size of the L2");
+    const DeviceBuffer flush(2 * static_cast<std::size_t>(l2_bytes));
+    planned->parameters = c.parameters();
+    return v10::choose(static_cast<const PermuteCase&>(c).problem(), arrays.inputs[0], arrays.output,
+                       {flush.data(), flush.bytes()}, stream, planned->choice);
+  };
+  result.run = [planned](const Case& c, const Arrays& arrays, cudaStream_t stream) {
+    const v10::Choice choice = planned->parameters == c.parameters() ? planned->choice : v10::Choice{};
+    return v10::run(static_cast<const PermuteCase&>(c).problem(), choice, arrays.inputs[0], arrays.output, stream);
+  };
   return result;
 }
 
@@ -112,9 +145,15 @@ std::vector<Step> steps() {
       step("v7k", "kept_input", "Loads ask the L2 to keep what they read.", v7k::run),
       step("v7l", "fixed_tile", "Composite tiles whose sides the compiler knows: a third of the instructions.",
            v7l::run, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
+      step("v7m", "direct_tile", "A tile without shared memory: many rows of a column a thread, found in the L1.",
+           v7m::run<>, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
+      step("v7n", "output_runs",
+           "A block writes one run of the output, gathered in shared memory as it will lie there.", v7n::run<>,
+           [](const PermuteCase& c) { return refuse_as_given(c, v7n::refuse_runs); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),
+      planned_step("v10", "measured_choice", "The kernel that was fastest when all of them were tried."),
   };
 }
 

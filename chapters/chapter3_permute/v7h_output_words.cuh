@@ -107,10 +107,9 @@ inline const char* refuse(const PermuteProblem& m) {
   return fits_32_bits(m.count() + 16 * kThreads) ? nullptr : "2^31 elements or more";
 }
 
-/// Gathers words. `m` is merged, not empty and not refused. `hinted`: v9 sets it. What helped on an H200: of halves,
-/// stores that leave the L2 first; of floats, loads that stay, and a word a thread.
-template <bool hinted = false>
-cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// Gathers words of `kElements`, so many a thread. `m` is merged, not empty and not refused.
+template <int bytes, int kElements, int kWords, bool keeps = false, bool leaves = false>
+cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const Strides to = dst_strides(m);
   const Strides from = src_strides(m);
   Layout layout{};
@@ -122,25 +121,25 @@ cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaS
   layout.fastest = static_cast<std::uint32_t>(m.dst_shape(m.rank - 1));
   layout.second = static_cast<std::uint32_t>(m.dst_shape(m.rank - 2));
   layout.second_step = layout.src_stride[m.rank - 2] - layout.fastest * layout.src_stride[m.rank - 1];
-  const auto launch_with = [&]<int bytes>() {
-    constexpr int kElements = 16 / bytes;
-    constexpr int kWords = bytes < 4 || hinted ? 1 : 2;
-    const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % 16) / bytes;
-    const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
-    constexpr bool keeps = hinted && bytes == 4;
-    constexpr bool leaves = hinted && bytes == 2;
-    return launch(permute_kernel<Word<bytes>, kElements, kWords, keeps, leaves>,
-                  {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
-                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
-                  static_cast<int>(m.count()), before);
-  };
+  const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % (kElements * bytes)) / bytes;
+  const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
+  return launch(permute_kernel<Word<bytes>, kElements, kWords, keeps, leaves>,
+                {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
+                static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
+                static_cast<int>(m.count()), before);
+}
+
+/// Gathers words of 16 bytes. `m` is merged, not empty and not refused. `hinted`: v9 sets it. What helped on an H200:
+/// of halves, stores that leave the L2 first; of floats, loads that stay, and a word a thread.
+template <bool hinted = false>
+cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   switch (m.element_bytes) {
   case 1:
-    return launch_with.template operator()<1>();
+    return run_as<1, 16, 1>(m, src, dst, stream);
   case 2:
-    return launch_with.template operator()<2>();
+    return run_as<2, 8, 1, false, hinted>(m, src, dst, stream);
   case 4:
-    return launch_with.template operator()<4>();
+    return run_as<4, 4, hinted ? 1 : 2, hinted>(m, src, dst, stream);
   default:
     return cudaErrorInvalidValue;
   }

@@ -345,10 +345,10 @@ inline Matrix make_matrix(const PermuteProblem& m, TileShape shape, int group, c
   return matrix;
 }
 
-/// Moves tiles of the shape for its elements. `m` is merged, not empty and not refused.
-inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const int group = rows_in_group(m, src);
-  const Matrix matrix = make_matrix(m, tile_shape(m.element_bytes, group), group, dst);
+/// Moves tiles of a shape; a load takes `group` rows, 1 or `rows_in_group`. `m` is merged, not empty and not refused.
+inline cudaError_t run_shaped(const PermuteProblem& m, const TileShape& shape, int group, const void* src, void* dst,
+                              cudaStream_t stream) {
+  const Matrix matrix = make_matrix(m, shape, group, dst);
   const std::uint32_t tile_groups = matrix.tile_groups.divisor;
   const std::int64_t tiles = std::int64_t{matrix.tiles_across.divisor} * ceil_div(matrix.groups.size, tile_groups);
   const auto shared = static_cast<std::size_t>(matrix.quads * kQuad + kThreads) * sizeof(std::uint32_t) +
@@ -368,6 +368,12 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   default:
     return cudaErrorInvalidValue;
   }
+}
+
+/// Moves tiles of the shape for its elements. `m` is merged, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int group = rows_in_group(m, src);
+  return run_shaped(m, tile_shape(m.element_bytes, group), group, src, dst, stream);
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

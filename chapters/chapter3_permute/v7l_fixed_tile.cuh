@@ -17,14 +17,13 @@
 
 namespace warpbook::chapter3::v7l {
 
-inline constexpr int kThreads = 256;
-
 /// The matrix that a problem is, and its tiles. What every block reads first stands together.
 struct Matrix {
   FastDivisor<std::uint32_t> tiles;  // Along the columns: neighbouring blocks write neighbours; or along the rows.
   bool along_input;
   std::uint32_t columns;
   std::uint32_t groups;    // Of rows, whose elements a load takes together.
+  int tile_groups;         // Of a tile's groups, those that are used.
   std::uint32_t row_step;  // In the output, from a row of a group to the next.
   int dst_past;            // Elements from the last sector's boundary to the output's first.
   int group_digits;
@@ -49,9 +48,10 @@ template <bool columns> __device__ __forceinline__ v7j::Place find_place(const M
 }
 
 /// A tile's shape: a load takes `group` rows, and the tile has `rows` of them.
-template <int bytes, int group, int rows, int columns> struct Tile {
+template <int bytes, int group, int rows, int columns, int threads = 256> struct Tile {
   using W = Word<bytes>;
   using Loaded = Word<group * bytes>;
+  static constexpr int kThreads = threads;
   static constexpr int kBytes = bytes;
   static constexpr int kGroup = group;
   static constexpr int kRows = rows;
@@ -131,7 +131,7 @@ template <class T>
 __device__ __forceinline__ void write_wide(typename T::W* __restrict__ dst, const typename T::W* tile,
                                            const Span& span) {
   constexpr int kLanes = T::kColumns / T::kWide;  // That write a row together.
-  constexpr int kTurn = kThreads / kLanes;        // Rows written at a time.
+  constexpr int kTurn = T::kThreads / kLanes;     // Rows written at a time.
   static_assert(T::kRows % kTurn == 0);
   const int thread = static_cast<int>(threadIdx.x);
   const int column = thread % kLanes * T::kWide;
@@ -163,7 +163,7 @@ template <class T>
 __device__ __forceinline__ void write_words(typename T::W* __restrict__ dst, const typename T::W* tile,
                                             const Span& span, int dst_past) {
   constexpr int kWord = T::kWord;
-  constexpr int kTurn = kThreads / 32;       // Rows written at a time, each by a warp.
+  constexpr int kTurn = T::kThreads / 32;    // Rows written at a time, each by a warp.
   constexpr int kBoundary = 32 / T::kBytes;  // Elements of a sector.
   constexpr int kWords = (T::kColumns + kBoundary - kWord + 32 * kWord - 1) / (32 * kWord);  // Of a lane.
   constexpr int kOwned = T::kColumns - T::kBefore;
@@ -206,7 +206,7 @@ __device__ __forceinline__ void write_words(typename T::W* __restrict__ dst, con
 //! [kernel]
 /// `wide`: all rows begin and end at boundaries of 16 bytes.
 template <class T, bool wide, bool keeps>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(T::kThreads, 4)
     permute_kernel(typename T::W* __restrict__ dst, const typename T::W* __restrict__ src,
                    const __grid_constant__ Matrix matrix) {
   using W = typename T::W;
@@ -219,11 +219,11 @@ __global__ void __launch_bounds__(kThreads, 4)
   const std::uint32_t across = matrix.along_input ? slow : fast;
   const std::uint32_t down = matrix.along_input ? fast : slow;
   const int column0 = static_cast<int>(across) * (T::kColumns - kBefore);
-  const int group0 = static_cast<int>(down) * T::kGroups;
+  const int group0 = static_cast<int>(down) * matrix.tile_groups;
   const int columns = static_cast<int>(matrix.columns);
-  const int groups = min(T::kGroups, static_cast<int>(matrix.groups) - group0);
+  const int groups = min(matrix.tile_groups, static_cast<int>(matrix.groups) - group0);
 
-  for (int i = thread; i < T::kColumns; i += kThreads) {
+  for (int i = thread; i < T::kColumns; i += T::kThreads) {
     const int column = min(max(column0 - kBefore + i, 0), columns - 1);  // What lies beyond is not written.
     offsets[i] = find_place<true>(matrix, static_cast<std::uint32_t>(column)).src;
   }
@@ -344,24 +344,56 @@ inline int rows_in_group(const PermuteProblem& m, const void* src) {
 /// Whether the tiles that follow each other are neighbours along the input. From a tile to its neighbour along the
 /// input it is a whole row of tiles: with so many columns, their lines, of 128 bytes each, are 8 MiB or more, and the
 /// parts of a line that other tiles read are forgotten before these come.
-inline bool prefers_input_order(const PermuteProblem& m, const Matrix& matrix) {
-  return m.element_bytes <= 4 && matrix.columns >= 1U << 16U;
+inline bool prefers_input_order(const PermuteProblem& m, const v7j::ColumnDimensions& columns) {
+  return m.element_bytes <= 4 && columns.bytes / m.element_bytes >= 1 << 16;
 }
 
+/// How many of `most` groups make whole runs of the input: a tile that takes so many cuts none. 0 where that is all of
+/// them, or fewer than half.
+inline int whole_groups(const Matrix& matrix, int most) {
+  std::int64_t whole = 1;
+  int best = 0;
+  for (int k = 0; k < matrix.group_digits; ++k) {
+    whole *= matrix.digit[k].extent.divisor;
+    if (whole > most) break;
+    best = static_cast<int>(most / whole * whole);
+  }
+  return best < most && 2 * best >= most ? best : 0;
+}
+
+/// How tiles lie on a problem.
+struct Arrangement {
+  int least_bytes = 0;        ///< Of the columns.
+  bool along_input = false;   ///< Tiles that follow each other do so along the input; else along the output.
+  bool whole_groups = false;  ///< Tiles take whole runs of the input only.
+};
+
 /// Moves tiles of type T. `m` is merged, not empty and not refused, and groups divide the input's fastest dimension.
-template <class T, bool keeps = kHinted<true, T::kBytes>>
-cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  Matrix matrix = make_matrix(m, least_bytes(T::kBytes), T::kGroup, dst);
+/// \return cudaErrorInvalidValue where whole groups are wanted and make no other tiles.
+template <class T>
+cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream,
+                         const Arrangement& arrangement) {
+  constexpr bool keeps = kHinted<true, T::kBytes>;
+  Matrix matrix = make_matrix(m, arrangement.least_bytes, T::kGroup, dst);
+  matrix.tile_groups = arrangement.whole_groups ? whole_groups(matrix, T::kGroups) : T::kGroups;
+  if (matrix.tile_groups == 0) return cudaErrorInvalidValue;
   const bool wide = matrix.columns % T::kWide == 0 && reinterpret_cast<std::uintptr_t>(dst) % 16 == 0;
   const std::int64_t across = ceil_div<std::int64_t>(matrix.columns, T::kColumns - (wide ? 0 : T::kBefore));
-  const std::int64_t down = ceil_div<std::int64_t>(matrix.groups, T::kGroups);
-  matrix.along_input = prefers_input_order(m, matrix);
+  const std::int64_t down = ceil_div<std::int64_t>(matrix.groups, matrix.tile_groups);
+  matrix.along_input = arrangement.along_input;
   matrix.tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(matrix.along_input ? down : across));
   const auto launch_as = [&](auto* kernel) {
-    return launch(kernel, {.grid = across * down, .block = kThreads, .stream = stream},
+    return launch(kernel, {.grid = across * down, .block = T::kThreads, .stream = stream},
                   static_cast<typename T::W*>(dst), static_cast<const typename T::W*>(src), matrix);
   };
   return wide ? launch_as(permute_kernel<T, true, keeps>) : launch_as(permute_kernel<T, false, keeps>);
+}
+
+/// The same, arranged as it is best for most.
+template <class T> cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int least = least_bytes(T::kBytes);
+  const bool along_input = prefers_input_order(m, find_columns(m, least));
+  return run_arranged<T>(m, src, dst, stream, {.least_bytes = least, .along_input = along_input});
 }
 
 /// Moves tiles of 16 KiB: 32 rows of 512 bytes, or 16 or 8 rows where there are no more, or 16 where short rows stay

@@ -103,6 +103,9 @@ struct Step {
   std::function<std::string(const Case&)> refusal;
   /// Launches the step on the stream, and returns what CUDA said of the launch.
   std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> run;
+  /// What the step works out for a case by running on its arrays, once before its first launch there: a plan. Not part
+  /// of any time; the output is poisoned behind it. Empty for nearly every step.
+  std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> prepare = {};
 
   /// True for a yardstick: a kernel that only copies input 0 to the output (of the same size). It is verified against
   /// the input and stands in the table, but no speedup is counted from or to it.

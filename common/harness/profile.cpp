@@ -18,6 +18,8 @@ bool profile_plan(const Plan& plan, const DeviceInfo& device, std::uint64_t seed
       throw_if_interrupted();
       const Step& step = *plan.steps[s];
       if (step.refusal && !step.refusal(problem).empty()) continue;
+      if (step.prepare)
+        continue;  // What it runs would stand under a mark, and under a profiler no time means anything.
       mark_launches(static_cast<unsigned>(c + 1), static_cast<unsigned>(s + 1), problem.parameters(), step.version);
       const Verification verification = bench.verify(step, workbench);
       if (verification.status != Status::fail) continue;

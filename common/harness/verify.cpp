@@ -89,12 +89,13 @@ bool launch_in_graph(const Step& step, const HostCase& host, const DeviceCase& d
   }
 }
 
-/// Launches the step. \return an error's text; empty for none.
-std::string launch_step(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream) {
+/// Calls the step's `run`, or its `prepare`. \return an error's text; empty for none.
+std::string launch_step(const decltype(Step::run)& launch, const HostCase& host, const DeviceCase& device,
+                        const Stream& stream) {
   static_cast<void>(cudaGetLastError());  // An error from before is not this step's.
   cudaError_t returned = cudaSuccess;
   try {
-    returned = step.run(host.problem(), device.main().arrays(), stream.get());
+    returned = launch(host.problem(), device.main().arrays(), stream.get());
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
@@ -123,7 +124,7 @@ void fail_with_error(Verification& result, const std::string& text) {
 std::string rerun_hint(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
                        Transfer& transfer, std::span<const std::byte> first_result) {
   prepare_output(step, host, device, stream, transfer);
-  if (!launch_step(step, host, device, stream).empty()) return {};
+  if (!launch_step(step.run, host, device, stream).empty()) return {};
   if (cudaStreamSynchronize(stream.get()) != cudaSuccess) return {};
   if (transfer.holds(device.main().output().data(), first_result)) return {};
   return "two runs gave different results: a race, or a missing barrier?";
@@ -207,6 +208,12 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
     }
   }
 
+  if (step.prepare) {
+    if (const std::string error = launch_step(step.prepare, host, device, stream); !error.empty()) {
+      fail_with_error(result, "preparing: " + error);
+      return result;
+    }
+  }
   prepare_output(step, host, device, stream, transfer);
   stream.synchronize();
   static_cast<void>(take_device_report());
@@ -214,7 +221,7 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   const Event stop;
   start.record(stream);
   if (!in_graph || !launch_in_graph(step, host, device, stream)) {
-    if (const std::string error = launch_step(step, host, device, stream); !error.empty()) {
+    if (const std::string error = launch_step(step.run, host, device, stream); !error.empty()) {
       fail_with_error(result, error);
       return result;
     }

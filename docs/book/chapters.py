@@ -105,6 +105,12 @@ class Chapter:
         path = self.folder / "book.toml"
         return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
+    @functools.cached_property
+    def dispatched(self):
+        """The step that others take, and that targets are about: the last one, or the one that book.toml names."""
+        version = self.book.get("dispatched", self.steps[-1].version)
+        return next(step for step in self.steps if step.version == version)
+
     def times(self, device=MEASURED):
         """The chapter's recorded times on a device, or None. Where there is no record of the chapter as it is, the one that
         book.toml names, with its steps' versions as they are called now and a note of what has changed."""

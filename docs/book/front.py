@@ -94,11 +94,11 @@ def device_pages():
                 found = best(chapter, case)
                 if not found:
                     continue
-                last = chapter.steps[-1]
+                last = chapter.dispatched
                 seconds = seconds_of(case, last.version)
                 rows.append([html.escape(case["name"]), time_text(case["copy_seconds"]), time_text(found[0]), found[1].title,
                              share_text(case, found[0]), share_text(case, seconds) if seconds else "-"])
-            header = ["case", "copy", "fastest step", "", "of copy", f"{chapter.steps[-1].title}, of copy"]
+            header = ["case", "copy", "fastest step", "", "of copy", f"{chapter.dispatched.title}, of copy"]
             parts.append(raw(f'<details class="device" data-device="{device}"><summary>{html.escape(chapter.title)}: {len(rows)} cases'
                              "</summary>" + page.table(header, rows, "devices", html.escape(record.origin())) + "</details>"))
     return "\n".join(parts)
@@ -128,7 +128,7 @@ def side_by_side(names):
         records = [record for record in (chapter.times(name) for name in names) if record]
         if len(records) < 2:
             continue
-        last, rows = chapter.steps[-1].version, []
+        last, rows = chapter.dispatched.version, []
         for case in records[0].cases:
             found = [record.case(case["parameters"]) for record in records]
             if all(other and of_step(other, last) for other in found):
@@ -136,7 +136,7 @@ def side_by_side(names):
                                                            for other in found])
         if rows:
             header = ["case"] + [html.escape(record.record["device"]["name"]) for record in records]
-            parts.append(f"### {chapter.title}, {chapter.steps[-1].title}\n" + raw(page.table(header, rows, "compare",
+            parts.append(f"### {chapter.title}, {chapter.dispatched.title}\n" + raw(page.table(header, rows, "compare",
                          "Median, and the share of that device's own copy. " + html.escape("; ".join(r.origin() for r in records)))))
     return "## GPUs beside each other {#compare-devices}\n\n" + "\n".join(parts) if parts else ""
 
@@ -156,13 +156,13 @@ def comparison():
         rows = []
         for case in measured.cases:
             other = modelled.case(case["parameters"])
-            last = chapter.steps[-1].version
+            last = chapter.dispatched.version
             if other and all(seconds_of(c, v) for c in (case, other) for v in ("v1", last)):
                 rows.append([html.escape(case["name"]), time_text(seconds_of(case, "v1")), time_text(seconds_of(other, "v1")),
                              time_text(seconds_of(case, last)), time_text(seconds_of(other, last)),
                              f"{seconds_of(case, 'v1') / seconds_of(case, last):.2f}x",
                              f"{seconds_of(other, 'v1') / seconds_of(other, last):.2f}x"])
-        last = chapter.steps[-1].version
+        last = chapter.dispatched.version
         header = ["case", "v1, measured", "v1, modelled", f"{last}, measured", f"{last}, modelled", "gain, measured", "gain, modelled"]
         parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n")
         if pairs:

@@ -108,7 +108,7 @@ def targets_table(chapter, times):
     met = 0
     for target in chapter.book["target"]:
         case = times.case(target["case"])
-        version = target.get("step", chapter.steps[-1].version)
+        version = target.get("step", chapter.dispatched.version)
         seconds = seconds_of(case, version) if case else None
         if not seconds:
             out.append(f"| {target['name']} | | {version} | | {100 * target['share']:.0f}% | not measured |")
@@ -141,24 +141,31 @@ def peers_table(chapter, record):
 
 
 def random_table(record):
-    """The random problems by element type."""
-    out = ["| type | problems | slower than eager | within 5% of compiled | median eager / ours | compiled / ours |",
-           "|---|--:|--:|--:|--:|--:|"]
+    """The random problems by element type; where plans were compared, too, those beside the rules."""
     results = aggregates.module("tests/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
+    planned = any(case.get("planned_seconds") for case in cases)
+    header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),
+              "median eager / ours", "compiled / ours", *(["compiled / planned"] if planned else [])]
+    out = ["| " + " | ".join(header) + " |", "|---" + "|--:" * (len(header) - 1) + "|"]
+
+    def median(own, top, bottom):
+        ratios = [case[f"{top}_seconds"] / case[f"{bottom}_seconds"] for case in own if case[f"{top}_seconds"]]
+        return f"{statistics.median(ratios):.2f}"
+
     for dtype in sorted({case["dtype"] for case in cases}):
         own = [case for case in cases if case["dtype"] == dtype]
         summary = results.summarise(own)
-        medians = [statistics.median(case[f"{other}_seconds"] / case["ours_seconds"] for case in own if case[f"{other}_seconds"])
-                   for other in ("eager", "compiled")]
-        out.append(f"| {dtype} | {len(own)} | {summary['slower_than_eager']} | {summary['within_5_percent_of_compiled']} | "
-                   f"{medians[0]:.2f} | {medians[1]:.2f} |")
+        cells = [dtype, len(own), summary["slower_than_eager"], summary["within_5_percent_of_compiled"],
+                 *([summary["planned_within_5_percent_of_compiled"]] if planned else []), median(own, "eager", "ours"),
+                 median(own, "compiled", "ours"), *([median(own, "compiled", "planned")] if planned else [])]
+        out.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(out) + "\n"
 
 
 def slower_table(chapter, times):
     """The cases in which another step is really faster than the last one."""
-    last = chapter.steps[-1].version
+    last = chapter.dispatched.version
     out = [f"| case | fastest step | of copy | {last}, of copy |", "|---|---|--:|--:|"]
     out += [f"| {case['name']} | {version} | {100 * best:.1f}% | {100 * own:.1f}% |"
             for case, version, best, own in aggregates.far(times, last)]

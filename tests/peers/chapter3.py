@@ -5,12 +5,17 @@ import dataclasses
 import itertools
 import math
 import random
+import time
 
 from case import ELEMENT_BYTES, Case, Int, Int64, Pointer, checked, poisoned, torch_dtype
 
 LIBRARY = "permute"
 FUNCTIONS = {
     "warpbook_permute": [Pointer, Pointer, Int, ctypes.POINTER(Int64), ctypes.POINTER(Int), Int, Pointer],
+    "warpbook_permute_plan_bytes": [],
+    "warpbook_permute_plan": [Pointer, Pointer, Pointer, Int, ctypes.POINTER(Int64), ctypes.POINTER(Int), Int, Pointer,
+                              ctypes.c_size_t, Pointer],
+    "warpbook_permute_planned": [Pointer, Pointer, Pointer, Pointer],
 }
 DTYPES = ("double", "float", "half", "uint8")
 
@@ -73,6 +78,34 @@ class Permute(Case):
         call = checked(library.warpbook_permute, output.data_ptr(), source.data_ptr(), rank, shape, order,
                        source.element_size(), stream)
         return call, output
+
+    def plan(self, library, inputs, stream, flush):
+        import torch
+
+        def output_for(source):
+            return torch.empty([self.shape[d] for d in self.permutation], dtype=source.dtype, device="cuda")
+
+        (source,) = inputs
+        rank = source.dim()
+        shape = (Int64 * rank)(*source.shape)
+        order = (Int * rank)(*self.permutation)
+        output = output_for(source)
+        plan = (ctypes.c_longdouble * library.warpbook_permute_plan_bytes())()  # More than enough, and aligned.
+        make = checked(library.warpbook_permute_plan, plan, output.data_ptr(), source.data_ptr(), rank, shape, order,
+                       source.element_size(), flush.data_ptr(), flush.numel() * flush.element_size(), stream)
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        make()
+        seconds = time.perf_counter() - begin
+        name = ctypes.CFUNCTYPE(ctypes.c_char_p, Pointer)(("warpbook_permute_planned_kernel", library))(
+            ctypes.addressof(plan))
+
+        def bind(own_inputs):
+            own_output = poisoned(output_for(own_inputs[0]))
+            call = checked(library.warpbook_permute_planned, own_output.data_ptr(), own_inputs[0].data_ptr(), plan, stream)
+            return call, own_output
+
+        return bind, {"planning_seconds": seconds, "planned_kernel": name and name.decode()}
 
 
 def fixed_cases():

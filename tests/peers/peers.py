@@ -148,10 +148,24 @@ def measure(case, library, timer, with_compiled):
     if problem:
         raise RuntimeError(problem)
 
+    planned = []
+    plan = case.plan(library, our_inputs[0], stream, timer.flush)
+    if plan is not None:
+        bind_planned, plan_note = plan
+        planned_inputs = [make_inputs(case) for _ in range(sets)]
+        planned = [bind_planned(each) for each in planned_inputs]
+        planned_call, planned_output = planned[0]
+        planned_call()
+        problem = case.compare(planned_output, expected)
+        if problem:
+            raise RuntimeError(f"as planned ({plan_note['planned_kernel']}): {problem}")
+
     def with_all_inputs(function):
         return in_turn([functools.partial(function, *each) for each in [make_inputs(case) for _ in range(sets)]])
 
     functions = {"ours": in_turn([call for call, _ in bound]), "eager": with_all_inputs(operation)}
+    if planned:
+        functions["planned"] = in_turn([call for call, _ in planned])
     note = too_slow_to_compare(case) if with_compiled else None
     if with_compiled and note is None:
         try:
@@ -170,6 +184,8 @@ def measure(case, library, timer, with_compiled):
     for name in dict.fromkeys(("ours", "eager", "compiled", *functions)):
         row[f"{name}_seconds"] = times[name]["median"] if name in times else None
     row["spread"] = times
+    if planned:
+        row |= plan_note
     if timer.is_short(times["ours"]):  # There the host decides: what it takes to call each of them.
         row["call_seconds"] = timer.call_seconds({name: functions[name] for name in functions if name != "copy"})
     if note:
@@ -292,8 +308,8 @@ def main():
         try:
             row |= measure(case, library, timer, not arguments.no_compiled)
             shown = "  ".join(
-                f"{name} {row[name + '_seconds'] * 1e6:.1f}" for name in ("ours", "eager", "compiled", "copy")
-                if row[name + "_seconds"]
+                f"{name} {row[name + '_seconds'] * 1e6:.1f}" for name in ("ours", "planned", "eager", "compiled", "copy")
+                if row.get(name + "_seconds")
             )
         except RuntimeError as problem:
             row |= {"case": case.name, "dtype": case.dtype, "error": str(problem).splitlines()[0]}
