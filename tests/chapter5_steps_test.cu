@@ -246,7 +246,8 @@ TEST_CASE("a step that forgets, repeats or misplaces an entry is caught") {
       CHECK(verify_step(forgets, *problem, 1).status == Status::fail);
       const Step shifted = with_problem([&](const std::string& p) { return replace(p, "shape=30,48", "shape=29,48"); });
       CHECK(verify_step(shifted, *problem, 1).status == Status::fail);
-      const Step scaled = with_problem([&](const std::string& p) { return p + " alpha=1.01"; });
+      // By more than a bound of sums in half allows in whichever order: by 1% it found one element, or none.
+      const Step scaled = with_problem([&](const std::string& p) { return p + " alpha=1.25"; });
       CHECK(verify_step(scaled, *problem, 1).status == Status::fail);
     }
   }
