@@ -61,8 +61,8 @@ class Case:
     def plan(self, library, inputs, stream, flush):
         """Where the library can choose among its kernels by timing them on the very problem, as the compiler does:
         (bind, note). `bind(inputs)` returns (call, output) as above, for the plan that is made here, once for a case, and
-        not part of any time; `note` is what the row says of it, planning_seconds and planned_kernel (None: the one that would run without a plan). `flush` is a tensor
-        that may be overwritten. None where the library has no such thing."""
+        not part of any time. `note` is what the row says of it: planning_seconds, and planned_kernel (None: the one that
+        would run without a plan). `flush` is a tensor that may be overwritten. None where the library has no such thing."""
         return None
 
     def compare(self, ours, expected):
