@@ -128,6 +128,7 @@ PARTS = [
          "interrupted: each ends with its status and one line, with whole files and nothing left allocated.", [
         Row("faults_device", "device: every allocation, every launch (injected)", f"{EMULATOR}/tests/emulator_faults_test", r"^All tests passed.*|.*failed.*"),
         Row("faults_run", "a kernel that traps, interrupts, files that cannot be written", f"{EMULATOR}/tests/harness_run_test", r"^All tests passed.*|.*failed.*"),
+        Row("faults_run_h200", "the same on the H200", "build/gpu/tests/harness_run_test", r"^All tests passed.*|.*failed.*"),
         Row("faults_files", "full disk, files cut short", f"cmake --build {EMULATOR} --target chapter3_run_all && python3 tests/faults_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Sanitizers", "Host code (harness and emulator) under clang's sanitizers, with fibers announced to the address and the thread sanitizer; "

@@ -12,8 +12,8 @@
 /// To the kernels of v9 it adds v7m and v7n, and tiles of v7l and v7j with other sides: no rule tells when to take
 /// those.
 ///
-/// Expect v9's time at worst, but for noise; and where v9's rules are wrong, up to half of it. A plan costs about a
-/// tenth of a second once: it pays for what is permuted ten thousand times.
+/// Expect v9's time at worst, but for noise; and where v9's rules are wrong, up to half of it. A plan costs some
+/// hundredths of a second once: it pays for what is permuted ten thousand times.
 #pragma once
 
 #include <algorithm>
