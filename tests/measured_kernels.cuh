@@ -35,6 +35,14 @@ inline __global__ void scatter_keys(std::uint32_t* keys, std::uint32_t* values, 
   }
 }
 
+/// Divisions that wait for each other, `rounds` a thread, in a block's first `busy` threads: the others return at once.
+inline __global__ void divide_in_some(unsigned* out, unsigned busy, unsigned rounds, unsigned divisor) {
+  if (threadIdx.x >= busy) return;
+  unsigned x = 0xf0000000U - threadIdx.x;
+  for (unsigned i = 0; i < rounds; ++i) x = x / (divisor + (x & 1)) + 0xf0000000U;
+  if (x == 0x5eed5eedU) *out = x;  // The compiler cannot know that it never is.
+}
+
 /// What a thread's loads have to do with each other.
 enum class Loads {
   apart,    ///< nothing

@@ -35,6 +35,11 @@ __global__ void copy_all(uint4* __restrict__ out, const uint4* __restrict__ in) 
   for (int i = 0; i < 4; ++i) out[first + i * kThreads] = words[i];
 }
 
+__global__ void copy_words(unsigned* __restrict__ out, const unsigned* __restrict__ in, unsigned n) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+
 /// Copies inside a graph, each on arrays that the L2 no longer holds.
 Json cold_in_graph(const Bench& bench) {
   Json rows;
@@ -55,6 +60,36 @@ Json cold_in_graph(const Bench& bench) {
     const double copy = bench.graph_seconds(100, [&](int i, cudaStream_t s) {
       return cudaMemcpyAsync(place(to, i), place(from, i), bytes, cudaMemcpyDeviceToDevice, s);
     });
+    rows.push_back({{"bytes", bytes}, {"copy_seconds", kernel}, {"memcpy_seconds", copy}});
+  }
+  return rows;
+}
+
+/// Copies of little inside a graph, each on memory that the L2 does not hold.
+Json small_copies(const Bench& bench) {
+  Json rows;
+  const DeviceBuffer from = bench.buffer(128 * kMiB);
+  const DeviceBuffer to = bench.buffer(128 * kMiB);
+  for (const std::size_t bytes : {std::size_t{64}, 4 * kKiB, 16 * kKiB, 64 * kKiB, 256 * kKiB}) {
+    const auto place = [](const DeviceBuffer& buffer, int i) {
+      return buffer.data() + static_cast<std::size_t>(i) * kMiB;
+    };
+    const double copy = bench.graph_seconds(
+        100,
+        [&](int i, cudaStream_t s) {
+          return cudaMemcpyAsync(place(to, i), place(from, i), bytes, cudaMemcpyDeviceToDevice, s);
+        },
+        L2::cold);
+    // The same by a kernel: a word of 4 bytes a thread.
+    const auto words = static_cast<unsigned>(bytes / sizeof(unsigned));
+    const double kernel = bench.graph_seconds(
+        100,
+        [&](int i, cudaStream_t s) {
+          return launch(copy_words, {.grid = (words + 255) / 256, .block = 256, .stream = s},
+                        reinterpret_cast<unsigned*>(place(to, i)), reinterpret_cast<const unsigned*>(place(from, i)),
+                        words);
+        },
+        L2::cold);
     rows.push_back({{"bytes", bytes}, {"copy_seconds", kernel}, {"memcpy_seconds", copy}});
   }
   return rows;
@@ -392,6 +427,7 @@ Json waiting_loads(const Bench& bench) {
 Json measure_memory(const Bench& bench) {
   return {{"bandwidth", bandwidth_by_size(bench)},
           {"cold_in_graph", cold_in_graph(bench)},
+          {"small_copies", small_copies(bench)},
           {"l2_bandwidth", l2_bandwidth(bench)},
           {"latency", latencies(bench)},
           {"bytes_in_flight", bytes_in_flight(bench)},
