@@ -209,6 +209,51 @@ __global__ void follow(unsigned* out, const unsigned* words, unsigned first_turn
 
 }  // namespace
 
+namespace {
+
+enum class Stop { barrier, meeting, atomic };
+
+/// Divisions that wait for each other, where a thread that stops between them lets others run.
+template <Stop stop>
+__global__ void divide_and_stop(unsigned* out, unsigned rounds, unsigned divisions, unsigned divisor) {
+  unsigned x = 0xf0000000U - threadIdx.x;
+  for (unsigned i = 0; i < rounds; ++i) {
+    for (unsigned j = 0; j < divisions; ++j) x = x / (divisor + (x & 1)) + 0xf0000000U;
+    if constexpr (stop == Stop::barrier) __syncthreads();
+    if constexpr (stop == Stop::meeting) __syncwarp();
+    if constexpr (stop == Stop::atomic) atomicAdd(out + threadIdx.x, x);
+  }
+  out[threadIdx.x] = x;
+}
+
+}  // namespace
+
+TEST_CASE("a warp takes as long as its busiest lane, and a multiprocessor as all of its blocks") {
+  constexpr unsigned kDivisions = 1024;
+  const Buffer out(256 * sizeof(unsigned));
+  const auto seconds = [&](unsigned blocks, unsigned threads, unsigned busy) {
+    return run(measured::divide_in_some, {.grid = blocks, .block = threads}, out.as<unsigned>(), busy, kDivisions, 37U)
+        .modelled_seconds;
+  };
+  const double one_warp = seconds(1, 32, 32);
+  for (const unsigned busy : {1U, 8U, 32U}) {
+    INFO(busy << " lanes of 256");
+    CHECK(within(seconds(1, 256, busy), one_warp, 0.05));
+  }
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  CHECK(within(seconds(133, 1024, 1024), seconds(264, 1024, 1024), 0.02));
+  CHECK(seconds(133, 1024, 1024) > 1.7 * seconds(132, 1024, 1024));
+
+  // Whoever stops goes on where it was: the threads' work is not added up, and nothing of it is lost.
+  REQUIRE(cudaMemset(out.as<void>(), 0, 256 * sizeof(unsigned)) == cudaSuccess);
+  const auto stopping = [&](auto* kernel) {
+    return run(kernel, {.grid = 1, .block = 256}, out.as<unsigned>(), 100U, kDivisions / 100, 37U).modelled_seconds;
+  };
+  CHECK(within(stopping(divide_and_stop<Stop::barrier>), one_warp, 0.15));
+  CHECK(within(stopping(divide_and_stop<Stop::meeting>), one_warp, 0.15));
+  CHECK(within(stopping(divide_and_stop<Stop::atomic>), one_warp, 0.3));
+}
+
 TEST_CASE("where all blocks run at once, the slowest one decides") {
   constexpr unsigned kTurns = 32;
   const Buffer words((kTurns << 13) * sizeof(unsigned));

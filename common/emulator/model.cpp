@@ -232,8 +232,9 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
   const auto seconds = [&](Resource resource) -> double& {
     return result.resource_seconds[static_cast<std::size_t>(resource)];
   };
-  // Few blocks leave multiprocessors idle; in the last wave, too, some have nothing to do.
-  const double busy = std::min<double>(device.multiprocessors, std::max(1.0, shape.blocks));
+  // Blocks are not divided: a multiprocessor with one more than the others is the last to be done.
+  const double blocks = std::max(1.0, shape.blocks);
+  const double busy = blocks / std::ceil(blocks / device.multiprocessors);
 
   seconds(Resource::dram) =
       dram_seconds(device, at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_filled_bytes),
