@@ -422,12 +422,32 @@ Json waiting_loads(const Bench& bench) {
   return rows;
 }
 
+/// Blocks that copy, wait for one of their warps, and write: as many as run at once, or several times as many.
+Json staged_copies(const Bench& bench) {
+  Json rows;
+  constexpr std::size_t kBlockBytes = 4 * kThreads * sizeof(uint4);
+  constexpr unsigned kMost = 16 * 1056;
+  const DeviceBuffer from = bench.buffer(kMost * kBlockBytes);
+  const DeviceBuffer to = bench.buffer(kMost * kBlockBytes);
+  for (const unsigned blocks : {132U, 264U, 528U, 1056U, 2112U, 4224U, kMost}) {
+    for (const unsigned divisions : {0U, 16U, 32U, 64U, 128U, 256U}) {
+      const double seconds = bench.seconds([&](cudaStream_t stream) {
+        return launch(measured::copy_staged, {.grid = blocks, .block = kThreads, .stream = stream},
+                      reinterpret_cast<uint4*>(to.data()), reinterpret_cast<const uint4*>(from.data()), divisions, 37U);
+      });
+      rows.push_back({{"blocks", blocks}, {"divisions", divisions}, {"seconds", seconds}});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 Json measure_memory(const Bench& bench) {
   return {{"bandwidth", bandwidth_by_size(bench)},
           {"cold_in_graph", cold_in_graph(bench)},
           {"small_copies", small_copies(bench)},
+          {"staged_copies", staged_copies(bench)},
           {"l2_bandwidth", l2_bandwidth(bench)},
           {"latency", latencies(bench)},
           {"bytes_in_flight", bytes_in_flight(bench)},
