@@ -209,6 +209,60 @@ __global__ void follow(unsigned* out, const unsigned* words, unsigned first_turn
 
 }  // namespace
 
+namespace {
+
+enum class Stop { barrier, meeting, atomic };
+
+/// Divisions that wait for each other, where a thread that stops between them lets others run.
+template <Stop stop>
+__global__ void divide_and_stop(unsigned* out, unsigned rounds, unsigned divisions, unsigned divisor) {
+  unsigned x = 0xf0000000U - threadIdx.x;
+  for (unsigned i = 0; i < rounds; ++i) {
+    for (unsigned j = 0; j < divisions; ++j) x = x / (divisor + (x & 1)) + 0xf0000000U;
+    if constexpr (stop == Stop::barrier) __syncthreads();
+    if constexpr (stop == Stop::meeting) __syncwarp();
+    if constexpr (stop == Stop::atomic) atomicAdd(out + threadIdx.x, x);
+  }
+  out[threadIdx.x] = x;
+}
+
+}  // namespace
+
+TEST_CASE("a warp takes as long as its busiest lane, and a multiprocessor as all of its blocks") {
+  constexpr unsigned kDivisions = 1024;
+  const Buffer out(256 * sizeof(unsigned));
+  const auto seconds = [&](unsigned blocks, unsigned threads, unsigned busy, unsigned divisions = kDivisions) {
+    return run(measured::divide_in_some, {.grid = blocks, .block = threads}, out.as<unsigned>(), busy, divisions, 37U)
+        .modelled_seconds;
+  };
+  const double one_warp = seconds(1, 32, 32);
+  for (const unsigned busy : {1U, 8U, 32U}) {
+    INFO(busy << " lanes of 256");
+    CHECK(within(seconds(1, 256, busy), one_warp, 0.05));
+  }
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  // instructions.busy_threads and busy_blocks of docs/results/nvidia-h200/microbenchmarks_2.json: on a host whose
+  // launches take 1.6 us longer.
+  for (const auto& [busy, microseconds] : {std::pair{1U, 76.1}, {8U, 76.2}, {32U, 76.1}, {128U, 76.3}, {256U, 82.4}}) {
+    INFO(busy << " lanes of 256");
+    CHECK(within(seconds(132, 256, busy) * 1e6, microseconds, 0.2));
+  }
+  const double full = seconds(132, 1024, 1024, 256);  // fewer than were measured, to be quicker
+  for (const auto& [blocks, times] : {std::pair{66U, 1.0}, {133U, 1.89}, {264U, 1.9}}) {
+    INFO(blocks << " blocks");
+    CHECK(within(seconds(blocks, 1024, 1024, 256) / full, times, 0.08));
+  }
+
+  // Whoever stops goes on where it was: the threads' work is not added up, and nothing of it is lost.
+  REQUIRE(cudaMemset(out.as<void>(), 0, 256 * sizeof(unsigned)) == cudaSuccess);
+  const auto stopping = [&](auto* kernel) {
+    return run(kernel, {.grid = 1, .block = 256}, out.as<unsigned>(), 100U, kDivisions / 100, 37U).modelled_seconds;
+  };
+  CHECK(within(stopping(divide_and_stop<Stop::barrier>), one_warp, 0.15));
+  CHECK(within(stopping(divide_and_stop<Stop::meeting>), one_warp, 0.15));
+  CHECK(within(stopping(divide_and_stop<Stop::atomic>), one_warp, 0.3));
+}
+
 TEST_CASE("where all blocks run at once, the slowest one decides") {
   constexpr unsigned kTurns = 32;
   const Buffer words((kTurns << 13) * sizeof(unsigned));
@@ -264,6 +318,30 @@ TEST_CASE("loads that wait for each other, and such that do not, take about as l
     check("apart", measured::load_words<measured::Loads::apart, kLoads>, apart);
     check("guarded", measured::load_words<measured::Loads::guarded, kLoads>, guarded);
     check("chained", measured::load_words<measured::Loads::chained, kLoads>, chained);
+  }
+}
+
+TEST_CASE("copies whose blocks wait for one of their warps take about as long as on the H200") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr std::size_t kBytes = std::size_t{4224} * 4 * 256 * sizeof(uint4);
+  const Buffer from(kBytes);
+  const Buffer to(kBytes);
+  REQUIRE(cudaMemset(from.as<void>(), 0, kBytes) == cudaSuccess);
+  struct Row {
+    unsigned blocks;
+    double none, some, many;  // microseconds: memory.staged_copies of docs/results/nvidia-h200/microbenchmarks_2.json,
+  };  // less 1.6; 0, 64 and 256 divisions
+  for (const auto& [blocks, none, some, many] : {Row{132, 5.31, 9.76, 23.52},
+                                                 {1056, 11.81, 15.42, 30.24},
+                                                 {2112, 21.12, 26.66, 55.55},
+                                                 {4224, 38.8, 43.5, 101.5}}) {
+    for (const auto& [divisions, microseconds] : {std::pair{0U, none}, {64U, some}, {256U, many}}) {
+      const double seconds = run(measured::copy_staged, {.grid = blocks, .block = 256}, to.as<uint4>(),
+                                 from.as<const uint4>(), divisions, 37U)
+                                 .modelled_seconds;
+      INFO(blocks << " blocks, " << divisions << " divisions: " << seconds * 1e6 << " us modelled");
+      CHECK(within(seconds * 1e6, microseconds, 0.2));
+    }
   }
 }
 

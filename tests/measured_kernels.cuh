@@ -35,6 +35,32 @@ inline __global__ void scatter_keys(std::uint32_t* keys, std::uint32_t* values, 
   }
 }
 
+/// Divisions that wait for each other, `rounds` a thread, in a block's first `busy` threads: the others return at once.
+inline __global__ void divide_in_some(unsigned* out, unsigned busy, unsigned rounds, unsigned divisor) {
+  if (threadIdx.x >= busy) return;
+  unsigned x = 0xf0000000U - threadIdx.x;
+  for (unsigned i = 0; i < rounds; ++i) x = x / (divisor + (x & 1)) + 0xf0000000U;
+  if (x == 0x5eed5eedU) *out = x;  // The compiler cannot know that it never is.
+}
+
+/// Copies four words a thread through shared memory; a block's first warp divides `rounds` times in between, one after
+/// the other, while the others wait for it.
+inline __global__ void copy_staged(uint4* __restrict__ out, const uint4* __restrict__ in, unsigned rounds,
+                                   unsigned divisor) {
+  constexpr unsigned kThreads = 256;
+  __shared__ uint4 tile[4 * kThreads];
+  const std::size_t first = std::size_t{blockIdx.x} * (4 * kThreads);
+  for (unsigned i = threadIdx.x; i < 4 * kThreads; i += kThreads) tile[i] = in[first + i];
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    unsigned x = 0xf0000000U - threadIdx.x;
+    for (unsigned i = 0; i < rounds; ++i) x = x / (divisor + (x & 1)) + 0xf0000000U;
+    if (x == 0x5eed5eedU) tile[0].x = x;  // The compiler cannot know that it never is.
+  }
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < 4 * kThreads; i += kThreads) out[first + i] = tile[i ^ 1];
+}
+
 /// What a thread's loads have to do with each other.
 enum class Loads {
   apart,    ///< nothing

@@ -301,6 +301,11 @@ inline void BlockRunner::make_runnable(unsigned position) {
   runnable_[position / 64] |= std::uint64_t{1} << position % 64;
 }
 
+/// Tells the observer that others may run now.
+inline void BlockRunner::stop_thread(bool at_barrier) {
+  if (context_.traced) observer().thread_stops(context_, at_barrier);
+}
+
 /// Runs others until this thread is runnable again and it is its turn.
 inline void BlockRunner::wait(unsigned self) {
   const unsigned next = next_or_resolve();
@@ -319,6 +324,7 @@ inline void BlockRunner::wait(unsigned self) {
 
 void BlockRunner::yield() {
   const unsigned self = current_;
+  stop_thread(false);
   make_runnable(self);
   cursor_ = self + 1;
   wait(self);
@@ -343,6 +349,7 @@ BarrierResult BlockRunner::barrier(bool predicate, const void* pc) {
 
 inline void BlockRunner::come_to_barrier(bool predicate, const void* pc) {
   const unsigned self = current_;
+  stop_thread(true);
   threads_[self].wait = Wait::barrier;
   threads_[self].pc = pc;
   if (waiting_++ == 0) {
@@ -386,6 +393,7 @@ std::uint64_t BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t 
   const unsigned lane = context_.thread % kWarpSize;
   const unsigned warp_index = context_.thread / kWarpSize;
   Thread& thread = threads_[self];
+  stop_thread(false);
   if ((mask >> lane & 1U) == 0) [[unlikely]] {
     report_foreign_mask(pc, lane);
     abort(cudaErrorLaunchFailure);
@@ -458,6 +466,7 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
 
 std::uint32_t BlockRunner::active_mask(const void* pc) {
   const unsigned self = current_;
+  stop_thread(false);
   threads_[self].wait = Wait::active_mask;
   threads_[self].pc = pc;
   ++active_mask_waits_;

@@ -117,6 +117,7 @@ private:
   void set_current(unsigned position);
   static void prefetch(Fiber fiber, std::ptrdiff_t from);
   void make_runnable(unsigned position);
+  void stop_thread(bool at_barrier);
   void wait(unsigned self);
   void jump(Switch kind, Fiber to, Fiber* save_own);
   Fiber take_fiber();

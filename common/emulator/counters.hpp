@@ -34,7 +34,15 @@ struct Rounds {
   }
 };
 
-/// Everything that is counted. The first rows come in groups of one shape, indexed by `Operation`.
+/// What a thread runs, as its tally has it; see tally.hpp.
+enum class WorkKind : std::uint8_t { instructions, divisions_32, divisions_64, divisions_64_wide, chained, count };
+
+inline constexpr std::size_t kWorks = static_cast<std::size_t>(WorkKind::count);  ///< How many kinds of work there are.
+
+/// Work of a thread, or of the threads that it stands for.
+using WorkCounts = std::array<std::uint64_t, kWorks>;
+
+/// Everything that is counted. Rows with "+ Operation" or "+ WorkKind" are groups of one shape.
 enum class Counter : std::uint8_t {
   global_requests = 0,     ///< + Operation
   global_sectors = 4,      ///< + Operation: distinct aligned 32 bytes, per request; of atomics, see `atomic_cost`
@@ -57,7 +65,6 @@ enum class Counter : std::uint8_t {
   divisions_64,
   divisions_64_wide,  ///< of these, with a number that does not fit 32 bits
   instructions,       ///< of all threads, in the compiler's representation
-  chained,            ///< of these, as many as wait for each other one after the other, block by block
   warps,
   barriers,
   global_rounds,   ///< dependent round trips to global memory, summed over blocks: see Rounds
@@ -65,7 +72,9 @@ enum class Counter : std::uint8_t {
   shared_rounds,   ///< the same to shared memory
   retry_rounds,    ///< of loops of compare and swap on global memory that nobody else disturbs, summed over warps
   shared_retries,  ///< of each block, the additions to floats at the shared address that has the most of them
-  count
+  warp_work,       ///< + WorkKind: of the lane that has the most of it, from barrier to barrier, summed over warps
+  block_work = warp_work + kWorks,  ///< + WorkKind: of the warp that has the most of it, in the same way, over blocks
+  count = block_work + kWorks
 };
 
 inline constexpr std::size_t kCounters = static_cast<std::size_t>(Counter::count);  ///< How many counters there are.
@@ -75,6 +84,11 @@ constexpr std::size_t index(Counter counter) { return static_cast<std::size_t>(c
 /// The place of a group's counter for an operation.
 constexpr std::size_t index(Counter group, Operation operation) {
   return static_cast<std::size_t>(group) + static_cast<std::size_t>(operation);
+}
+
+/// The place of a group's counter for a kind of work.
+constexpr std::size_t index(Counter group, WorkKind work) {
+  return static_cast<std::size_t>(group) + static_cast<std::size_t>(work);
 }
 
 /// Counts of a block.

@@ -95,7 +95,7 @@ struct Allocation;
 
 /// Follows what the engine does. The defaults do nothing, so that the engine works with none.
 ///
-/// `block_*`, `thread_end`, `sync`, `access` and `worker_end` come from several workers at a time.
+/// `block_*`, `thread_*`, `sync`, `access` and `worker_end` come from several workers at a time.
 class Observer {
 public:
   virtual ~Observer() = default;
@@ -106,6 +106,9 @@ public:
   virtual void block_begin(BlockContext&) {}
   /// A thread of a traced block has returned from the kernel; `BlockContext::thread` says which.
   virtual void thread_end(BlockContext&) {}
+  /// Others may run before this thread of a traced block goes on, which `BlockContext::thread` says: it comes to a
+  /// barrier of the block; or it does not, and comes to a meeting of its warp or lets others run.
+  virtual void thread_stops(BlockContext&, bool /*at_barrier*/) {}
   /// A barrier is complete, before anyone goes on: `__syncthreads` (warp 0, mask all ones) or a warp-level meeting of
   /// the live lanes `mask` of `warp` (`__syncwarp`, shuffles, votes). Called once a barrier, in every block.
   virtual void sync(BlockContext&, SyncScope, unsigned /*warp*/, std::uint32_t /*mask*/) {}

@@ -7,7 +7,6 @@
 namespace warpbook::emulator {
 namespace {
 
-constexpr double kWarp = 32;
 constexpr double kPi = std::numbers::pi;
 constexpr unsigned kAssumedRegisters = 32;   // a thread; the compiler's real figure is not known here
 constexpr double kBusBytesPerSecond = 25e9;  // unmeasured: PCIe 4.0 x16 in practice
@@ -33,24 +32,24 @@ double l1_clocks(const DeviceTable& device, const Totals& totals) {
   return clocks;
 }
 
+/// Warp instructions' worth of work: a warp issues what its busiest lane runs, whatever the others do.
 double issue_slots(const DeviceTable& device, const Totals& totals) {
-  return (at(totals, Counter::instructions) * device.slots_per_instruction +
-          at(totals, Counter::divisions_32) * device.division32_slots +
-          (at(totals, Counter::divisions_64) - at(totals, Counter::divisions_64_wide)) * device.division64_slots +
-          at(totals, Counter::divisions_64_wide) * device.division64_wide_slots) /
-         kWarp;
+  const auto work = [&](WorkKind kind) { return totals[index(Counter::warp_work, kind)]; };
+  const double wide = work(WorkKind::divisions_64_wide);
+  return work(WorkKind::instructions) * device.slots_per_instruction +
+         work(WorkKind::divisions_32) * device.division32_slots +
+         (work(WorkKind::divisions_64) - wide) * device.division64_slots + wide * device.division64_wide_slots;
 }
 
-/// Clocks that a warp needs for its own instructions, by itself: as many as it can issue, or as those take that wait
-/// for each other. Divisions take an index apart: each waits for the one before.
-double own_clocks(const DeviceTable& device, const Totals& totals) {
-  const double wide = at(totals, Counter::divisions_64_wide);
-  const double instructions = std::max(at(totals, Counter::instructions) * device.alone_clocks,
-                                       at(totals, Counter::chained) * device.chained_clocks);
-  return (instructions * device.slots_per_instruction + at(totals, Counter::divisions_32) * device.division32_clocks +
-          (at(totals, Counter::divisions_64) - wide) * device.division64_clocks +
-          wide * device.division64_wide_clocks) /
-         kWarp / at(totals, Counter::warps);
+/// Clocks that a block's busiest warps need for their own work, by themselves: as many as they can issue, or as those
+/// instructions take that wait for each other. Divisions take an index apart: each waits for the one before.
+double own_clocks(const DeviceTable& device, const LaunchShape& shape, const Totals& totals) {
+  const auto work = [&](WorkKind kind) { return totals[index(Counter::block_work, kind)] / shape.blocks; };
+  const double wide = work(WorkKind::divisions_64_wide);
+  const double instructions =
+      std::max(work(WorkKind::instructions) * device.alone_clocks, work(WorkKind::chained) * device.chained_clocks);
+  return instructions * device.slots_per_instruction + work(WorkKind::divisions_32) * device.division32_clocks +
+         (work(WorkKind::divisions_64) - wide) * device.division64_clocks + wide * device.division64_wide_clocks;
 }
 
 /// Time of the DRAM. What the L2 held of changed lines has to leave, as far as new ones come; what it holds of them at
@@ -172,7 +171,7 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double retry_rounds = at(totals, Counter::retry_rounds) / warps;
   const double block_seconds = device.block_start_seconds + global_rounds * round_trip +
                                retry_rounds * device.retry_seconds +
-                               (own_clocks(device, totals) + l1_rounds * device.l1_latency_clocks +
+                               (own_clocks(device, shape, totals) + l1_rounds * device.l1_latency_clocks +
                                 shared_rounds * device.shared_latency_clocks + barriers * device.barrier_clocks +
                                 shared_retries * device.shared_retry_clocks) /
                                    clock_hz(device);
@@ -233,8 +232,9 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
   const auto seconds = [&](Resource resource) -> double& {
     return result.resource_seconds[static_cast<std::size_t>(resource)];
   };
-  // Few blocks leave multiprocessors idle; in the last wave, too, some have nothing to do.
-  const double busy = std::min<double>(device.multiprocessors, std::max(1.0, shape.blocks));
+  // Blocks are not divided: a multiprocessor with one more than the others is the last to be done.
+  const double blocks = std::max(1.0, shape.blocks);
+  const double busy = blocks / std::ceil(blocks / device.multiprocessors);
 
   seconds(Resource::dram) =
       dram_seconds(device, at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_filled_bytes),

@@ -149,6 +149,10 @@ public:
 
   void thread_end(BlockContext& block) override { watch(block).end_thread(block); }
 
+  void thread_stops(BlockContext& block, bool at_barrier) override {
+    at_barrier ? watch(block).count_work(block) : watch(block).stop_thread(block);
+  }
+
   void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) override {
     watch(block).sync(block, scope, warp, mask);
   }
@@ -218,7 +222,6 @@ public:
       totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
       totals[index(Counter::divisions_64)] += static_cast<double>(watch->tally[2]);
       totals[index(Counter::divisions_64_wide)] += static_cast<double>(watch->tally[3]);
-      totals[index(Counter::chained)] += static_cast<double>(watch->tally[4]);
     }
 
     shape.blocks = static_cast<double>(blocks);

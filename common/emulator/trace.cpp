@@ -84,6 +84,9 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   if (!block.traced) return;
   interval_ = 0;
   block_rounds_ = {};
+  block_work_ = {};
+  work_before_.clear();
+  std::copy_n(__warpbook_tally, tally_seen_.size(), tally_seen_.begin());
   counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
   l1_.begin(l1_bytes);
   const unsigned tail = block.threads % kWarpSize;
@@ -93,6 +96,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
     warps_[warp].epoch_known = true;
     warps_[warp].steps = 0;
     warps_[warp].rounds = {};
+    warp_work_[warp] = {};
   }
   shadow_.begin_block(static_cast<std::size_t>(static_shared_.end - static_shared_.begin) +
                       block.launch->dynamic_shared_bytes);
@@ -107,17 +111,48 @@ void BlockWatch::end_block(BlockContext& block) {
   flush_all(block);
   end_interval(block);
   end_rounds(block);
+  end_work(block);
   counts[index(Counter::global_rounds)] += block_rounds_.global;
   counts[index(Counter::l1_rounds)] += block_rounds_.l1;
   counts[index(Counter::shared_rounds)] += block_rounds_.shared;
   slowest.join(block_rounds_);
+  for (std::size_t i = 0; i < kWorks; ++i) counts[index(Counter::block_work) + i] += block_work_[i];
   if (shared_retries_.empty()) return;
   counts[index(Counter::shared_retries)] += *std::max_element(shared_retries_.begin(), shared_retries_.end());
   shared_retries_.clear();
 }
 
+static_assert(kTallies == kWorks);
+
+/// What the running thread ran since it began to run.
+inline WorkCounts BlockWatch::work_since() {
+  WorkCounts work;
+  for (std::size_t i = 0; i < kWorks; ++i) {
+    work[i] = __warpbook_tally[i] - tally_seen_[i];
+    tally_seen_[i] += work[i];
+  }
+  return work;
+}
+
+void BlockWatch::stop_thread(const BlockContext& block) {
+  const WorkCounts more = work_since();
+  if (work_before_.empty()) work_before_.resize(block.threads);
+  for (std::size_t i = 0; i < kWorks; ++i) work_before_[block.thread][i] += more[i];
+}
+
+void BlockWatch::count_work(const BlockContext& block) {
+  WorkCounts work = work_since();
+  if (!work_before_.empty()) [[unlikely]] {
+    const WorkCounts before = std::exchange(work_before_[block.thread], {});
+    for (std::size_t i = 0; i < kWorks; ++i) work[i] += before[i];
+  }
+  WorkCounts& most = warp_work_[block.thread / kWarpSize];
+  for (std::size_t i = 0; i < kWorks; ++i) most[i] = std::max(most[i], work[i]);
+}
+
 void BlockWatch::end_thread(BlockContext& block) {
   if (!block.traced) return;
+  count_work(block);
   settle_races(block);
   const unsigned warp = block.thread / kWarpSize;
   warps_[warp].ended |= 1U << block.thread % kWarpSize;
@@ -133,6 +168,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
     flush_all(block);
     end_interval(block);
     end_rounds(block);
+    end_work(block);
     for (unsigned i = 0; i * kWarpSize < block.threads; ++i) {
       warps_[i].epoch = 0;
       warps_[i].epoch_known = true;
@@ -401,6 +437,19 @@ void BlockWatch::end_rounds(const BlockContext& block) {
   Rounds most;
   for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) most.join(std::exchange(warps_[warp].rounds, {}));
   block_rounds_.add(most);
+}
+
+/// The same.
+void BlockWatch::end_work(const BlockContext& block) {
+  WorkCounts most{};
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
+    const WorkCounts work = std::exchange(warp_work_[warp], {});
+    for (std::size_t i = 0; i < kWorks; ++i) {
+      counts[index(Counter::warp_work) + i] += work[i];
+      most[i] = std::max(most[i], work[i]);
+    }
+  }
+  for (std::size_t i = 0; i < kWorks; ++i) block_work_[i] += most[i];
 }
 
 bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log) {

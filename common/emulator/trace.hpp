@@ -97,6 +97,10 @@ public:
   void begin_block(BlockContext& block, std::size_t l1_bytes, bool follow);
   /// All threads of the block have ended.
   void end_block(BlockContext& block);
+  /// Others may run before the running thread goes on.
+  void stop_thread(const BlockContext& block);
+  /// The running thread comes to a barrier of the block, or to its end: what it ran is known.
+  void count_work(const BlockContext& block);
   /// The running thread has ended.
   void end_thread(BlockContext& block);
   /// Threads have met: what they did before is ordered before what they do next.
@@ -201,6 +205,8 @@ private:
   void report(const BlockContext& block, const GlobalRace& race);
   void end_interval(const BlockContext& block);
   void end_rounds(const BlockContext& block);
+  void end_work(const BlockContext& block);
+  WorkCounts work_since();
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
@@ -225,10 +231,14 @@ private:
   std::uint64_t launch_ = 0;
   GlobalChecks* checks_ = nullptr;
   Rounds block_rounds_;         ///< of the block, up to its last barrier
+  WorkCounts block_work_{};     ///< the same of its busiest warps' work
   std::uint16_t interval_ = 0;  ///< barriers of the block so far
   unsigned pending_ = 0;        ///< warps with something in their logs
   bool following_ = false;
   std::array<std::uint64_t, kTallies> tally_begin_{};
+  WorkCounts tally_seen_{};                        ///< the tally, when the running thread began to run
+  std::array<WorkCounts, kMaxWarps> warp_work_{};  ///< of the busiest lane, since the block's barrier
+  std::vector<WorkCounts> work_before_;        ///< by thread, of those that had to stop elsewhere; empty where none had
   std::vector<std::uint32_t> shared_retries_;  ///< of the block, by hashed address; empty where it has none
 };
 

@@ -1,7 +1,9 @@
 /// \file
-/// How many instructions a multiprocessor issues in a clock, and how many of them an integer division is worth.
+/// How many instructions a multiprocessor issues in a clock, how many of them an integer division is worth, and what
+/// idle lanes, idle warps and idle multiprocessors save of it.
 #include <cstdint>
 
+#include "tests/measured_kernels.cuh"
 #include "tests/microbenchmarks/bench.hpp"
 
 namespace warpbook::microbenchmarks {
@@ -83,6 +85,32 @@ private:
   Json rows_;
 };
 
+constexpr unsigned kDivisions = 1024;  // a thread
+
+double division_seconds(const Bench& bench, unsigned blocks, unsigned threads, unsigned busy) {
+  const DeviceBuffer out = bench.buffer(sizeof(unsigned));
+  return bench.seconds([&](cudaStream_t stream) {
+    return launch(measured::divide_in_some, {.grid = blocks, .block = threads, .stream = stream},
+                  reinterpret_cast<unsigned*>(out.data()), busy, kDivisions, 37U);
+  });
+}
+
+/// One block a multiprocessor, of whose threads only the first ones work.
+Json busy_threads(const Bench& bench) {
+  Json rows;
+  for (const unsigned busy : {1U, 8U, 32U, 128U, 256U})
+    rows.push_back({{"threads", 256}, {"busy", busy}, {"seconds", division_seconds(bench, 132, 256, busy)}});
+  return rows;
+}
+
+/// Blocks that keep a multiprocessor's issue slots busy by themselves.
+Json busy_blocks(const Bench& bench) {
+  Json rows;
+  for (const unsigned blocks : {1U, 66U, 132U, 133U, 198U, 264U, 265U, 396U, 528U})
+    rows.push_back({{"blocks", blocks}, {"seconds", division_seconds(bench, blocks, 1024, 1024)}});
+  return rows;
+}
+
 }  // namespace
 
 Json measure_instructions(const Bench& bench) {
@@ -109,7 +137,11 @@ Json measure_instructions(const Bench& bench) {
   table.add<std::uint64_t, Divide>("divide, large divisor", "uint64", 1e18, 5e9);
   table.add<std::int64_t, Divide>("divide, large divisor", "int64", 1e18, 5e9);
   table.add<std::int64_t, Remainder>("remainder, large divisor", "int64", 1e18, 5e9);
-  return {{"chains_a_thread", kChains}, {"rows", table.rows()}};
+  return {{"chains_a_thread", kChains},
+          {"rows", table.rows()},
+          {"divisions_a_thread", kDivisions},
+          {"busy_threads", busy_threads(bench)},
+          {"busy_blocks", busy_blocks(bench)}};
 }
 
 }  // namespace warpbook::microbenchmarks

@@ -35,6 +35,11 @@ __global__ void copy_all(uint4* __restrict__ out, const uint4* __restrict__ in) 
   for (int i = 0; i < 4; ++i) out[first + i * kThreads] = words[i];
 }
 
+__global__ void copy_words(unsigned* __restrict__ out, const unsigned* __restrict__ in, unsigned n) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i];
+}
+
 /// Copies inside a graph, each on arrays that the L2 no longer holds.
 Json cold_in_graph(const Bench& bench) {
   Json rows;
@@ -55,6 +60,36 @@ Json cold_in_graph(const Bench& bench) {
     const double copy = bench.graph_seconds(100, [&](int i, cudaStream_t s) {
       return cudaMemcpyAsync(place(to, i), place(from, i), bytes, cudaMemcpyDeviceToDevice, s);
     });
+    rows.push_back({{"bytes", bytes}, {"copy_seconds", kernel}, {"memcpy_seconds", copy}});
+  }
+  return rows;
+}
+
+/// Copies of little inside a graph, each on memory that the L2 does not hold.
+Json small_copies(const Bench& bench) {
+  Json rows;
+  const DeviceBuffer from = bench.buffer(128 * kMiB);
+  const DeviceBuffer to = bench.buffer(128 * kMiB);
+  for (const std::size_t bytes : {std::size_t{64}, 4 * kKiB, 16 * kKiB, 64 * kKiB, 256 * kKiB}) {
+    const auto place = [](const DeviceBuffer& buffer, int i) {
+      return buffer.data() + static_cast<std::size_t>(i) * kMiB;
+    };
+    const double copy = bench.graph_seconds(
+        100,
+        [&](int i, cudaStream_t s) {
+          return cudaMemcpyAsync(place(to, i), place(from, i), bytes, cudaMemcpyDeviceToDevice, s);
+        },
+        L2::cold);
+    // The same by a kernel: a word of 4 bytes a thread.
+    const auto words = static_cast<unsigned>(bytes / sizeof(unsigned));
+    const double kernel = bench.graph_seconds(
+        100,
+        [&](int i, cudaStream_t s) {
+          return launch(copy_words, {.grid = (words + 255) / 256, .block = 256, .stream = s},
+                        reinterpret_cast<unsigned*>(place(to, i)), reinterpret_cast<const unsigned*>(place(from, i)),
+                        words);
+        },
+        L2::cold);
     rows.push_back({{"bytes", bytes}, {"copy_seconds", kernel}, {"memcpy_seconds", copy}});
   }
   return rows;
@@ -387,11 +422,32 @@ Json waiting_loads(const Bench& bench) {
   return rows;
 }
 
+/// Blocks that copy, wait for one of their warps, and write: as many as run at once, or several times as many.
+Json staged_copies(const Bench& bench) {
+  Json rows;
+  constexpr std::size_t kBlockBytes = 4 * kThreads * sizeof(uint4);
+  constexpr unsigned kMost = 16 * 1056;
+  const DeviceBuffer from = bench.buffer(kMost * kBlockBytes);
+  const DeviceBuffer to = bench.buffer(kMost * kBlockBytes);
+  for (const unsigned blocks : {132U, 264U, 528U, 1056U, 2112U, 4224U, kMost}) {
+    for (const unsigned divisions : {0U, 16U, 32U, 64U, 128U, 256U}) {
+      const double seconds = bench.seconds([&](cudaStream_t stream) {
+        return launch(measured::copy_staged, {.grid = blocks, .block = kThreads, .stream = stream},
+                      reinterpret_cast<uint4*>(to.data()), reinterpret_cast<const uint4*>(from.data()), divisions, 37U);
+      });
+      rows.push_back({{"blocks", blocks}, {"divisions", divisions}, {"seconds", seconds}});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 Json measure_memory(const Bench& bench) {
   return {{"bandwidth", bandwidth_by_size(bench)},
           {"cold_in_graph", cold_in_graph(bench)},
+          {"small_copies", small_copies(bench)},
+          {"staged_copies", staged_copies(bench)},
           {"l2_bandwidth", l2_bandwidth(bench)},
           {"latency", latencies(bench)},
           {"bytes_in_flight", bytes_in_flight(bench)},
