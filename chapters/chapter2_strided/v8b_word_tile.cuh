@@ -12,9 +12,11 @@
 /// as in chapter 3's v7f: it begins at the last sector's boundary before the tile, for which the tile holds a few rows
 /// more. (Floats have none to wait for: for them, windows of a sector were no faster.)
 ///
-/// Of narrow elements a tile is 512 rows long, so that few of a column's sectors are at a window's end, and a block has
-/// 512 threads for it. What is compared is compared once a column: for rows that the matrix does not have its first or
-/// last one is read again, and never stored.
+/// Of narrow elements a tile has columns of 512 bytes, so that few of their sectors are at a window's end: 512 rows of
+/// bytes, for which a block has 512 threads, or 256 of halves. So many blocks run on an SM as leave registers for most
+/// or all of a tile's loads at once. Where rows of bytes begin at a multiple of 8, modulo a line, a lane loads 8 of
+/// each. What is compared is compared once a column: for rows that the matrix does not have its first or last one is
+/// read again, and never stored.
 ///
 /// Blocks count along the source first; where there are few tiles along the destination, along that (see kFewDown).
 /// Where columns of a few matrices take turns in the destination, as in x.permute(2, 1, 0) of (n, 2, m), blocks count
