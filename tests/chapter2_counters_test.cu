@@ -168,6 +168,17 @@ TEST_CASE("chapter 2, v8b: words, and whole sectors") {
   CHECK(words.store_sectors == 64 * 4);
   CHECK(words.shared_store_conflicts == 0);
   CHECK(words.shared_load_conflicts == 0);
+  // The tile's 544 rows, of which one not in the matrix is its first or last again, by 8 bytes a lane: two a request.
+  CHECK(words.load_requests == 544 / 2);
+  // By 4 where rows begin at a multiple of that only, and twice that where they begin anywhere.
+  const Moves fours = count("v8b", "shape=64,128 strides=1,260 dtype=int8");
+  CHECK(fours.load_requests == 544);
+  CHECK(fours.shared_store_conflicts == 0);
+  CHECK(count("v8b", "shape=64,128 strides=1,257 dtype=int8").load_requests >= 2 * 544);
+  // Of halves a tile has 256 rows, and 16 before.
+  const Moves halves = count("v8b", "shape=64,128 strides=1,256 dtype=half");
+  CHECK(halves.load_requests == 272);
+  CHECK(halves.shared_store_conflicts == 0);
   const Moves single = count("v8a", "shape=64,128 strides=1,256 dtype=int8");
   CHECK(single.store_requests == 64 * 4);
   CHECK(single.store_sectors == 64 * 4);

@@ -12,6 +12,8 @@
 /// not waste lanes, since several are counted through as one.
 ///
 /// Whole tiles do without any comparison: with one a row, the rows' places were not looked up ahead (README.md).
+/// Blocks count along the destination first where it has no more tiles than the source (see kManyDown): what two tiles
+/// write of one sector is written at about one time.
 ///
 /// Expect sectors as few as v7's on a contiguous view, and the time to be that of the bytes.
 #pragma once
@@ -53,8 +55,12 @@ struct Tiles {
   int others;
   std::uint32_t src_count;
   std::uint32_t dst_count;
-  FastDivisor<std::uint32_t> src_tiles;
-  FastDivisor<std::uint32_t> dst_tiles;
+  FastDivisor<std::uint32_t> fast;  // Tiles in the direction that blocks count along first,
+  FastDivisor<std::uint32_t> slow;  // and in the other one.
+  std::uint32_t fast_columns;       // How far the next tile is in the first direction: a tile's columns, or none,
+  std::uint32_t fast_rows;          // and none, or its rows;
+  std::uint32_t slow_columns;       // and in the other one.
+  std::uint32_t slow_rows;
 };
 
 /// The place of index `i` of some dimensions counted as one.
@@ -147,10 +153,10 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   __shared__ W tile[T::kDst * T::kPitch];
   __shared__ Tables<bytes> tables;
 
-  const auto [rest, src_tile] = tiles.src_tiles.divide(blockIdx.x);
-  const auto [batch, dst_tile] = tiles.dst_tiles.divide(rest);
-  const std::uint32_t first_column = src_tile * T::kSrc;  // Columns lie along the source,
-  const std::uint32_t first_row = dst_tile * T::kDst;     // and rows along the destination.
+  const auto [rest, fast] = tiles.fast.divide(blockIdx.x);
+  const auto [batch, slow] = tiles.slow.divide(rest);
+  const std::uint32_t first_column = fast * tiles.fast_columns + slow * tiles.slow_columns;  // Along the source,
+  const std::uint32_t first_row = fast * tiles.fast_rows + slow * tiles.slow_rows;           // and the destination.
   const int columns = static_cast<int>(min(tiles.src_count - first_column, std::uint32_t(T::kSrc)));
   const int rows = static_cast<int>(min(tiles.dst_count - first_row, std::uint32_t(T::kDst)));
   const Place origin = place_of(tiles.other, tiles.others, batch);
@@ -190,6 +196,13 @@ inline const char* refuse(const StridedProblem& p) {
                                                                 : "a side of the tile would be shorter than 8";
 }
 
+/// Blocks count along the destination first, unless that has more than so many times the source's tiles: then what two
+/// tiles read of one sector would come too far apart. On an H200 2320x18x91x13 halves by 23400,1,18,1800 take 73
+/// instead of 104 us, 1042x65x49x15 bytes by 975,1,1015950,65 55 instead of 71, 335x44x1649 floats by 285277,4,173 124
+/// instead of 136; but 745x1413x4 halves by 1,745,1052685, 3.75 times as many down as across, 13.3 instead of 12.4
+/// (chapter2_trials_8.txt).
+template <int bytes> inline constexpr std::int64_t kManyDown = bytes < 4 ? 1 : 16;
+
 /// Moves tiles. The problem is collapsed and not refused.
 inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
@@ -210,8 +223,11 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
     tiles.dst_count = static_cast<std::uint32_t>(plan.along_dst.count);
     const std::int64_t across = ceil_div<std::int64_t>(plan.along_src.count, T::kSrc);
     const std::int64_t down = ceil_div<std::int64_t>(plan.along_dst.count, T::kDst);
-    tiles.src_tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(across));
-    tiles.dst_tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down));
+    const bool down_first = down <= kManyDown<bytes> * across;
+    tiles.fast = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down_first ? down : across));
+    tiles.slow = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down_first ? across : down));
+    (down_first ? tiles.fast_rows : tiles.slow_rows) = T::kDst;
+    (down_first ? tiles.slow_columns : tiles.fast_columns) = T::kSrc;
     return launch(tile_kernel<bytes>, {.grid = across * down * plan.batches, .block = T::kThreads, .stream = stream},
                   reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
   });

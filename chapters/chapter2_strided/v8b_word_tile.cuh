@@ -12,9 +12,11 @@
 /// as in chapter 3's v7f: it begins at the last sector's boundary before the tile, for which the tile holds a few rows
 /// more. (Floats have none to wait for: for them, windows of a sector were no faster.)
 ///
-/// Of narrow elements a tile is 512 rows long, so that few of a column's sectors are at a window's end, and a block has
-/// 512 threads for it. What is compared is compared once a column: for rows that the matrix does not have its first or
-/// last one is read again, and never stored.
+/// Of narrow elements a tile has columns of 512 bytes, so that few of their sectors are at a window's end: 512 rows of
+/// bytes, for which a block has 512 threads, or 256 of halves. So many blocks run on an SM as leave registers for most
+/// or all of a tile's loads at once. Where rows of bytes begin at a multiple of 8, modulo a line, a lane loads 8 of
+/// each. What is compared is compared once a column: for rows that the matrix does not have its first or last one is
+/// read again, and never stored.
 ///
 /// Blocks count along the source first; where there are few tiles along the destination, along that (see kFewDown).
 /// Where columns of a few matrices take turns in the destination, as in x.permute(2, 1, 0) of (n, 2, m), blocks count
@@ -32,20 +34,32 @@
 
 namespace warpbook::chapter2::v8b {
 
-/// The tile for elements of `bytes`.
-template <int bytes> struct Tile {
+/// The tile for elements of `bytes`; of narrow ones a lane loads so many `words` of a row at a time, 0 where rows may
+/// begin within a word.
+template <int bytes, int words = 1> struct Tile {
   static constexpr bool kNarrow = bytes < 4;
-  static constexpr int kThreads = kNarrow ? 512 : 256;
+  static constexpr int kThreads = bytes == 1 ? 512 : 256;
   static constexpr int kWarps = kThreads / 32;
-  static constexpr int kPack = kNarrow ? 4 / bytes : 1;                   // Elements of a word.
-  static constexpr int kColumns = 32 * kPack;                             // Elements along the source,
-  static constexpr int kRows = bytes == 4 ? 128 : bytes == 8 ? 64 : 512;  // and along the destination,
-  static constexpr int kSector = bytes == 4 ? 1 : 32 / bytes;             // Windows begin at so many. The rows before
+  static constexpr int kPack = kNarrow ? 4 / bytes : 1;            // Elements of a word.
+  static constexpr int kColumns = 32 * kPack;                      // Elements along the source,
+  static constexpr int kRows = bytes == 8 ? 64 : 512 / bytes;      // and along the destination,
+  static constexpr int kSector = bytes == 4 ? 1 : 32 / bytes;      // Windows begin at so many. The rows before
   static constexpr int kBefore = kNarrow ? kSector : kSector - 1;  // the tile that one may need: words need one more.
   static constexpr int kWords = (kRows + kBefore) / kPack;         // Of a column.
-  static constexpr int kPitch = kWords | 1;                        // In words: an odd number.
-  static constexpr int kTurns = (kWords + kWarps - 1) / kWarps;    // Of a warp, each a word of all columns.
+  static constexpr int kLoaded = words > 0 ? words : 1;            // Words of a row that become words of columns,
+  static constexpr int kLanes = 32 / kLoaded;                      // lanes that load them,
+  static constexpr int kTurnWords = kThreads / kLanes;             // and words of a column that a turn brings.
+  static constexpr int kTurns = (kWords + kTurnWords - 1) / kTurnWords;
+  /// Turns of a narrow tile at a time, for which so many blocks an SM leave registers.
+  static constexpr int kInFlight = words == 0 ? (bytes == 1 ? 3 : 5) : words == 1 ? 9 : 5;
+  static constexpr int kBlocks = bytes == 1 ? 2 : words == 0 ? 4 : 5;
+  /// In words: an odd number, of as many as a warp stores beside each other.
+  static constexpr int kPitch = ((kWords + kLoaded - 1) / kLoaded | 1) * kLoaded;
   static constexpr int kLoadedRows = kRows + kBefore;
+  /// Up to so many tiles along the destination, its columns are written whole by blocks that run at about the same
+  /// time; more of them, and it is better if the source's rows are read so. On an H200 29348x835 bytes take 25.4
+  /// instead of 29.0 us, and 586x75842, the other way round, 43.3 instead of 40.0 (chapter2_trials_3.txt).
+  static constexpr std::int64_t kFewDown = bytes == 2 ? 6 : 3;
   using Word = warpbook::Word<kNarrow ? 4 : bytes>;
   /// Shared memory: a narrow tile and its tables.
   static constexpr int kBytes = kColumns * kPitch * static_cast<int>(sizeof(Word)) +
@@ -134,51 +148,72 @@ __device__ __forceinline__ void load_rows(typename Tile<bytes>::Word* tile, cons
   }
 }
 
-/// The same for elements of 1 or 2 bytes, kPack rows at a time, which begin at `places` of `src`. Column kPack * i + j
-/// becomes row 32 * j + i of `tile`, so that no two lanes store to the same bank. `shifted`: rows may begin within a
-/// word; `inside`: all words lie in the array. What they show beside the matrix is never stored.
-template <int bytes, bool shifted, bool inside>
+/// `count` words of a row, from `at` on.
+template <int bytes, bool inside, int count>
+__device__ __forceinline__ void load_words(unsigned (&word)[count], const char* at, const Tiles& tiles) {
+  if (inside || (at >= tiles.src_begin && at + 4 * count <= tiles.src_end)) {
+    using P = Pack<unsigned, count>;
+    const P pack = load_keeping<(bytes > 1)>(reinterpret_cast<const P*>(at));
+#pragma unroll
+    for (int i = 0; i < count; ++i) word[i] = pack[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < count; ++i) word[i] = load_word<bytes, false>(at + 4 * i, tiles.src_begin, tiles.src_end);
+  }
+}
+
+/// The same for elements of 1 or 2 bytes, kPack rows at a time, which begin at `places` of `src`; a lane loads `words`
+/// of each, so that a warp's loads reach over as many packs of rows, or one and the next one where rows may begin
+/// within a word: `words` is 0. The columns of a row's word become rows of `tile` that lie T::kLanes apart, as do those
+/// of a lane's next word, so that no two lanes store to the same bank. `inside`: all words lie in the array. What they
+/// show beside the matrix is never stored.
+template <int bytes, int words, bool inside>
 __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src, const std::int64_t* places,
                                                  const Tiles& tiles) {
-  using T = Tile<bytes>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  constexpr int in_flight = shifted ? (bytes == 1 ? 3 : 5) : (bytes == 1 ? 5 : 9);  // Turns: as many as registers hold.
-  unsigned* const to = tile + lane * T::kPitch + warp;
+  using T = Tile<bytes, words>;
+  const int lane = static_cast<int>(threadIdx.x) % T::kLanes;  // Of those that read a row.
+  const int pack = static_cast<int>(threadIdx.x) / T::kLanes;  // The thread's first: each is a word of a column.
+  unsigned* const to = tile + lane * T::kPitch + pack;
 #pragma unroll
-  for (int first = 0; first < T::kTurns; first += in_flight) {
-    unsigned word[in_flight][T::kPack];
-    unsigned next[in_flight][T::kPack];
-    unsigned bits[in_flight][T::kPack];  // Of a word before the row's first element.
-    const auto exists = [&](int t) {     // Only the last turn is not all warps'.
-      return first + t < T::kTurns &&
-             (T::kWords % T::kWarps == 0 || first + t + 1 < T::kTurns || warp + (first + t) * T::kWarps < T::kWords);
+  for (int first = 0; first < T::kTurns; first += T::kInFlight) {
+    unsigned word[T::kInFlight][T::kPack][T::kLoaded];
+    unsigned next[T::kInFlight][T::kPack];
+    unsigned bits[T::kInFlight][T::kPack];  // Of a word before the row's first element.
+    const auto exists = [&](int t) {        // Only the last turn is not all threads'.
+      return first + t < T::kTurns && (T::kWords % T::kTurnWords == 0 || first + t + 1 < T::kTurns ||
+                                       pack + (first + t) * T::kTurnWords < T::kWords);
     };
 #pragma unroll
-    for (int t = 0; t < in_flight; ++t) {
+    for (int t = 0; t < T::kInFlight; ++t) {
       if (!exists(t)) break;
 #pragma unroll
       for (int j = 0; j < T::kPack; ++j) {
-        const char* from = src + places[(warp + (first + t) * T::kWarps) * T::kPack + j];
-        if constexpr (shifted) {
+        const char* from = src + places[(pack + (first + t) * T::kTurnWords) * T::kPack + j];
+        if constexpr (words == 0) {
           const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
           from -= misaligned;
           bits[t][j] = 8 * misaligned;
           next[t][j] = load_word<bytes, inside>(from + 4 * lane + 4, tiles.src_begin, tiles.src_end);
         }
-        word[t][j] = load_word<bytes, inside>(from + 4 * lane, tiles.src_begin, tiles.src_end);
+        load_words<bytes, inside>(word[t][j], from + 4 * T::kLoaded * lane, tiles);
       }
     }
 #pragma unroll
-    for (int t = 0; t < in_flight; ++t) {
+    for (int t = 0; t < T::kInFlight; ++t) {
       if (!exists(t)) break;
-      if constexpr (shifted) {
 #pragma unroll
-        for (int j = 0; j < T::kPack; ++j) word[t][j] = __funnelshift_r(word[t][j], next[t][j], bits[t][j]);
+      for (int i = 0; i < T::kLoaded; ++i) {
+        unsigned column[T::kPack];
+#pragma unroll
+        for (int j = 0; j < T::kPack; ++j) {
+          column[j] = words == 0 ? __funnelshift_r(word[t][j][i], next[t][j], bits[t][j]) : word[t][j][i];
+        }
+        transpose_words(column);
+#pragma unroll
+        for (int j = 0; j < T::kPack; ++j) {
+          to[(i * T::kPack + j) * T::kLanes * T::kPitch + (first + t) * T::kTurnWords] = column[j];
+        }
       }
-      transpose_words(word[t]);
-#pragma unroll
-      for (int j = 0; j < T::kPack; ++j) to[32 * j * T::kPitch + (first + t) * T::kWarps] = word[t][j];
     }
   }
 }
@@ -187,22 +222,25 @@ __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src
 //! [store]
 /// Writes the columns of a tile of elements of 1 or 2 bytes, in words. They begin at `places` of `dst`, with the tile's
 /// first row. The last window goes on to the matrix's end: `last`.
-template <int bytes>
+template <int bytes, int words>
 __device__ __forceinline__ void store_packed_columns(char* dst, const unsigned* tile, const std::int64_t* places,
                                                      const Tiles& tiles, int first_row, int first_column, bool last) {
-  using T = Tile<bytes>;
+  using T = Tile<bytes, words>;
+  static_assert(T::kWarps % (T::kPack * T::kLoaded) == 0, "a warp's columns are as far apart in the tile");
   using W = Word<bytes>;
   constexpr int pack = T::kPack;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int columns = min(T::kColumns, tiles.columns - first_column);
   const auto whole_words = static_cast<unsigned>(max(tiles.rows - pack + 1, 0));  // Of so many rows one may begin.
-  const unsigned* line = tile + (warp % pack * 32 + warp / pack) * T::kPitch;
+  const int loaded = warp / pack;  // The word of the rows that the warp's first column comes from.
+  const unsigned* line =
+      tile + ((loaded % T::kLoaded * pack + warp % pack) * T::kLanes + loaded / T::kLoaded) * T::kPitch;
 #pragma unroll 2
   for (int i = warp; i < columns; i += T::kWarps) {
     const unsigned* const from = line;
     char* const column = dst + places[i];
-    line += T::kWarps / pack * T::kPitch;
+    line += T::kWarps / (pack * T::kLoaded) * T::kPitch;
     if (first_column + i < 0) continue;
     // kBefore rows on, a sector may have begun already: so many rows earlier the window begins.
     const int early = static_cast<int>(reinterpret_cast<std::uintptr_t>(column) / bytes % T::kBefore);
@@ -287,11 +325,11 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
   }
 }
 
-/// The same for elements of 1 or 2 bytes. `shifted`: rows may begin within a word.
-template <int bytes, bool shifted>
-__global__ void __launch_bounds__(Tile<bytes>::kThreads, shifted ? 2 : 3)
+/// The same for elements of 1 or 2 bytes, whose rows are loaded so many `words` at a time.
+template <int bytes, int words>
+__global__ void __launch_bounds__(Tile<bytes, words>::kThreads, Tile<bytes, words>::kBlocks)
     packed_tile_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Tiles tiles) {
-  using T = Tile<bytes>;
+  using T = Tile<bytes, words>;
   auto* const row_places = dynamic_shared<std::int64_t>();
   std::int64_t* const column_places = row_places + T::kLoadedRows;
   auto* const tile = reinterpret_cast<unsigned*>(column_places + T::kColumns);
@@ -311,12 +349,12 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, shifted ? 2 : 3)
   char* const to = dst + origin.dst + std::int64_t(first_row) * bytes;
   const std::int64_t reach = tiles.row_dims == 1 ? row_places[T::kLoadedRows - 1] : tiles.rows_reach;
   if (from - 3 >= tiles.src_begin && from + reach + T::kColumns * bytes + 4 <= tiles.src_end) {
-    load_packed_rows<bytes, shifted, true>(tile, from, row_places, tiles);
+    load_packed_rows<bytes, words, true>(tile, from, row_places, tiles);
   } else {
-    load_packed_rows<bytes, shifted, false>(tile, from, row_places, tiles);
+    load_packed_rows<bytes, words, false>(tile, from, row_places, tiles);
   }
   __syncthreads();
-  store_packed_columns<bytes>(to, tile, column_places, tiles, first_row, first_column, last);
+  store_packed_columns<bytes, words>(to, tile, column_places, tiles, first_row, first_column, last);
 }
 //! [kernel]
 
@@ -394,10 +432,6 @@ inline bool suits(const Prepared& q) {
   return p.element_bytes != 2 || rows_alike(p, m) >= 4;
 }
 
-/// Up to so many tiles along the destination, its columns are written whole by blocks that run at about the same time;
-/// more of them, and it is better if the source's rows are read so. On an H200 29348x835 bytes take 25.4 instead of
-/// 29.0 us, and 586x75842, the other way round, 43.3 instead of 40.0 (chapter2_trials_3.txt).
-inline constexpr std::int64_t kFewDown = 3;
 /// Up to so many matrices whose columns alternate are counted through first (61304x2x492 bytes: 48.2 instead of 55.3
 /// us; chapter2_trials_4.txt). The limit is reckoned: the more there are, the later come the source's next bytes.
 inline constexpr std::int64_t kFewInner = 8;
@@ -444,14 +478,14 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
   tiles.early = static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / static_cast<int>(bytes);
   const bool windows_alike = dst_steps % 32 == 0;
   const auto window_early = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(q.dst) % 32) / bytes;
-  const auto run_as = [&]<int element, bool shifted>() {
-    using T = Tile<element>;
+  const auto run_as = [&]<int element, int words>() {
+    using T = Tile<element, words>;
     const std::int64_t across = ceil_div<std::int64_t>(tiles.columns + tiles.early, T::kColumns);
     // Of wide elements the last window ends early, by a sector less an element at most, and another one may be needed.
     const std::int64_t ends_early = T::kNarrow ? 0 : windows_alike ? window_early % T::kSector : T::kSector - 1;
     const std::int64_t down = ceil_div<std::int64_t>(tiles.rows + ends_early, T::kRows);
     // Chosen here: with a choice in the kernel its compiler leaves the uniform registers (see begin_of).
-    const bool down_first = down <= kFewDown;
+    const bool down_first = down <= T::kFewDown;
     tiles.fast = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down_first ? down : across));
     tiles.slow = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(down_first ? across : down));
     (down_first ? tiles.fast_rows : tiles.slow_rows) = T::kRows;
@@ -466,20 +500,21 @@ inline cudaError_t run_tiles(const Prepared& q, cudaStream_t stream) {
                     reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
     };
     if constexpr (T::kNarrow) {
-      return launch_tiles(packed_tile_kernel<element, shifted>, T::kBytes);
+      return launch_tiles(packed_tile_kernel<element, words>, T::kBytes);
     } else {
       return launch_tiles(tile_kernel<element>, 0);
     }
   };
   switch (bytes) {
   case 1:
-    return alike < 4 ? run_as.template operator()<1, true>() : run_as.template operator()<1, false>();
+    if (alike >= 8) return run_as.template operator()<1, 2>();
+    return alike >= 4 ? run_as.template operator()<1, 1>() : run_as.template operator()<1, 0>();
   case 2:
-    return alike < 4 ? run_as.template operator()<2, true>() : run_as.template operator()<2, false>();
+    return alike >= 4 ? run_as.template operator()<2, 1>() : run_as.template operator()<2, 0>();
   case 4:
-    return run_as.template operator()<4, false>();
+    return run_as.template operator()<4, 1>();
   default:
-    return run_as.template operator()<8, false>();
+    return run_as.template operator()<8, 1>();
   }
 }
 

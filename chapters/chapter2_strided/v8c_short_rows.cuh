@@ -146,7 +146,7 @@ __device__ __forceinline__ void store_interleaved(char* dst, const unsigned* til
 
 //! [kernel]
 template <int bytes>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 12)
     short_rows_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Interleaved plan) {
   auto* const tile = dynamic_shared<unsigned>();
   __shared__ const char* row_begin[kMostRows];

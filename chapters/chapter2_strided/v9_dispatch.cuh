@@ -112,29 +112,37 @@ inline bool prefers_tiles(const StridedProblem& p) {
   return !last_is_nearest && walked.lines >= 24 && walked.excess >= std::max(3.0, sectors);
 }
 
-/// Whether a permutation that this chapter's tiles fit is better left to them than to permute: elements of 1 or 2 bytes
-/// that do not come in whole words of 16 along both fast dimensions, and either v8b suits them or one of the two is
-/// short. Chosen on an H200, over seed 11 of tests/peers and a few odd shapes (chapter2_trials_2.txt). And matrices of
-/// 4 or 8 bytes that suit v8b, in odd sizes, or of 8 bytes with a short side: 227x102666 floats take 58.0 instead of
-/// 63.1 us, 36x88310 of 8 bytes 18.4 instead of 22.1 (chapter2_trials_3.txt). Of narrow matrices that holds for v8c
-/// only: permute's own narrow tiles came later, and 57524x126 halves take 14.0 instead of v8a's 16.5 us, 3003x3001
-/// bytes 14.6 instead of v8b's 16.8, 3004x3000 halves 16.6 instead of 22.1 (chapter2_trials_7.txt).
-inline bool prefers_own_tiles(const Prepared& q) {
+/// What decides which tiles fit a permutation: its sizes along the dimensions that are fastest on either side.
+struct FastSizes {
+  bool odd = false;       ///< One does not come in whole words of 16 bytes,
+  bool is_short = false;  ///< one has few elements.
+};
+inline FastSizes fast_sizes(const StridedProblem& p) {
   constexpr std::int64_t kShort = 256;
-  const StridedProblem& p = q.problem;
-  if (p.element_bytes > 8 || v8a::refuse(p) != nullptr) return false;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(p, dimension);
-  bool odd = false;
-  bool is_short = false;
+  FastSizes sizes;
   for (int d = 0; d < dims; ++d) {
     if (dimension[d].src_stride != 1 && dimension[d].dst_stride != 1) continue;
-    odd = odd || dimension[d].size * p.element_bytes % 16 != 0;
-    is_short = is_short || dimension[d].size < kShort;
+    sizes.odd = sizes.odd || dimension[d].size * p.element_bytes % 16 != 0;
+    sizes.is_short = sizes.is_short || dimension[d].size < kShort;
   }
+  return sizes;
+}
+
+/// Whether a permutation is better left to v8b's and v8a's tiles than to permute. Of 1 or 2 bytes: in odd sizes and
+/// more than two dimensions, if v8b suits it or a fast one is short. Chosen on an H200, over seed 11 of tests/peers and
+/// a few odd shapes (chapter2_trials_2.txt). Matrices not, as permute has narrow tiles of its own: 57524x126 halves
+/// take 14.0 instead of v8a's 16.5 us, 3003x3001 bytes 14.6 instead of v8b's 16.8, 3004x3000 halves 16.6 instead of
+/// 22.1 (chapter2_trials_7.txt). Of 4 or 8 bytes: matrices that suit v8b in odd sizes, or of 8 bytes with a short side:
+/// 227x102666 floats take 58.0 instead of 63.1 us, 36x88310 of 8 bytes 18.4 instead of 22.1 (chapter2_trials_3.txt).
+inline bool prefers_own_tiles(const Prepared& q) {
+  const StridedProblem& p = q.problem;
+  const bool matrix = p.view.dims == 2;
+  if (p.element_bytes > 8 || matrix != (p.element_bytes >= 4) || v8a::refuse(p) != nullptr) return false;
+  const auto [odd, is_short] = fast_sizes(p);
   const bool suits = v8b::refuse(p) == nullptr && v8b::suits(q);
-  if (p.element_bytes >= 4) return suits && dims == 2 && (odd || (p.element_bytes == 8 && is_short));
-  return odd && (is_short || suits);
+  return matrix ? suits && (odd || (p.element_bytes == 8 && is_short)) : odd && (is_short || suits);
 }
 
 /// Whether v7c is best: rows are long and begin anywhere, and v7b does not write copies of what it has read once (28
@@ -211,9 +219,9 @@ inline bool prefers_tables(const Prepared& q, bool permutation) {
 /// Whether v8c is best for short rows: where else v8a would take them; and where v7b would for five or more that are no
 /// multiple of a word's elements, so that v7a's words would begin in one column and end in the next, of halves only if
 /// they lie far apart, as v7b's loads of windows meet in the L1. But not for rows of a broadcast, which v7b reads once,
-/// nor of a permutation that is better left to permute, nor of one with many rows of less than 1 KiB. Chosen on an H200
-/// (chapter2_trials_4.txt): 5592168x7 halves take 36.9 instead of 45.8 us; windows of 8 halves 59 apart would take 69.1
-/// instead of 58.7, 6 rows of halves 165.2 instead of 143.5, 74 rows of 998 bytes 24.1 instead of 22.6.
+/// nor of a permutation in even sizes, which is permute's, nor of one with many rows of less than 1 KiB. Chosen on an
+/// H200 (chapter2_trials_4.txt): 5592168x7 halves take 36.9 instead of 45.8 us; windows of 8 halves 59 apart would
+/// take 69.1 instead of 58.7, 6 rows of halves 165.2 instead of 143.5, 74 rows of 998 bytes 24.1 instead of 22.6.
 inline bool prefers_short_rows(const Prepared& q, bool permutation) {
   constexpr std::int64_t kFarBytes = 16 << 10;
   const TensorView& view = q.problem.view;
@@ -221,7 +229,9 @@ inline bool prefers_short_rows(const Prepared& q, bool permutation) {
   if (v8c::refuse(q.problem) != nullptr || view.strides[last] == 0 || v7b::whole_copies(q) > 1) return false;
   const v8c::Fit fit = v8c::fit_of(q.problem);
   if (!fit.suits) return false;
-  if (permutation) return (fit.rows <= 32 || fit.row_bytes >= 1024) && prefers_own_tiles(q);
+  if (permutation) {
+    return (fit.rows <= 32 || fit.row_bytes >= 1024) && v8a::refuse(q.problem) == nullptr && fast_sizes(q.problem).odd;
+  }
   const bool far = q.problem.element_bytes == 1 || view.strides[last] * 2 >= kFarBytes;
   const bool uneven = view.sizes[last] >= 5 && view.sizes[last] * q.problem.element_bytes % 4 != 0;
   return (uneven && far) || prefers_tiles(q.problem);
@@ -243,8 +253,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   const Permutation m = as_permutation(q.problem);
   if (prefers_short_rows(wide, m.rank > 0)) return v8c::run_rows(wide, stream);
   if (prefers_tables(wide, m.rank > 0)) return v7e::run_tables(wide, stream);
-  const bool narrow_matrix = wide.problem.element_bytes < 4 && wide.problem.view.dims == 2;
-  if (m.rank > 0 && (narrow_matrix || !prefers_own_tiles(wide))) {
+  if (m.rank > 0 && !prefers_own_tiles(wide)) {
     return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), p.element_bytes, stream);
   }
   if (m.rank > 0 || prefers_tiles(wide.problem)) {
