@@ -175,10 +175,15 @@ TEST_CASE("v10 keeps v9's choice unless another is faster by more than the noise
   CHECK(choice.milliseconds == 0.95F);
   CHECK(choice.rule_milliseconds == 1.0F);
   CHECK(samples["hopeless"] == 3);
-  CHECK(samples["slow"] == samples["fast"]);
+  CHECK(samples["slow"] == 12);  // Not after five samples, but after eleven.
   CHECK(samples["fast"] == 1 + v10::kSamples);
 
-  times["fast"] = 0.975F;  // Within the noise.
+  times["fast"] = 0.985F;  // A little faster is faster, too,
+  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  REQUIRE(choice.candidate != nullptr);
+  CHECK(choice.candidate->name == "fast");
+
+  times["fast"] = 0.995F;  // but not within the noise.
   samples.clear();
   REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
   CHECK(choice.candidate == nullptr);
