@@ -292,6 +292,21 @@ TEST_CASE("chapter 3, v7n: runs of the output") {
   CHECK(odd.divisions_32 == 0);
 }
 
+TEST_CASE("chapter 3, v7o: a tile whose words have places of their own") {
+  // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others, by fours: 64 of them in a tile are
+  // 256 bytes of the input. A warp loads two columns of it, 16 sectors, and writes two rows, as many.
+  const Moves seen = count("v7o", "shape=64,8,32 perm=2,1,0 dtype=float");
+  check_global(seen, 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.shared_store_conflicts == 0);
+
+  // Columns are 6 halves at each of 5, 30 of 128 in one tile; those beyond read what the last does. A warp loads 32
+  // pairs of a column, 4 sectors. A row goes out as 15 words in five pieces of 12 bytes, of which, where it begins 24
+  // or 28 bytes into a sector, each lies in two: two rows of eight.
+  const Moves pieces = count("v7o", "shape=5,6,64 perm=0,2,1 dtype=half");
+  check_global(pieces, 128, 128 * 4, 64, 64 / 8 * 5 * 10);
+}
+
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
   // The same counters as that step's, and its kernel.
   const auto same = [](const char* version, const std::string& parameters) {

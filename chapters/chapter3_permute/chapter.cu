@@ -29,6 +29,7 @@
 #include "chapters/chapter3_permute/v7l_fixed_tile.cuh"
 #include "chapters/chapter3_permute/v7m_direct_tile.cuh"
 #include "chapters/chapter3_permute/v7n_output_runs.cuh"
+#include "chapters/chapter3_permute/v7o_placed_words.cuh"
 #include "chapters/chapter3_permute/v8_tma.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 #include "common/cuda/resources.hpp"
@@ -150,6 +151,8 @@ std::vector<Step> steps() {
       step("v7n", "output_runs",
            "A block writes one run of the output, gathered in shared memory as it will lie there.", v7n::run<>,
            [](const PermuteCase& c) { return refuse_as_given(c, v7n::refuse_runs); }),
+      step("v7o", "placed_words", "Each word of a tile's row has a place of its own: full tiles, and nothing to shift.",
+           v7o::run<>, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
       step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
            [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
       step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),

@@ -9,7 +9,7 @@
 /// design and implementation of FFTW3", Proceedings of the IEEE 93, 2005), and so do torch.compile's max-autotune and
 /// the users of cuBLASLt's heuristics.
 ///
-/// To the kernels of v9 it adds v7m and v7n, and tiles of v7l and v7j with other sides: no rule tells when to take
+/// To the kernels of v9 it adds v7m, v7n and v7o, and tiles of v7l and v7j with other sides: no rule tells when to take
 /// those.
 ///
 /// Expect v9's time at worst, but for noise; and where v9's rules are wrong, up to half of it. A plan costs some
@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@
 
 #include "chapters/chapter3_permute/v7m_direct_tile.cuh"
 #include "chapters/chapter3_permute/v7n_output_runs.cuh"
+#include "chapters/chapter3_permute/v7o_placed_words.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
 namespace warpbook::chapter3::v10 {
@@ -115,6 +117,40 @@ template <int bytes, int group, int vector, int turns> void add_direct(std::vect
   }
 }
 
+inline constexpr int kAllColumns =
+    std::numeric_limits<int>::max();  // Bytes: of all dimensions but the input's fastest.
+
+/// v7o's tiles of these types.
+template <class... T> void add_placed(std::vector<Candidate>& list) {
+  const auto add = [&]<class Tile>() {
+    const auto launch = [](const Candidate& own, const PermuteProblem& q, const void* src, void* dst,
+                           cudaStream_t stream) {
+      if (v7l::refuse(q) != nullptr) return cudaErrorInvalidValue;
+      const int least_bytes = own.arrangement.least_bytes;
+      const int count = v7o::find_columns(q, least_bytes).count;
+      for (const int less : kLeastBytes) {
+        if (less < least_bytes && v7o::find_columns(q, less).count == count) return cudaErrorInvalidValue;
+      }
+      return v7o::run_arranged<Tile>(q, src, dst, stream, own.arrangement);
+    };
+    const Candidate kernel{"v7o " + std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) + " by " +
+                               std::to_string(Tile::kGroup) + "x" + std::to_string(Tile::kStore) + ", " +
+                               std::to_string(Tile::kThreads) + " threads",
+                           launch};
+    for (const int least_bytes : {64, 256, 1024, kAllColumns}) {
+      for (const bool along_input : {false, true}) {
+        Candidate candidate = kernel;
+        candidate.arrangement = {least_bytes, along_input, false};
+        candidate.name +=
+            (least_bytes == kAllColumns ? ", all columns" : ", columns of " + std::to_string(least_bytes) + " bytes") +
+            std::string(along_input ? ", along the input" : "");
+        list.push_back(candidate);
+      }
+    }
+  };
+  (add.template operator()<T>(), ...);
+}
+
 /// v7n's runs of several lengths.
 template <class P> void add_runs(std::vector<Candidate>& list) {
   const auto launch = [](const Candidate& own, const P& q, const void* src, void* dst, cudaStream_t stream) {
@@ -202,7 +238,8 @@ inline void add_ruled(std::vector<Candidate>& list, int element_bytes) {
 }
 
 /// All for elements of so many bytes. What is not v9's was chosen by 400 random problems (seeds 1 and 3 of tests/peers)
-/// among 700 kernels and arrangements: `chapter3_trials_measured.txt` in docs/results.
+/// among 700 kernels and arrangements, v7o's by half of these problems: `chapter3_trials_measured.txt` and
+/// `chapter3_trials_placed.txt` in docs/results.
 template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
   using v7c::ElementTile;
   using v7l::Tile;
@@ -220,16 +257,23 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
     add_direct<1, 2, 2, 8>(list);
     add_direct<1, 4, 4, 4>(list);
     add_fixed<Tile<1, 1, 16, 1024>, Tile<1, 1, 32, 256>, Tile<1, 1, 32, 512>, Tile<1, 1, 64, 128, 128>,
-              Tile<1, 2, 64, 256>, Tile<1, 2, 128, 64, 128>, Tile<1, 4, 64, 256>, Tile<1, 4, 256, 128>>(list);
+              Tile<1, 2, 64, 256>, Tile<1, 4, 64, 256>, Tile<1, 4, 256, 128>>(list);
+    add_placed<v7o::Tile<1, 1, 1, 64, 128>, v7o::Tile<1, 1, 2, 64, 128>, v7o::Tile<1, 1, 4, 64, 64, 128>,
+               v7o::Tile<1, 1, 4, 32, 256>, v7o::Tile<1, 1, 4, 16, 512>, v7o::Tile<1, 2, 1, 64, 128>,
+               v7o::Tile<1, 2, 2, 64, 256>, v7o::Tile<1, 2, 4, 64, 256>, v7o::Tile<1, 2, 8, 64, 256>,
+               v7o::Tile<1, 4, 4, 64, 256>, v7o::Tile<1, 4, 8, 64, 256>>(list);
     break;
   case 2:
-    add_elements<ElementTile<2, 32, 64, 64>, ElementTile<2, 128, 32, 256>>(list);
+    add_elements<ElementTile<2, 32, 64, 64>, ElementTile<2, 128, 32, 128>>(list);
     add_direct<2, 1, 1, 16>(list);
     add_direct<2, 1, 2, 8>(list);
     add_direct<2, 2, 1, 8>(list);
     add_direct<2, 2, 2, 4>(list);
-    add_fixed<Tile<2, 1, 8, 1024>, Tile<2, 1, 16, 512>, Tile<2, 1, 32, 128, 128>, Tile<2, 1, 32, 256>,
-              Tile<2, 1, 64, 256>, Tile<2, 2, 32, 256>, Tile<2, 2, 64, 256>>(list);
+    add_fixed<Tile<2, 1, 8, 1024>, Tile<2, 1, 16, 512>, Tile<2, 1, 32, 256>, Tile<2, 1, 64, 256>, Tile<2, 2, 32, 256>,
+              Tile<2, 2, 64, 256>>(list);
+    add_placed<v7o::Tile<2, 1, 1, 64, 128>, v7o::Tile<2, 1, 2, 64, 128>, v7o::Tile<2, 1, 4, 32, 256>,
+               v7o::Tile<2, 1, 8, 32, 256>, v7o::Tile<2, 2, 2, 64, 128>, v7o::Tile<2, 2, 2, 32, 256>,
+               v7o::Tile<2, 2, 4, 32, 256>, v7o::Tile<2, 2, 4, 64, 256>, v7o::Tile<2, 2, 8, 16, 512>>(list);
     break;
   case 4:
     add_elements<ElementTile<4, 32, 64, 128>>(list);
@@ -239,11 +283,15 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
     add_direct<4, 1, 4, 2>(list);
     add_fixed<Tile<4, 1, 8, 512>, Tile<4, 1, 16, 256>, Tile<4, 1, 32, 64, 128>, Tile<4, 1, 32, 128>,
               Tile<4, 1, 64, 128>, Tile<4, 2, 16, 256>, Tile<4, 2, 32, 128>, Tile<4, 2, 64, 32, 128>>(list);
+    add_placed<v7o::Tile<4, 1, 1, 32, 128>, v7o::Tile<4, 1, 2, 32, 64, 128>, v7o::Tile<4, 1, 4, 64, 64>,
+               v7o::Tile<4, 2, 2, 64, 64>, v7o::Tile<4, 2, 4, 32, 128>, v7o::Tile<4, 4, 4, 64, 64>>(list);
     break;
   case 8:
     add_direct<8, 1, 1, 8>(list);
     add_fixed<Tile<8, 1, 8, 256>, Tile<8, 1, 16, 128>, Tile<8, 1, 32, 32, 64>, Tile<8, 1, 32, 64>,
               Tile<8, 1, 64, 16, 128>, Tile<8, 1, 64, 64>>(list);
+    add_placed<v7o::Tile<8, 1, 1, 32, 64>, v7o::Tile<8, 1, 2, 16, 64, 128>, v7o::Tile<8, 1, 2, 64, 32>,
+               v7o::Tile<8, 2, 2, 32, 64>>(list);
     break;
   default:
     break;
@@ -329,12 +377,13 @@ inline float median(std::vector<float> values) {
 
 }  // namespace detail
 
-inline constexpr int kSamples = 11;     ///< Of whoever may win.
-inline constexpr float kNoise = 0.97F;  ///< Of the rule's time: what is not faster than that is the rule's equal.
+inline constexpr int kSamples = 31;     ///< Of whoever may win: for 1% to be told from noise.
+inline constexpr float kNoise = 0.99F;  ///< Of the rule's time: what is not faster than that is the rule's equal.
 
 //! [kernel]
 /// Times v9's choice and the candidates that take a problem, sample by sample in turn, so that whatever the device does
-/// meanwhile it does to all. After 2 samples, what is a third slower than the best is dropped; after 5, a tenth.
+/// meanwhile it does to all. After 2 samples, what is a third slower than the best is dropped; after 5, a tenth; after
+/// 11, 3%.
 ///
 /// \param time_of called with a candidate, or nullptr for v9's choice, and where its milliseconds go. It returns a
 ///        cudaError_t; cudaErrorInvalidValue where the candidate does not take the problem.
@@ -359,7 +408,7 @@ cudaError_t choose_measured(std::span<const Candidate> candidates, const TimeOf&
     std::size_t samples;  // In all.
     float slowest;        // Over the best's median.
   };
-  for (const Round round : {Round{2, 4.0F / 3}, Round{5, 1.1F}, Round{kSamples, 1}}) {
+  for (const Round round : {Round{2, 4.0F / 3}, Round{5, 1.1F}, Round{11, 1.03F}, Round{kSamples, 1}}) {
     while (runners.front().milliseconds.size() < round.samples) {
       for (Runner& runner : runners) {
         const cudaError_t error = time_of(runner.candidate, runner.milliseconds.emplace_back());

@@ -21,12 +21,15 @@ namespace warpbook::chapter3::v7i {
 
 /// The tile of single elements for many rows. Elements of 4 and 8 bytes have v7f's windows there. It and the next were
 /// chosen among some six shapes an element size by random problems (seeds 1 and 3 of tests/peers) on an H200:
-/// `chapter3_trials_order.txt` in docs/results.
+/// `chapter3_trials_order.txt` in docs/results; halves' later: `chapter3_trials_placed.txt`.
 template <int bytes> struct ManyRows {
   using Tile = v7c::TallTile<bytes>;
 };
 template <> struct ManyRows<1> {
   using Tile = v7c::ElementTile<1, 64, 64, 128>;
+};
+template <> struct ManyRows<2> {
+  using Tile = v7c::ElementTile<2, 128, 32, 256>;
 };
 
 /// And for few.

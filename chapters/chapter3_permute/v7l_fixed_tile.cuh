@@ -13,6 +13,9 @@
 /// Expect a third of v7j's instructions, and the time to follow where they were the limit.
 #pragma once
 
+#include <algorithm>
+#include <span>
+
 #include "chapters/chapter3_permute/v7j_composite_tile.cuh"
 
 namespace warpbook::chapter3::v7l {
@@ -31,7 +34,7 @@ struct Matrix {
   v7j::Digit digit[kMaxRank];  // The groups', the fastest first; the columns' from the array's end on.
 };
 
-/// Where a column is in the input, or a group in both.
+/// Where a column is, or a group.
 template <bool columns> __device__ __forceinline__ v7j::Place find_place(const Matrix& matrix, std::uint32_t rest) {
   v7j::Place place{0, 0};
   const int digits = columns ? matrix.column_digits : matrix.group_digits;
@@ -41,7 +44,7 @@ template <bool columns> __device__ __forceinline__ v7j::Place find_place(const M
     const v7j::Digit& digit = matrix.digit[columns ? kMaxRank - 1 - k : k];
     const auto [quotient, index] = digit.extent.divide(rest);
     place.src += index * digit.src_stride;
-    if constexpr (!columns) place.dst += index * digit.dst_stride;
+    place.dst += index * digit.dst_stride;
     rest = quotient;
   }
   return place;
@@ -280,29 +283,37 @@ inline v7j::ColumnDimensions find_columns(const PermuteProblem& m, int least_byt
   return columns;
 }
 
-/// The matrix that a problem is, which is not refused, without its tiles; a load takes `group` rows.
-inline Matrix make_matrix(const PermuteProblem& m, int least_bytes, int group, const void* dst) {
+/// The matrix that a problem is, without its tiles, whose columns are these of the input's dimensions, the fastest
+/// first; a load takes `group` rows.
+inline Matrix make_matrix(const PermuteProblem& m, std::span<const int> columns, int group) {
   const Strides from = src_strides(m);
   const Strides to = v7a::dst_strides_by_src(m);
-  const v7j::ColumnDimensions found = find_columns(m, least_bytes);
   Matrix matrix{};
   matrix.columns = matrix.groups = 1;
   const auto digit = [&](int d, int step) {
     return v7j::Digit{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(m.shape[d] / step)),
                       static_cast<std::uint32_t>(from[d] * step), static_cast<std::uint32_t>(to[d] * step)};
   };
-  for (int k = 0; k < found.count; ++k) {
-    const v7j::Digit next = digit(dst_order(m)[k], 1);
+  for (const int d : columns) {
+    const v7j::Digit next = digit(d, 1);
     matrix.digit[kMaxRank - 1 - matrix.column_digits++] = next;
     matrix.columns *= next.extent.divisor;
   }
   for (int d = m.rank - 1; d >= 0; --d) {
-    if (found.among[d]) continue;
+    if (std::ranges::find(columns, d) != columns.end()) continue;
     const v7j::Digit next = digit(d, d == m.rank - 1 ? group : 1);
     matrix.digit[matrix.group_digits++] = next;
     matrix.groups *= next.extent.divisor;
   }
   matrix.row_step = static_cast<std::uint32_t>(to[m.rank - 1]);
+  return matrix;
+}
+
+/// The same of v7l's columns, with where in a sector `dst` begins.
+inline Matrix make_matrix(const PermuteProblem& m, int least_bytes, int group, const void* dst) {
+  const DimensionOrder order = dst_order(m);
+  const auto count = static_cast<std::size_t>(find_columns(m, least_bytes).count);
+  Matrix matrix = make_matrix(m, std::span(order).first(count), group);
   constexpr std::uintptr_t kSector = 32;
   matrix.dst_past = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % kSector) / m.element_bytes;
   return matrix;
