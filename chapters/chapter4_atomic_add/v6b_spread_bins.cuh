@@ -239,6 +239,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(T* dst, float* sums, const T* __restrict__ value, const Index* __restrict__ index,
                        std::int64_t count, std::int64_t places, int tiles, int bins, int copies, int privates) {
   __shared__ HotPlaces hot;
+  let_next_launch_begin();  // v7's rounding; its blocks wait beside these, and begin without delay.
   auto* const bin = dynamic_shared<float>();
   auto* const private_sums = bin + bins * copies;
   const int thread = static_cast<int>(threadIdx.x);
