@@ -69,11 +69,13 @@ __device__ __forceinline__ void clear_bins(float* bin, int bins, HotPlaces& hot)
 //! [find_hot]
 /// Looks at a sample: `samples` bins of each thread, -1 for none, what they are called, and whether a neighbour of one
 /// has its bin. All threads of the block call, and meet at barriers; the bins hold zeros before, and afterwards zeros
-/// and marks. `hits_needed` make a place hot. So many `privates` may have a sum for every thread.
+/// and marks. `hits_needed` make a place hot. So many `privates` may have a sum for every thread. Where there is a hot
+/// place, what room is left goes to those that `hits_of_warm` hit; 0 is none.
 template <int samples, class Name>
 __device__ __forceinline__ Care find_hot(float* bin, HotPlaces& hot, const int (&sample)[samples],
                                          const Name (&name)[samples], bool neighbour_is_same,
-                                         unsigned hits_needed = HotPlaces::kHits, int privates = 0) {
+                                         unsigned hits_needed = HotPlaces::kHits, int privates = 0,
+                                         unsigned hits_of_warm = 0) {
   auto* const hits = reinterpret_cast<unsigned*>(bin);  // Counters for a while: integers are added without a loop.
   const int same = __syncthreads_count(neighbour_is_same ? 1 : 0);
 #pragma unroll
@@ -87,15 +89,27 @@ __device__ __forceinline__ Care find_hot(float* bin, HotPlaces& hot, const int (
     times[k] = sample[k] >= 0 ? atomicExch(&hits[sample[k]], 0U) : 0;  // Who asks first gets it all.
   }
   __syncthreads();
+  bool any_hot = false;
 #pragma unroll
   for (int k = 0; k < samples; ++k) {
     if (times[k] < hits_needed) continue;
+    any_hot = true;
     const int own = privates > 0 && times[k] >= HotPlaces::kPrivateHits ? atomicAdd(&hot.found_private, 1) : privates;
     const int common = own < privates ? 0 : atomicAdd(&hot.found, 1);
     if (common >= HotPlaces::kMost) continue;
     hot.name[own < privates ? HotPlaces::kMost + own : common] = name[k];
     const int number = own < privates ? HotPlaces::kMost + own * HotPlaces::kWarps : common;
     hits[sample[k]] = HotPlaces::kMark + static_cast<unsigned>(number);
+  }
+  if (hits_of_warm > 0 && __syncthreads_or(any_hot ? 1 : 0) != 0) {
+#pragma unroll
+    for (int k = 0; k < samples; ++k) {
+      if (times[k] >= hits_needed || times[k] < hits_of_warm) continue;
+      const int common = atomicAdd(&hot.found, 1);
+      if (common >= HotPlaces::kMost) continue;
+      hot.name[common] = name[k];
+      hits[sample[k]] = HotPlaces::kMark + static_cast<unsigned>(common);
+    }
   }
   __syncthreads();
   return {hot.found + hot.found_private > 0, same * 8 > static_cast<int>(blockDim.x)};
@@ -195,12 +209,26 @@ __device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&bin
 }
 //! [add_together]
 
+/// A lane's value that somebody else was faster than. It waits until a lane of the warp has a second one: adding takes
+/// a warp as long for one lane as for many.
+struct Late {
+  SharedAddress sum{};  ///< What it is added to.
+  float x = 0;
+  bool waits = false;
+
+  /// Adds it by the hardware's loop, where nobody loses again and again.
+  __device__ __forceinline__ void add() {
+    if (waits) atomic_add(sum, x);
+    waits = false;
+  }
+};
+
 /// The same where places are hot, two values at a time: their bins are looked at together, then the sums of hot places,
-/// and both are exchanged once. Whom somebody else was faster than adds by the hardware's loop, where nobody loses
-/// again and again. (All four at once: the look is longer ago, more are overtaken, and 16 Mi values by Zipf's law take
-/// 5 us more.)
+/// and both are exchanged once. (All four at once: the look is longer ago, more are overtaken, and 16 Mi values by
+/// Zipf's law take 5 us more.) Whom somebody else was faster than becomes `late`. All lanes of the warp call.
 template <int values>
-__device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[values], const float (&x)[values]) {
+__device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[values], const float (&x)[values],
+                                           Late& late) {
   constexpr int kTogether = 2;
   static_assert(values % kTogether == 0);
 #pragma unroll
@@ -227,7 +255,9 @@ __device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[va
     }
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
-      if (found[k] != held[k]) atomic_add(sum[k], x[first + k]);
+      const bool lost = found[k] != held[k];
+      if (__any_sync(kFullWarp, lost && late.waits)) late.add();
+      if (lost) late = {sum[k], x[first + k], true};
     }
   }
 }

@@ -15,11 +15,12 @@
 namespace warpbook::chapter4 {
 
 /// dst[p] += sum[p], rounded once.
-template <class T> __global__ void add_sums_kernel(T* dst, const float* __restrict__ sum, std::int64_t places) {
-  wait_for_launches_before();
+template <class T> __global__ void add_sums_kernel(T* dst, const float* sum, std::int64_t places) {
   const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  const float old = p < places ? to_float(dst[p]) : 0;  // On its way while sums are made.
+  wait_for_launches_before();
   //! [exercise round_once]
-  if (p < places) dst[p] = from_float<T>(to_float(dst[p]) + sum[p]);
+  if (p < places) dst[p] = from_float<T>(old + sum[p]);
   //! [exercise round_once]
 }
 

@@ -13,8 +13,9 @@
 /// are twice as long).
 ///
 /// Where places are hot, an addition looks at its bin first, and adds to one of three kinds of sums: told apart by
-/// address and not by branches, and a thread's four values together. And addresses of shared memory are made once
-/// (shared_address.cuh), not before each addition.
+/// address and not by branches. What is overtaken meanwhile waits until its lane has a second such value: then the
+/// warp's lanes add all that wait, by the hardware's loop, which costs as much for one of them. And addresses of shared
+/// memory are made once (shared_address.cuh), not before each addition.
 ///
 /// Expect one place to cost no more than thousands, and skew little. What remains at the end is one atomic addition a
 /// place and block, by neighbours together: a lane at a time, 256 places took 10 us more.
@@ -198,7 +199,7 @@ __device__ __forceinline__ void add_up_copies(float* total, const float* bin, in
 /// Adds a batch, in the way that the block takes. `by_fours`: tiles take turns, and the input is not clustered.
 template <bool apart, bool by_fours>
 __device__ __forceinline__ void add_batch(const Sums& sums, const Care& care, int copies, const Bin (&to)[kBatch],
-                                          const float (&x)[kBatch]) {
+                                          const float (&x)[kBatch], Late& late) {
   if constexpr (apart) {
     const unsigned copy = threadIdx.x & (copies - 1);
 #pragma unroll
@@ -208,7 +209,7 @@ __device__ __forceinline__ void add_batch(const Sums& sums, const Care& care, in
   } else if (!by_fours && care.clustered) {
     add_clustered(sums, to, x);
   } else if (care.hot) {
-    add_marked(sums, to, x);
+    add_marked(sums, to, x, late);
   } else {
     add_together(sums.bins, to, x);
   }
@@ -218,7 +219,7 @@ __device__ __forceinline__ void add_batch(const Sums& sums, const Care& care, in
 template <bool apart, bool by_fours, class T, class Index>
 __device__ __forceinline__ void add_rounds(const Sums& sums, const Tile& tile, const Care& care, int copies,
                                            Batch<T, Index>& next, const T* __restrict__ value,
-                                           const Index* __restrict__ index, unsigned count) {
+                                           const Index* __restrict__ index, unsigned count, Late& late) {
   const unsigned thread = threadIdx.x;
   for (unsigned done = 0; done < count;) {
     Bin to[kBatch];
@@ -230,7 +231,7 @@ __device__ __forceinline__ void add_rounds(const Sums& sums, const Tile& tile, c
     }
     done += kRound;
     if (done < count) next.load(value + (done + 2 * thread), index + (done + 2 * thread));
-    add_batch<apart, by_fours>(sums, care, copies, to, x);
+    add_batch<apart, by_fours>(sums, care, copies, to, x, late);
   }
 }
 
@@ -239,6 +240,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(T* dst, float* sums, const T* __restrict__ value, const Index* __restrict__ index,
                        std::int64_t count, std::int64_t places, int tiles, int bins, int copies, int privates) {
   __shared__ HotPlaces hot;
+  let_next_launch_begin();  // v7's rounding; its blocks wait beside these, and begin without delay.
   auto* const bin = dynamic_shared<float>();
   auto* const private_sums = bin + bins * copies;
   const int thread = static_cast<int>(threadIdx.x);
@@ -276,19 +278,21 @@ __global__ void __launch_bounds__(kThreads, 1)
       const Bin found = tile.bin_of(sampled[k]);
       sample[k] = found.here ? static_cast<int>(found.number) : -1;
     }
-    // A thousandth or two of the sample, and well above what an even draw gives each place.
+    // A thousandth or two of the sample, and well above what an even draw gives each place. Half as many are enough
+    // where there is room left: at such places, too, more are overtaken than at the rest.
     const unsigned hits_needed = 6 + 4 * kSamples * kThreads / static_cast<unsigned>(bins * tiles);
-    care = find_hot(bin, hot, sample, sample, same, hits_needed, privates);
+    care = find_hot(bin, hot, sample, sample, same, hits_needed, privates, hits_needed / 2);
   }
 
   const Sums block_sums(bin, hot, private_sums + thread);
+  Late late;
   const auto by_rounds = static_cast<unsigned>(whole - begin);
   if constexpr (apart) {
-    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
+    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds, late);
   } else if (tile.in_turn) {
-    add_rounds<apart, true>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
+    add_rounds<apart, true>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds, late);
   } else {
-    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds);
+    add_rounds<apart, false>(block_sums, tile, care, copies, next, value + begin, index + begin, by_rounds, late);
   }
   for (std::int64_t i = whole; i < end; i += kRound) {  // The rest, or all that are misaligned.
     Bin to[kBatch];
@@ -299,8 +303,9 @@ __global__ void __launch_bounds__(kThreads, 1)
       to[k] = j < end ? tile.bin_of(index[j]) : Bin{};
       x[k] = j < end ? to_float(value[j]) : 0;
     }
-    add_batch<apart, false>(block_sums, care, copies, to, x);
+    add_batch<apart, false>(block_sums, care, copies, to, x, late);
   }
+  late.add();
   __syncthreads();
   if constexpr (apart) {
     add_up_copies(hot.sum, bin, static_cast<int>(places), copies);

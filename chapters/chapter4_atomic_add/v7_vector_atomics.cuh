@@ -5,7 +5,8 @@
 /// places that is 6.6 million operations for 16.8 million values. But a block's places are neighbours, and Hopper's RED
 /// takes a vector: .v4.f32 adds four floats at once, each of them atomically. So sums stay floats to the end: they are
 /// added to dst itself where T is float, else to floats in scratch that a last kernel rounds once, as in v2. Clearing
-/// them overlaps the additions: the kernel begins with the clearing one and waits for it before it passes on.
+/// them overlaps the additions: the kernel begins with the clearing one and waits for it before it passes on. So does
+/// the last one, which has dst's elements at hand when the sums are there.
 ///
 /// 65,536 places do not fit a block. Two neighbouring blocks share them: both read the same values, at about the same
 /// time, so that the second reads from the L2, and each adds what falls to it: to a half of the places. Where the
