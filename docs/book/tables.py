@@ -25,6 +25,8 @@ def table(path, what):
         return {"ways": clocks.ways_table, "samples": clocks.samples_table, "operators": clocks.operators_table}[words[0]](record, *cases)
     if words[0] == "behind" and len(words) > 2:
         return behind_table(record_of(chapter, words[2])[0], words[1])
+    if words[0] == "peers" and len(words) > 1:
+        return peers_table(chapter, record_of(chapter, words[1])[0])
     record, _ = record_of(chapter, None, "_peers")
     if words[0] == "behind":
         return behind_table(record, words[1])
