@@ -249,11 +249,11 @@ def record(what, golden, program, steps, output):
         chapter = CHAPTERS[what]
         cases = [[case] for case in (chapter.golden if golden else chapter.representative)]
         program = program or ROOT / f"build/gpu/chapter{what}/run_all"
-    name = output_of(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).strip() or "unknown"
+    names = output_of(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]).splitlines()  # One of each device.
     toolkit = re.search(r"release ([\d.]+)", output_of(["nvcc", "--version"]))
     document = {
         "chapter": what,
-        "device": {"name": name},
+        "device": {"name": names[0].strip() if names else "unknown"},
         "run": {"date": datetime.date.today().isoformat(), "driver": driver(),
                 "toolkit": toolkit.group(1) if toolkit else "unknown", "commit": commit(),
                 "tool": "ncu --clock-control none, one launch of each step, caches flushed by ncu"},
