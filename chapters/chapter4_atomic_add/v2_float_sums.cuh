@@ -17,7 +17,9 @@ namespace warpbook::chapter4 {
 /// dst[p] += sum[p], rounded once.
 template <class T> __global__ void add_sums_kernel(T* dst, const float* sum, std::int64_t places) {
   const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  const float old = p < places ? to_float(dst[p]) : 0;  // On its way while sums are made.
+  // On its way while sums are made. It may be read before the wait: the launches that make them leave dst alone, and
+  // what came earlier has ended, since the sums are cleared by an ordinary launch.
+  const float old = p < places ? to_float(dst[p]) : 0;
   wait_for_launches_before();
   //! [exercise round_once]
   if (p < places) dst[p] = from_float<T>(old + sum[p]);
