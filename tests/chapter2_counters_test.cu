@@ -143,6 +143,21 @@ TEST_CASE("chapter 2, v7g: pieces of 8 bytes") {
   CHECK(count("v7g", odd).kernel == count("v7f", odd).kernel);
 }
 
+TEST_CASE("chapter 2, v7h: elements alone in their sectors") {
+  // 4096 floats 16 apart: 128 warps, each element a sector.
+  const Moves seen = count("v7h", "shape=64,64 strides=1040,16 dtype=float");
+  check_global(seen, 128, 128 * 32, 128, 128 * 4);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.kernel.find("true") != std::string::npos);
+  // With gaps between the blocks of 64 bytes the loads have no hint.
+  CHECK(count("v7h", "shape=64,64 strides=1088,17 dtype=float").kernel.find("false") != std::string::npos);
+  // Two to a sector are v7g's, or those of the steps before.
+  const std::string pairs = "shape=64,64 strides=512,7 dtype=float";
+  CHECK(count("v7h", pairs).kernel == count("v7g", pairs).kernel);
+  const std::string rows = "shape=64,64 strides=1,1040 dtype=float";
+  CHECK(count("v7h", rows).kernel == count("v7g", rows).kernel);
+}
+
 TEST_CASE("chapter 2, v8a: in order on both sides") {
   // A slice of a transposed matrix: 64 x 64 floats, columns 128 apart. v7c reads 32 sectors a request.
   const std::string slice = "shape=64,64 strides=1,128 dtype=float";
@@ -213,7 +228,7 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7a", "shape=64,64 strides=96,1 dtype=half");
   same("v7f", "shape=64,64 strides=200,3 dtype=half");
   same("v7a", "shape=4,4,64,64 strides=60000,14000,200,3 dtype=half");  // More divisions than v7a has carries.
-  same("v7a", "shape=64,64 strides=2000,20 dtype=float");               // Neighbours far from each other,
+  same("v7a", "shape=64,64 strides=2000,7 dtype=float");                // Neighbours far from each other,
   same("v7f", "shape=128,64 strides=1,0 dtype=float");                  // and one and the same.
   same("v7b", "shape=3,5,7,64 strides=200,50,3,0 dtype=float");
   same("v7a", "shape=70001 strides=6 dtype=float");
@@ -235,7 +250,10 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("v7a", "shape=3,300,5,66 strides=1,1400,0,21 dtype=half");           // and between far ones.
   same("v7e", "shape=20,30,4,22,5 strides=20000,148,4440,7,0 dtype=half");  // A broadcast shorter than v7b's packs.
   same("v7e", "shape=30,20,3,5 strides=300,5,100,1 dtype=half");            // A permutation, of short dimensions.
-  same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=double");         // A tile has the same step as the view.
+  same("v7a", "shape=30,400,70 strides=300000,490,7 dtype=float");          // A tile has the same step as the view.
+  same("v7h", "shape=30,400,70 strides=300000,490,7 dtype=double");         // Alone in their sectors,
+  same("v7h", "shape=3,300,5 strides=100,300,17 dtype=half");               // whatever the order, while it is short,
+  same("v8a", "shape=2000,3,70 strides=40,800000,90000 dtype=int8");        // but not where the nearest come last.
   same("v8a", "shape=300,1100 strides=2,640 dtype=float");
   same("v8a", "shape=300,200 strides=5,3000 dtype=double");  // As many sectors, but fewer blocks of 64 bytes.
   same("v8c", "shape=1000,300,15 strides=5000,1,330 dtype=int8");

@@ -25,7 +25,7 @@ constexpr unsigned kBlocks = 2048;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLanes = kBlocks * kThreads;
 constexpr unsigned kTurns = 8;    // a thread, each with a load and a store
-constexpr unsigned kRepeats = 8;  // of short launches: waking the cores is not what is measured
+constexpr unsigned kRepeats = 8;  // of the same work in a launch: waking the cores is not what is measured
 
 /// Neighbours side by side.
 __global__ void copy(float* __restrict__ out, const float* __restrict__ in, unsigned turns) {
@@ -120,9 +120,8 @@ void add_benchmarks() {
       ->Unit(benchmark::kMillisecond)
       ->MeasureProcessCPUTime()
       ->UseRealTime();
-  const LaunchConfig flat{.grid = kBlocks, .block = kThreads};
-  const LaunchConfig repeated{.grid = {kBlocks, kRepeats}, .block = kThreads};  // the same data again
-  const LaunchConfig tiles{.grid = kBlocks * 2, .block = {32, 8}};
+  const LaunchConfig repeated{.grid = {kBlocks, kRepeats}, .block = kThreads};
+  const LaunchConfig tiles{.grid = {kBlocks * 2, kRepeats}, .block = {32, 8}};
   const auto add = [](const char* name, CopyKernel kernel, const LaunchConfig& config, unsigned turns, TraceMode mode,
                       double items) {
     benchmark::RegisterBenchmark(name, [=](benchmark::State& state) { run(state, kernel, config, turns, mode, items); })
@@ -130,16 +129,18 @@ void add_benchmarks() {
         ->MeasureProcessCPUTime()
         ->UseRealTime();
   };
-  const double accesses = 2.0 * kLanes * kTurns;
-  add("traced access/copy", copy, flat, kTurns, TraceMode::all, accesses);
-  add("traced access/scattered", scattered, flat, kTurns, TraceMode::all, accesses);
-  add("traced access/tile", tile, tiles, 0, TraceMode::all, 16.0 * 256 * 2 * kBlocks);
-  add("traced access/atomics", reduce, flat, kTurns, TraceMode::all, accesses);
-  add("untraced access/copy", copy, repeated, kTurns, TraceMode::off, kRepeats * accesses);
-  add("untraced access/scattered", scattered, repeated, kTurns, TraceMode::off, kRepeats * accesses);
-  add("untraced access/tile", tile, tiles, 0, TraceMode::off, 16.0 * 256 * 2 * kBlocks);
-  add("untraced thread/no access", copy, repeated, 0, TraceMode::off, kRepeats * kLanes);
-  add("untraced thread/one load, one store", copy, repeated, 1, TraceMode::off, kRepeats * kLanes);
+  const double lanes = 1.0 * kLanes * kRepeats;
+  const double accesses = 2.0 * lanes * kTurns;
+  const double of_tiles = 2.0 * lanes * 16;  // twice the blocks
+  add("traced access/copy", copy, repeated, kTurns, TraceMode::all, accesses);
+  add("traced access/scattered", scattered, repeated, kTurns, TraceMode::all, accesses);
+  add("traced access/tile", tile, tiles, 0, TraceMode::all, of_tiles);
+  add("traced access/atomics", reduce, repeated, kTurns, TraceMode::all, accesses);
+  add("untraced access/copy", copy, repeated, kTurns, TraceMode::off, accesses);
+  add("untraced access/scattered", scattered, repeated, kTurns, TraceMode::off, accesses);
+  add("untraced access/tile", tile, tiles, 0, TraceMode::off, of_tiles);
+  add("untraced thread/no access", copy, repeated, 0, TraceMode::off, lanes);
+  add("untraced thread/one load, one store", copy, repeated, 1, TraceMode::off, lanes);
 
   for (const TraceMode mode : {TraceMode::off, TraceMode::all}) {
     benchmark::RegisterBenchmark(

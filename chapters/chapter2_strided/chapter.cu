@@ -84,6 +84,7 @@ std::vector<Step> steps() {
       step("v7e", "offset_tables", "Short dimensions: places from two tables in shared memory.", v7e::run),
       step("v7f", "few_dims", "A division for each element and dimension again, and little else.", v7f::run),
       step("v7g", "row_pieces", "Rows of whole 8-byte pieces that begin anywhere.", v7g::run),
+      step("v7h", "lone_elements", "Elements alone in their sectors, brought without being kept.", v7h::run),
       step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
       step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
       step("v8c", "short_rows", "Short rows of narrow elements interleaved through a tile, in words.", v8c::run,

@@ -19,7 +19,7 @@
 #pragma once
 
 #include "chapters/chapter2_strided/tile_plan.hpp"
-#include "chapters/chapter2_strided/v7g_row_pieces.cuh"
+#include "chapters/chapter2_strided/v7h_lone_elements.cuh"
 
 namespace warpbook::chapter2::v8a {
 

@@ -3,11 +3,12 @@
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing is strided, which
 /// is a copy; rows of narrow elements begin anywhere, short ones of whole pieces of 8 bytes (v7g) or longer ones (v7c);
-/// bytes lie two apart in long rows (v7d); a few long rows are interleaved (v8c); the last dimensions are short, and
-/// neighbours near to each other all the same (v7e); the view is a whole array in another order of dimensions, which is
-/// chapter 3's permute, unless it is of narrow elements in odd sizes; going through the contiguous side in order would
-/// fetch many sectors for few elements, and a tile fewer (v8b, else v8a); neighbours are near to each other in few
-/// dimensions (v7f); and all else (v7a, v7b). The choice looks at nothing but sizes, strides and alignment.
+/// bytes lie two apart in long rows (v7d); each element lies alone in its sector (v7h); a few long rows are interleaved
+/// (v8c); the last dimensions are short, and neighbours near to each other all the same (v7e); the view is a whole
+/// array in another order of dimensions, which is chapter 3's permute, unless it is of narrow elements in odd sizes;
+/// going through the contiguous side in order would fetch many sectors for few elements, and a tile fewer (v8b, else
+/// v8a); neighbours are near to each other in few dimensions (v7f); and all else (v7a, v7b). The choice looks at
+/// nothing but sizes, strides and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `strided_copy.cuh` gives away, so what is measured is
 /// what people take.
@@ -94,22 +95,25 @@ inline double tiled_excess(const StridedProblem& p, double piece) {
 /// were both timed on in their first form, and 85 more (chapter2_trials_3.txt, chapter2_trials_4.txt); and of all over
 /// 140 views of seeds 7 and 21 of tests/peers (chapter2_trials_7.txt): 18x713x329 of 8 bytes by 6,35203,107 take 65
 /// instead of 99 us, 392x4287x3 by 1,394,1 23 instead of 26, and 2x757x25x229x8 halves by 1,2,1528,38200,2 59 instead
-/// of 99.
+/// of 99. The same goes for narrow elements that lie alone in their sectors (2000x3x700 bytes by 64,89728000,128000:
+/// 76 instead of 102; chapter2_trials_9.txt).
 inline bool prefers_tiles(const StridedProblem& p) {
   const Walked walked = walked_side(p);
   const double sectors = tiled_excess(p, 32);
   const double blocks = tiled_excess(p, 64);
   const bool half = walked.excess >= 2 * sectors;
   if (walked.lines >= 4 && walked.excess >= 2 && half && walked.excess_blocks >= 4 * blocks) return true;
-  if (p.element_bytes < 4) {
-    if (((walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8) && half) return true;
-    return walked.lines > 12 && walked.excess_blocks >= 8 && 3 * blocks <= 2 * walked.excess_blocks;
-  }
-  if (walked.lines >= 8 && walked.excess_blocks >= std::max(1.9, 2 * blocks)) return true;
   const auto* const begin = p.view.strides.data();
   const auto* const last = begin + p.view.dims - 1;
   const bool last_is_nearest = std::none_of(begin, last, [&](std::int64_t s) { return s > 0 && s < *last; });
-  return !last_is_nearest && walked.lines >= 24 && walked.excess >= std::max(3.0, sectors);
+  const bool far_in_order = !last_is_nearest && walked.lines >= 24 && walked.excess >= std::max(3.0, sectors);
+  if (p.element_bytes < 4) {
+    if (((walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8) && half) return true;
+    if (far_in_order && v7h::refuse(p) == nullptr) return true;
+    return walked.lines > 12 && walked.excess_blocks >= 8 && 3 * blocks <= 2 * walked.excess_blocks;
+  }
+  if (walked.lines >= 8 && walked.excess_blocks >= std::max(1.9, 2 * blocks)) return true;
+  return far_in_order;
 }
 
 /// What decides which tiles fit a permutation: its sizes along the dimensions that are fastest on either side.
@@ -189,6 +193,9 @@ inline bool prefers_staging(const StridedProblem& p) {
   return p.element_bytes == 1 && v7d::refuse(p) == nullptr && p.view.strides[p.view.dims - 1] == 2;
 }
 
+/// Whether v7h is best: elements lie alone in their sectors, and in a tile they would share no more.
+inline bool prefers_lone(const StridedProblem& p) { return v7h::refuse(p) == nullptr && !prefers_tiles(p); }
+
 /// Whether v7a would load halves again and again for a broadcast that is not the last dimension, and its neighbours are
 /// near to each other: the memory is not the limit then, and v7e has fewer instructions (3x1187x21x282 by 1,846,0,3:
 /// 20.9 instead of 24.3 us, 180x443x3x202x2 by 938896,1414,0,7,4: 112.9 instead of 127.4; but 111x35x2x658x6 by
@@ -250,6 +257,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   if (prefers_pieces(wide)) return v7g::run_pieces(wide, stream);
   if (prefers_shifted_rows(wide)) return v7c::run_shifted(wide, stream);
   if (prefers_staging(wide.problem)) return v7d::run_staged(wide, stream);
+  if (prefers_lone(wide.problem)) return v7h::run_lone(wide, stream);
   const Permutation m = as_permutation(q.problem);
   if (prefers_short_rows(wide, m.rank > 0)) return v8c::run_rows(wide, stream);
   if (prefers_tables(wide, m.rank > 0)) return v7e::run_tables(wide, stream);

@@ -102,6 +102,36 @@ template <bool keeps, class T> __device__ __forceinline__ T load_keeping(const T
   return *p;
 }
 
+/// Loads data; with `passes`, says that nobody comes back for their line (`L1::no_allocate`), which the L2 seems to
+/// give up before others, too. Only of what the kernel does not write. A hint: before compute capability 7.0 a plain
+/// load.
+template <bool passes, class T> __device__ __forceinline__ T load_passing(const T* p) {
+#if !defined(WARPBOOK_EMULATED) && __CUDA_ARCH__ >= 700
+  if constexpr (passes) {
+    Word<sizeof(T)> word;
+    if constexpr (sizeof(T) == 1) {
+      std::uint16_t wide = 0;  // No register is narrower.
+      asm("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(wide) : "l"(p));
+      word = static_cast<std::uint8_t>(wide);
+    } else if constexpr (sizeof(T) == 2) {
+      asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(word) : "l"(p));
+    } else if constexpr (sizeof(T) == 4) {
+      asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(p));
+    } else if constexpr (sizeof(T) == 8) {
+      asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(word) : "l"(p));
+    } else {
+      asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+          : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+          : "l"(p));
+    }
+    T value;
+    __builtin_memcpy(&value, &word, sizeof(value));
+    return value;
+  }
+#endif
+  return *p;
+}
+
 /// Loads 16 bytes that are read once, and says so to the L2. A hint: before compute capability 8.0 a plain load.
 template <class P> __device__ __forceinline__ P load_once(const P* p) {
   static_assert(sizeof(P) == 16);
