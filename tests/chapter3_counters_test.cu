@@ -333,12 +333,18 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
   same("v7l", "shape=320,3,36 perm=2,1,0 dtype=half");
   same("v7i", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
-  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes.
+  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes,
+  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=half");    // of halves where v7l's tiles would be half empty:
+  same("v7l", "shape=64,3,64 perm=2,1,0 dtype=half");    // these follow each other along the input.
   same("v7l", "shape=640,7 perm=1,0 dtype=float");
   same("v7e", "shape=640,3 perm=1,0 dtype=float");
   same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("v7l", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
   same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
+  // Bytes are moved by v7l's kernel, too, in higher tiles: 128 columns of 256 rows, four of which are a load.
+  const Moves bytes = count("v9", "shape=64,2,256 perm=2,1,0 dtype=int8");
+  CHECK(bytes.kernel.find("v7l") != std::string::npos);
+  check_global(bytes, 256, 256 * 4, 64, 256 * 4);
 }
 
 }  // namespace warpbook::chapter3

@@ -3,11 +3,12 @@
 ///
 /// No step is best everywhere. After merging dimensions there are these cases, in this order: nothing moves, which is a
 /// copy; matrices are transposed and everything is aligned (v7g, v5a for very many halves, v7c where the rank is
-/// higher); the caches make up for the disorder of a gather (v7h, or v6b's kernel for elements that are wide words
-/// themselves, as whole rows mostly are); both fast dimensions are long, so that tiles fit (v7i's); several dimensions
-/// together are long on the output's side (v7l, which also takes what leaves v7i's tiles half empty, and nearly all
-/// that has no other place; single halves are v7j's); a thread can take a short run of the input (v7e); and a rest
-/// (v7d's boxes, in v7i's order). The choice looks at nothing but shape, permutation and alignment.
+/// higher, unless elements are narrow: v7l's, one after the other along the input); the caches make up for the disorder
+/// of a gather (v7h, or v6b's kernel for elements that are wide words themselves, as whole rows mostly are); both fast
+/// dimensions are long, so that tiles fit (v7i's); several dimensions together are long on the output's side (v7l,
+/// which also takes what leaves v7i's tiles half empty, and nearly all that has no other place; single halves are
+/// v7j's); a thread can take a short run of the input (v7e); and a rest (v7d's boxes, in v7i's order). The choice looks
+/// at nothing but shape, permutation and alignment.
 ///
 /// Expect each case's best step, nearly everywhere. This is what `permute.cuh` gives away, so what is measured is what
 /// people take.
@@ -111,6 +112,14 @@ inline bool prefers_fixed_tiles(const PermuteProblem& m) {
   return m.element_bytes >= 4 && fills_fixed_tiles(m, 64);
 }
 
+/// Whether tiles that follow each other along the input are better than v7c's, which do so along the output, where the
+/// latter could move 16-byte words: of narrow elements, if the tiles are full. Chosen on an H200, over 14 shapes
+/// (chapter3_trials_wide.txt): 64x1024x1024 halves reversed take 72.6 instead of 74.1 us, 320x24x48x160 bytes by
+/// 3,1,0,2 36.4 instead of 62.7.
+inline bool prefers_input_order(const PermuteProblem& m) {
+  return m.element_bytes <= 2 && v7l::refuse(m) == nullptr && v7l::fit(m).rows >= 64;
+}
+
 /// The kernels that v9 sends problems to.
 enum class Kernel {
   transpose,        ///< v7g's, of whole matrices.
@@ -121,6 +130,7 @@ enum class Kernel {
   tiles,            ///< v7i's tiles of single elements.
   composite_tiles,  ///< v7j's.
   fixed_tiles,      ///< v7l's.
+  input_order,      ///< v7l's, that follow each other along the input.
   input_runs,       ///< v7e's.
   boxes,            ///< v7d's.
 };
@@ -136,7 +146,9 @@ inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) 
       const bool large = q.element_bytes == 2 && q.count() >= std::int64_t{1} << 27;
       return large ? Kernel::transpose_half2 : Kernel::transpose;
     }
-    if (v7c::moves_wide_words(q, src, dst)) return Kernel::wide_tiles;
+    if (v7c::moves_wide_words(q, src, dst)) {
+      return prefers_input_order(q) ? Kernel::input_order : Kernel::wide_tiles;
+    }
   }
   const bool fixed = v7l::refuse(q) == nullptr;
   if (fixed && prefers_fixed_tiles(q)) {
@@ -166,6 +178,14 @@ inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) 
   return fixed && v7l::fit(q).column_bytes >= 128 ? Kernel::fixed_tiles : Kernel::boxes;
 }
 
+/// Moves v7l's tiles along the input: of halves its own, of bytes higher ones, whose rows are whole sectors of the
+/// input (its own were slower than v7c's on half of the shapes).
+inline cudaError_t run_in_input_order(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const v7l::Arrangement arrangement{.least_bytes = v7l::least_bytes(m.element_bytes), .along_input = true};
+  return m.element_bytes == 1 ? v7l::run_arranged<v7l::Tile<1, 4, 256, 128>>(m, src, dst, stream, arrangement)
+                              : v7l::run_arranged<v7l::Tile<2, 2, 64, 256>>(m, src, dst, stream, arrangement);
+}
+
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const PermuteProblem q = simplified(p, src, dst);
@@ -190,6 +210,8 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     return v7j::run_tiles(q, src, dst, stream);
   case Kernel::fixed_tiles:
     return v7l::run_tiles(q, src, dst, stream);
+  case Kernel::input_order:
+    return run_in_input_order(q, src, dst, stream);
   case Kernel::input_runs:
     return v7e::run_runs<true>(q, src, dst, stream);
   case Kernel::boxes:
