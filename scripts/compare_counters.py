@@ -70,6 +70,7 @@ KNOWN = [
     Known("chapter2", ".* v8a", "L1 requests|L1 sectors", SKIPPED_TURNS),
     Known("chapter2", "shape=(16,494,15|8,500,12) .* v8a", "shared wavefronts",
           "as many wavefronts fewer as requests, one each: " + SKIPPED_TURNS),
+    Known("chapter2", "shape=16,494,15 .* v7[a-d]", "L2 sectors", "v7a's kernel, of bytes: " + SPILLED),
     Known("chapter2", "shape=16,494,15 .* v8a", "L2 sectors", MEETING_STORES),
     Known("chapter2", "shape=16,494,15 .* v8b", "L2 sectors|DRAM bytes read",
           "two thirds more sectors of stores than the rule has, and reads for those of which only a part is written: why is "
