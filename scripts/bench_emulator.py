@@ -31,19 +31,21 @@ ACCESS, THREAD, BARRIER, TRACED = 5, 15, 20, 20  # nanoseconds
 TURNS = 16  # accesses of a thread
 # By hand: not what the script measures.
 MEASURED_APART = [
-    "Measured apart on that machine, 2026-11-22 (`emulator_cost_profile.txt`; its speed differs by half from minute to "
+    "Measured apart on such machines, 2026-11-22 (`emulator_cost_profile.txt`; their speed differs by half from minute to "
     "minute, so only what ran side by side is compared):", "",
+    "- Each launch is eight times the work that a kernel of its size would have, since waking the workers took 8 to 13% of "
+    "launches of 5 to 20 ms: by such short ones, at commit 4491c80, the traced rows gained 10.6 to 11.4 times. Where workers "
+    "look out for the next launch before they sleep, these gain up to 12.6; long ones nothing.",
+    "- Hosts differ, and other guests with them: virtual cores that shared one of the host's at the time ran at half their "
+    "speed. On two other hosts that day the traced rows gained 11.2 to 12.0 and 13.7 to 14.1, without copy, whose launches "
+    "were the first ones there: a program's first traced launches take up to twice as long, while its heaps grow.",
     "- Before blocks handed over their traffic in pieces, each went to sixteen slices under sixteen locks: a launch of traced "
     "copy took 12.3 ms on 16 cores, scattered 22.7, tile 26.9, atomics 14.8, with 13.1 to 14.9 of 16 workers busy. In the "
-    "same half minute the pieces took 6.3, 16.3, 21.3 and 13.0 ms. Tracing without any simulated L2 gained 11.6, 11.3, 11.2 "
-    "and 10.6 times one core: what is left is not the L2's.",
-    "- Since then workers wake up without a lock and the tables of atomics are merged faster: in the table's run 15.7 to 15.9 "
-    "of 16 workers were busy in the traced rows.",
-    "- A build with timers, on 16 cores: of the workers' time, running blocks and tracing them took 66% of copy, 65% of "
-    "scattered, 84% of tile, 81% of atomics; the slices of the L2 10, 22, 4 and 4%; handing over and taking pieces, waiting "
-    "included, 10, 2, 2 and 3%; waking up, the first launch's making of threads included, 13, 10, 9 and 9%; waiting for the "
-    "last worker 1, 0, 0 and 2%. Running and tracing copy's blocks, where workers share nothing but the kernel's arrays, "
-    "took 103 ms of processor time on 16 cores and 75 on one; its slices 15 and 11."]
+    "same half minute the pieces took 6.3, 16.3, 21.3 and 13.0 ms. 15.7 to 16.0 workers are busy now. Pieces four times as "
+    "large, and slices that take them without a lock, gained nothing.",
+    "- A build with timers, on 16 cores, at 4491c80: of the workers' time, running blocks and tracing them took 66% of copy, "
+    "65% of scattered, 84% of tile, 81% of atomics; the slices of the L2 10, 22, 4 and 4%; handing over and taking pieces, "
+    "waiting included, 10, 2, 2 and 3%; waking up, the first launch's making of threads included, 13, 10, 9 and 9%."]
 MACHINE = "the machine/arithmetic"
 TARGETS = {
     "untraced access/copy": ACCESS + THREAD / TURNS,

@@ -145,7 +145,7 @@ PARTS = [
     Part("Timing you can trust", "The same run twice: medians over 50 us within 2%. A pair of steps known to be equal is called noise, one that "
          "moves 5% and one that moves 10% more slower. Each run says what a sample of nothing takes, and counts the multiprocessors' clock "
          "before and after each case.", [
-        Row("repeat_h200", "twice the same run on the H200, of three chapters", "chapter3/run_all --json a.json; chapter3/run_all --json b.json; "
+        Row("repeat_h200", "twice the same run on the H200, of six chapters", "chapter3/run_all --json a.json; chapter3/run_all --json b.json; "
             "scripts/compare_runs.py a.json b.json", r"^\w+ on .*|^  .*"),
         Row("known_pairs_h200", "known pairs on the H200", "cmake --build build/gpu --target known_pairs && build/gpu/tests/known_pairs --json k.json && "
             "scripts/compare_runs.py --known-pairs k.json", r"^copy of .*"),
