@@ -33,12 +33,13 @@ TURNS = 16  # accesses of a thread
 MEASURED_APART = [
     "Measured apart on such machines, 2026-11-22 (`emulator_cost_profile.txt`; their speed differs by half from minute to "
     "minute, so only what ran side by side is compared):", "",
-    "- Each launch is eight times the work that a kernel of its size would have, since waking the workers took 8 to 13% of "
-    "launches of 5 to 20 ms: by such short ones, at commit 4491c80, the traced rows gained 10.6 to 11.4 times. Where workers "
-    "look out for the next launch before they sleep, these gain up to 12.6; long ones nothing.",
+    "- Each launch does its work eight times over, as waking the workers took 8 to 13% of launches of 5 to 20 ms: by such "
+    "short ones, at commit 4491c80, the traced rows gained 10.6 to 11.4 times. Where workers look out for the next launch "
+    "before they sleep, these gain up to 12.6; long ones nothing.",
     "- Hosts differ, and other guests with them: virtual cores that shared one of the host's at the time ran at half their "
     "speed. On two other hosts that day the traced rows gained 11.2 to 12.0 and 13.7 to 14.1, without copy, whose launches "
-    "were the first ones there: a program's first traced launches take up to twice as long, while its heaps grow.",
+    "were the first ones there, and waited for the workers to be made: 1,024 guard pages of stacks for each, by a system "
+    "call a page. Stacks have theirs since then when they are first used.",
     "- Before blocks handed over their traffic in pieces, each went to sixteen slices under sixteen locks: a launch of traced "
     "copy took 12.3 ms on 16 cores, scattered 22.7, tile 26.9, atomics 14.8, with 13.1 to 14.9 of 16 workers busy. In the "
     "same half minute the pieces took 6.3, 16.3, 21.3 and 13.0 ms. 15.7 to 16.0 workers are busy now. Pieces four times as "

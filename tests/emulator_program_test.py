@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -149,6 +150,26 @@ class Program(unittest.TestCase):
                 self.assertEqual(ran.returncode, 42, ran.stderr)
                 self.assertIn(told, ran.stderr)
                 self.assertIn(f"program.cu:{5 + i}", ran.stderr)
+
+    def test_a_thread_that_outgrows_its_stack_ends_the_program(self):
+        """It would write over the stack of another thread that waits at the barrier."""
+        ran = self.run_text("""
+            __global__ void k(int* p, int n) {
+              __syncthreads();
+              if (threadIdx.x == 63) {
+                volatile char local[800 << 10];
+                for (int i = 0; i < n; ++i) local[i << 10] = 1;
+                *p = local[0];
+              }
+              __syncthreads();
+            }
+            int main() {
+              int* p; cudaMalloc(&p, 4);
+              k<<<1, 64>>>(p, 800);
+              return cudaDeviceSynchronize();
+            }""")
+        self.assertEqual(ran.returncode, 128 + signal.SIGSEGV, ran.stderr)
+        self.assertIn("the program was ended by signal 11", ran.stderr)
 
     def test_mistakes_make_the_status(self):
         text = "__global__ void k(int* p) { p[threadIdx.x] = 1; }\nint main() {\n  k<<<1, 1>>>(nullptr);\n}\n"

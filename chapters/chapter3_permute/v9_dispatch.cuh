@@ -113,7 +113,7 @@ inline bool prefers_fixed_tiles(const PermuteProblem& m) {
 }
 
 /// Whether tiles that follow each other along the input are better than v7c's, which do so along the output, where the
-/// latter could move 16-byte words: of narrow elements, if the tiles are full. Chosen on an H200, over 14 shapes
+/// latter could move 16-byte words: of narrow elements, if the tiles are full. Chosen on an H200, over 12 shapes
 /// (chapter3_trials_wide.txt): 64x1024x1024 halves reversed take 72.6 instead of 74.1 us, 320x24x48x160 bytes by
 /// 3,1,0,2 36.4 instead of 62.7.
 inline bool prefers_input_order(const PermuteProblem& m) {
@@ -179,7 +179,7 @@ inline Kernel choose(const PermuteProblem& q, const void* src, const void* dst) 
 }
 
 /// Moves v7l's tiles along the input: of halves its own, of bytes higher ones, whose rows are whole sectors of the
-/// input (its own were slower than v7c's on half of the shapes).
+/// input (its own were slower than v7c's on 7 of the 12 shapes).
 inline cudaError_t run_in_input_order(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const v7l::Arrangement arrangement{.least_bytes = v7l::least_bytes(m.element_bytes), .along_input = true};
   return m.element_bytes == 1 ? v7l::run_arranged<v7l::Tile<1, 4, 256, 128>>(m, src, dst, stream, arrangement)

@@ -25,11 +25,7 @@ FiberStacks::FiberStacks() {
     throw std::bad_alloc();
   }
   memory_ = static_cast<std::byte*>(memory);
-  if (guarded_sets.fetch_add(1) < kGuardedSets) {
-    for (unsigned i = 0; i < kMaxStacks; ++i) {
-      mprotect(memory_ + i * kSlotBytes, kPageBytes, PROT_NONE);
-    }
-  }
+  guards_ = guarded_sets.fetch_add(1) < kGuardedSets;
 }
 
 FiberStacks::~FiberStacks() {
@@ -37,7 +33,9 @@ FiberStacks::~FiberStacks() {
   guarded_sets.fetch_sub(1);
 }
 
-FiberStacks::Stack FiberStacks::stack(unsigned index) const {
+FiberStacks::Stack FiberStacks::stack(unsigned index) {
+  // Most kernels need few stacks, and a thousand guard pages for each worker take longer than a short launch.
+  for (; guards_ && guarded_ <= index; ++guarded_) mprotect(memory_ + guarded_ * kSlotBytes, kPageBytes, PROT_NONE);
   // Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
   const std::size_t colour = (index * std::size_t{320}) % kPageBytes & ~std::size_t{63};
   std::byte* begin = memory_ + index * kSlotBytes + kPageBytes;

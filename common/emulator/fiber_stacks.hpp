@@ -26,8 +26,8 @@ public:
     std::byte* top;     ///< Where the stack begins; it grows downwards.
     std::size_t bytes;  ///< Its size.
   };
-  /// Stack number `index`.
-  Stack stack(unsigned index) const;
+  /// Stack number `index`, and all before it, behind their guard pages.
+  Stack stack(unsigned index);
 
   /// The stack that an address lies in, from its lowest byte on; empty where it lies in none.
   std::span<const std::byte> stack_around(const void* address) const;
@@ -40,6 +40,8 @@ public:
 
 private:
   std::byte* memory_ = nullptr;
+  bool guards_ = false;   ///< Each stack in use has a guard page.
+  unsigned guarded_ = 0;  ///< Stacks that have it.
 };
 
 }  // namespace warpbook::emulator
