@@ -33,9 +33,9 @@ TURNS = 16  # accesses of a thread
 MEASURED_APART = [
     "Measured apart on such machines, 2026-11-22 (`emulator_cost_profile.txt`; their speed differs by half from minute to "
     "minute, so only what ran side by side is compared):", "",
-    "- Each launch does its work eight times over, as waking the workers took 8 to 13% of launches of 5 to 20 ms: by such "
-    "short ones, at commit 4491c80, the traced rows gained 10.6 to 11.4 times. Where workers look out for the next launch "
-    "before they sleep, these gain up to 12.6; long ones nothing.",
+    "- Each launch does its work eight times over, as waking the workers took 9 to 13% of launches of 5 to 20 ms: by such "
+    "short ones, at commit 4491c80, traced accesses gained 10.6 to 11.4 times. Where workers looked out for the next launch "
+    "before they slept, these gained 11.0 to 13.9 in two runs, and long ones nothing.",
     "- Hosts differ, and other guests with them: virtual cores that shared one of the host's at the time ran at half their "
     "speed. On two other hosts that day the traced rows gained 11.2 to 12.0 and 13.7 to 14.1, without copy, whose launches "
     "were the first ones there, and waited for the workers to be made: 1,024 guard pages of stacks for each, by a system "
