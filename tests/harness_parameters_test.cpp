@@ -129,6 +129,9 @@ TEST_CASE("options are read") {
   CHECK(parse({"--seed=42"}).seed == 42);
   CHECK(parse({"--samples", "31"}).samples == 31);
   CHECK(parse({"--benchmark_repetitions=33"}).samples == 33);
+  CHECK(parse({}).settle);
+  CHECK_FALSE(parse({"--samples", "50"}).settle);  // As many as were asked for, and no more.
+  CHECK_FALSE(parse({"--benchmark_repetitions=50"}).settle);
   CHECK(parse({"--benchmark_list_tests"}).benchmark_list);
   CHECK_FALSE(parse({"--benchmark_format=json"}).benchmark_table);
 }

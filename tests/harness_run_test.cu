@@ -42,6 +42,21 @@ TEST_CASE("a run in which all is right ends with 0 and writes its files") {
   CHECK(json["cases"][1]["steps"][1]["status"] == "pass");  // and nothing done wrong.
 }
 
+TEST_CASE("samples that leave the median in doubt are followed by more, unless their number was given") {
+  Chapter chapter = make_chapter();
+  chapter.samples = 2;  // Never enough.
+  const TemporaryFolder folder;
+  const auto samples = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--quick", "--json", folder.file("a.json")});
+    REQUIRE(run(chapter, more).status == 0);
+    const auto json = read_json(folder.file("a.json"));
+    return json["cases"][0]["steps"][1]["samples"].get<int>();
+  };
+  const int settled = samples({});
+  CHECK((device_emulated() ? settled == 1 : settled >= 6));  // A modelled time is never in doubt.
+  CHECK(samples({"--samples", "2"}) == (device_emulated() ? 1 : 2));
+}
+
 TEST_CASE("a wrong step makes the status 1, and gets no time") {
   Chapter chapter = make_chapter();
   chapter.steps.push_back(make_step("v4", 1, 0));

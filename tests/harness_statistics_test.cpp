@@ -90,6 +90,28 @@ TEST_CASE("quartiles interpolate") {
   CHECK(summarize({}).samples == 0);
 }
 
+TEST_CASE("a median is in doubt by what lies around it, however the samples spread") {
+  std::vector<double> samples(50, 1.0);
+  CHECK(median_uncertainty(samples) == 0);
+  CHECK(median_uncertainty({samples.data(), 5}) == 1);
+  CHECK(median_uncertainty({samples.data(), 6}) == 0);
+  for (std::size_t i = 0; i < 50; ++i) samples[i] = 100 + static_cast<double>(i);
+  CHECK(median_uncertainty(samples) == Approx((132.0 - 117) / 2 / 124.5));  // The 18th and the 33rd: see any table.
+  CHECK(median_uncertainty({samples.data(), 6}) == Approx((105.0 - 100) / 2 / 102.5));
+  CHECK(median_uncertainty(std::vector<double>(50, 0.0)) == 0);
+
+  // Two groups: the median is that of the larger one, and in doubt as long as chance could have made it so.
+  const auto groups = [](std::size_t count, double share) {
+    std::vector<double> times(count, 1.0);
+    std::fill_n(times.begin(), static_cast<std::size_t>(share * static_cast<double>(count)), 1.02);
+    return times;
+  };
+  CHECK(median_uncertainty(groups(50, 0.60)) > 0.009);
+  CHECK(median_uncertainty(groups(50, 0.70)) == 0);
+  CHECK(median_uncertainty(groups(1000, 0.60)) == 0);
+  CHECK(median_uncertainty(groups(1000, 0.52)) > 0.009);
+}
+
 TEST_CASE("equal is less than 2% apart, or overlapping") {
   CHECK(equal(around(1.0, 0), around(1.019, 0)));
   CHECK_FALSE(equal(around(1.0, 0), around(1.021, 0)));

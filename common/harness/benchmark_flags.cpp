@@ -86,6 +86,7 @@ void check_benchmark_flags(const std::vector<std::string>& flags, Options& optio
       const auto [stopped, error] = std::from_chars(value.data(), value.data() + value.size(), repetitions);
       if (error != std::errc() || stopped != value.data() + value.size() || repetitions < 1) refuse();
       options.samples = repetitions;
+      options.settle = false;
       continue;  // Each benchmark is registered with its number of samples.
     }
     if (name == "filter") {

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 namespace warpbook {
 namespace {
 
 constexpr std::size_t kLeastFlushBytes = std::size_t{64} << 20U;
-constexpr std::size_t kFlushFactor = 4;  // Times the L2: its sets are hashed and its replacement is not strict.
-constexpr std::size_t kSetsFactor = 3;   // Times the L2, for launches that take turns.
+constexpr std::size_t kFlushFactor = 4;      // Times the L2: its sets are hashed and its replacement is not strict.
+constexpr std::size_t kSetsFactor = 3;       // Times the L2, for launches that take turns.
+constexpr double kMostWaitSeconds = 200e-6;  // Longer than any interval between pauses that was seen.
 constexpr int kWarmUps = 3;
 constexpr int kPilots = 5;
 constexpr double kGraphSeconds = 2e-3;  // Enough for a graph of slower launches: the events no longer count.
@@ -33,6 +35,13 @@ void Sampler::flush_l2() {
   check(cudaMemsetAsync(flush_.data(), 0, flush_.bytes(), stream_.get()), "flushing the L2");
 }
 
+void Sampler::wait_a_while() {
+  const std::chrono::duration<double> wait(std::uniform_real_distribution<>(0, kMostWaitSeconds)(random_));
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < wait) {
+  }  // A sleeping thread would wake up much later.
+}
+
 double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {
   if (modelled_) {
     start_.record(stream_);
@@ -49,6 +58,7 @@ double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {
       start_.record(stream_);
       enqueue(stream_);
       stop_.record(stream_);
+      if (hold) wait_a_while();
     } catch (...) {
       blocking_->release();  // Or the stream would stay held until the kernel gives up.
       throw;

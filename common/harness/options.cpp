@@ -102,7 +102,9 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
       ->type_name("N")
       ->group(kWhat);
   app->add_option("--samples", raw.samples,
-                  fmt::format("times that each step is timed ({}; a modelled time once)", o.samples))
+                  fmt::format("times that each step is timed, no more and no fewer (without it {}, and more where "
+                              "they leave the median in doubt; a modelled time once)",
+                              o.samples))
       ->type_name("N")
       ->group(kWhat);
 
@@ -184,7 +186,10 @@ Options parse_options(const Chapter& chapter, int argc, const char* const* argv)
   if (raw.quick) o.selection = Selection::quick;
   if (raw.full) o.selection = Selection::full;
   if (app->count("--seed") > 0) o.seed = parse_seed(raw.seed);
-  if (app->count("--samples") > 0) o.samples = parse_samples(raw.samples);
+  if (app->count("--samples") > 0) {
+    o.samples = parse_samples(raw.samples);
+    o.settle = false;
+  }
   for (const auto& [option, file] : {std::pair{"--json", &o.json}, {"--csv", &o.csv}, {"--svg", &o.svg}}) {
     if (app->get_option(option)->count() > 0 && file->empty())
       throw BadInput(std::string(option) + " needs a file's name");

@@ -35,6 +35,7 @@ struct Options {
 
   std::uint64_t seed = 1;                    ///< `--seed`.
   int samples = 50;                          ///< `--samples`.
+  bool settle = true;                        ///< More are taken where these leave the median in doubt.
   std::vector<std::string> benchmark_flags;  ///< Google Benchmark's own, checked, as given.
   std::string benchmark_out;                 ///< The file that Google Benchmark will write; empty: none.
   std::string benchmark_filter;              ///< As given; empty: none.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <new>
@@ -20,6 +21,11 @@ namespace warpbook {
 namespace {
 
 constexpr int kCopy = -1;  // In place of a step's number.
+
+// When the medians of two runs are both settled they are within 2% of each other, but for chance.
+constexpr double kSettledShare = 0.0075;
+constexpr std::size_t kMostToSettle = 2000;
+constexpr std::chrono::seconds kLongestToSettle{5};
 
 /// One line on a terminal, overwritten by what comes next.
 class Progress {
@@ -73,6 +79,7 @@ private:
   void begin_copy();
   void begin_step(const Step& step);
   double next_sample();
+  void settle(std::vector<double>& seconds);
   void finish_copy(const Summary& summary);
   void finish_step(const Summary& summary);
   void show_case_header();
@@ -275,6 +282,23 @@ double Runner::next_sample() {
   return measurement_ ? measurement_->sample() : modelled_seconds_;
 }
 
+/// Google Benchmark takes as many samples of one thing as of another. Where they leave the median in doubt, more are
+/// taken here, which its own report does not have.
+void Runner::settle(std::vector<double>& seconds) {
+  if (step_.status != Status::pass || result_.device.emulated || !options_.settle) return;
+  const auto end = std::chrono::steady_clock::now() + kLongestToSettle;
+  const auto may_go_on = [&] {
+    return seconds.size() < kMostToSettle && !interrupted() && std::chrono::steady_clock::now() < end;
+  };
+  try {
+    while (may_go_on() && median_uncertainty(seconds) > kSettledShare) {
+      for (std::size_t more = seconds.size() / 4 + 1; more > 0 && may_go_on(); --more) seconds.push_back(next_sample());
+    }
+  } catch (const CudaError& error) {
+    device_failed(error);
+  }
+}
+
 void Runner::device_failed(const CudaError& error) {
   step_.status = Status::fail;
   step_.reason = one_line(error.what());
@@ -322,6 +346,7 @@ void Runner::ReportRuns(const std::vector<Run>& runs) {
                         static_cast<double>(std::max<benchmark::IterationCount>(1, run.iterations)));
     }
   }
+  settle(seconds);
   const Summary summary = summarize(seconds);
   progress_.clear();
   try {
