@@ -210,9 +210,11 @@ void Runner::repetition(std::size_t case_index, int step_index, benchmark::State
 }
 
 void Runner::begin_case(std::size_t case_index) {
-  measurement_.reset();
-  copy_bench_.reset();
-  case_bench_.reset();
+  free_and_wait([this] {
+    measurement_.reset();
+    copy_bench_.reset();
+    case_bench_.reset();
+  });
   watch_clock();
   const Case& problem = *plan_.cases[case_index].problem;
   CaseResult entry;
@@ -251,7 +253,7 @@ void Runner::begin_step(const Step& step) {
     const Case& problem = *plan_.cases[case_index_].problem;
     const bool tiny = problem.bytes_moved() < 2;
     const bool in_graph = copy_bench_ ? copy_bench_->in_graph() : tiny;
-    copy_bench_.reset();  // Its memory is for the case now.
+    free_and_wait([this] { copy_bench_.reset(); });  // Its memory is for the case now.
     case_bench_ = std::make_unique<CaseBench>(problem, options_.seed, in_graph);
   }
   progress_.show(fmt::format("{}: verifying {} {}", case_->title, step.version, step.name));
