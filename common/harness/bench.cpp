@@ -16,7 +16,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 }  // namespace
 
-CopyBench::CopyBench(Workbench& bench, std::int64_t bytes_moved) {
+CopyBench::CopyBench(Workbench& bench, std::int64_t bytes_moved, double full_speed) {
   const auto half = static_cast<std::size_t>(bytes_moved / 2);
   const std::size_t pitch = std::max(kAlignment, aligned(half));
   const auto work = [&](std::size_t sets) {
@@ -39,7 +39,9 @@ CopyBench::CopyBench(Workbench& bench, std::int64_t bytes_moved) {
   allocate(1);
   measurement_ = std::make_unique<Measurement>(bench.sampler, work(1), false);
   const bool modelled = bench.sampler.modelled();
-  in_graph_ = (modelled ? measurement_->sample() : measurement_->pilot_seconds()) < kShortSeconds;
+  in_graph_ = modelled         ? measurement_->sample() < kShortSeconds
+              : full_speed > 0 ? static_cast<double>(bytes_moved) / full_speed < kShortAtFullSpeed
+                               : measurement_->pilot_seconds() < kShortSeconds;
   if (!in_graph_) return;
   const std::size_t sets = modelled ? 1 : sets_for_cold_launches(2 * half, bench.sampler.l2_bytes(), false);
   measurement_.reset();

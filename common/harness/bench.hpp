@@ -31,8 +31,8 @@ struct Workbench {
 /// Times a device-to-device copy that moves `bytes_moved`: half of them read, half written.
 class CopyBench {
 public:
-  /// \throws CudaError
-  CopyBench(Workbench& bench, std::int64_t bytes_moved);
+  /// `full_speed`: bytes a second that large copies reach; 0 where that is not known. \throws CudaError
+  CopyBench(Workbench& bench, std::int64_t bytes_moved, double full_speed = 0);
   CopyBench(const CopyBench&) = delete;
   CopyBench& operator=(const CopyBench&) = delete;
 

@@ -6,9 +6,9 @@
 /// memory does, and each line the work brings in makes one go out. With a clean L2 the work's own last writes would
 /// stay there unpaid, and arrays of about its size would seem to move faster than the memory can.
 ///
-/// Work of 20 us and more is timed alone, one launch between two events, behind a kernel that holds the stream until
-/// the host has enqueued all of it. Shorter work is timed as a graph of many launches, because an event's own
-/// time of some microseconds would count; the launches take turns on as many copies of the arrays as it takes to go
+/// Work is timed alone, one launch between two events, behind a kernel that holds the stream until the host has
+/// enqueued all of it. That of short cases (`kShortSeconds`) is timed as a graph of many launches, because an event's
+/// own time of some microseconds would count; the launches take turns on as many copies of the arrays as it takes to go
 /// three times around the L2 (or on one copy each), so that each finds its data as cold as a launch alone does.
 #pragma once
 
@@ -25,8 +25,12 @@
 
 namespace warpbook {
 
-/// Work that is shorter than this is timed in a graph.
+/// A case is short, and timed in graphs, where a copy of its bytes takes less than this.
 inline constexpr double kShortSeconds = 20e-6;
+/// The same for its bytes over the speed of large copies, which leaves out a copy's start, its end and the events.
+/// Where that speed is known it decides: the copy's own time is not the same in each run, and a case near the limit
+/// would be timed in graphs in one and by launches in the next, 2 us apart.
+inline constexpr double kShortAtFullSpeed = 13e-6;
 /// Launches in such a graph, where a launch takes less than `kShortSeconds`.
 inline constexpr int kGraphLaunches = 100;
 

@@ -234,7 +234,7 @@ void Runner::begin_copy() {
     return;
   }
   progress_.show(case_->title + ": measuring the copy");
-  copy_bench_ = std::make_unique<CopyBench>(workbench(), case_->bytes_moved);
+  copy_bench_ = std::make_unique<CopyBench>(workbench(), case_->bytes_moved, result_.copy_bytes_per_second);
   step_.status = Status::pass;
 }
 
