@@ -37,8 +37,8 @@ inline constexpr int kGraphLaunches = 100;
 /// Takes samples on one stream.
 ///
 /// Each sample begins after a wait of its own, because memory may pause at regular intervals. An H200's stands still
-/// for about 1.5 us every 107 us: what takes 60 us meets a pause in 56% of its launches, and its times come in two
-/// groups. A loop that happens to be in step with the pauses would see one of the groups alone.
+/// for about 1.5 us every 100 us: of the launches of what takes 60 us rather more than half meet a pause, and its times
+/// come in two groups. A loop that happens to be in step with the pauses would see one of the groups alone.
 class Sampler {
 public:
   /// \throws CudaError
