@@ -12,6 +12,7 @@ constexpr std::size_t kLeastFlushBytes = std::size_t{64} << 20U;
 constexpr std::size_t kFlushFactor = 4;      // Times the L2: its sets are hashed and its replacement is not strict.
 constexpr std::size_t kSetsFactor = 3;       // Times the L2, for launches that take turns.
 constexpr double kMostWaitSeconds = 200e-6;  // Longer than any interval between pauses that was seen.
+constexpr int kMostMeant = 20;               // Launches to a sample that is their mean.
 constexpr int kWarmUps = 3;
 constexpr int kPilots = 5;
 constexpr double kGraphSeconds = 2e-3;  // Enough for a graph of slower launches: the events no longer count.
@@ -88,13 +89,18 @@ Measurement::Measurement(Sampler& sampler, TimedWork work, bool in_graph) : samp
   std::array<double, kPilots> pilots{};
   for (double& pilot : pilots) pilot = single();
   pilot_ = summarize(pilots).median;
-  if (!in_graph) return;
-
-  const double wanted = std::ceil(kGraphSeconds / std::max(pilot_, kGraphSeconds / kGraphLaunches));
-  launches_ = std::max(1, static_cast<int>(wanted));
-  if (work_.restore_each) launches_ = std::min(launches_, static_cast<int>(work_.sets));
-  if (!capture(launches_)) return;
-  static_cast<void>(sample());  // The first launch of a graph also uploads it.
+  const auto launches_in = [this](double seconds, int most) {
+    return std::max(1, static_cast<int>(std::ceil(seconds / std::max(pilot_, seconds / most))));
+  };
+  if (in_graph) {
+    int launches = launches_in(kGraphSeconds, kGraphLaunches);
+    if (work_.restore_each) launches = std::min(launches, static_cast<int>(work_.sets));
+    if (capture(launches)) {
+      static_cast<void>(sample());  // The first launch of a graph also uploads it.
+      return;
+    }
+  }
+  launches_ = launches_in(kSampleSeconds, kMostMeant);
 }
 
 bool Measurement::capture(int launches) {
@@ -105,7 +111,6 @@ bool Measurement::capture(int launches) {
     });
   } catch (const CudaError&) {  // It allocates or waits, say: it is timed alone.
     static_cast<void>(cudaGetLastError());
-    launches_ = 1;
     return false;
   }
   launches_ = launches;
@@ -118,7 +123,11 @@ double Measurement::single() {
 }
 
 double Measurement::sample() {
-  if (!graph_) return single();
+  if (!graph_) {
+    double seconds = 0;
+    for (int i = 0; i < launches_; ++i) seconds += single();
+    return seconds / launches_;
+  }
   if (work_.restore && work_.restore_each) {
     for (std::size_t set = 0; set < work_.sets; ++set) work_.restore(set);
   }
@@ -127,7 +136,8 @@ double Measurement::sample() {
 
 std::string Measurement::method() const {
   if (sampler_.modelled()) return "model";
-  return graph_ ? "graph of " + std::to_string(launches_) : "launch";
+  if (graph_) return "graph of " + std::to_string(launches_);
+  return launches_ == 1 ? "launch" : "mean of " + std::to_string(launches_) + " launches";
 }
 
 }  // namespace warpbook

@@ -53,7 +53,7 @@ struct StepResult {
   Status status = Status::skipped;            ///< What came of it.
   std::string reason;                         ///< Of a failure or a skip; empty otherwise.
   std::optional<Summary> seconds;             ///< Of one launch; only where the step passed.
-  std::string method;                         ///< "launch", "graph of 100" or "model".
+  std::string method;                         ///< As `Measurement::method`.
   double bytes_per_second = 0;                ///< The case's `bytes_moved` by the median.
   std::optional<double> fraction_of_copy;     ///< The copy's time by this step's.
   std::optional<double> speedup_vs_first;     ///< The first step's median by this one's.

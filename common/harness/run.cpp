@@ -22,10 +22,9 @@ namespace {
 
 constexpr int kCopy = -1;  // In place of a step's number.
 
-// So settled, the medians of two runs are well within the 2% that count as equal. (With 0.75% one of 511 was not: the
-// more often it is looked whether samples suffice, the sooner they seem to by chance.)
-constexpr double kSettledShare = 0.004;
-constexpr std::size_t kMostToSettle = 2000;
+// So settled, the medians of two runs are well within the 2% that count as equal.
+constexpr double kSettledShare = 0.005;
+constexpr std::size_t kMostToSettle = 1000;
 constexpr std::chrono::seconds kLongestToSettle{5};
 
 /// One line on a terminal, overwritten by what comes next.

@@ -26,8 +26,7 @@ Summary summarize(std::span<const double> seconds);
 
 /// How far the median may lie from that of endlessly many samples, as a share of it, with 95% confidence; 1 for fewer
 /// than 6 samples. It is half the distance between two of the samples, those between whose places in the order the true
-/// median is to be found by the binomial distribution alone: nothing is supposed of how they spread. (Times need not
-/// gather around one value: see `Sampler`.)
+/// median is to be found by the binomial distribution alone: nothing is supposed of how they spread.
 double median_uncertainty(std::span<const double> seconds);
 
 /// True where two times cannot be told apart: the medians differ by less than 2% of the smaller one, or the ranges
