@@ -23,8 +23,8 @@ namespace {
 constexpr int kCopy = -1;  // In place of a step's number.
 
 // So settled, the medians of two runs are well within the 2% that count as equal.
-constexpr double kSettledShare = 0.005;
-constexpr std::size_t kMostToSettle = 1000;
+constexpr double kSettledShare = 0.004;
+constexpr std::size_t kMostToSettle = 2000;
 constexpr std::chrono::seconds kLongestToSettle{5};
 
 /// One line on a terminal, overwritten by what comes next.
