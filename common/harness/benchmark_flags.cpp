@@ -30,7 +30,7 @@ constexpr std::array kFlags{
     Flag{"counters_tabular", "true|false"},
 };
 
-/// Flags that Google Benchmark has, and that a sample of exactly one launch leaves no meaning.
+/// Flags that Google Benchmark has, and that have no meaning where a sample is one of ours.
 constexpr std::array<std::string_view, 6> kMeaningless{"min_time",
                                                        "min_warmup_time",
                                                        "enable_random_interleaving",
@@ -66,8 +66,8 @@ void check_benchmark_flags(const std::vector<std::string>& flags, Options& optio
     const std::string value = has_value ? text.substr(equals + 1) : "";
 
     if (std::find(kMeaningless.begin(), kMeaningless.end(), name) != kMeaningless.end()) {
-      throw BadInput(fmt::format("--benchmark_{} has no meaning where a sample is one launch (accepted: {})", name,
-                                 accepted_benchmark_flags()));
+      throw BadInput(fmt::format("--benchmark_{} has no meaning where the harness makes the samples (accepted: {})",
+                                 name, accepted_benchmark_flags()));
     }
     const auto* const flag = std::find_if(kFlags.begin(), kFlags.end(), [&](const Flag& f) { return f.name == name; });
     if (flag == kFlags.end()) {

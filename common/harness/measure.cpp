@@ -12,7 +12,9 @@ constexpr std::size_t kLeastFlushBytes = std::size_t{64} << 20U;
 constexpr std::size_t kFlushFactor = 4;      // Times the L2: its sets are hashed and its replacement is not strict.
 constexpr std::size_t kSetsFactor = 3;       // Times the L2, for launches that take turns.
 constexpr double kMostWaitSeconds = 200e-6;  // Longer than any interval between pauses that was seen.
-constexpr int kMostMeant = 20;               // Launches to a sample that is their mean.
+constexpr double kMeantSeconds = 200e-6;     // The launches of a sample that is their mean take as long together,
+constexpr int kLeastMeant = 4;               // are as many at least,
+constexpr int kMostMeant = 20;               // and at most.
 constexpr int kWarmUps = 3;
 constexpr int kPilots = 5;
 constexpr double kGraphSeconds = 2e-3;  // Enough for a graph of slower launches: the events no longer count.
@@ -100,7 +102,7 @@ Measurement::Measurement(Sampler& sampler, TimedWork work, bool in_graph) : samp
       return;
     }
   }
-  launches_ = launches_in(kSampleSeconds, kMostMeant);
+  launches_ = std::max(kLeastMeant, launches_in(kMeantSeconds, kMostMeant));
 }
 
 bool Measurement::capture(int launches) {
@@ -136,8 +138,7 @@ double Measurement::sample() {
 
 std::string Measurement::method() const {
   if (sampler_.modelled()) return "model";
-  if (graph_) return "graph of " + std::to_string(launches_);
-  return launches_ == 1 ? "launch" : "mean of " + std::to_string(launches_) + " launches";
+  return graph_ ? "graph of " + std::to_string(launches_) : "mean of " + std::to_string(launches_) + " launches";
 }
 
 }  // namespace warpbook

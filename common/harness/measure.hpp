@@ -7,14 +7,14 @@
 /// stay there unpaid, and arrays of about its size would seem to move faster than the memory can.
 ///
 /// Work is timed alone, one launch between two events, behind a kernel that holds the stream until the host has
-/// enqueued all of it. Where a launch takes less than `kSampleSeconds`, a sample is the mean of several, each timed so,
-/// because memory may pause at regular intervals. An H200's stands still for about 1.5 us every 100 us: of the launches
-/// of what takes 53 us half meet a pause, so that their times come in two groups of one size, 2% apart, and no number
-/// of them would settle on a median.
+/// enqueued all of it. A sample is the mean of four launches or more, each timed so, because the times of launches may
+/// come in groups with nothing between them, and no number of them would settle on a median. An H200's memory stands
+/// still for about 1.5 us every 100 us: of the launches of what takes 53 us half meet a pause, and are 2% longer. The
+/// times of threads that contend for one place are grouped, too.
 ///
 /// The work of short cases (`kShortSeconds`) is timed as a graph of many launches, because an event's own time of some
-/// microseconds would count; the launches take turns on as many copies of the arrays as it takes to go
-/// three times around the L2 (or on one copy each), so that each finds its data as cold as a launch alone does.
+/// microseconds would count; the launches take turns on as many copies of the arrays as it takes to go three times
+/// around the L2 (or on one copy each), so that each finds its data as cold as a launch alone does.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,13 @@ inline constexpr double kShortSeconds = 20e-6;
 /// Where that speed is known it decides: the copy's own time is not the same in each run, and a case near the limit
 /// would be timed in graphs in one and by launches in the next, 2 us apart.
 inline constexpr double kShortAtFullSpeed = 13e-6;
-/// The launches of a sample take this long together, or it is one launch.
-inline constexpr double kSampleSeconds = 200e-6;
 /// Launches in a short case's graph, where a launch takes less than `kShortSeconds`.
 inline constexpr int kGraphLaunches = 100;
 
 /// Takes samples on one stream.
 ///
-/// Each begins after a wait of its own: a loop that happened to be in step with the memory's pauses would meet one in
-/// every sample, or in none.
+/// Each launch begins after a wait of its own: a loop that happened to be in step with the memory's pauses would meet
+/// one in every launch, or in none.
 class Sampler {
 public:
   /// \throws CudaError
@@ -104,7 +102,7 @@ public:
   double sample();
   /// Seconds of one launch by itself, as found while warming up.
   double pilot_seconds() const { return pilot_; }
-  /// What a sample is: "launch", "mean of 4 launches", "graph of 100" or "model".
+  /// What a sample is: "mean of 4 launches", "graph of 100" or "model".
   std::string method() const;
 
 private:

@@ -207,7 +207,7 @@ std::string help_text(const Chapter& chapter) {
   text += "\n\nA case's keys:\n";
   std::istringstream lines(chapter.case_help);
   for (std::string line; std::getline(lines, line);) text += "  " + line + "\n";
-  text += "\nGoogle Benchmark's flags, as far as they have a meaning where a sample is one launch:\n";
+  text += "\nGoogle Benchmark's flags, as far as they have a meaning where the harness makes the samples:\n";
   std::istringstream flags(accepted_benchmark_flags());
   for (std::string flag; flags >> flag;) text += "  " + flag + "\n";
   text +=
