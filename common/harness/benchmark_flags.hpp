@@ -10,7 +10,7 @@
 namespace warpbook {
 
 /// Checks flags that begin with "--benchmark_", and takes into `options` what they say.
-/// \throws BadInput for an unknown flag, one that makes no sense where a sample is one launch, or a bad value.
+/// \throws BadInput for an unknown flag, one that makes no sense where the harness makes the samples, or a bad value.
 void check_benchmark_flags(const std::vector<std::string>& flags, Options& options);
 
 /// "--benchmark_filter=REGEX --benchmark_...": for messages.
