@@ -41,8 +41,7 @@ void Sampler::flush_l2() {
 void Sampler::wait_a_while() {
   const std::chrono::duration<double> wait(std::uniform_real_distribution<>(0, kMostWaitSeconds)(random_));
   const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - start < wait) {
-  }  // A sleeping thread would wake up much later.
+  while (std::chrono::steady_clock::now() - start < wait) continue;  // A sleeping thread would wake up much later.
 }
 
 double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {

@@ -101,10 +101,11 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   app->add_option("--seed", raw.seed, fmt::format("of the inputs, decimal or 0x... ({})", o.seed))
       ->type_name("N")
       ->group(kWhat);
-  app->add_option("--samples", raw.samples,
-                  fmt::format("times that each step is timed, no more and no fewer (without it {}, and more where "
-                              "they leave the median in doubt; a modelled time once)",
-                              o.samples))
+  app->add_option(
+         "--samples", raw.samples,
+         fmt::format("samples of each step, no more and no fewer (without it {}, and more where they leave the "
+                     "median in doubt; one of a modelled time)",
+                     o.samples))
       ->type_name("N")
       ->group(kWhat);
 
