@@ -111,7 +111,7 @@ void CaseBench::release_device() {
 }
 
 void free_and_wait(const std::function<void()>& free) {
-  constexpr double kClearedBytesPerSecond = 100e9;  // A quarter of what an H200 was seen to do.
+  constexpr double kClearedBytesPerSecond = 100e9;  // A quarter of what an H200 seems to do.
   const auto free_bytes = []() -> std::size_t {
     try {
       return device_free_bytes();

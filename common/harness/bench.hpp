@@ -75,9 +75,9 @@ private:
   std::vector<std::unique_ptr<DeviceArrays>> copies_;  // For launches that take turns; the main arrays are number 0.
 };
 
-/// Calls `free`, and waits until the driver has cleared the device memory that it gave back. Drivers do that in the
-/// background, an H200's at some 400 GB/s, and whatever moves through the memory meanwhile takes a tenth longer: the
-/// copy that the next case begins with, above all.
+/// Calls `free`, and waits until the driver should have cleared the device memory that it gave back. It seems to do
+/// that in the background, an H200's at some 400 GB/s, and copies take a tenth longer meanwhile: the one that the next
+/// case begins with, above all.
 void free_and_wait(const std::function<void()>& free);
 
 /// The copy ceiling for large arrays, in bytes per second; 0 where the memory does not suffice to tell.

@@ -8,9 +8,9 @@
 ///
 /// Work is timed alone, one launch between two events, behind a kernel that holds the stream until the host has
 /// enqueued all of it. A sample is the mean of four launches or more, each timed so, because the times of launches may
-/// come in groups with nothing between them, and no number of them would settle on a median. An H200's memory stands
-/// still for about 1.5 us every 100 us: of the launches of what takes 53 us half meet a pause, and are 2% longer. The
-/// times of threads that contend for one place are grouped, too.
+/// come in groups with little between them, and no number of them would settle on a median. An H200's memory seems to
+/// stand still for about 1.5 us every 100 us: of the launches of what takes 53 us half meet a pause, and are 2% longer.
+/// The times of threads that contend for one place are grouped, too.
 ///
 /// The work of short cases (`kShortSeconds`) is timed as a graph of many launches, because an event's own time of some
 /// microseconds would count; the launches take turns on as many copies of the arrays as it takes to go three times
