@@ -17,6 +17,8 @@ __global__ void blocking_kernel(volatile int* flags, long long patience_clocks) 
   }
 }
 
+__global__ void empty_kernel() {}
+
 }  // namespace
 
 cudaError_t blocking_kernel_present() {
@@ -24,6 +26,12 @@ cudaError_t blocking_kernel_present() {
   const cudaError_t error = cudaFuncGetAttributes(&attributes, blocking_kernel);
   if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
   return error;
+}
+
+void enqueue_empty_kernels(const Stream& stream, int count) {
+  for (int i = 0; i < count; ++i) {
+    check(launch(empty_kernel, {.stream = stream.get()}), "launching a kernel that does nothing");
+  }
 }
 
 BlockingKernel::BlockingKernel() : flags_(2 * sizeof(int)) {

@@ -1,6 +1,6 @@
 /// \file
-/// A kernel that holds a stream until the host lets go, so that the host's own time to enqueue work is over when the
-/// device gets to it. (The technique is NVBench's.)
+/// Kernels that go before what is timed: one that holds a stream until the host lets go, so that the host's own time to
+/// enqueue work is over when the device gets to it (the technique is NVBench's), and one that does nothing.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,6 +11,9 @@ namespace warpbook {
 
 /// Whether the program holds code for the device: what CUDA says of a kernel's attributes.
 cudaError_t blocking_kernel_present();
+
+/// Enqueues `count` kernels that do nothing. \throws CudaError
+void enqueue_empty_kernels(const Stream& stream, int count);
 
 /// Holds one stream at a time.
 class BlockingKernel {

@@ -12,6 +12,7 @@ constexpr std::size_t kLeastFlushBytes = std::size_t{64} << 20U;
 constexpr std::size_t kFlushFactor = 4;      // Times the L2: its sets are hashed and its replacement is not strict.
 constexpr std::size_t kSetsFactor = 3;       // Times the L2, for launches that take turns.
 constexpr double kMostWaitSeconds = 200e-6;  // Longer than any interval between pauses that was seen.
+constexpr int kMostEmpty = 7;                // Kernels before a launch: what recurs every 2, 4 or 8 meets all alike.
 constexpr double kMeantSeconds = 200e-6;     // Of launches in a mean together: two pauses, or more.
 constexpr int kLeastMeant = 4;
 constexpr int kMostMeant = 20;
@@ -44,6 +45,8 @@ void Sampler::wait_a_while() {
   while (std::chrono::steady_clock::now() - start < wait) continue;  // A sleeping thread would wake up much later.
 }
 
+void Sampler::shift_turn() { enqueue_empty_kernels(stream_, std::uniform_int_distribution<>(0, kMostEmpty)(random_)); }
+
 double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {
   if (modelled_) {
     start_.record(stream_);
@@ -54,6 +57,7 @@ double Sampler::sample(const std::function<void(const Stream&)>& enqueue) {
   }
   while (true) {
     const bool hold = hold_;
+    shift_turn();
     flush_l2();
     if (hold) blocking_->hold(stream_);
     try {

@@ -41,8 +41,9 @@ inline constexpr int kGraphLaunches = 100;
 
 /// Takes samples on one stream.
 ///
-/// Each launch begins after a wait of its own: a loop that happened to be in step with the memory's pauses would meet
-/// one in every launch, or in none.
+/// Each launch begins after a wait of its own and after up to seven kernels that do nothing. A loop that happened to be
+/// in step with the memory's pauses would meet one in every launch, or in none; and on an H200 one kernel in four
+/// begins later than the others, which a loop of four kernels would see in every launch, or in none.
 class Sampler {
 public:
   /// \throws CudaError
@@ -63,6 +64,7 @@ public:
 
 private:
   void flush_l2();
+  void shift_turn();
   void wait_a_while();
 
   const Stream& stream_;
