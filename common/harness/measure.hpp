@@ -42,8 +42,8 @@ inline constexpr int kGraphLaunches = 100;
 /// Takes samples on one stream.
 ///
 /// Each launch begins after a wait of its own and after up to seven kernels that do nothing. A loop that happened to be
-/// in step with the memory's pauses would meet one in every launch, or in none; and on an H200 one kernel in four
-/// begins later than the others, which a loop of four kernels would see in every launch, or in none.
+/// in step with the memory's pauses would meet one in every launch, or in none; and on an H200 some kernels take longer
+/// in one launch of four, which a loop that launches four kernels would see in every turn, or in none.
 class Sampler {
 public:
   /// \throws CudaError
