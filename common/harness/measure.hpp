@@ -1,7 +1,7 @@
 /// \file
 /// Times of device work, with nothing of it in the L2 beforehand.
 ///
-/// Before each sample a buffer of several times the L2 is written, so that the L2 holds none of the work's data. It is
+/// Before each launch a buffer of several times the L2 is written, so that the L2 holds none of the work's data. It is
 /// written and not only read on purpose: it leaves the L2 full of changed lines, as a program that streams through
 /// memory does, and each line the work brings in makes one go out. With a clean L2 the work's own last writes would
 /// stay there unpaid, and arrays of about its size would seem to move faster than the memory can.
@@ -43,7 +43,7 @@ inline constexpr int kGraphLaunches = 100;
 ///
 /// Each launch begins after a wait of its own and after up to seven kernels that do nothing. A loop that happened to be
 /// in step with the memory's pauses would meet one in every launch, or in none; and on an H200 some kernels take longer
-/// in one launch of four, which a loop that launches four kernels would see in every turn, or in none.
+/// or shorter in one launch of four, which a loop that launches four kernels would see in every turn, or in none.
 class Sampler {
 public:
   /// \throws CudaError
