@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace warpbook::chapter3 {
 
@@ -19,6 +20,7 @@ inline constexpr int kMaxRank = 8;
 struct PermuteProblem {
   int rank = 0;                                ///< 0 to kMaxRank; rank 0 is one element.
   int element_bytes = 4;                       ///< 1, 2, 4, 8 or 16: moving data needs no type.
+  int alignment = 16;                          ///< Both arrays begin at multiples of so many bytes: 1, 2, 4, 8 or 16.
   std::array<std::int64_t, kMaxRank> shape{};  ///< Sizes of the input's dimensions.
   std::array<int, kMaxRank> permutation{};     ///< As in `torch.permute`.
 
@@ -31,6 +33,17 @@ struct PermuteProblem {
   /// Size of the output's dimension d.
   std::int64_t dst_shape(int d) const { return shape[permutation[d]]; }
 };
+
+/// The alignment, at most 16 bytes, of two arrays.
+inline int alignment_of(const void* src, const void* dst) {
+  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
+  int alignment = 16;
+  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
+  return alignment;
+}
+
+/// True where offsets, and the offset of the last thread of a grid that covers them, fit 32 bits.
+inline bool fits_32_bits(std::int64_t count) { return count <= std::numeric_limits<std::int32_t>::max(); }
 
 using Strides = std::array<std::int64_t, kMaxRank>;
 
@@ -56,6 +69,32 @@ inline Strides dst_strides(const PermuteProblem& p) {
   return strides;
 }
 
+/// Elements of the output between neighbours along each dimension of the *input*.
+inline Strides dst_strides_by_src(const PermuteProblem& p) {
+  const Strides strides = dst_strides(p);
+  Strides result{};
+  for (int d = 0; d < p.rank; ++d) result[p.permutation[d]] = strides[d];
+  return result;
+}
+
+/// The input's dimensions in some order, the first the fastest.
+using DimensionOrder = std::array<int, kMaxRank>;
+
+/// In the input's order.
+inline DimensionOrder src_order(const PermuteProblem& p) {
+  DimensionOrder order{};
+  for (int k = 0; k < p.rank; ++k) order[k] = p.rank - 1 - k;
+  return order;
+}
+
+/// In the output's order.
+inline DimensionOrder dst_order(const PermuteProblem& p) {
+  DimensionOrder order{};
+  for (int k = 0; k < p.rank; ++k) order[k] = p.permutation[p.rank - 1 - k];
+  return order;
+}
+
+//! [merged]
 /// The same movement of data with the fewest dimensions: those of size 1 are dropped, and input dimensions that stand
 /// side by side in the output too are merged. The identity becomes rank 1 (or 0, for one element).
 inline PermuteProblem merged(const PermuteProblem& p) {
@@ -82,6 +121,7 @@ inline PermuteProblem merged(const PermuteProblem& p) {
   PermuteProblem result;
   result.rank = runs;
   result.element_bytes = p.element_bytes;
+  result.alignment = p.alignment;
   for (int d = 0; d < runs; ++d) {  // A run's place in the input is the number of runs that start before it.
     int place = 0;
     for (int other = 0; other < runs; ++other) place += first[other] < first[d] ? 1 : 0;
@@ -91,22 +131,25 @@ inline PermuteProblem merged(const PermuteProblem& p) {
   return result;
 }
 
+//! [merged]
+
 /// True where input and output have the same last dimension: whole runs of it move together.
 inline bool keeps_last_dimension(const PermuteProblem& p) {
   return p.rank > 0 && p.permutation[p.rank - 1] == p.rank - 1;
 }
 
-/// The largest of 1, 2, 4, 8 and 16 bytes that can be moved at a time: the last dimension must stay last, hold a whole
-/// number of such words, and both arrays must be aligned to it. Otherwise one element.
-inline int movement_bytes(const PermuteProblem& p, const void* src, const void* dst) {
+//! [movement]
+/// The largest of 1, 2, 4, 8 and 16 bytes that can be moved at a time: the last dimension must stay last and hold a
+/// whole number of such words, and both arrays must be aligned to it. Otherwise one element.
+inline int movement_bytes(const PermuteProblem& p) {
   if (!keeps_last_dimension(p)) return p.element_bytes;
-  const auto alignment = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
   const std::int64_t row_bytes = p.shape[p.rank - 1] * p.element_bytes;
   for (int bytes = 16; bytes > p.element_bytes; bytes /= 2) {
-    if (row_bytes % bytes == 0 && alignment % static_cast<std::uintptr_t>(bytes) == 0) return bytes;
+    if (row_bytes % bytes == 0 && p.alignment % bytes == 0) return bytes;
   }
   return p.element_bytes;
 }
+//! [movement]
 
 /// The same movement with elements of `bytes`, a multiple of the element's size that divides the last dimension.
 inline PermuteProblem with_elements_of(const PermuteProblem& p, int bytes) {
@@ -117,26 +160,10 @@ inline PermuteProblem with_elements_of(const PermuteProblem& p, int bytes) {
   return merged(result);  // The last dimension may have become 1.
 }
 
-/// The problem as the steps from v7c on take it: merged, in the widest words that it allows.
-inline PermuteProblem simplified(const PermuteProblem& p, const void* src, const void* dst) {
+/// The same movement with the fewest dimensions, in the widest words.
+inline PermuteProblem simplified(const PermuteProblem& p) {
   const PermuteProblem m = merged(p);
-  return with_elements_of(m, movement_bytes(m, src, dst));
-}
-
-/// Why a step refuses a problem as it is given, by its own `refuse` of a simplified one; nullptr where it takes it.
-template <class Refuse>
-const char* refuse_simplified(const PermuteProblem& p, const void* src, const void* dst, const Refuse& refuse) {
-  return p.count() == 0 ? nullptr : refuse(simplified(p, src, dst));
-}
-
-/// Does a problem as it is given by a step's `run` of a simplified one, which returns a cudaError_t.
-/// \return cudaErrorInvalidValue where the step refuses it.
-template <class Refuse, class Run>
-cudaError_t run_simplified(const PermuteProblem& p, const void* src, const void* dst, const Refuse& refuse,
-                           const Run& run) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem q = simplified(p, src, dst);
-  return refuse(q) == nullptr ? run(q) : cudaErrorInvalidValue;
+  return with_elements_of(m, movement_bytes(m));
 }
 
 /// A batch of matrices, each transposed: src[batch][rows][columns] -> dst[batch][columns][rows].
@@ -159,8 +186,5 @@ inline const char* as_batch_transpose(const PermuteProblem& p, BatchTranspose& m
   }
   return "not a batch of matrices to transpose";
 }
-
-/// Whether a kernel for elements of `bytes` takes a cache hint: those of one byte gain nothing by it (v7k).
-template <bool hint, int bytes> inline constexpr bool kHinted = hint && (bytes > 1);
 
 }  // namespace warpbook::chapter3
