@@ -37,13 +37,12 @@ struct TileGrid {
   Dimension dimension[kMaxRank];  // Neighbouring blocks have neighbouring tiles along the first.
 };
 
-/// A block's tile: where it begins, in elements, and how much of it exists.
+/// A block's tile: where it begins.
 struct Corner {
-  std::int64_t src = 0;
-  std::int64_t dst = 0;
-  int rows = 0;
-  int columns = 0;
-  int rows_left = 0;  // From the tile's first to the matrix's last.
+  std::int64_t src = 0;  // Elements, in the input
+  std::int64_t dst = 0;  // and in the output.
+  int row = 0;           // Of the matrix.
+  int column = 0;
 };
 
 //! [kernel]
@@ -58,11 +57,8 @@ __device__ __forceinline__ Corner locate_tile(const TileGrid& grid) {
     const int first = int(tile) * d.step;
     corner.src += first * d.src_stride;
     corner.dst += first * d.dst_stride;
-    if (i == grid.column_dimension) corner.columns = min(grid.columns - first, d.step);
-    if (i == grid.row_dimension) {
-      corner.rows_left = grid.rows - first;
-      corner.rows = min(corner.rows_left, d.step);
-    }
+    if (i == grid.row_dimension) corner.row = first;
+    if (i == grid.column_dimension) corner.column = first;
     rest = quotient;
   }
   return corner;
@@ -73,8 +69,8 @@ __global__ void __launch_bounds__(T::kThreads)
     permute_kernel(typename T::Element* __restrict__ dst, const typename T::Element* __restrict__ src,
                    const __grid_constant__ TileGrid grid) {
   const Corner corner = locate_tile(grid);
-  v7::transpose_tile<T>(dst + corner.dst, grid.dst_pitch, src + corner.src, grid.src_pitch, corner.rows,
-                        corner.columns);
+  v7::transpose_tile<T>(dst + corner.dst, grid.dst_pitch, src + corner.src, grid.src_pitch, grid.rows - corner.row,
+                        grid.columns - corner.column);
 }
 //! [kernel]
 
@@ -97,10 +93,10 @@ inline const char* refuse(const PermuteProblem& q) {
 }
 
 /// The grid of tiles of `tile_rows` x `tile_columns` over a problem that is not refused, and the number of `blocks`.
-/// `order` lists the input's dimensions as the grid goes along them, the fastest first. With `overlap`, tiles may begin
-/// so many rows early, and the last one must still reach the end.
+/// `order` lists the input's dimensions as the grid goes along them, the fastest first. Tiles cover `extra_rows` more
+/// rows than there are.
 inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, int tile_rows, int tile_columns,
-                          int overlap, std::int64_t& blocks) {
+                          std::int64_t& blocks, int extra_rows = 0) {
   const int x = q.rank - 1;
   const int y = q.permutation[q.rank - 1];
   const Strides from = src_strides(q);
@@ -117,7 +113,7 @@ inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, 
     if (d == x) grid.column_dimension = i;
     if (d == y) grid.row_dimension = i;
     const int step = d == x ? tile_columns : d == y ? tile_rows : 1;
-    const std::int64_t count = ceil_div<std::int64_t>(q.shape[d] + (d == y ? overlap : 0), step);
+    const std::int64_t count = ceil_div<std::int64_t>(q.shape[d] + (d == y ? extra_rows : 0), step);
     grid.dimension[i] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(count)), step, from[d], to[d]};
     blocks *= count;
   }
@@ -128,7 +124,7 @@ inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, 
 template <class T>
 cudaError_t run_tiles(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
   std::int64_t blocks = 0;
-  const TileGrid grid = make_grid(q, src_order(q), T::kRows, T::kColumns, 0, blocks);
+  const TileGrid grid = make_grid(q, src_order(q), T::kRows, T::kColumns, blocks);
   return launch(permute_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
                 static_cast<typename T::Element*>(dst), static_cast<const typename T::Element*>(src), grid);
 }
