@@ -37,9 +37,7 @@ __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src,
       for (int y = first; row0 + y < rows; y += kThreadRows) tile[y][x] = from[std::int64_t(y) * columns];
     }
   }
-  //! [exercise tile_barrier]
   __syncthreads();
-  //! [exercise tile_barrier]
   W* to = dst + matrix + std::int64_t(column0) * rows + row0 + x;
   if (row0 + x < rows) {
     if (column0 + kTile <= columns) {

@@ -46,7 +46,9 @@ static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __
       for (int y = first; row0 + y < rows; y += kThreadRows) tile.pair[y][x] = from[y * row_pairs];
     }
   }
+  //! [exercise tile_barrier]
   __syncthreads();
+  //! [exercise tile_barrier]
   const auto column_pair = [&](int y) { return Half2(tile.half[2 * x][y]) | Half2(tile.half[2 * x + 1][y]) << 16; };
   Half2* to = dst + matrix / 2 + column0 * column_pairs + row0 / 2 + x;
   if (row0 + 2 * x < rows) {
