@@ -146,7 +146,7 @@ inline const char* refuse(const PermuteProblem& p) {
   return p.alignment == 16 ? nullptr : "both arrays must be aligned to 16 bytes";
 }
 
-/// Launches a kernel with v6's parameters; `kernel_for.template operator()<T>()` gives the kernel for tiles T.
+/// Launches a kernel with v6's parameters; `kernel_for(T{})` gives the kernel for tiles T.
 template <class KernelFor>
 cudaError_t run_tiles(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream, KernelFor kernel_for) {
   if (p.count() == 0) return cudaSuccess;
@@ -156,14 +156,14 @@ cudaError_t run_tiles(const PermuteProblem& p, const void* src, void* dst, cudaS
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;
     const MatrixTiles tiles(m.batch, m.rows, m.columns, T::kRows, T::kColumns);
-    return launch(kernel_for.template operator()<T>(),
+    return launch(kernel_for(T{}),
                   {.grid = tiles.blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
                   static_cast<const Word<bytes>*>(src), tiles);
   });
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_tiles(p, src, dst, stream, []<class T>() { return transpose_kernel<T>; });
+  return run_tiles(p, src, dst, stream, [](auto tile) { return transpose_kernel<decltype(tile)>; });
 }
 
 }  // namespace warpbook::chapter3::v6

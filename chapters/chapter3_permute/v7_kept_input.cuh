@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(T::kThreads)
 //! [kernel]
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return v6::run_tiles(p, src, dst, stream, []<class T>() { return transpose_kernel<T>; });
+  return v6::run_tiles(p, src, dst, stream, [](auto tile) { return transpose_kernel<decltype(tile)>; });
 }
 
 }  // namespace warpbook::chapter3::v7
