@@ -189,36 +189,48 @@ class Chapter:
         self.number = number
         self.folder = next((ROOT / "chapters").glob(f"chapter{number}_*"))
         self.text = (self.folder / "chapter.cu").read_text()
-        head, body = self.text.split("std::vector<Step> steps() {", 1)
-        self.before_steps = body[: body.index("return {")]
-        self.steps = top_level(body[body.index("return {") + 8 :])
         for name in NEEDLESS:
-            head = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", head, flags=re.S | re.M)
-        tail = re.split(r"^\}\n", body, maxsplit=1, flags=re.M)[1]
-        for name in NEEDLESS:
-            tail = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", tail, flags=re.S | re.M)
-        self.head, self.tail = head, tail.replace("Chapter chapter() {", f"Chapter chapter{number}_mutated() {{")
+            self.text = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", self.text, flags=re.S | re.M)
         with (ROOT / "tests/mutants/cases.toml").open("rb") as file:
             self.all_cases = tomllib.load(file)
         self.cases = self.all_cases[f"chapter{number}"]
+        self.hosts = {}
 
     def cases_of(self, version):
         """The chapter's cases, and what a step has of its own."""
-        return self.cases + self.all_cases.get(f"chapter{self.number}_{version}", [])
+        return self.cases + self.all_cases.get(f"chapter{self.number}_{self.hosts.get(version, version)}", [])
 
     def step_files(self):
-        """{version: file}, of the steps that have one."""
-        found = {}
-        for file in sorted(self.folder.glob("v*_*.cuh")):
-            found[file.name.split("_")[0]] = file
+        """{version: file}, of the steps that have one: vN_idea.cuh, and asides and library kernels by their file's name."""
+        found = {file.name.split("_")[0]: file for file in sorted(self.folder.glob("v*_*.cuh"))}
+        for file in [*sorted(self.folder.glob("asides/*.cuh")), *sorted(self.folder.glob("library/*.cuh"))]:
+            if f'.version = "{file.stem}"' in self.text or f'{{"{file.stem}"' in self.text:
+                found[file.stem] = file
+        # What several library kernels share is tried under the first of them.
+        self.hosts = {}
+        for file in sorted(self.folder.glob("library/*.cuh")):
+            users = [v for v, f in found.items() if f"library/{file.name}" in f.read_text() and v not in self.hosts]
+            if file.stem not in found and users and "__device__" in file.read_text():
+                self.hosts[file.stem] = users[0]
+        found |= {name: self.folder / "library" / f"{name}.cuh" for name in self.hosts}
         return found
 
     def source(self, version):
-        expression = next((s for s in self.steps if f'{{"{version}"' in s), None)
-        if expression is None:
+        """chapter.cu with this step alone in its lists of steps."""
+        version, found = self.hosts.get(version, version), False
+
+        def alone(match):
+            nonlocal found
+            kept = [s for s in top_level(match["list"]) if f'.version = "{version}"' in s or f'{{"{version}"' in s]
+            found = found or bool(kept)
+            return f"{match['head']}return {{{', '.join(kept)}}};\n}}\n"
+
+        text = re.sub(r"^(?P<head>std::vector<Step> \w+\(\) \{\n.*?)return \{(?P<list>.*?\n  \});\n\}\n", alone, self.text, flags=re.S | re.M)
+        if not found:
             raise NotBuilt(f"chapter {self.number} has no step {version} in its list")
-        return (f"{self.head}std::vector<Step> steps() {{{self.before_steps}return {{{expression}}};\n}}\n{self.tail}\n"
-                f"namespace warpbook {{\nChapter mutated_chapter() {{ return chapter{self.number}::chapter{self.number}_mutated(); }}\n}}\n")  # fmt: skip
+        text = text.replace("Chapter chapter() {", f"Chapter chapter{self.number}_mutated() {{")
+        return (f"{text}\nnamespace warpbook {{\nChapter mutated_chapter() {{ "
+                f"return chapter{self.number}::chapter{self.number}_mutated(); }}\n}}\n")  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------- steps
