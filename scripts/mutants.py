@@ -356,7 +356,7 @@ def try_step(bench, chapter, version, file, most):
     text = file.read_text()
     found = places(text)
     numbered = list(enumerate(chosen(found, most), 1))
-    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.name,
+    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.relative_to(chapter.folder).as_posix(),
               "places": len(found), "no_cpp": 0, "mutants": []}  # fmt: skip
     if numbered:
         compiled = bench.compile(chapter, version, file, numbered, folder)
