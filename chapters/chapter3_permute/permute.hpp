@@ -166,6 +166,15 @@ inline PermuteProblem simplified(const PermuteProblem& p) {
   return with_elements_of(m, movement_bytes(m));
 }
 
+/// Runs a kernel for simplified problems, `run(q)`, on a problem as it is given; nothing is to do without elements.
+/// \return cudaErrorInvalidValue where `refuse(q)` tells a reason.
+template <class Run>
+cudaError_t run_simplified(const PermuteProblem& p, const char* (*refuse)(const PermuteProblem&), const Run& run) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem q = simplified(p);
+  return refuse(q) == nullptr ? run(q) : cudaErrorInvalidValue;
+}
+
 /// A batch of matrices, each transposed: src[batch][rows][columns] -> dst[batch][columns][rows].
 struct BatchTranspose {
   std::int64_t batch = 1;
