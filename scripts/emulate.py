@@ -3,7 +3,7 @@
 
     scripts/emulate.py [--debug] [--flags FLAGS] [--no-run] [--output PROGRAM] FILE [FILE...] [-- ARGUMENT...]
 
-Launches in the files, and in headers that they include by "name.h", are rewritten (common/emulator/launch_rewriter.py);
+Launches in the files, and in headers that they include by "name.h", are rewritten (common/emulator/pass/launch_rewriter.py);
 the compiler reads the new text in the place of the files, so that whatever it says, and the debugger, name the
 reader's own. The exit status is the program's; where that is 0, it is 1 when the emulator found mistakes.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EMULATOR = ROOT / "common" / "emulator"
-sys.path.insert(0, str(EMULATOR))
+sys.path.insert(0, str(EMULATOR / "pass"))
 from launch_rewriter import rewrite  # noqa: E402
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)

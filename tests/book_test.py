@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 import urllib.parse
 
@@ -20,8 +21,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 import browser  # noqa: E402
 import figures  # noqa: E402
 import front  # noqa: E402
-import marks  # noqa: E402
 import queries  # noqa: E402
+import sentences  # noqa: E402
+import sidecar  # noqa: E402
+import texts  # noqa: E402
 from chapters import chapters  # noqa: E402
 from records import Problem, seconds_of  # noqa: E402
 
@@ -67,24 +70,94 @@ class Figures(unittest.TestCase):
         result = subprocess.run([sys.executable, "scripts/trust.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_a_wrong_number_and_a_bare_one_are_found(self):
-        path = ROOT / "chapters" / "chapter3_permute" / "README.md"
-        answer = queries.answer(path, "3: v1 [shape=32,1024,1024 perm=0,2,1 dtype=float]", "1.0 us")
+    PAGE = ROOT / "chapters" / "chapter3_permute" / "planted.md"  # Never written: its text is in the tests.
+    FLOAT = "[shape=32,1024,1024 perm=0,2,1 dtype=float]"
+
+    def resolved(self, text, *entries):
+        return sidecar.resolve(self.PAGE, text, [{"sentence": sentence, "figures": figures} for sentence, figures in entries])
+
+    def faults(self, text, *entries):
+        return self.resolved(text, *entries)[1]
+
+    def test_queries_are_answered_or_refused(self):
+        answer = queries.answer(self.PAGE, f"3: v1 {self.FLOAT}", "1.0 us")
         self.assertRegex(answer.text, r"^\d+\.\d us$")
         self.assertNotEqual(answer.text, "1.0 us")
-        for query in ("v99 [shape=32,1024,1024 perm=0,2,1 dtype=float]", "v1 [shape=1 perm=0 dtype=float]", "v1 nothing",
-                      "count nothing", "in no_such_file.json", "17: v1 float"):
+        for query in (f"v99 {self.FLOAT}", "v1 [shape=1 perm=0 dtype=float]", "v1 nothing", "count nothing", "17: v1 float",
+                      "no_such_file.txt: line (?P<n>1)", "in nvidia-h200/chapter3.json"):
             with self.assertRaises(Problem, msg=query):
-                marks.evaluate(path, query, "1.0 us")
-        counted = "in nvidia-h200/chapter4_published_counters.txt 344033 us"
-        self.assertEqual(queries.answer(path, counted, "1 ms").text, "344 ms")
-        with self.assertRaises(Problem):
-            queries.answer(path, counted.replace("344033", "344034"), "344 ms")
+                queries.answer(self.PAGE, query, "1.0 us")
         self.assertRegex(queries.answer(ROOT / "README.md", "exercises_time: max row seconds s", "1.0 s").text, r"^\d\.\d s$")
-        for text in ("it takes 17.3 us", "at 4.2 TB/s", "in 3.1 ms", "1.5x as fast", "98% of a copy", "a gain of 3 %"):
-            self.assertTrue(marks.BARE.search(text), text)
-        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles"):
-            self.assertFalse(marks.BARE.search(text), text)
+        with tempfile.TemporaryDirectory(dir=ROOT / "docs" / "results") as folder:
+            record = pathlib.Path(folder) / "text.txt"
+            record.write_text("alone 344033 us\ntwice 1\ntwice 2\n", encoding="utf-8")
+            name = record.relative_to(ROOT / "docs" / "results")
+            self.assertEqual(queries.answer(self.PAGE, f"{name}: line ^alone (?P<us>\\d+)", "1 ms").text, "344 ms")
+            for pattern in ("^twice (?P<n>\\d)", "^never (?P<n>\\d)", "^alone \\d+"):
+                with self.assertRaises(Problem, msg=pattern):
+                    queries.answer(self.PAGE, f"{name}: line {pattern}", "1")
+
+    def test_numbers_that_need_a_source_are_seen(self):
+        for text, figure in (("it takes 17.3 us", "17.3 us"), ("at 4.2 TB/s", "4.2 TB/s"), ("in 3.1 ms", "3.1 ms"), ("1.5x as fast", "1.5x"),
+                             ("98% of a copy", "98%"), ("a gain of 3 %", "3 %"), ("takes 32.4 turns", "32.4"), ("in 32 turns", "32"),
+                             ("107.0 M instructions", "107.0 M"), ("4 sectors per request", "4"), ("10-20% less", "20%"),
+                             ("| 1 | 69.3 us |", "69.3 us"), ("a wait of 17.3\nus", "17.3\nus"), ("- 1,024.5 us", "1,024.5 us")):
+            found = [f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)]
+            self.assertEqual(found, [figure], text)
+        self.assertEqual([f.text for s in sentences.sentences("26 of 27 hold") for f in sentences.figures("26 of 27 hold", s)], ["26", "27"])
+        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`",
+                     "[page](a_1.5x.md)", "    17.3 us", "```\n17.3 us\n```", "<!-- table ladder -->\n17.3 us\n<!-- end -->"):
+            self.assertEqual([f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)], [], text)
+
+    def test_sentences_are_parted_as_a_reader_parts_them(self):
+        text = ("# A title\n\nOne sentence, e.g. this\none. v6a begins another! Is it? (Yes.) G. Ruetsch wrote that.\n\n"
+                "- an item\n- another\n  of two lines\n\n| a | b |\n|---|---|\n| `v1.5. x` | 2 |\n")
+        found = [" ".join(text[s.start:s.end].split()) for s in sentences.sentences(text)]
+        self.assertEqual(found, ["A title", "One sentence, e.g. this one.", "v6a begins another!", "Is it?", "(Yes.)", "G. Ruetsch wrote that.",
+                                 "an item", "another of two lines", "a | b |", "---|---|", "`v1.5. x` | 2 |"])
+
+    def test_a_figure_without_a_source_is_refused(self):
+        self.assertIn("nothing says where '17.3 us' is from", self.faults("All is well. It takes 17.3 us here.")[0])
+        self.assertEqual(self.faults("It takes 17.3 us.", ("It takes", "worked out")), [])
+
+    def test_an_entry_has_to_name_one_sentence_and_all_its_figures(self):
+        text = "It takes 17.3 us. It takes 18% less. Nothing here."
+        self.assertIn("2 sentences begin so", self.faults(text, ("It takes", ["worked out"]))[0])
+        self.assertIn("no sentence begins so", self.faults(text, ("It took", ["worked out"]))[0])
+        self.assertIn("no sentence begins so", self.faults(text, ("takes 17.3", ["worked out"]))[0])
+        self.assertIn("2 sources for the figures 17.3 us", self.faults(text, ("It takes {}.", ["worked out", "worked out"]))[0])
+        self.assertIn("figures none", self.faults(text, ("Nothing", "worked out"))[0])
+        twice = self.faults(text, ("It takes 17.3", "worked out"), ("It takes {} us", "worked out"))
+        self.assertIn("has two entries", twice[0])
+        self.assertTrue(any("18%" in fault for fault in twice))
+
+    def test_an_entry_holds_whatever_the_numbers_are(self):
+        text = "It takes 17.3 us on 53 cases. It takes 4 loads."
+        for beginning in ("It takes 16.1 us", "It takes {} us", "It takes 17.3"):
+            self.assertEqual(self.faults(text, (beginning, ["worked out", "worked out"])), [], beginning)
+        sources, _ = self.resolved("Made from 5 files at 067baaf, v1.", ("Made from {} files at {},", ["quoted", "name"]))
+        self.assertEqual([source.shown for source in sources], ["5", "067baaf"])
+
+    def test_a_figure_is_compared_with_its_record(self):
+        text = f"v1 takes 1.0 us,\nor\n2%, of 3 cases."
+        query = f"v1 {self.FLOAT}"
+        sources, faults = self.resolved(text, ("v1 takes", [query, query, "count cases"]))
+        self.assertEqual(faults, [])
+        self.assertEqual([source.shown for source in sources], ["1.0 us", "2%", "3"])
+        for source in sources:
+            self.assertNotEqual(source.answer.text, source.shown)
+        renewed = texts.replaced(text, sources, lambda source: source.answer.text)
+        self.assertRegex(renewed, r"^v1 takes \d\d+\.\d us,\nor\n\d\d%, of \d+ cases\.$")
+        self.assertIn("`v1 nowhere`", self.faults(text, ("v1 takes", ["v1 nowhere", query, "count cases"]))[0])
+
+    def test_a_page_with_a_wrong_figure_fails(self):
+        """The tree as it is but for one number."""
+        path = ROOT / "chapters" / "chapter3_permute" / "README.md"
+        text = path.read_text(encoding="utf-8")
+        source = next(source for source in sidecar.resolve(path, text)[0] if source.answer.kind == "result")
+        wrong = text[:source.start] + source.shown.replace(source.shown[0], "7" if source.shown[0] != "7" else "8", 1) + text[source.end:]
+        self.assertEqual(texts.faults(path, text), [])
+        self.assertEqual(len(texts.faults(path, wrong)), 1)
 
 
 class Pictures(unittest.TestCase):
@@ -117,9 +190,9 @@ class Devices(unittest.TestCase):
 class Spelling(unittest.TestCase):
     @unittest.skipUnless(shutil.which("codespell") or IN_CI, "codespell is not here: run `make deps docs`")
     def test_no_misspelt_word(self):
-        texts = [str(path) for path in marks.texts()]
+        pages = [str(path) for path in texts.texts()]
         more = ["docs/book", "docs/theme", "chapters", "common", "scripts", "tests", "Makefile", "CMakeLists.txt"]
-        result = subprocess.run(["codespell", "--ignore-words", "docs/spelling.txt", *texts, *more], cwd=ROOT, capture_output=True,
+        result = subprocess.run(["codespell", "--ignore-words", "docs/spelling.txt", *pages, *more], cwd=ROOT, capture_output=True,
                                 text=True, check=False)
         self.assertEqual(result.stdout.strip(), "")
 

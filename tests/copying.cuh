@@ -78,7 +78,7 @@ inline Chapter make_chapter() {
     return std::make_unique<CopyCase>(n);
   };
   Step yardstick = make_step("copy", 0, 0);
-  yardstick.yardstick = true;
+  yardstick.kind = StepKind::yardstick;
   Step refusing = make_step("v3", 0, 0);
   refusing.refusal = [](const Case& c) { return static_cast<const CopyCase&>(c).n == 0 ? "" : "only empty cases"; };
   chapter.steps = {yardstick, make_step("v1", 0, 0), make_step("v2", 0, 0), refusing};

@@ -16,7 +16,7 @@
 
 #include "common/cuda/launch.cuh"
 #include "common/cuda/resources.hpp"
-#include "common/emulator/worker_pool.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
 
 namespace warpbook {
 namespace {

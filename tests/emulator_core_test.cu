@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/cuda/launch.cuh"
-#include "common/emulator/schedule.hpp"
+#include "common/emulator/execution/schedule.hpp"
 #include "tests/catch.hpp"
 
 using warpbook::launch;

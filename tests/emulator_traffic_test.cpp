@@ -1,5 +1,5 @@
 // How the traffic of traced blocks comes to the slices of the memory system: in the blocks' order, whoever brings it.
-#include "common/emulator/traffic.cpp"  // the library exports nothing of it
+#include "common/emulator/observation/traffic.cpp"  // the library exports nothing of it
 
 #include <atomic>
 #include <cstdint>

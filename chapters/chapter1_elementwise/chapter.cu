@@ -10,11 +10,10 @@
 #include "chapters/chapter1_elementwise/v5a_packs_in_flight.cuh"
 #include "chapters/chapter1_elementwise/v5b_one_tile.cuh"
 #include "chapters/chapter1_elementwise/v5c_streaming.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter1 {
 namespace {
-
-const ElementwiseCase& as_elementwise(const Case& c) { return static_cast<const ElementwiseCase&>(c); }
 
 /// Calls `f` with a value of the C++ type that a Type stands for.
 template <class F> cudaError_t with_type(Type type, F&& f) {
@@ -42,30 +41,24 @@ const char* refuse_pairs(const ElementwiseCase& c) {
   return c.output_type() == Type::float32 ? "pairs are of half or bfloat16" : nullptr;
 }
 
-/// A step that multiplies. `run(z, x, y, count, stream)` takes pointers of the case's type.
-template <class Run>
-Step multiply_step(const char* version, const char* name, const char* idea,
-                   const char* (*refuse)(const ElementwiseCase&), Run run) {
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse(as_elementwise(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    return with_type(as_elementwise(c).output_type(), [&]<class T>(T) {
+/// Runs a step that multiplies: `run(z, x, y, count, stream)` takes pointers of the case's type.
+template <class Run> auto multiply(Run run) {
+  return [run](const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
+    return with_type(c.output_type(), [&]<class T>(T) {
       return run(static_cast<T*>(arrays.output), static_cast<const T*>(arrays.inputs[0]),
-                 static_cast<const T*>(arrays.inputs[1]), as_elementwise(c).count(), stream);
+                 static_cast<const T*>(arrays.inputs[1]), c.count(), stream);
     });
   };
-  return step;
 }
 
+/// v4 takes pairs; other types are refused before.
+constexpr auto kPackedMath = []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
+  if constexpr (sizeof(T) == 2) return v4::run(z, x, y, n, s);
+  return cudaErrorNotSupported;
+};
+
 /// The take-away functions, each operation with its functor.
-cudaError_t run_template(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
-  const ElementwiseCase& c = as_elementwise(problem);
+cudaError_t run_template(const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
   const std::int64_t count = c.count();
   if (c.mixed()) {
     auto* const z = static_cast<float*>(arrays.output);
@@ -89,46 +82,27 @@ cudaError_t run_template(const Case& problem, const Arrays& arrays, cudaStream_t
   });
 }
 
-Step template_step() {
-  Step step;
-  step.version = "v6";
-  step.name = "template";
-  step.idea = "Any function, types and alignment: what elementwise.cuh gives away.";
-  step.refusal = [](const Case&) { return std::string(); };
-  step.run = run_template;
-  return step;
-}
-
 std::vector<Step> steps() {
   return {
-      multiply_step(
-          "v1", "naive", "One thread an element.", refuse_but_multiply,
-          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v1::run(z, x, y, n, s); }),
-      multiply_step(
-          "v2", "grid_stride", "Blocks for some waves; each thread goes on by the grid's width.", refuse_but_multiply,
-          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v2::run(z, x, y, n, s); }),
-      multiply_step(
-          "v3", "packs", "16 bytes an access, and a scalar tail.", refuse_packs,
-          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v3::run(z, x, y, n, s); }),
-      multiply_step("v4", "packed_math", "Two halves an instruction.", refuse_pairs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      if constexpr (sizeof(T) == 2) return v4::run(z, x, y, n, s);
-                      return cudaErrorNotSupported;  // Refused before.
-                    }),
-      multiply_step("v5a", "packs_in_flight", "A thread starts the loads of several packs before it waits.",
-                    refuse_packs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      return v5a::run(z, x, y, n, s);
-                    }),
-      multiply_step("v5b", "one_tile", "A block for each tile: the hardware hands them out in order.", refuse_packs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      return v5b::run(z, x, y, n, s);
-                    }),
-      multiply_step("v5c", "streaming", "Results that nobody reads soon leave the L2 first.", refuse_packs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      return v5c::run(z, x, y, n, s);
-                    }),
-      template_step(),
+      make_step<ElementwiseCase>({"v1", "naive", "", "One thread an element."},
+                                 multiply([](auto... a) { return v1::run(a...); }), refuse_but_multiply),
+      make_step<ElementwiseCase>(
+          {"v2", "grid_stride", "v1", "Blocks for some waves; each thread goes on by the grid's width."},
+          multiply([](auto... a) { return v2::run(a...); }), refuse_but_multiply),
+      make_step<ElementwiseCase>({"v3", "packs", "v2", "16 bytes an access, and a scalar tail."},
+                                 multiply([](auto... a) { return v3::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>({"v4", "packed_math", "v3", "Two halves an instruction."}, multiply(kPackedMath),
+                                 refuse_pairs),
+      make_step<ElementwiseCase>(
+          {"v5a", "packs_in_flight", "v3", "A thread starts the loads of several packs before it waits."},
+          multiply([](auto... a) { return v5a::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>(
+          {"v5b", "one_tile", "v5a", "A block for each tile: the hardware hands them out in order."},
+          multiply([](auto... a) { return v5b::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>({"v5c", "streaming", "v5b", "Results that nobody reads soon leave the L2 first."},
+                                 multiply([](auto... a) { return v5c::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>(
+          {"v6", "template", "", "Any function, types and alignment: what elementwise.cuh gives away."}, run_template),
   };
 }
 

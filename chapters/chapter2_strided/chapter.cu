@@ -21,34 +21,15 @@
 #include "chapters/chapter2_strided/v8b_word_tile.cuh"
 #include "chapters/chapter2_strided/v8c_short_rows.cuh"
 #include "chapters/chapter2_strided/v9_dispatch.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter2 {
 namespace {
 
-using Run = cudaError_t (*)(const StridedProblem&, const void*, void*, cudaStream_t);
-using Refuse = const char* (*)(const StridedProblem&);  // Why the step does not take a problem, or nullptr.
-
-const StridedProblem& problem_of(const Case& c) { return static_cast<const StridedCase&>(c).problem(); }
-
-Step step(const char* version, const char* name, const char* idea, Run run, Refuse refuse = nullptr) {
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse == nullptr ? nullptr : refuse(problem_of(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    return run(problem_of(c), arrays.inputs[0], arrays.output, stream);
-  };
-  return step;
-}
-
 Step fill_yardstick() {
-  Step result = step("f", "fill", "A cudaMemsetAsync of the output: what writing alone takes.", fill::run,
-                     [](const StridedProblem& p) { return p.into_view ? "a view is written with gaps" : nullptr; });
-  result.yardstick = true;
+  Step result = make_step<StridedCase>(
+      {"f", "fill", "", "A cudaMemsetAsync of the output: what writing alone takes.", {}, StepKind::yardstick},
+      fill::run, [](const StridedProblem& p) { return p.into_view ? "a view is written with gaps" : nullptr; });
   result.fills = std::byte{fill::kByte};
   return result;
 }
@@ -71,25 +52,42 @@ const char* refuse_short_rows(const StridedProblem& p) {
 std::vector<Step> steps() {
   return {
       fill_yardstick(),
-      step("v1", "naive", "One thread an element: a 64-bit division and remainder for each dimension.", v1::run),
-      step("v2", "static_dims", "The number of dimensions is a template parameter.", v2::run),
-      step("v3", "collapsed_dims", "Dimensions of size 1 dropped, neighbours that are one run merged.", v3::run),
-      step("v4", "index_type", "32-bit indices where sizes and strides allow.", v4::run),
-      step("v5", "fast_division", "Sizes known on the host become multiplications.", v5::run),
-      step("v6", "carried_index", "Several elements a thread, the index carried on like digits.", v6::run),
-      step("v7a", "wide_words", "Words of up to 16 bytes where rows allow it, of 4 on the contiguous side.", v7a::run),
-      step("v7b", "repeats", "What a view shows again and again is read once and written often.", v7b::run),
-      step("v7c", "shifted_rows", "Words of 16 bytes along rows that begin anywhere.", v7c::run),
-      step("v7d", "staged_steps", "A step's source in shared memory as it lies, and picked apart there.", v7d::run),
-      step("v7e", "offset_tables", "Short dimensions: places from two tables in shared memory.", v7e::run),
-      step("v7f", "few_dims", "A division for each element and dimension again, and little else.", v7f::run),
-      step("v7g", "row_pieces", "Rows of whole 8-byte pieces that begin anywhere.", v7g::run),
-      step("v7h", "lone_elements", "Elements alone in their sectors, brought without being kept.", v7h::run),
-      step("v8a", "strided_tile", "A tile in shared memory, in order on both sides.", v8a::run, refuse_tiles),
-      step("v8b", "word_tile", "Tiles in words of 4 bytes that begin at a sector.", v8b::run, refuse_word_tiles),
-      step("v8c", "short_rows", "Short rows of narrow elements interleaved through a tile, in words.", v8c::run,
-           refuse_short_rows),
-      step("v9", "dispatch", "The right kernel for the view: what strided_copy.cuh gives away.", v9::run),
+      make_step<StridedCase>(
+          {"v1", "naive", "", "One thread an element: a 64-bit division and remainder for each dimension."}, v1::run),
+      make_step<StridedCase>({"v2", "static_dims", "v1", "The number of dimensions is a template parameter."}, v2::run),
+      make_step<StridedCase>(
+          {"v3", "collapsed_dims", "v2", "Dimensions of size 1 dropped, neighbours that are one run merged."}, v3::run),
+      make_step<StridedCase>({"v4", "index_type", "v3", "32-bit indices where sizes and strides allow."}, v4::run),
+      make_step<StridedCase>({"v5", "fast_division", "v4", "Sizes known on the host become multiplications."}, v5::run),
+      make_step<StridedCase>(
+          {"v6", "carried_index", "v5", "Several elements a thread, the index carried on like digits."}, v6::run),
+      make_step<StridedCase>(
+          {"v7a", "wide_words", "v6", "Words of up to 16 bytes where rows allow it, of 4 on the contiguous side."},
+          v7a::run),
+      make_step<StridedCase>(
+          {"v7b", "repeats", "v7a", "What a view shows again and again is read once and written often."}, v7b::run),
+      make_step<StridedCase>({"v7c", "shifted_rows", "v7a", "Words of 16 bytes along rows that begin anywhere."},
+                             v7c::run),
+      make_step<StridedCase>(
+          {"v7d", "staged_steps", "v7a", "A step's source in shared memory as it lies, and picked apart there."},
+          v7d::run),
+      make_step<StridedCase>(
+          {"v7e", "offset_tables", "v5", "Short dimensions: places from two tables in shared memory."}, v7e::run),
+      make_step<StridedCase>(
+          {"v7f", "few_dims", "v5", "A division for each element and dimension again, and little else."}, v7f::run),
+      make_step<StridedCase>({"v7g", "row_pieces", "v7a", "Rows of whole 8-byte pieces that begin anywhere."},
+                             v7g::run),
+      make_step<StridedCase>(
+          {"v7h", "lone_elements", "v7f", "Elements alone in their sectors, brought without being kept."}, v7h::run),
+      make_step<StridedCase>({"v8a", "strided_tile", "v5", "A tile in shared memory, in order on both sides."},
+                             v8a::run, refuse_tiles),
+      make_step<StridedCase>({"v8b", "word_tile", "v8a", "Tiles in words of 4 bytes that begin at a sector."}, v8b::run,
+                             refuse_word_tiles),
+      make_step<StridedCase>(
+          {"v8c", "short_rows", "v8a", "Short rows of narrow elements interleaved through a tile, in words."}, v8c::run,
+          refuse_short_rows),
+      make_step<StridedCase>({"v9", "dispatch", "", "The right kernel for the view: what strided_copy.cuh gives away."},
+                             v9::run),
   };
 }
 
@@ -200,9 +198,10 @@ std::vector<Step> steps_for_large_views() {
     if (view.strides[view.dims - 1] != 1) return "the last dimension is not contiguous";
     return p.into_view || view.sizes[view.dims - 1] * p.element_bytes >= 16 ? nullptr : "rows of less than 16 bytes";
   };
-  return {step("v6, 64 bits", "", "", v6_in_64_bits), step("v7a, 64 bits", "", "", v7a_in_64_bits),
-          step("v7c, 64 bits", "", "", rows_in_64_bits, no_rows),
-          step("v7c, any length", "", "", rows_of_any_length, no_rows)};
+  return {make_step<StridedCase>({"v6, 64 bits", "", "", ""}, v6_in_64_bits),
+          make_step<StridedCase>({"v7a, 64 bits", "", "", ""}, v7a_in_64_bits),
+          make_step<StridedCase>({"v7c, 64 bits", "", "", ""}, rows_in_64_bits, no_rows),
+          make_step<StridedCase>({"v7c, any length", "", "", ""}, rows_of_any_length, no_rows)};
 }
 
 /// Chapter 2.

@@ -1,9 +1,24 @@
 /// \file
-/// Chapter 3 as data: its steps and its cases.
+/// Chapter 3 as data: its ladder, asides, library kernels and cases.
 
-#include "chapters/chapter3_permute/copy.cuh"
+#include "chapters/chapter3_permute/asides/copy.cuh"
+#include "chapters/chapter3_permute/asides/half2_rotated.cuh"
+#include "chapters/chapter3_permute/asides/tma.cuh"
+#include "chapters/chapter3_permute/asides/wide_rows.cuh"
+#include "chapters/chapter3_permute/library/aligned_windows.cuh"
+#include "chapters/chapter3_permute/library/boxes.cuh"
+#include "chapters/chapter3_permute/library/composite_tile.cuh"
+#include "chapters/chapter3_permute/library/direct_tile.cuh"
+#include "chapters/chapter3_permute/library/element_tiles.cuh"
+#include "chapters/chapter3_permute/library/fitted_tile.cuh"
+#include "chapters/chapter3_permute/library/fixed_tile.cuh"
+#include "chapters/chapter3_permute/library/gather.cuh"
+#include "chapters/chapter3_permute/library/gathered_words.cuh"
+#include "chapters/chapter3_permute/library/input_runs.cuh"
+#include "chapters/chapter3_permute/library/output_runs.cuh"
+#include "chapters/chapter3_permute/library/placed_words.cuh"
+#include "chapters/chapter3_permute/library/plan.cuh"
 #include "chapters/chapter3_permute/permute_case.hpp"
-#include "chapters/chapter3_permute/v10_measured_choice.cuh"
 #include "chapters/chapter3_permute/v1_naive.cuh"
 #include "chapters/chapter3_permute/v2a_index_type.cuh"
 #include "chapters/chapter3_permute/v2b_merged_dims.cuh"
@@ -11,69 +26,33 @@
 #include "chapters/chapter3_permute/v4a_shared_tile.cuh"
 #include "chapters/chapter3_permute/v4b_padded_tile.cuh"
 #include "chapters/chapter3_permute/v4c_unrolled_tile.cuh"
-#include "chapters/chapter3_permute/v5a_half2.cuh"
-#include "chapters/chapter3_permute/v5b_half2_rotated.cuh"
-#include "chapters/chapter3_permute/v6a_wide_tile.cuh"
-#include "chapters/chapter3_permute/v6b_wide_rows.cuh"
-#include "chapters/chapter3_permute/v7a_any_permutation.cuh"
-#include "chapters/chapter3_permute/v7b_fast_division.cuh"
-#include "chapters/chapter3_permute/v7c_any_rank_tile.cuh"
-#include "chapters/chapter3_permute/v7d_tables.cuh"
-#include "chapters/chapter3_permute/v7e_input_runs.cuh"
-#include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
-#include "chapters/chapter3_permute/v7g_fitted_tile.cuh"
-#include "chapters/chapter3_permute/v7h_output_words.cuh"
-#include "chapters/chapter3_permute/v7i_output_order.cuh"
-#include "chapters/chapter3_permute/v7j_composite_tile.cuh"
-#include "chapters/chapter3_permute/v7k_kept_input.cuh"
-#include "chapters/chapter3_permute/v7l_fixed_tile.cuh"
-#include "chapters/chapter3_permute/v7m_direct_tile.cuh"
-#include "chapters/chapter3_permute/v7n_output_runs.cuh"
-#include "chapters/chapter3_permute/v7o_placed_words.cuh"
-#include "chapters/chapter3_permute/v8_tma.cuh"
+#include "chapters/chapter3_permute/v5_half2.cuh"
+#include "chapters/chapter3_permute/v6_wide_tile.cuh"
+#include "chapters/chapter3_permute/v7_kept_input.cuh"
+#include "chapters/chapter3_permute/v8_any_rank_tile.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 #include "common/cuda/resources.hpp"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter3 {
 
 // Here for the tests, too.
-template std::span<const v10::Candidate> v10::candidates<PermuteProblem>(int element_bytes);
+template std::span<const plan::Candidate> plan::candidates<PermuteProblem>(int element_bytes);
 
 namespace {
 
-using Run = cudaError_t (*)(const PermuteProblem&, const void*, void*, cudaStream_t);
-using Refuse = const char* (*)(const PermuteCase&);  // Why the step does not take a case, or nullptr.
-
-Step step(const char* version, const char* name, const char* idea, Run run, Refuse refuse = nullptr) {
-  const auto as_permute = [](const Case& c) -> const PermuteCase& { return static_cast<const PermuteCase&>(c); };
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse == nullptr ? nullptr : refuse(as_permute(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    return run(as_permute(c).problem(), arrays.inputs[0], arrays.output, stream);
-  };
-  return step;
-}
-
-Step yardstick(const char* version, const char* name, const char* idea, Run run) {
-  Step result = step(version, name, idea, run);
-  result.yardstick = true;
-  return result;
-}
-
-/// The step that makes a plan for a case before its first launch there.
-Step planned_step(const char* version, const char* name, const char* idea) {
+/// The kernel that was fastest when all of them were tried: `plan_permute`.
+Step planned_step(StepInfo info) {
   struct Planned {
     std::string parameters;  // The case's.
-    v10::Choice choice;
+    plan::Choice choice;
   };
   const auto planned = std::make_shared<Planned>();
-  Step result = step(version, name, idea, nullptr);
+  const auto run = [planned](const PermuteCase& c, const Arrays& arrays, cudaStream_t stream) {
+    const plan::Choice choice = planned->parameters == c.parameters() ? planned->choice : plan::Choice{};
+    return plan::run(c.problem(), choice, arrays.inputs[0], arrays.output, stream);
+  };
+  Step result = make_step<PermuteCase>(std::move(info), run);
   result.prepare = [planned](const Case& c, const Arrays& arrays, cudaStream_t stream) {
     int device = 0;
     int l2_bytes = 0;
@@ -81,82 +60,69 @@ Step planned_step(const char* version, const char* name, const char* idea) {
     check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device), "asking for the size of the L2");
     const DeviceBuffer flush(2 * static_cast<std::size_t>(l2_bytes));
     planned->parameters = c.parameters();
-    return v10::choose(static_cast<const PermuteCase&>(c).problem(), arrays.inputs[0], arrays.output,
-                       {flush.data(), flush.bytes()}, stream, planned->choice);
-  };
-  result.run = [planned](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    const v10::Choice choice = planned->parameters == c.parameters() ? planned->choice : v10::Choice{};
-    return v10::run(static_cast<const PermuteCase&>(c).problem(), choice, arrays.inputs[0], arrays.output, stream);
+    return plan::choose(static_cast<const PermuteCase&>(c).problem(), arrays.inputs[0], arrays.output,
+                        {flush.data(), flush.bytes()}, stream, planned->choice);
   };
   return result;
 }
 
-const char* only_matrices(const PermuteCase& c) {
+const char* only_matrices(const PermuteProblem& p) {
   BatchTranspose matrices;
-  return as_batch_transpose(c.problem(), matrices);
+  return as_batch_transpose(p, matrices);
 }
 
-const char* only_even_half_matrices(const PermuteCase& c) {
-  const char* reason = refuse_half2(c.problem());
-  if (reason != nullptr) return reason;
-  return reinterpret_cast<std::uintptr_t>(c.address()) % 4 == 0 ? nullptr : "both arrays must be aligned to 4 bytes";
+/// A kernel's refusal of simplified problems, asked of a problem as it is given.
+template <const char* (*refuse)(const PermuteProblem&)> const char* simplified(const PermuteProblem& p) {
+  return p.count() == 0 ? nullptr : refuse(chapter3::simplified(p));
 }
 
-const char* refuse_as_given(const PermuteCase& c, const char* (*refuse)(const PermuteProblem&)) {
-  return refuse_simplified(c.problem(), c.address(), c.address(), refuse);
-}
-
-std::vector<Step> steps() {
+std::vector<Step> ladder() {
+  using C = PermuteCase;
   return {
-      yardstick("c1", "copy", "No permutation at all: one element a thread, read and written in order.", copy::run<1>),
-      yardstick("c2", "copy_unrolled", "The same copy with four elements in flight a thread.", copy::run<4>),
-      step("v1", "naive", "One thread an element: output offset to index to input offset, in 64 bits.", v1::run),
-      step("v2a", "index_type", "32-bit offsets wherever the number of elements allows.", v2a::run),
-      step("v2b", "merged_dims", "Dimensions of size 1 dropped, neighbours that move together merged.", v2b::run),
-      step("v3", "movement_size", "Whole words of up to 16 bytes where the last dimension stays last.", v3::run),
-      step("v4a", "shared_tile", "A tile in shared memory makes both sides of global memory contiguous.", v4a::run,
-           only_matrices),
-      step("v4b", "padded_tile", "One unused column, and the bank conflicts are gone.", v4b::run, only_matrices),
-      step("v4c", "unrolled_tile", "The tile's loops get a fixed number of turns, and four loads in flight.", v4c::run,
-           only_matrices),
-      step("v5a", "half2", "Two halves a word on both sides of the tile.", v5a::run, only_even_half_matrices),
-      step("v5b", "half2_rotated", "Rows of the tile rotated instead of padded: no conflicts left.", v5b::run,
-           only_even_half_matrices),
-      step("v6a", "wide_tile", "16-byte loads and 16-byte stores for every element size.", v6a::run,
-           [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
-      step("v6b", "wide_rows", "Several words in flight a thread where the last dimension stays last.", v6b::run,
-           [](const PermuteCase& c) { return v6b::refuse(c.problem()); }),
-      step("v7a", "any_permutation", "Boxes instead of tiles: contiguous runs on both sides at any rank.", v7a::run),
-      step("v7b", "fast_division", "Divisors known on the host become multiplications.", v7b::run),
-      step("v7c", "any_rank_tile", "Where both fast dimensions are long, a box is a tile without divisions.", v7c::run),
-      step("v7d", "tables", "A box's index arithmetic once a box, not once an element.", v7d::run),
-      step("v7e", "input_runs",
-           "Where the input's fastest dimensions are short, a thread moves a run of them by itself.", v7e::run,
-           [](const PermuteCase& c) { return v7e::refuse_problem(c.problem(), c.address(), c.address()); }),
-      step("v7f", "aligned_windows", "Every write begins at a sector, whatever the size of the matrix.", v7f::run,
-           [](const PermuteCase& c) { return refuse_as_given(c, v7f::refuse); }),
-      step("v7g", "fitted_tile", "A tile whose sides divide the matrix, found by multiplications.", v7g::run,
-           [](const PermuteCase& c) { return v6a::refuse(c.problem(), c.address(), c.address()); }),
-      step("v7h", "output_words", "A gather computes one index a word of output, and carries it on.", v7h::run,
-           [](const PermuteCase& c) { return refuse_as_given(c, v7h::refuse); }),
-      step("v7i", "output_order", "Neighbouring blocks write neighbours: two parts of a line meet in the L2.",
-           v7i::run),
-      step("v7j", "composite_tile", "A side of a tile may be made of several dimensions.", v7j::run,
-           [](const PermuteCase& c) { return refuse_as_given(c, v7j::refuse); }),
-      step("v7k", "kept_input", "Loads ask the L2 to keep what they read.", v7k::run),
-      step("v7l", "fixed_tile", "Composite tiles whose sides the compiler knows: a third of the instructions.",
-           v7l::run, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
-      step("v7m", "direct_tile", "A tile without shared memory: many rows of a column a thread, found in the L1.",
-           v7m::run<>, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
-      step("v7n", "output_runs",
-           "A block writes one run of the output, gathered in shared memory as it will lie there.", v7n::run<>,
-           [](const PermuteCase& c) { return refuse_as_given(c, v7n::refuse_runs); }),
-      step("v7o", "placed_words", "Each word of a tile's row has a place of its own: full tiles, and nothing to shift.",
-           v7o::run<>, [](const PermuteCase& c) { return refuse_as_given(c, v7l::refuse); }),
-      step("v8", "tma", "Hopper's copy engine fetches the tile.", v8::run,
-           [](const PermuteCase& c) { return v8::refuse(c.problem(), c.address(), c.address()); }),
-      step("v9", "dispatch", "The right kernel for the problem: what permute.cuh gives away.", v9::run),
-      planned_step("v10", "measured_choice", "The kernel that was fastest when all of them were tried."),
+      make_step<C>({.version = "v1", .name = "naive", .idea = "One thread per element: output offset to index to input offset, in 64 bits.", .counters = {"sectors/request", "divisions-64"}}, v1::run),
+      make_step<C>({.version = "v2a", .name = "index_type", .base = "v1", .idea = "32-bit offsets wherever the tensor is small enough.", .counters = {"divisions-64", "divisions-32"}}, v2a::run),
+      make_step<C>({.version = "v2b", .name = "merged_dims", .base = "v2a", .idea = "Dimensions that move together become one.", .prepares = "v4a: an image becomes a matrix", .counters = {"divisions-32"}}, v2b::run),
+      make_step<C>({.version = "v3", .name = "movement_size", .base = "v2b", .idea = "Words of up to 16 bytes where the last dimension stays last.", .counters = {"requests", "divisions-32"}}, v3::run),
+      make_step<C>({.version = "v4a", .name = "shared_tile", .base = "v3", .idea = "A tile in shared memory: whole rows on both sides of global memory.", .counters = {"sectors/request", "turns/load"}}, v4a::run, only_matrices),
+      make_step<C>({.version = "v4b", .name = "padded_tile", .base = "v4a", .idea = "One unused column, and the bank conflicts are gone.", .counters = {"turns/load"}}, v4b::run, only_matrices),
+      make_step<C>({.version = "v4c", .name = "unrolled_tile", .base = "v4b", .idea = "Loops of a fixed length: four loads under way per thread.", .counters = {"requests", "sectors/request"}}, v4c::run, only_matrices),
+      make_step<C>({.version = "v5", .name = "half2", .base = "v4c", .idea = "Two halves per word on both sides of the tile.", .counters = {"requests", "turns/load"}}, v5::run, v5::refuse),
+      make_step<C>({.version = "v6", .name = "wide_tile", .base = "v4c", .idea = "16 bytes per load and per store, for every element size.", .counters = {"requests", "sectors/request", "turns/load"}}, v6::run, v6::refuse),
+      make_step<C>({.version = "v7", .name = "kept_input", .base = "v6", .idea = "Loads ask the L2 to keep what they read.", .counters = {"requests", "sectors/request"}}, v7::run, v6::refuse),
+      make_step<C>({.version = "v8", .name = "any_rank_tile", .base = "v7", .idea = "Each block finds its tile among all dimensions, without a division.", .prepares = "v9: wide tiles at any rank", .counters = {"requests", "sectors/request"}}, v8::run, simplified<v8::refuse>),
+      make_step<C>({.version = "v9", .name = "dispatch", .idea = "The right kernel for the problem: what permute.cuh gives away."}, v9::run),
+  };
+}
+
+std::vector<Step> asides() {
+  using C = PermuteCase;
+  using enum StepKind;
+  return {
+      make_step<C>({.version = "copy", .name = "copy", .idea = "No permutation: one element per thread, in order.", .kind = yardstick}, copy::run<1>),
+      make_step<C>({.version = "copy_unrolled", .name = "copy_unrolled", .idea = "The same copy with four elements under way per thread.", .kind = yardstick}, copy::run<4>),
+      make_step<C>({.version = "half2_rotated", .name = "half2_rotated", .base = "v5", .idea = "v5's tile rotated instead of padded: no conflicts, and no gain.", .kind = aside, .counters = {"turns/load"}}, half2_rotated::run, v5::refuse),
+      make_step<C>({.version = "wide_rows", .name = "wide_rows", .base = "v3", .idea = "Several words under way per thread, where v3 has enough.", .kind = aside, .counters = {"requests"}}, wide_rows::run, wide_rows::refuse),
+      make_step<C>({.version = "tma", .name = "tma", .base = "v6", .idea = "Hopper's copy engine fetches the tile.", .kind = aside, .counters = {"requests"}}, tma::run, tma::refuse),
+  };
+}
+
+std::vector<Step> library() {
+  using C = PermuteCase;
+  using enum StepKind;
+  return {
+      make_step<C>({.version = "fitted_tile", .name = "fitted_tile", .idea = "v8's tile, one side of which fits images' channels.", .kind = library}, fitted_tile::run, simplified<v8::refuse>),
+      make_step<C>({.version = "element_tiles", .name = "element_tiles", .idea = "Tiles of single elements or 4-byte words, at any size and alignment.", .kind = library}, element_tiles::run, simplified<element_tiles::refuse>),
+      make_step<C>({.version = "aligned_windows", .name = "aligned_windows", .idea = "Tiles whose writes begin at a sector.", .kind = library}, aligned_windows::run, simplified<aligned_windows::refuse>),
+      make_step<C>({.version = "gather", .name = "gather", .idea = "Any permutation, element by element in the output's order.", .kind = library}, gather::run),
+      make_step<C>({.version = "gathered_words", .name = "gathered_words", .idea = "A gather that works out one index per word of the output.", .kind = library}, gathered_words::run, simplified<gathered_words::refuse>),
+      make_step<C>({.version = "input_runs", .name = "input_runs", .idea = "A thread moves a run of the input by itself.", .kind = library}, input_runs::run, simplified<input_runs::refuse>),
+      make_step<C>({.version = "output_runs", .name = "output_runs", .idea = "A block writes one run of the output.", .kind = library}, output_runs::run<>, simplified<output_runs::refuse>),
+      make_step<C>({.version = "boxes", .name = "boxes", .idea = "Runs on both sides at any rank, by tables.", .kind = library}, boxes::run, simplified<boxes::refuse>),
+      make_step<C>({.version = "composite_tile", .name = "composite_tile", .idea = "Tiles whose sides are made of several dimensions.", .kind = library}, composite_tile::run, simplified<composite_tile::refuse>),
+      make_step<C>({.version = "fixed_tile", .name = "fixed_tile", .idea = "The same with sides that the compiler knows.", .kind = library}, fixed_tile::run, simplified<fixed_tile::refuse>),
+      make_step<C>({.version = "placed_words", .name = "placed_words", .idea = "The same where each word of a row has a place of its own.", .kind = library}, placed_words::run<>, simplified<fixed_tile::refuse>),
+      make_step<C>({.version = "direct_tile", .name = "direct_tile", .idea = "The same without shared memory.", .kind = library}, direct_tile::run<>, simplified<fixed_tile::refuse>),
+      planned_step({.version = "plan", .name = "plan", .idea = "The kernel that was fastest when all of them were tried.", .kind = StepKind::library}),
   };
 }
 
@@ -234,7 +200,9 @@ Chapter chapter() {
   chapter.number = 3;
   chapter.name = "permute";
   chapter.title = "Permute: any order of a tensor's dimensions, from naive to the speed of a copy";
-  chapter.steps = steps();
+  for (const auto& kernels : {ladder(), asides(), library()}) {
+    chapter.steps.insert(chapter.steps.end(), kernels.begin(), kernels.end());
+  }
   chapter.cases = cases();
   chapter.case_help = permute_case_help();
   chapter.make_case = [](const Parameters& parameters) { return std::make_unique<PermuteCase>(parameters); };

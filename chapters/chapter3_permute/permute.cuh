@@ -2,8 +2,8 @@
 /// permute: any permutation of a tensor's dimensions, at about the speed of a copy. The take-away of chapter 3.
 #pragma once
 
+#include "chapters/chapter3_permute/library/plan.cuh"
 #include "chapters/chapter3_permute/permute.hpp"
-#include "chapters/chapter3_permute/v10_measured_choice.cuh"
 #include "chapters/chapter3_permute/v9_dispatch.cuh"
 
 namespace warpbook {
@@ -43,11 +43,9 @@ inline cudaError_t judge_arguments(const void* dst, const void* src, int rank, c
     if (shape[d] > most) return cudaErrorInvalidValue;
     most /= shape[d];
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
-  if (src == nullptr || dst == nullptr || address % static_cast<std::uintptr_t>(element_bytes) != 0) {
-    return cudaErrorInvalidValue;
-  }
-  return cudaSuccess;
+  if (src == nullptr || dst == nullptr) return cudaErrorInvalidValue;
+  problem.alignment = alignment_of(src, dst);
+  return problem.alignment >= element_bytes ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 }  // namespace chapter3
@@ -79,7 +77,7 @@ inline cudaError_t permute(void* dst, const void* src, int rank, const std::int6
 /// A problem, and the kernel that was fastest on it: made by `plan_permute`. It owns nothing; a copy is as good.
 struct PermutePlan {
   chapter3::PermuteProblem problem;  ///< What it was made for.
-  chapter3::v10::Choice choice;      ///< What was fastest, and by how much.
+  chapter3::plan::Choice choice;      ///< What was fastest, and by how much.
 };
 
 /// Makes a plan by timing: every kernel that takes the problem runs on these arrays some 3 to 32 times, first among
@@ -107,7 +105,7 @@ cudaError_t plan_permute(Plan& plan, void* dst, const void* src, int rank, const
   cudaError_t error = chapter3::judge_arguments(dst, src, rank, shape, permutation, element_bytes, made.problem, empty);
   if (error == cudaSuccess && flush == nullptr && flush_bytes > 0) error = cudaErrorInvalidValue;
   if (error == cudaSuccess && !empty) {
-    error = chapter3::v10::choose(made.problem, src, dst, {flush, flush_bytes}, stream, made.choice);
+    error = chapter3::plan::choose(made.problem, src, dst, {flush, flush_bytes}, stream, made.choice);
   }
   if (error == cudaSuccess) plan = made;
   return error;
@@ -124,7 +122,7 @@ inline cudaError_t permute(const PermutePlan& plan, void* dst, const void* src, 
   const cudaError_t error =
       chapter3::judge_arguments(dst, src, plan.problem.rank, plan.problem.shape.data(), plan.problem.permutation.data(),
                                 plan.problem.element_bytes, problem, empty);
-  return error != cudaSuccess || empty ? error : chapter3::v10::run(problem, plan.choice, src, dst, stream);
+  return error != cudaSuccess || empty ? error : chapter3::plan::run(problem, plan.choice, src, dst, stream);
 }
 
 }  // namespace warpbook

@@ -175,6 +175,15 @@ cudaError_t run_simplified(const PermuteProblem& p, const char* (*refuse)(const 
   return refuse(q) == nullptr ? run(q) : cudaErrorInvalidValue;
 }
 
+/// Calls `f.template operator()<rank>()` for a rank from 1 to kMaxRank; rank 0, one element, counts as 1.
+template <int rank = 1, class F> cudaError_t with_rank(int wanted, const F& f) {
+  if constexpr (rank > kMaxRank) {
+    return cudaErrorInvalidValue;
+  } else {
+    return wanted <= rank ? f.template operator()<rank>() : with_rank<rank + 1>(wanted, f);
+  }
+}
+
 /// A batch of matrices, each transposed: src[batch][rows][columns] -> dst[batch][columns][rows].
 struct BatchTranspose {
   std::int64_t batch = 1;
@@ -187,13 +196,15 @@ inline const char* as_batch_transpose(const PermuteProblem& p, BatchTranspose& m
   const PermuteProblem m = merged(p);
   if (m.rank == 2 && m.permutation[0] == 1) {
     matrices = {1, m.shape[0], m.shape[1]};
-    return nullptr;
-  }
-  if (m.rank == 3 && m.permutation[0] == 0 && m.permutation[1] == 2) {
+  } else if (m.rank == 3 && m.permutation[0] == 0 && m.permutation[1] == 2) {
     matrices = {m.shape[0], m.shape[1], m.shape[2]};
-    return nullptr;
+  } else {
+    return "not a batch of matrices to transpose";
   }
-  return "not a batch of matrices to transpose";
+  // Kernels count rows and columns in 32 bits, with room for a tile beyond the edge.
+  constexpr std::int64_t kLongest = 0x7fffffff - 128;
+  return matrices.rows <= kLongest && matrices.columns <= kLongest ? nullptr
+                                                                   : "a side of the matrix is too long for 32 bits";
 }
 
 }  // namespace warpbook::chapter3

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "common/harness/raw_elements.hpp"
 
@@ -90,6 +91,7 @@ PermuteCase::PermuteCase(const Parameters& parameters) {
                                fmt::join(permutation, ","), shape.size()));
   }
   if (offset_ < 0 || offset_ > 255) throw BadInput(fmt::format("offset={} must be 0 to 255 elements", offset_));
+  problem_.alignment = static_cast<int>(std::gcd(16, offset_bytes()));
 }
 
 std::string PermuteCase::title() const {

@@ -18,11 +18,6 @@ public:
 
   const PermuteProblem& problem() const { return problem_; }
 
-  /// Where the arrays lie, as far as alignment goes: for the rules of steps that depend on it.
-  const void* address() const {
-    return reinterpret_cast<const void*>(std::uintptr_t{256} + static_cast<std::uintptr_t>(offset_bytes()));
-  }
-
   std::string title() const override;
   std::string parameters() const override;
   std::vector<BufferLayout> inputs() const override;

@@ -1,47 +1,19 @@
 /// \file
-/// v1 naive: one thread an element, from output offset to index to input offset.
+/// v1 naive: one thread per element.
 ///
-/// The definition, written down. A thread takes one offset of the output, turns it into an N-d index by dividing by the
-/// output's strides, and turns the index into an offset of the input by multiplying with the input's. Offsets are
-/// 64-bit, so that any tensor works.
+/// This is the definition, written down. A thread takes one place in the output, divides by the output's strides to get
+/// an index along each dimension, and multiplies the indices by the input's strides. All offsets have 64 bits, so any
+/// tensor works.
 ///
-/// Expect it to be slow twice over: 64-bit division has no instruction of its own and costs dozens of others, and
-/// where the last dimension moves, neighbouring threads read addresses far apart, each fetching a 32-byte sector for
-/// one element of it.
+/// Expect it to be slow for two reasons. A 64-bit division is a subroutine of dozens of instructions. And where the last
+/// dimension moves, the 32 threads of a warp read 32 addresses that lie far apart: 32 sectors per request instead of 4.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"
 #include "common/cuda/launch.cuh"
 #include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter3 {
-
-/// Calls `f.template operator()<rank>()` for a rank from 1 to kMaxRank; rank 0, one element, counts as 1.
-template <class F> cudaError_t with_rank(int rank, F&& f) {
-  switch (rank) {
-  case 0:
-  case 1:
-    return f.template operator()<1>();
-  case 2:
-    return f.template operator()<2>();
-  case 3:
-    return f.template operator()<3>();
-  case 4:
-    return f.template operator()<4>();
-  case 5:
-    return f.template operator()<5>();
-  case 6:
-    return f.template operator()<6>();
-  case 7:
-    return f.template operator()<7>();
-  case 8:
-    return f.template operator()<8>();
-  default:
-    return cudaErrorInvalidValue;
-  }
-}
-
-namespace v1 {
+namespace warpbook::chapter3::v1 {
 
 /// Strides by the output's dimensions.
 template <int rank> struct Layout {
@@ -57,18 +29,15 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   if (dst_offset >= count) return;
 
   //! [exercise offset_to_index]
-  std::int64_t index[rank];
   std::int64_t remaining = dst_offset;
-#pragma unroll
-  for (int d = 0; d < rank - 1; ++d) {
-    index[d] = remaining / layout.dst_stride[d];
-    remaining -= index[d] * layout.dst_stride[d];
-  }
-  index[rank - 1] = remaining;
-
   std::int64_t src_offset = 0;
 #pragma unroll
-  for (int d = 0; d < rank; ++d) src_offset += index[d] * layout.src_stride[d];
+  for (int d = 0; d < rank - 1; ++d) {
+    const std::int64_t index = remaining / layout.dst_stride[d];
+    remaining -= index * layout.dst_stride[d];
+    src_offset += index * layout.src_stride[d];
+  }
+  src_offset += remaining * layout.src_stride[rank - 1];
   //! [exercise offset_to_index]
 
   dst[dst_offset] = src[src_offset];
@@ -96,5 +65,4 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
   });
 }
 
-}  // namespace v1
-}  // namespace warpbook::chapter3
+}  // namespace warpbook::chapter3::v1

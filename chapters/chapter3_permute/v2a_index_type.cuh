@@ -1,28 +1,24 @@
 /// \file
-/// v2a index type: 32-bit offsets wherever the number of elements allows.
+/// v2a index type: 32-bit offsets wherever the tensor is small enough.
 ///
-/// v1 divides 64-bit numbers, though few tensors have more than 2^32 elements. A 32-bit division takes fewer
-/// instructions. The index type becomes a template parameter, chosen on the host by the number of elements.
+/// v1 divides 64-bit numbers, although few tensors have more than 2^31 elements. A 32-bit division takes about a third
+/// of the instructions. So the type of the offsets becomes a template parameter, and the host chooses it by the number
+/// of elements.
 ///
-/// Expect the 64-bit divisions in the counters to become as many 32-bit ones, and a gain wherever the memory was not
-/// already what v1 waited for.
+/// Expect every 64-bit division to become a 32-bit one, and a gain only where v1 waited for arithmetic: on rows that
+/// stay whole. Where the last dimension moves, v1 waits for memory, and that does not change.
 #pragma once
 
-#include <limits>
+#include "chapters/chapter3_permute/permute.hpp"
+#include "common/cuda/launch.cuh"
+#include "common/cuda/pack.cuh"
 
-#include "chapters/chapter3_permute/v1_naive.cuh"
-
-namespace warpbook::chapter3 {
-
-/// True where offsets, and the offset of the last thread of a grid that covers them, fit 32 bits.
-inline bool fits_32_bits(std::int64_t count) { return count <= std::numeric_limits<std::int32_t>::max(); }
-
-namespace v2a {
+namespace warpbook::chapter3::v2a {
 
 /// Strides by the output's dimensions.
 template <int rank, class Index> struct Layout {
   Index dst_stride[rank];
-  Index src_stride[rank];
+  Index src_stride[rank];  // Of the input dimension that the output's dimension comes from.
 };
 
 //! [kernel]
@@ -32,20 +28,15 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   const Index dst_offset = Index(blockIdx.x) * blockDim.x + threadIdx.x;
   if (dst_offset >= count) return;
 
-  //! [exercise offset_to_index]
-  Index index[rank];
   Index remaining = dst_offset;
-#pragma unroll
-  for (int d = 0; d < rank - 1; ++d) {
-    index[d] = remaining / layout.dst_stride[d];
-    remaining -= index[d] * layout.dst_stride[d];
-  }
-  index[rank - 1] = remaining;
-
   Index src_offset = 0;
 #pragma unroll
-  for (int d = 0; d < rank; ++d) src_offset += index[d] * layout.src_stride[d];
-  //! [exercise offset_to_index]
+  for (int d = 0; d < rank - 1; ++d) {
+    const Index index = remaining / layout.dst_stride[d];
+    remaining -= index * layout.dst_stride[d];
+    src_offset += index * layout.src_stride[d];
+  }
+  src_offset += remaining * layout.src_stride[rank - 1];
 
   dst[dst_offset] = src[src_offset];
 }
@@ -77,5 +68,4 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
                                  : run_as<std::uint64_t>(p, src, dst, stream);
 }
 
-}  // namespace v2a
-}  // namespace warpbook::chapter3
+}  // namespace warpbook::chapter3::v2a

@@ -1,11 +1,12 @@
 /// \file
-/// v2b merged dims: dimensions of size 1 dropped, neighbours that move together merged.
+/// v2b merged dims: dimensions that move together become one.
 ///
-/// v2a pays a division for each dimension but the last. Many dimensions carry no information: (0,1,2,3) -> (2,3,0,1)
-/// moves 2 and 3 as a block and 0 and 1 as a block, and is a transposed matrix. The rule is `merged` in permute.hpp;
-/// the kernel is v2a's, with fewer dimensions to divide by.
+/// v2a pays one division for every dimension but the last. Many dimensions carry no information. When NCHW becomes NHWC,
+/// H and W stay neighbours, so H x W can be one dimension, and the problem is a batch of transposed matrices. The rule is
+/// `merged` in permute.hpp; the kernel is v2a's, with fewer dimensions to divide by.
 ///
-/// Expect fewer divisions where dimensions merge, and nothing at all where none do.
+/// Expect fewer divisions where dimensions merge. Our headline cases have nothing to merge, so expect nothing there:
+/// this step prepares v4a, which takes matrices and needs to recognise an image as one.
 #pragma once
 
 #include "chapters/chapter3_permute/v2a_index_type.cuh"

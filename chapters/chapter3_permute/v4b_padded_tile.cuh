@@ -1,11 +1,11 @@
 /// \file
 /// v4b padded tile: one unused column, and the bank conflicts are gone.
 ///
-/// Shared memory has 32 banks, 4 bytes wide. In v4a a column of floats lies in one bank, and a warp that reads it is
-/// served in 32 turns. With rows of 33 elements, neighbours in a column lie in neighbouring banks.
+/// Shared memory has 32 banks, and word w lies in bank w mod 32. A row of v4a's tile has 32 floats, so all elements of a
+/// column lie in the same bank, and a warp that reads a column is served in 32 turns. Make each row one element longer:
+/// now neighbours in a column lie in neighbouring banks.
 ///
-/// Expect shared-load wavefronts to fall from 32 to 1 a request for float, and time to follow as far as the shared
-/// pipe, not the memory, was what v4a waited for.
+/// Expect one turn per shared load instead of 32 (float), and time to follow, because v4a waited for this queue.
 ///
 /// Source: G. Ruetsch, P. Micikevicius, "Optimizing matrix transpose in CUDA", NVIDIA, 2009.
 #pragma once
@@ -19,30 +19,28 @@ using v4a::kTile;
 
 //! [kernel]
 template <class W>
-__global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, int rows, int columns, int tiles_down,
-                                 int tiles_across) {
+__global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
   //! [exercise padded_array]
   __shared__ W tile[kTile][kTile + 1];
 
   //! [exercise padded_array]
-  const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
-  const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
-  const int down = static_cast<int>(rest % static_cast<unsigned>(tiles_down));
-  const std::int64_t matrix = std::int64_t(rest / static_cast<unsigned>(tiles_down)) * rows * columns;
-  const int row0 = down * kTile;
-  const int column0 = across * kTile;
-  const int x = static_cast<int>(threadIdx.x);
+  const auto [matrix, row0, column0] = tiles.origin();
+  const int rows = tiles.rows;
+  const int columns = tiles.columns;
+  const int x = threadIdx.x;
 
   //! [exercise padded_copy]
+  const W* from = src + matrix + std::int64_t(row0) * columns + column0 + x;
   if (column0 + x < columns) {
-    for (int y = static_cast<int>(threadIdx.y); y < kTile && row0 + y < rows; y += kThreadRows) {
-      tile[y][x] = src[matrix + std::int64_t(row0 + y) * columns + column0 + x];
+    for (int y = threadIdx.y; y < kTile && row0 + y < rows; y += kThreadRows) {
+      tile[y][x] = from[std::int64_t(y) * columns];
     }
   }
   __syncthreads();
+  W* to = dst + matrix + std::int64_t(column0) * rows + row0 + x;
   if (row0 + x < rows) {
-    for (int y = static_cast<int>(threadIdx.y); y < kTile && column0 + y < columns; y += kThreadRows) {
-      dst[matrix + std::int64_t(column0 + y) * rows + row0 + x] = tile[x][y];
+    for (int y = threadIdx.y; y < kTile && column0 + y < columns; y += kThreadRows) {
+      to[std::int64_t(y) * rows] = tile[x][y];
     }
   }
   //! [exercise padded_copy]

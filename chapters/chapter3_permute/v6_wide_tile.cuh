@@ -1,200 +1,169 @@
 /// \file
-/// v6a wide tile: 16-byte loads and 16-byte stores, for every element size.
+/// v6 wide tile: 16 bytes per load and per store, for every element size.
 ///
-/// v5 moves 4 bytes an instruction and takes 2-byte types only. Memory is kept busy by bytes in flight (bandwidth times
-/// latency), so with narrow accesses a multiprocessor needs that many more of them under way. Here a thread loads 16
-/// bytes along a row and stores 16 bytes along a column, two to four loads before the first use.
+/// A request of v4c carries 128 bytes for floats, one of v5 as much for halves. Here every thread loads 16 bytes and
+/// stores 16 bytes, so a request carries 512. In between, elements are regrouped in shared memory, in words of at least
+/// 4 bytes: halves of two rows, or bytes of four, are first packed into words of columns. A padded tile would misalign
+/// the 16-byte chunks, so the tile is swizzled instead: chunk c of word row r stands at c XOR (r / words per chunk) mod 8,
+/// and eight lanes that read down a column meet eight different groups of banks.
 ///
-/// What lies between the two is a transpose of 4-byte words. Elements of 1 or 2 bytes are first packed: a thread loads
-/// the same 16 bytes of 4 or 2 neighbouring rows and regroups them with `__byte_perm`, so that one word holds
-/// neighbours of a *column*. The words go to shared memory in chunks of 16 bytes, and come back one by one, each from
-/// another row. Instead of padding, which would misalign the chunks, chunk g of word row r stands at g XOR (r / words a
-/// chunk) mod 8: eight lanes that read eight word rows meet eight different groups of banks.
+/// Expect a quarter of v4c's requests with 16 sectors each, no bank conflicts, and nearly the speed of a copy.
 ///
-/// Expect a quarter of v4c's requests at 16 sectors each for float, one wavefront for every 128 bytes in shared memory,
-/// and the speed of a copy.
+/// Source of the swizzle: CUTLASS, whose shared tiles are laid out by the same XOR.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"
-#include "common/cuda/launch.cuh"
+#include "common/cuda/matrix_tiles.cuh"
 #include "common/cuda/pack.cuh"
+#include "common/cuda/regroup.cuh"
 
-namespace warpbook::chapter3::v6a {
+namespace warpbook::chapter3::v6 {
 
-/// A tile of kRows x kColumns elements of `bytes`, moved by so many threads.
+/// A tile of rows x columns elements of `bytes`. In shared memory a word row holds kPacked rows of the tile.
 template <int bytes, int rows, int columns, int threads> struct TileOf {
-  static constexpr int kWordBytes = bytes < 4 ? 4 : bytes;
-  static constexpr int kRowsPerWord = kWordBytes / bytes;  // Rows whose elements are packed into one word.
-  static constexpr int kWordsPerChunk = 16 / kWordBytes;
-  static constexpr int kElementsPerChunk = 16 / bytes;  // Elements that one access moves.
+  using Element = Word<bytes>;
   static constexpr int kRows = rows;
   static constexpr int kColumns = columns;
   static constexpr int kThreads = threads;
-
-  static constexpr int kWordRows = kRows / kRowsPerWord;
-  static constexpr int kChunks = kColumns / kWordsPerChunk;           // Chunks of a word row in shared memory.
-  static constexpr int kChunksPerRow = kColumns / kElementsPerChunk;  // Chunks of a row in global memory,
-  static constexpr int kChunksPerColumn = kRows / kElementsPerChunk;  // and of a column.
-  static constexpr int kLoads = kWordRows * kChunksPerRow / kThreads;
-  static constexpr int kStores = kColumns * kChunksPerColumn / kThreads;
-  static constexpr int kNeighbours = kChunksPerColumn % 8 == 0 ? 8 : kChunksPerColumn;  // Lanes that write a column.
-  static_assert(kChunks % 8 == 0, "the swizzle permutes eight chunks");
-  static_assert(kChunksPerColumn % kNeighbours == 0 && kWordRows * kChunksPerRow % kThreads == 0 &&
-                    kColumns * kChunksPerColumn % kThreads == 0,
-                "every thread moves as much");
+  static constexpr int kWordBytes = bytes < 4 ? 4 : bytes;
+  static constexpr int kPacked = kWordBytes / bytes;        // Elements of a column that one word holds.
+  static constexpr int kElements = 16 / bytes;              // Of a chunk of 16 bytes.
+  static constexpr int kWords = 16 / kWordBytes;            // The same in words.
+  static constexpr int kWordRows = rows / kPacked;          // Of the tile in shared memory,
+  static constexpr int kChunks = columns / kWords;          // and chunks of each.
+  static constexpr int kRowChunks = columns / kElements;    // Chunks of a row in global memory,
+  static constexpr int kColumnChunks = rows / kElements;    // and of a column.
+  static constexpr int kLoads = kWordRows * kRowChunks / threads;
+  static constexpr int kStores = columns * kColumnChunks / threads;
+  static constexpr int kTogether = kColumnChunks % 8 == 0 ? 8 : kColumnChunks;  // Lanes that write one column.
 };
 
-/// The square tile for elements of `bytes`.
-template <int bytes>
-using Tile = TileOf<bytes,
-                    bytes == 1   ? 128
-                    : bytes <= 4 ? 64
-                                 : 32,
-                    bytes == 1   ? 128
-                    : bytes <= 4 ? 64
-                                 : 32,
-                    bytes == 2   ? 128
-                    : bytes == 4 ? 512
-                                 : 256>;
+/// The square tile for elements of `bytes`: 4 KiB of floats, and as much as threads can keep under way of the others.
+template <int bytes, int side = bytes == 1 ? 128 : bytes <= 4 ? 64 : 32>
+using Tile = TileOf<bytes, side, side, bytes == 2 ? 128 : bytes == 4 ? 512 : 256>;
 
-/// The bytes of four words, regrouped: the first word gets each one's first byte, and so on.
-__device__ __forceinline__ uint4 transpose_4x4(unsigned a, unsigned b, unsigned c, unsigned d) {
-  const unsigned ab01 = __byte_perm(a, b, 0x5140);  // a0 b0 a1 b1
-  const unsigned ab23 = __byte_perm(a, b, 0x7362);
-  const unsigned cd01 = __byte_perm(c, d, 0x5140);
-  const unsigned cd23 = __byte_perm(c, d, 0x7362);
-  return make_uint4(__byte_perm(ab01, cd01, 0x5410), __byte_perm(ab01, cd01, 0x7632), __byte_perm(ab23, cd23, 0x5410),
-                    __byte_perm(ab23, cd23, 0x7632));
-}
+template <class T> using SharedTile = uint4[T::kWordRows][T::kChunks];
+template <class T> using Loaded = uint4[T::kLoads][T::kPacked];
 
-/// Regroups `rows[p]`, the same 16 bytes of kRowsPerWord rows, into one word a column.
-template <int bytes>
-__device__ __forceinline__ void pack_columns(const uint4 (&rows)[Tile<bytes>::kRowsPerWord],
-                                             uint4 (&chunks)[Tile<bytes>::kRowsPerWord]) {
-  if constexpr (bytes >= 4) {
-    chunks[0] = rows[0];
-  } else if constexpr (bytes == 2) {
-    const uint4 a = rows[0];
-    const uint4 b = rows[1];
-    chunks[0] = make_uint4(__byte_perm(a.x, b.x, 0x5410), __byte_perm(a.x, b.x, 0x7632), __byte_perm(a.y, b.y, 0x5410),
-                           __byte_perm(a.y, b.y, 0x7632));
-    chunks[1] = make_uint4(__byte_perm(a.z, b.z, 0x5410), __byte_perm(a.z, b.z, 0x7632), __byte_perm(a.w, b.w, 0x5410),
-                           __byte_perm(a.w, b.w, 0x7632));
-  } else {
-    chunks[0] = transpose_4x4(rows[0].x, rows[1].x, rows[2].x, rows[3].x);
-    chunks[1] = transpose_4x4(rows[0].y, rows[1].y, rows[2].y, rows[3].y);
-    chunks[2] = transpose_4x4(rows[0].z, rows[1].z, rows[2].z, rows[3].z);
-    chunks[3] = transpose_4x4(rows[0].w, rows[1].w, rows[2].w, rows[3].w);
+//! [place]
+/// Packs what a thread loaded into words of columns, and puts them into the tile.
+template <class T> __device__ __forceinline__ void place_chunks(SharedTile<T>& tile, const Loaded<T>& loaded) {
+#pragma unroll
+  for (int i = 0; i < T::kLoads; ++i) {
+    const int word_row = (i * T::kThreads + int(threadIdx.x)) / T::kRowChunks;
+    const int column_chunk = (i * T::kThreads + int(threadIdx.x)) % T::kRowChunks;
+    //! [exercise swizzle_write]
+    const int swizzle = word_row / T::kWords % 8;
+    //! [exercise swizzle_write]
+    uint4 chunks[T::kPacked];
+    pack_columns(loaded[i], chunks);
+#pragma unroll
+    for (int p = 0; p < T::kPacked; ++p) tile[word_row][(p * T::kRowChunks + column_chunk) ^ swizzle] = chunks[p];
   }
 }
+//! [place]
 
-//! [tile]
-/// One block transposes one tile: rows x columns elements at `src`, fewer at the matrix's edge, to columns x rows at
-/// `dst`. Pitches are in elements; they, rows and columns are multiples of kElementsPerChunk, and both pointers are
-/// aligned to 16 bytes. `keeps` is load_keeping's, here and in other steps: v7k sets it.
-template <int bytes, class T = Tile<bytes>, bool keeps = false>
-__device__ __forceinline__ void transpose_tile(Word<bytes>* __restrict__ dst, std::int64_t dst_pitch,
-                                               const Word<bytes>* __restrict__ src, std::int64_t src_pitch, int rows,
-                                               int columns) {
+//! [store]
+/// Gathers 16 bytes of a column from as many word rows as they have words, and writes them. kTogether lanes write
+/// neighbouring chunks of one column.
+template <class T>
+__device__ __forceinline__ void store_columns(typename T::Element* __restrict__ dst, std::int64_t dst_pitch,
+                                              const SharedTile<T>& tile, int rows, int columns) {
   using W = Word<T::kWordBytes>;
-  constexpr int kPacked = T::kRowsPerWord;
-  __shared__ uint4 tile[T::kWordRows][T::kChunks];
-  const int thread = static_cast<int>(threadIdx.x);
-
-  uint4 loaded[T::kLoads][kPacked];
-#pragma unroll
-  for (int i = 0; i < T::kLoads; ++i) {
-    const int word_row = (i * T::kThreads + thread) / T::kChunksPerRow;
-    const int column = (i * T::kThreads + thread) % T::kChunksPerRow * T::kElementsPerChunk;
-    const bool inside = word_row * kPacked < rows && column < columns;
-#pragma unroll
-    for (int p = 0; p < kPacked; ++p) {
-      const auto* from = reinterpret_cast<const uint4*>(src + (word_row * kPacked + p) * src_pitch + column);
-      loaded[i][p] = inside ? load_keeping<keeps>(from) : uint4{};
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < T::kLoads; ++i) {
-    const int word_row = (i * T::kThreads + thread) / T::kChunksPerRow;
-    const int column_chunk = (i * T::kThreads + thread) % T::kChunksPerRow;
-    //! [exercise swizzle_write]
-    const int swizzle = word_row / T::kWordsPerChunk % 8;
-    //! [exercise swizzle_write]
-    uint4 chunks[kPacked];
-    pack_columns<bytes>(loaded[i], chunks);
-#pragma unroll
-    for (int p = 0; p < kPacked; ++p) tile[word_row][(p * T::kChunksPerRow + column_chunk) ^ swizzle] = chunks[p];
-  }
-  __syncthreads();
 #pragma unroll
   for (int i = 0; i < T::kStores; ++i) {
-    // Eight lanes share a column and write 128 bytes of it (more, in a tile of another height); the next take the next.
-    constexpr int kShare = T::kNeighbours;
-    const int unit = i * T::kThreads + thread;
-    const int column = unit / kShare % T::kColumns;
-    const int row_chunk = unit / (kShare * T::kColumns) * kShare + unit % kShare;
-    // Where pack_columns and the loop above put this column's words.
-    const int p = column % T::kElementsPerChunk / T::kWordsPerChunk;
+    const int unit = i * T::kThreads + int(threadIdx.x);
+    const int column = unit / T::kTogether % T::kColumns;
+    const int row_chunk = unit / (T::kTogether * T::kColumns) * T::kTogether + unit % T::kTogether;
+    const int p = column % T::kElements / T::kWords;  // Which of pack_columns' chunks has this column's words.
     //! [exercise swizzle_read]
-    const int chunk = (p * T::kChunksPerRow + column / T::kElementsPerChunk) ^ (row_chunk % 8);
+    const int chunk = (p * T::kRowChunks + column / T::kElements) ^ (row_chunk % 8);
     //! [exercise swizzle_read]
-    Pack<W, T::kWordsPerChunk> stored;
+    Pack<W, T::kWords> stored;
 #pragma unroll
-    for (int w = 0; w < T::kWordsPerChunk; ++w) {
-      const auto* words = reinterpret_cast<const W*>(&tile[row_chunk * T::kWordsPerChunk + w][chunk]);
-      stored[w] = words[column % T::kWordsPerChunk];
+    for (int w = 0; w < T::kWords; ++w) {
+      stored[w] = reinterpret_cast<const W*>(&tile[row_chunk * T::kWords + w][chunk])[column % T::kWords];
     }
-    const int row = row_chunk * T::kElementsPerChunk;
+    const int row = row_chunk * T::kElements;
     if (row < rows && column < columns) {
-      store_streaming(reinterpret_cast<Pack<W, T::kWordsPerChunk>*>(dst + column * dst_pitch + row), stored);
+      store_streaming(reinterpret_cast<Pack<W, T::kWords>*>(dst + column * dst_pitch + row), stored);
     }
   }
 }
-//! [tile]
+//! [store]
 
 //! [kernel]
-template <int bytes>
-__global__ void __launch_bounds__(Tile<bytes>::kThreads)
-    transpose_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src, int rows, int columns,
-                     int tiles_down, int tiles_across) {
-  using T = Tile<bytes>;
-  const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
-  const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
-  const int row0 = static_cast<int>(rest % static_cast<unsigned>(tiles_down)) * T::kRows;
-  const std::int64_t matrix = std::int64_t(rest / static_cast<unsigned>(tiles_down)) * rows * columns;
-  const int column0 = across * T::kColumns;
-  transpose_tile<bytes>(dst + matrix + std::int64_t(column0) * rows + row0, rows,
-                        src + matrix + std::int64_t(row0) * columns + column0, columns, rows - row0, columns - column0);
+/// Loads 16 bytes of each of kPacked neighbouring rows, kLoads times, before anything is used.
+template <class T>
+__device__ __forceinline__ void load_chunks(Loaded<T>& loaded, const typename T::Element* __restrict__ src,
+                                            std::int64_t src_pitch, int rows, int columns) {
+#pragma unroll
+  for (int i = 0; i < T::kLoads; ++i) {
+    const int word_row = (i * T::kThreads + int(threadIdx.x)) / T::kRowChunks;
+    const int column = (i * T::kThreads + int(threadIdx.x)) % T::kRowChunks * T::kElements;
+    const bool inside = word_row * T::kPacked < rows && column < columns;
+#pragma unroll
+    for (int p = 0; p < T::kPacked; ++p) {
+      const auto* from = reinterpret_cast<const uint4*>(src + (word_row * T::kPacked + p) * src_pitch + column);
+      loaded[i][p] = inside ? *from : uint4{};
+    }
+  }
+}
+
+/// One block transposes one tile at `src`, `rows` x `columns` of which exist, to `dst`. Pitches are in elements. Rows,
+/// columns and pitches are whole chunks, and both pointers are aligned to 16 bytes.
+template <class T>
+__device__ __forceinline__ void transpose_tile(typename T::Element* __restrict__ dst, std::int64_t dst_pitch,
+                                               const typename T::Element* __restrict__ src, std::int64_t src_pitch,
+                                               int rows, int columns) {
+  __shared__ SharedTile<T> tile;
+  Loaded<T> loaded;
+  load_chunks<T>(loaded, src, src_pitch, rows, columns);
+  v6::place_chunks<T>(tile, loaded);
+  __syncthreads();
+  v6::store_columns<T>(dst, dst_pitch, tile, rows, columns);
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::kThreads)
+    transpose_kernel(typename T::Element* __restrict__ dst, const typename T::Element* __restrict__ src,
+                     MatrixTiles tiles) {
+  const auto [matrix, row0, column0] = tiles.origin();
+  const int rows = tiles.rows;
+  const int columns = tiles.columns;
+  transpose_tile<T>(dst + matrix + std::int64_t(column0) * rows + row0, rows,
+                    src + matrix + std::int64_t(row0) * columns + column0, columns, rows - row0, columns - column0);
 }
 //! [kernel]
 
 /// Why the step refuses a problem; nullptr where it takes it.
-inline const char* refuse(const PermuteProblem& p, const void* src, const void* dst) {
+inline const char* refuse(const PermuteProblem& p) {
   BatchTranspose m;
   if (const char* reason = as_batch_transpose(p, m)) return reason;
-  // Rows and columns are int in the kernel, with room for a tile beyond the edge.
-  constexpr std::int64_t kLongest = 0x7fffffff - 128;
-  if (m.rows > kLongest || m.columns > kLongest) return "a side of the matrix is too long for 32 bits";
   if (m.rows * p.element_bytes % 16 != 0 || m.columns * p.element_bytes % 16 != 0) {
     return "both sides of the matrix must be multiples of 16 bytes";
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
-  return address % 16 == 0 ? nullptr : "both arrays must be aligned to 16 bytes";
+  return p.alignment == 16 ? nullptr : "both arrays must be aligned to 16 bytes";
 }
 
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+/// Launches a kernel with v6's parameters; `kernel_for(T{})` gives the kernel for tiles T.
+template <class KernelFor>
+cudaError_t run_tiles(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream, KernelFor kernel_for) {
   if (p.count() == 0) return cudaSuccess;
-  if (refuse(p, src, dst) != nullptr) return cudaErrorInvalidValue;
+  if (refuse(p) != nullptr) return cudaErrorInvalidValue;
   BatchTranspose m;
   as_batch_transpose(p, m);
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;
-    const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kRows);
-    const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kColumns);
-    return launch(transpose_kernel<bytes>, {.grid = m.batch * down * across, .block = T::kThreads, .stream = stream},
-                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), static_cast<int>(m.rows),
-                  static_cast<int>(m.columns), static_cast<int>(down), static_cast<int>(across));
+    const MatrixTiles tiles(m.batch, m.rows, m.columns, T::kRows, T::kColumns);
+    return launch(kernel_for(T{}),
+                  {.grid = tiles.blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
+                  static_cast<const Word<bytes>*>(src), tiles);
   });
 }
 
-}  // namespace warpbook::chapter3::v6a
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return run_tiles(p, src, dst, stream, [](auto tile) { return transpose_kernel<decltype(tile)>; });
+}
+
+}  // namespace warpbook::chapter3::v6

@@ -1,30 +1,69 @@
 /// \file
-/// v7k kept input: loads ask the L2 to keep what they read.
+/// v7 kept input: loads ask the L2 to keep what they read.
 ///
-/// A transposing block reads parts of lines whose other parts another block will read, and writes whole runs that
-/// nobody reads again. The L2 does not know: to it, a line that was written is as young as one that was read, and it
-/// makes room by age. torch.compile's kernels, which were ahead of all steps up to here even on aligned matrices, load
-/// with a hint: evict_last, lines to be kept before others. So do v7i's kernels here, for elements of 2 bytes and more;
-/// those of one byte gain nothing. v7h's gather of halves, whose neighbours read the same lines again and again, has
-/// the opposite hint at its stores: evict_first. v9 has both, but in the kernels of v5a, of v7d (asynchronous copies)
-/// and of v7j, which have no registers to spare for it.
+/// v6 reads each line in parts: other blocks still want the rest of it. It writes whole runs that nobody reads again.
+/// The L2 cannot know the difference. When it needs room, it gives up what is old, read or written. So the loads carry a
+/// hint, evict_last: keep this line before others. torch.compile's kernels load in the same way.
 ///
-/// A line so kept stays, even when much else is read and written, until other such lines need its place. Whoever times
-/// a kernel twice on the same input must free them in between (cudaCtxResetPersistingL2Cache), or the second run finds
-/// them.
+/// A kept line stays until other kept lines need its place. Whoever times a kernel twice on one input must free them in
+/// between (cudaCtxResetPersistingL2Cache), or the second run finds them.
 ///
-/// Expect the same counters, and a few percent less time, as Triton's kernels have. Why it is so on tensors that are
-/// read only once, no counter has told us.
+/// Expect the same counters, and two or three percent less time.
 #pragma once
 
-#include "chapters/chapter3_permute/v7i_output_order.cuh"
+#include "chapters/chapter3_permute/v6_wide_tile.cuh"
 
-namespace warpbook::chapter3::v7k {
+namespace warpbook::chapter3::v7 {
+
+using v6::Loaded;
+using v6::SharedTile;
 
 //! [kernel]
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return v7i::run_any<true>(p, src, dst, stream);
+/// Loads 16 bytes of each of kPacked neighbouring rows, kLoads times, before anything is used.
+template <class T>
+__device__ __forceinline__ void load_chunks(Loaded<T>& loaded, const typename T::Element* __restrict__ src,
+                                            std::int64_t src_pitch, int rows, int columns) {
+#pragma unroll
+  for (int i = 0; i < T::kLoads; ++i) {
+    const int word_row = (i * T::kThreads + int(threadIdx.x)) / T::kRowChunks;
+    const int column = (i * T::kThreads + int(threadIdx.x)) % T::kRowChunks * T::kElements;
+    const bool inside = word_row * T::kPacked < rows && column < columns;
+#pragma unroll
+    for (int p = 0; p < T::kPacked; ++p) {
+      const auto* from = reinterpret_cast<const uint4*>(src + (word_row * T::kPacked + p) * src_pitch + column);
+      loaded[i][p] = inside ? load_keeping<true>(from) : uint4{};
+    }
+  }
+}
+
+/// One block transposes one tile at `src`, `rows` x `columns` of which exist, to `dst`. Pitches are in elements. Rows,
+/// columns and pitches are whole chunks, and both pointers are aligned to 16 bytes.
+template <class T>
+__device__ __forceinline__ void transpose_tile(typename T::Element* __restrict__ dst, std::int64_t dst_pitch,
+                                               const typename T::Element* __restrict__ src, std::int64_t src_pitch,
+                                               int rows, int columns) {
+  __shared__ SharedTile<T> tile;
+  Loaded<T> loaded;
+  load_chunks<T>(loaded, src, src_pitch, rows, columns);
+  v6::place_chunks<T>(tile, loaded);
+  __syncthreads();
+  v6::store_columns<T>(dst, dst_pitch, tile, rows, columns);
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::kThreads)
+    transpose_kernel(typename T::Element* __restrict__ dst, const typename T::Element* __restrict__ src,
+                     MatrixTiles tiles) {
+  const auto [matrix, row0, column0] = tiles.origin();
+  const int rows = tiles.rows;
+  const int columns = tiles.columns;
+  transpose_tile<T>(dst + matrix + std::int64_t(column0) * rows + row0, rows,
+                    src + matrix + std::int64_t(row0) * columns + column0, columns, rows - row0, columns - column0);
 }
 //! [kernel]
 
-}  // namespace warpbook::chapter3::v7k
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return v6::run_tiles(p, src, dst, stream, [](auto tile) { return transpose_kernel<decltype(tile)>; });
+}
+
+}  // namespace warpbook::chapter3::v7

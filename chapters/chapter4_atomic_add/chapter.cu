@@ -18,34 +18,22 @@
 #include "chapters/chapter4_atomic_add/v8a_binned.cuh"
 #include "chapters/chapter4_atomic_add/v8b_passes.cuh"
 #include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter4 {
 namespace {
 
 using RunScatter = cudaError_t (*)(const ScatterProblem&, const ScatterArrays&, cudaStream_t);
 using RunInner = cudaError_t (*)(const InnerProblem&, const InnerArrays&, cudaStream_t);
-using Refuse = const char* (*)(const SumsCase&);  // Why the step does not take a case, or nullptr.
 
-/// A step. `run_scatter` or `run_inner` may be nullptr, where `refuse` says why.
-Step step(const char* version, const char* name, const char* idea, RunScatter run_scatter, RunInner run_inner,
-          Refuse refuse) {
-  const auto as_sums = [](const Case& c) -> const SumsCase& { return static_cast<const SumsCase&>(c); };
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse(as_sums(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    const SumsCase& sums = as_sums(c);
-    if (sums.is_inner()) {
-      return run_inner(sums.inner(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
+/// Runs a step on a case's problem. `scatter` or `inner` may be nullptr, where the step refuses such cases.
+auto sums(RunScatter scatter, RunInner inner) {
+  return [=](const SumsCase& c, const Arrays& arrays, cudaStream_t stream) {
+    if (c.is_inner()) {
+      return inner(c.inner(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
     }
-    return run_scatter(sums.scatter(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
+    return scatter(c.scatter(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
   };
-  return step;
 }
 
 /// Sums in float that are rounded once are exact in every case of this chapter that a step can be verified by.
@@ -116,28 +104,37 @@ const char* dispatched(const SumsCase& c) {
 
 std::vector<Step> steps() {
   return {
-      step("v1", "atomic", "One atomicAdd of the element's own type for every value.", v1::run_scatter, v1::run_inner,
-           only_narrow),
-      step("v2", "float_sums", "Add up in float, in scratch memory, and convert once.", v2::run_scatter, v2::run_inner,
-           only_two_bytes),
-      step("v3", "half2", "Pack values by hand: two halves an atomic operation.", nullptr, v3::run_inner, only_packed),
-      step("v4", "fast_atomic", "A half goes as a pair whose other half adds -0.0: no loop, any alignment.",
-           v4::run_scatter, v4::run_inner, only_fast),
-      step("v5", "warp_sums", "Lanes that have one place add up first; one of them does the atomic.", v5::run_scatter,
-           v5::run_inner, narrow_scatter),
-      step("v6a", "private_bins", "A block adds up in shared memory, and does one atomic a place.", v6a::run_scatter,
-           v6a::run_inner, only_bins),
-      step("v6b", "spread_bins", "Several sums a place where there is room, or where many values meet.",
-           v6b::run_scatter, nullptr, only_spread_bins),
-      step("v7", "vector_atomics",
-           "Blocks pass on float sums by atomics of 16 bytes; two of them share what one has no room for.",
-           v7::run_scatter, nullptr, only_vectors),
-      step("v8a", "binned", "Sort by tile of destinations, then add in shared memory: no atomics on dst.",
-           v8a::run_scatter, nullptr, only_binned),
-      step("v8b", "passes", "A part of dst at a time, that stays in the L2; hot places in shared memory.",
-           v8b::run_scatter, nullptr, only_passes),
-      step("v9", "dispatch", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away.",
-           v9::run_scatter, v9::run_inner, dispatched),
+      make_step<SumsCase>({"v1", "atomic", "", "One atomicAdd of the element's own type for every value."},
+                          sums(v1::run_scatter, v1::run_inner), only_narrow),
+      make_step<SumsCase>({"v2", "float_sums", "v1", "Add up in float, in scratch memory, and convert once."},
+                          sums(v2::run_scatter, v2::run_inner), only_two_bytes),
+      make_step<SumsCase>({"v3", "half2", "v1", "Pack values by hand: two halves an atomic operation."},
+                          sums(nullptr, v3::run_inner), only_packed),
+      make_step<SumsCase>(
+          {"v4", "fast_atomic", "v1", "A half goes as a pair whose other half adds -0.0: no loop, any alignment."},
+          sums(v4::run_scatter, v4::run_inner), only_fast),
+      make_step<SumsCase>(
+          {"v5", "warp_sums", "v1", "Lanes that have one place add up first; one of them does the atomic."},
+          sums(v5::run_scatter, v5::run_inner), narrow_scatter),
+      make_step<SumsCase>(
+          {"v6a", "private_bins", "v1", "A block adds up in shared memory, and does one atomic a place."},
+          sums(v6a::run_scatter, v6a::run_inner), only_bins),
+      make_step<SumsCase>(
+          {"v6b", "spread_bins", "v6a", "Several sums a place where there is room, or where many values meet."},
+          sums(v6b::run_scatter, nullptr), only_spread_bins),
+      make_step<SumsCase>(
+          {"v7", "vector_atomics", "v2",
+           "Blocks pass on float sums by atomics of 16 bytes; two of them share what one has no room for."},
+          sums(v7::run_scatter, nullptr), only_vectors),
+      make_step<SumsCase>(
+          {"v8a", "binned", "v6a", "Sort by tile of destinations, then add in shared memory: no atomics on dst."},
+          sums(v8a::run_scatter, nullptr), only_binned),
+      make_step<SumsCase>(
+          {"v8b", "passes", "v6b", "A part of dst at a time, that stays in the L2; hot places in shared memory."},
+          sums(v8b::run_scatter, nullptr), only_passes),
+      make_step<SumsCase>(
+          {"v9", "dispatch", "", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away."},
+          sums(v9::run_scatter, v9::run_inner), dispatched),
   };
 }
 

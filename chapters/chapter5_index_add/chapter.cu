@@ -13,6 +13,7 @@
 #include "chapters/chapter5_index_add/v6b_fast_division.cuh"
 #include "chapters/chapter5_index_add/v7a_fast_atomics.cuh"
 #include "chapters/chapter5_index_add/v8c_sorted_tiles.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter5 {
 
@@ -32,82 +33,81 @@ namespace {
 using Run = cudaError_t (*)(const IndexAddProblem&, const IndexAddArrays&, cudaStream_t);
 using Refuse = const char* (*)(const IndexAddProblem&);
 
-/// What a step sums in, where entries meet.
-enum class SumsIn { result_type, float_at_least };
-
-Step step(const char* version, const char* name, const char* idea, Run run, Refuse refuse = nullptr,
-          SumsIn sums = SumsIn::result_type) {
-  const auto as_index_add = [](const Case& c) -> const IndexAddCase& { return static_cast<const IndexAddCase&>(c); };
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) -> std::string {
-    const IndexAddCase& problem = as_index_add(c);
-    const char* reason = refuse == nullptr ? nullptr : refuse(problem.problem());
-    if (reason != nullptr) return reason;
-    if (sums == SumsIn::result_type && problem.needs_wide_sums()) {
-      return "one row gets " + std::to_string(problem.most_terms()) +
-             " values, and this step sums them in the narrow type: no error bound would mean anything";
-    }
-    return {};
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    const IndexAddCase& problem = as_index_add(c);
+/// Runs a step on a case's arrays. Scratch memory holds the number of indices outside, then the workspace.
+auto adds(Run run) {
+  return [=](const IndexAddCase& c, const Arrays& arrays, cudaStream_t stream) {
     IndexAddArrays a;
     a.index = arrays.inputs[0];
     a.src = arrays.inputs[1];
     a.dst = arrays.output;
     a.outside = static_cast<unsigned long long*>(arrays.scratch);
     a.workspace = static_cast<std::byte*>(arrays.scratch) + kOutsideBytes;
-    a.workspace_bytes = static_cast<std::size_t>(problem.scratch_bytes() - kOutsideBytes);
-    if (problem.outside() > 0) {
+    a.workspace_bytes = static_cast<std::size_t>(c.scratch_bytes() - kOutsideBytes);
+    if (c.outside() > 0) {
       const cudaError_t error = cudaMemsetAsync(a.outside, 0, sizeof(*a.outside), stream);
       if (error != cudaSuccess) return error;
     }
-    return run(problem.problem(), a, stream);
+    return run(c.problem(), a, stream);
   };
-  return step;
 }
 
-/// A step whose sums are in float for some problems only: there it takes what needs that.
-Step step(const char* version, const char* name, const char* idea, Run run, Refuse refuse,
-          bool (*sums_in_float)(const IndexAddProblem&)) {
-  Step result = step(version, name, idea, run, refuse, SumsIn::float_at_least);
-  const Step narrow = step(version, name, idea, run, refuse);
-  result.refusal = [narrow, wide = result.refusal, sums_in_float](const Case& c) {
-    return (sums_in_float(static_cast<const IndexAddCase&>(c).problem()) ? wide : narrow.refusal)(c);
+/// Whether a step sums a problem in float at least, where entries meet.
+using SumsInFloat = bool (*)(const IndexAddProblem&);
+constexpr SumsInFloat kInResultType = [](const IndexAddProblem&) { return false; };
+constexpr SumsInFloat kInFloat = [](const IndexAddProblem&) { return true; };
+
+/// Refuses what `refuse` does, and cases that need wide sums where the step's are narrow.
+auto refusing(Refuse refuse, SumsInFloat sums_in_float = kInResultType) {
+  return [=](const IndexAddCase& c) -> std::string {
+    if (const char* reason = refuse(c.problem())) return reason;
+    if (!c.needs_wide_sums() || sums_in_float(c.problem())) return {};
+    return "one row gets " + std::to_string(c.most_terms()) +
+           " values, and this step sums them in the narrow type: no error bound would mean anything";
   };
-  return result;
 }
 
 std::vector<Step> steps() {
-  using enum SumsIn;
   return {
-      step("v1", "naive", "One thread an element of src: its coordinates by division, its row by the index.", v1::run,
-           refuse_other_types),
-      step("v2", "small_index", "A loop over the entries, all threads over the row.", v2::run, v2::refuse),
-      step("v3", "large_index", "All threads over all of src, in memory's order.", v3::run, refuse_other_types),
-      step("v4a", "dispatch_on_count", "16 entries or fewer to v2, more to v3, as PyTorch does.", v4a::run,
-           refuse_other_types),
-      step("v4b", "fitting_grid", "v2 only where a row fills the card; whole warps.", v4b::run, refuse_other_types),
-      step("v5", "collapsed_dims", "As few dimensions as memory has, their number known to the compiler, in 32 bits.",
-           v5::run, v5::refuse),
-      step("v6a", "multiply_subtract", "The remainder from the quotient.", v6a::run, v5::refuse),
-      step("v6b", "fast_division", "Divisors known on the host become multiplications.", v6b::run, v5::refuse),
-      step("v7a", "fast_atomics", "A half is added as a pair whose other half adds nothing.", v7a::run, v5::refuse),
-      step("v7b", "vector_atomics", "16 bytes a load and a reduction; the place in the row found once.", v7b::run,
-           v7b::refuse),
-      step("v8a", "private_rows", "Few rows: a copy of all for each group, in shared memory.", v8a::run, v8a::refuse,
-           float_at_least),
-      step("v8b", "one_owner", "Few entries: one owner of each row adds up for all, in registers.", v8b::run,
-           v8b::refuse, float_at_least),
-      step("v8c", "sorted_tiles", "A block sorts its entries by row, and adds up in registers what meets.", v8c::run,
-           v8c::refuse, v8c::sums_in_float),
-      step("v9", "sorted_segments", "Sort the index once, add each row's entries without an atomic.", v9::run,
-           v9::refuse, float_at_least),
-      step("v10", "dispatch", "The right kernel for the problem: what index_add.cuh gives away.", v10::run, nullptr,
-           v10::sums_in_float),
+      make_step<IndexAddCase>(
+          {"v1", "naive", "", "One thread an element of src: its coordinates by division, its row by the index."},
+          adds(v1::run), refusing(refuse_other_types)),
+      make_step<IndexAddCase>({"v2", "small_index", "v1", "A loop over the entries, all threads over the row."},
+                              adds(v2::run), refusing(v2::refuse)),
+      make_step<IndexAddCase>({"v3", "large_index", "v1", "All threads over all of src, in memory's order."},
+                              adds(v3::run), refusing(refuse_other_types)),
+      make_step<IndexAddCase>(
+          {"v4a", "dispatch_on_count", "v3", "16 entries or fewer to v2, more to v3, as PyTorch does."}, adds(v4a::run),
+          refusing(refuse_other_types)),
+      make_step<IndexAddCase>({"v4b", "fitting_grid", "v4a", "v2 only where a row fills the card; whole warps."},
+                              adds(v4b::run), refusing(refuse_other_types)),
+      make_step<IndexAddCase>({"v5", "collapsed_dims", "v4b",
+                               "As few dimensions as memory has, their number known to the compiler, in 32 bits."},
+                              adds(v5::run), refusing(v5::refuse)),
+      make_step<IndexAddCase>({"v6a", "multiply_subtract", "v5", "The remainder from the quotient."}, adds(v6a::run),
+                              refusing(v5::refuse)),
+      make_step<IndexAddCase>({"v6b", "fast_division", "v6a", "Divisors known on the host become multiplications."},
+                              adds(v6b::run), refusing(v5::refuse)),
+      make_step<IndexAddCase>(
+          {"v7a", "fast_atomics", "v6b", "A half is added as a pair whose other half adds nothing."}, adds(v7a::run),
+          refusing(v5::refuse)),
+      make_step<IndexAddCase>(
+          {"v7b", "vector_atomics", "v7a", "16 bytes a load and a reduction; the place in the row found once."},
+          adds(v7b::run), refusing(v7b::refuse)),
+      make_step<IndexAddCase>(
+          {"v8a", "private_rows", "v7b", "Few rows: a copy of all for each group, in shared memory."}, adds(v8a::run),
+          refusing(v8a::refuse, kInFloat)),
+      make_step<IndexAddCase>(
+          {"v8b", "one_owner", "v7b", "Few entries: one owner of each row adds up for all, in registers."},
+          adds(v8b::run), refusing(v8b::refuse, kInFloat)),
+      make_step<IndexAddCase>(
+          {"v8c", "sorted_tiles", "v7b", "A block sorts its entries by row, and adds up in registers what meets."},
+          adds(v8c::run), refusing(v8c::refuse, v8c::sums_in_float)),
+      make_step<IndexAddCase>(
+          {"v9", "sorted_segments", "v8c", "Sort the index once, add each row's entries without an atomic."},
+          adds(v9::run), refusing(v9::refuse, kInFloat)),
+      make_step<IndexAddCase>(
+          {"v10", "dispatch", "", "The right kernel for the problem: what index_add.cuh gives away."}, adds(v10::run),
+          refusing(kTakesAll, v10::sums_in_float)),
   };
 }
 
@@ -187,7 +187,7 @@ std::vector<Step> steps_for_many_words() {
   const Run run = [](const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
     return v7b::run_with(p, a, stream, 0);
   };
-  return {step("v7b, many words", "vector_atomics", "", run, v7b::refuse)};
+  return {make_step<IndexAddCase>({"v7b, many words", "vector_atomics", "", ""}, adds(run), refusing(v7b::refuse))};
 }
 
 /// The step whose kernel v10 takes for a problem; empty where there is nothing to add.

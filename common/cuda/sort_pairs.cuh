@@ -1,19 +1,12 @@
 /// \file
 /// Sorting on the device: 32-bit keys, each with a 32-bit value.
-///
-/// With the toolkit it is CUB's radix sort; emulated, a twin of it.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
-
-#ifndef WARPBOOK_EMULATED
 #include <cub/device/device_radix_sort.cuh>
-#endif
-
-#include "common/cuda/emulated_sort_pairs.cuh"
 
 namespace warpbook {
 
@@ -29,12 +22,8 @@ namespace warpbook {
 inline cudaError_t sort_pairs(void* workspace, std::size_t& workspace_bytes, std::uint32_t* keys_out,
                               std::uint32_t* values_out, const std::uint32_t* keys, const std::uint32_t* values, int n,
                               int bits, cudaStream_t stream) {
-#ifndef WARPBOOK_EMULATED
   return cub::DeviceRadixSort::SortPairs(workspace, workspace_bytes, keys, keys_out, values, values_out, n, 0, bits,
                                          stream);
-#else
-  return detail::emulated_sort::sort(workspace, workspace_bytes, keys_out, values_out, keys, values, n, bits, stream);
-#endif
 }
 
 }  // namespace warpbook

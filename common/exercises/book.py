@@ -275,8 +275,8 @@ def read_exercise(table, number, folder, defaults):
     given = require(table, "given", dict, where)
     if not re.fullmatch(r"\w+", name):
         raise BookError(f"{where}: a name is letters, digits and _")
-    if not re.fullmatch(r"\w+", step) or not re.fullmatch(r"[\w.]*", table.get("file", "")):
-        raise BookError(f"{where}: a step and a file are letters, digits and _ (and . in a file)")
+    if not re.fullmatch(r"\w+", step) or not re.fullmatch(r"([\w]+/)*[\w.]*", table.get("file", "")):
+        raise BookError(f"{where}: a step and a file are letters, digits and _ (and . and / in a file)")
     if kind not in KINDS:
         raise BookError(f"{where}: kind is one of {', '.join(KINDS)}")
     if len(hints) != 3 or not all(hints):
@@ -291,7 +291,7 @@ def read_exercise(table, number, folder, defaults):
         candidates = [folder / step_file] if step_file else sorted(folder.glob(f"{step}_*.cuh"))
         if len(candidates) != 1 or not candidates[0].is_file():
             raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
-        step_file = candidates[0].name
+        step_file = candidates[0].relative_to(folder).as_posix()
         head = banner(number, name, task, kind)
         pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
                              f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip

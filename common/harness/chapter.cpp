@@ -20,6 +20,19 @@ std::string hexadecimal(const std::byte* element, int bytes) {
 
 }  // namespace
 
+const char* kind_name(StepKind kind) {
+  switch (kind) {
+  case StepKind::aside:
+    return "aside";
+  case StepKind::library:
+    return "library";
+  case StepKind::yardstick:
+    return "yardstick";
+  default:
+    return "step";
+  }
+}
+
 Difference compare_bits(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,
                         const std::function<std::string(const std::byte*)>& print) {
   const std::int64_t elements = static_cast<std::int64_t>(expected.size()) / element_bytes;

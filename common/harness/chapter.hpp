@@ -93,26 +93,42 @@ struct Arrays {
   void* scratch = nullptr;          ///< `Case::scratch_bytes()` of them.
 };
 
-/// One version of the chapter's operation.
-struct Step {
-  std::string version;  ///< "v2a".
-  std::string name;     ///< "index_type".
-  std::string idea;     ///< One sentence.
+/// What a step is to the chapter.
+enum class StepKind {
+  step,      ///< A rung of the ladder.
+  aside,     ///< An experiment beside the ladder.
+  library,   ///< A kernel that the take-away header needs for inputs that the ladder does not teach.
+  yardstick  ///< A plain copy of input 0 to the output, or a fill: compared with, and verified as what it is.
+};
 
+/// "step", "aside", "library", "yardstick".
+const char* kind_name(StepKind kind);
+
+/// What a step says of itself.
+struct StepInfo {
+  std::string version;                     ///< "v2a".
+  std::string name;                        ///< "index_type".
+  std::string base;                        ///< The version whose kernel was edited to make this one; empty: none.
+  std::string idea;                        ///< One sentence.
+  std::vector<std::string> counters = {};  ///< What its story is about: "sectors/request", "turns/shared load".
+  StepKind kind = StepKind::step;          ///< What it is to the chapter.
+  std::string prepares = {};               ///< What a step that gains nothing by itself prepares: "the tiles".
+};
+
+/// One version of the chapter's operation. make_step.hpp makes them.
+struct Step : StepInfo {
   /// Why the step does not take a case ("both dimensions must be even"); empty where it does.
-  std::function<std::string(const Case&)> refusal;
+  std::function<std::string(const Case&)> refusal = {};
   /// Launches the step on the stream, and returns what CUDA said of the launch.
-  std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> run;
+  std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> run = {};
   /// What the step works out for a case by running on its arrays, once before its first launch there: a plan. Not part
   /// of any time; the output is poisoned behind it. Empty for nearly every step.
   std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> prepare = {};
-
-  /// True for a yardstick: a kernel that only copies input 0 to the output (of the same size). It is verified against
-  /// the input and stands in the table, but no speedup is counted from or to it.
-  bool yardstick = false;
   /// What a yardstick sets every byte of the output to, where it reads nothing and only fills: what writing alone
   /// takes.
   std::optional<std::byte> fills = std::nullopt;
+
+  bool is_yardstick() const { return kind == StepKind::yardstick; }
 };
 
 /// When a case is run.

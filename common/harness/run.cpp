@@ -242,7 +242,7 @@ void Runner::begin_step(const Step& step) {
   step_.version = step.version;
   step_.name = step.name;
   step_.idea = step.idea;
-  step_.yardstick = step.yardstick;
+  step_.yardstick = step.is_yardstick();
   if (!device_lost_.empty()) {
     step_.status = Status::skipped;
     step_.reason = device_lost_;
@@ -398,7 +398,7 @@ void Runner::finish_step(const Summary& summary) {
     step_.seconds = summary;
     step_.bytes_per_second = summary.median > 0 ? static_cast<double>(case_->bytes_moved) / summary.median : 0;
     const auto first =
-        std::find_if(chapter_.steps.begin(), chapter_.steps.end(), [](const Step& s) { return !s.yardstick; });
+        std::find_if(chapter_.steps.begin(), chapter_.steps.end(), [](const Step& s) { return !s.is_yardstick(); });
     compare_step(step_, *case_, first == chapter_.steps.end() ? "" : first->version);
   } else {
     step_.method.clear();

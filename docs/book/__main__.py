@@ -1,10 +1,10 @@
 """The book's tool.
 
     python3 docs/book build      build/docs/html, with Doxygen; any warning stops it: `make docs`
-    python3 docs/book update     the numbers of the texts anew from docs/results/
+    python3 docs/book update     the pages' figures and blocks anew from docs/results/ and the sources
     python3 docs/book maps       draws the access maps anew by build/emulator, into docs/results/
     python3 docs/book model [N]  runs the chapters' main cases by build/emulator, into docs/results/: of all, or of some
-    python3 docs/book check      fails where a number of a text differs from the records, or says not where it is from
+    python3 docs/book check      fails where a page's figure differs from the records, or nothing says where it is from
 """
 
 import argparse
@@ -14,30 +14,31 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import figures  # noqa: E402
-import marks  # noqa: E402
+import sidecar  # noqa: E402
 import site_builder  # noqa: E402
+import texts  # noqa: E402
 from records import ROOT, Problem  # noqa: E402
 
 
 def update():
-    for path in marks.texts():
-        text = marks.renewed(path)
+    """Writes the pages anew. Returns the number of what is left wrong."""
+    wrong = []
+    for path in texts.texts():
+        text, faults = texts.renewed(path)
+        wrong += faults
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: renewed")
+    return told(wrong)
 
 
 def check():
+    pages = texts.texts()
+    return told(sidecar.without_page(pages) + [fault for path in pages for fault in texts.faults(path, path.read_text(encoding="utf-8"))])
+
+
+def told(faults):
     """Prints what is wrong; the number of it."""
-    faults = []
-    for path in marks.texts():
-        name = path.relative_to(ROOT)
-        try:
-            if marks.renewed(path) != path.read_text(encoding="utf-8"):
-                faults.append(f"{name}: a number differs from docs/results/: run `python3 docs/book update`")
-        except Problem as problem:
-            faults.append(str(problem))
-        faults += [f"{name}:{line}: {figure} says not where it comes from" for line, figure in marks.bare_figures(path)]
     for fault in faults:
         print(fault, file=sys.stderr)
     return len(faults)
@@ -53,7 +54,7 @@ def main():
         if what == "build":
             site_builder.build()
         elif what == "update":
-            update()
+            sys.exit(1 if update() else 0)
         elif what == "maps":
             for path in figures.record():
                 print(f"{path.relative_to(ROOT)}: drawn")

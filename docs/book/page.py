@@ -6,8 +6,8 @@ import re
 
 import charts
 import figures
-import marks
 import queries
+import texts
 from chapters import chapters
 from markdown import fence_indented, name_headings, near_pictures, raw, sections
 from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text,
@@ -322,7 +322,7 @@ def compose(chapter):
     of their own stand behind the section "The steps"."""
     page = f"chapter{chapter.number}"
     record, modelled = chapter.times(MEASURED), chapter.modelled()
-    text = marks.published(chapter.readme)
+    text = texts.published(chapter.readme)
     parts, behind, seen, introduced = [], [], set(), False
     told = [told_step(title, chapter) for _, title, level, _ in sections(text) if level == 2]
     rest = [step for step in chapter.steps if step not in told]

@@ -1,4 +1,4 @@
-"""What a comment behind a number may ask of the records; docs/pages/figures.md describes it."""
+"""What a figure may ask of the records; docs/pages/figures.md describes it."""
 
 import collections
 import re
@@ -41,8 +41,6 @@ COUNTERS = {
 }
 UNITS = {"us": 1e6, "ms": 1e3, "ns": 1e9, "s": 1.0, "GB/s": 1e-9, "TB/s": 1e-12, "MB": 1e-6, "M": 1e-6, "%": 100.0, "x": 1.0}
 PEERS = ("ours", "eager", "compiled", "call-ours", "call-eager", "call-compiled")
-STATED = {"arithmetic": "worked out, not measured", "target": "an aim, not measured", "quoted": "from the article named in the text",
-          "history": "of an earlier form of the kernel, whose record is not kept"}
 
 
 def formatted(value, shown, unit=None):
@@ -86,21 +84,20 @@ def case_named(chapter, name):
         return name[1:-1]
     names = chapter.book.get("case", {})
     if name not in names:
-        raise Problem(f"no case is called {name}; book.toml has {', '.join(names)}")
+        raise Problem(f"book.toml calls no case {name}")
     return names[name]
 
 
 def split(query):
-    return re.findall(r"\[[^\]]*\]|\S+", query)
+    return re.findall(r"\[[^\]]*\]|\w+='[^']*'|\S+", query)
 
 
 def answer(path, query, shown):
     """What a query's number is now, in the form in which `shown` stands in the text."""
+    lined = re.fullmatch(r"(\S+): line (.+)", query)
+    if lined:
+        return line(*lined.groups(), shown)
     words = split(query)
-    if words[0] in STATED:
-        return Answer(shown, "stated", STATED[words[0]])
-    if words[0] == "in":
-        return literal(words[1], words[2:], shown)
     if len(words) > 1 and (words[1] == "row" or words[2:3] == ["row"]) and not re.fullmatch(r"\d+:", words[0]):
         return row(words.pop(0)[:-1], words, shown)  # Of no chapter.
     chapter = chapter_of(path, words)
@@ -137,15 +134,19 @@ def answer(path, query, shown):
     return timed(chapter, name, words, shown)
 
 
-def literal(name, given, shown):
-    """`in FILE`: the number stands there as it is. `in FILE 344033 us`: what stands there, and is shown rounded or in
-    another unit."""
+def line(name, pattern, shown):
+    """`FILE: line PATTERN`: of a record that is a text, the one line in which the pattern is found. Its group is the number;
+    the group's name the number's unit there (`(?P<us>...)`), or `n`."""
     file = RESULTS / name
-    number = given[0] if given else re.match(r"[-+]?[\d.,]+", shown).group()
-    if not file.exists() or not re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d])", file.read_text(encoding="utf-8")):
-        raise Problem(f"{name} does not have this number")
-    text = formatted(float(number) / UNITS[given[1] if len(given) > 1 else "x"], shown) if given else shown
-    return Answer(text, "result", f"docs/results/{name}")
+    if not file.exists():
+        raise Problem(f"there is no docs/results/{name}")
+    found = [match for text in file.read_text(encoding="utf-8").splitlines() if (match := re.search(pattern, text))]
+    if len(found) != 1 or len(found[0].groupdict()) != 1:
+        raise Problem(f"{name} has {len(found)} such lines; one is to be there, with one named group")
+    [(unit, number)] = found[0].groupdict().items()
+    value = float(number.replace(",", ""))
+    suffix = re.search(r"[A-Za-z%/]*$", shown).group() or "x"
+    return Answer(formatted(value / UNITS[suffix if unit == "n" else unit], shown), "result", f"docs/results/{name}")
 
 
 def record_of(chapter, name, suffix=""):
@@ -178,7 +179,7 @@ def row(name, words, shown):
     of all that have."""
     how = words.pop(0) if words[0] in ("min", "max") else None
     record, file = read(name)
-    wanted = dict(word.split("=", 1) for word in words[1:] if "=" in word)
+    wanted = {key: value.strip("'") for key, value in (word.split("=", 1) for word in words[1:] if "=" in word)}
     rest = [word for word in words[1:] if "=" not in word]
     found = [entry for entry in record["rows"] if all(str(entry.get(key)) == value for key, value in wanted.items())]
     if not found or (len(found) != 1 and not how):

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 
 import front
-import marks
 import page
+import texts
 from chapters import chapters
 from markdown import defused, fence_indented, link_pages, name_headings
 from records import ROOT, Problem
@@ -40,11 +40,12 @@ def prepare():
     shutil.rmtree(pages, ignore_errors=True)
     for chapter in chapters():
         write(pages / f"chapter{chapter.number}.md", page.compose(chapter))
-    texts = {path.stem: path for path in sorted((ROOT / "docs" / "pages").glob("*.md"))}
-    texts |= {f"result_{path.stem}": path for path in front.result_texts()}
-    texts["making"] = ROOT / "common" / "exercises" / "README.md"
-    for name, path in texts.items():
-        text = link_pages(front.fill(marks.published(path)), {path.name: name for name, path in texts.items()})
+    general = {path.stem: path for path in sorted((ROOT / "docs" / "pages").glob("*.md"))}
+    general |= {f"result_{path.stem}": path for path in front.result_texts()}
+    general["making"] = ROOT / "common" / "exercises" / "README.md"
+    for name, path in general.items():
+        told = path.read_text(encoding="utf-8") if name.startswith("result_") else texts.published(path)
+        text = link_pages(front.fill(told), {path.name: name for name, path in general.items()})
         if name.startswith("result_"):
             text = defused(text)
         write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))

@@ -1,9 +1,9 @@
 /// \file
-/// Two yardsticks: what a copy kernel reaches that moves the same bytes and permutes nothing.
+/// Yardsticks: what a copy kernel reaches that moves the same bytes and permutes nothing.
 ///
-/// The article finds a permute a little faster than "the native copy", and explains it by the copy's lack of unrolling.
-/// So here is a copy without it, one word a thread, and one with it, four words in flight. Neither is a step; the
-/// ceiling in the table's head is cudaMemcpyAsync.
+/// The article finds a permute a little faster than "the native copy", and blames the copy's loop, which is not
+/// unrolled. So here is a copy of one word per thread, and one with four words under way. The ceiling that tables print
+/// is cudaMemcpyAsync.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

@@ -1,41 +1,39 @@
 /// \file
-/// v5b half2 rotated: the tile's words turned by half their row's number, and the last conflicts are gone.
+/// Aside: v5's tile rotated instead of padded.
 ///
-/// In v5a lane x gathers from rows 2x and 2x + 1. Whatever the padding p, rows 2x start 2x (32 + p) words apart, an
-/// even number: 16 banks for 32 lanes. So the rows are not padded but rotated: word w of row r stands at
-/// (w + r / 2) mod 32. Lane x then finds word w of its rows in bank w + x, and 32 lanes in 32 banks.
+/// In v5, lane x picks from rows 2x and 2x + 1. Whatever the padding p, rows 2x begin 2x * (32 + p) words into the tile:
+/// an even number, so 32 lanes share 16 banks. Here rows are not padded but rotated: word w of row r stands at
+/// (w + r / 2) mod 32. Lane x then finds word w of its rows in bank w + x, and every lane has a bank to itself.
 ///
-/// Expect shared-load wavefronts to fall from 2 to 1 a request, and 3% less shared memory. Time follows only if the
-/// shared pipe was the limit.
+/// Expect one turn per shared load instead of two. The counter follows; the time does not, because v5 no longer waits
+/// for shared memory.
 #pragma once
 
-#include "chapters/chapter3_permute/v5a_half2.cuh"
+#include "chapters/chapter3_permute/v5_half2.cuh"
 
-namespace warpbook::chapter3::v5b {
+namespace warpbook::chapter3::half2_rotated {
 
-using v5a::Half2;
-using v5a::kPairs;
-using v5a::kThreadRows;
-using v5a::kTile;
+using v5::Half2;
+using v5::kPairs;
+using v5::kThreadRows;
+using v5::kTile;
+
+/// Where word `word` of a row stands in the tile.
+__device__ __forceinline__ int place(int row, int word) { return (word + row / 2) % kPairs; }
 
 //! [kernel]
-static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __restrict__ src, int rows, int columns,
-                                        int tiles_down, int tiles_across) {
+static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __restrict__ src, MatrixTiles tiles) {
   __shared__ Half2 tile[kTile][kPairs];
 
-  const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
-  const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
-  const int down = static_cast<int>(rest % static_cast<unsigned>(tiles_down));
-  const std::int64_t matrix = std::int64_t(rest / static_cast<unsigned>(tiles_down)) * rows * columns / 2;
-  const int row0 = down * kTile;
-  const int column0 = across * kTile;
-  const int x = static_cast<int>(threadIdx.x);
-  const int first = static_cast<int>(threadIdx.y);
+  const auto [matrix, row0, column0] = tiles.origin();
+  const int rows = tiles.rows;
+  const int columns = tiles.columns;
+  const int x = threadIdx.x;
+  const int first = threadIdx.y;
   const std::int64_t row_pairs = columns / 2;
   const std::int64_t column_pairs = rows / 2;
-  const auto place = [](int row, int word) { return static_cast<unsigned>(word + (row >> 1)) % kPairs; };
 
-  const Half2* from = src + matrix + row0 * row_pairs + column0 / 2 + x;
+  const Half2* from = src + matrix / 2 + row0 * row_pairs + column0 / 2 + x;
   if (column0 + 2 * x < columns) {
     if (row0 + kTile <= rows) {
 #pragma unroll
@@ -43,18 +41,16 @@ static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __
         tile[first + y][place(first + y, x)] = from[(first + y) * row_pairs];
       }
     } else {
-      for (int y = first; row0 + y < rows; y += kThreadRows) {
-        tile[y][place(y, x)] = from[y * row_pairs];
-      }
+      for (int y = first; row0 + y < rows; y += kThreadRows) tile[y][place(y, x)] = from[y * row_pairs];
     }
   }
   __syncthreads();
   const auto column_pair = [&](int y) {
-    const Half2 upper = tile[2 * x][place(2 * x, y >> 1)];
-    const Half2 lower = tile[2 * x + 1][place(2 * x + 1, y >> 1)];
+    const Half2 upper = tile[2 * x][place(2 * x, y / 2)];
+    const Half2 lower = tile[2 * x + 1][place(2 * x + 1, y / 2)];
     return __byte_perm(upper, lower, y % 2 == 0 ? 0x5410 : 0x7632);  // Both low halves, or both high ones.
   };
-  Half2* to = dst + matrix + column0 * column_pairs + row0 / 2 + x;
+  Half2* to = dst + matrix / 2 + column0 * column_pairs + row0 / 2 + x;
   if (row0 + 2 * x < rows) {
     if (column0 + kTile <= columns) {
 #pragma unroll
@@ -67,7 +63,7 @@ static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __
 //! [kernel]
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return v5a::run_pairs(transpose_kernel, p, src, dst, stream);
+  return v5::run_pairs(transpose_kernel, p, src, dst, stream);
 }
 
-}  // namespace warpbook::chapter3::v5b
+}  // namespace warpbook::chapter3::half2_rotated

@@ -1,22 +1,20 @@
 /// \file
-/// v8 TMA: Hopper's copy engine fetches the tile.
+/// Aside: Hopper's copy engine (TMA) fetches the tile.
 ///
-/// In v6a every thread computes addresses, holds loaded data in registers and stores them to shared memory. On Hopper
-/// one thread names a box of the tensor, and the copy engine brings it to shared memory by itself: no address
-/// arithmetic, no registers, edges included. It also swizzles, though only by one fixed pattern: within rows of 128
-/// bytes, chunk c of row r stands at c XOR (r mod 8). A column of such a tile lies in 8 places of 16 bytes, so the
-/// threads that gather 16 bytes of a column must take turns: lane q begins with another row than its neighbours, and
-/// puts its elements in order afterwards, in registers.
+/// In v6 every thread computes addresses, holds what it loaded in registers and stores it to shared memory. On Hopper
+/// one thread names a box of the tensor, and the copy engine brings it to shared memory by itself. The engine also
+/// swizzles, but by one fixed pattern: within rows of 128 bytes, chunk c of row r stands at c XOR (r mod 8). A column of
+/// such a tile lies in 8 places, so threads that gather from a column take turns and put their elements in order
+/// afterwards, in registers.
 ///
-/// Expect far fewer instructions than v6a, and the same bytes. v6a was already waiting for the memory: expect no gain.
-/// It turned out slower, with more instructions: gathering from the fixed swizzle costs what the loads save; see the
-/// README.
+/// We expected far fewer instructions than v6 and the same time. It is slower, with more instructions: gathering from the
+/// fixed swizzle costs more than the loads save.
 #pragma once
 
-#include "chapters/chapter3_permute/v6a_wide_tile.cuh"
+#include "chapters/chapter3_permute/v6_wide_tile.cuh"
 #include "common/cuda/tma.cuh"
 
-namespace warpbook::chapter3::v8 {
+namespace warpbook::chapter3::tma {
 
 #ifdef WARPBOOK_EMULATED
 
@@ -50,19 +48,17 @@ template <class W, int n> __device__ __forceinline__ void rotate(W (&v)[n], int 
 //! [kernel]
 template <int bytes>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads)
-    transpose_kernel(Word<bytes>* __restrict__ dst, const __grid_constant__ CUtensorMap src, int rows, int columns,
-                     int tiles_down, int tiles_across) {
+    transpose_kernel(Word<bytes>* __restrict__ dst, const __grid_constant__ CUtensorMap src, MatrixTiles tiles) {
   using T = Tile<bytes>;
   using W = Word<bytes>;
   constexpr int kPerChunk = T::kElementsPerChunk;
   __shared__ __align__(1024) unsigned char tile[T::kBoxes][T::kRows][128];
   __shared__ CopyBarrier barrier;
 
-  const int across = static_cast<int>(blockIdx.x % static_cast<unsigned>(tiles_across));
-  const unsigned rest = blockIdx.x / static_cast<unsigned>(tiles_across);
-  const int row0 = static_cast<int>(rest % static_cast<unsigned>(tiles_down)) * T::kRows;
-  const int batch = static_cast<int>(rest / static_cast<unsigned>(tiles_down));
-  const int column0 = across * T::kColumns;
+  const auto [matrix, row0, column0] = tiles.origin();
+  const int rows = tiles.rows;
+  const int columns = tiles.columns;
+  const int batch = blockIdx.x / (tiles.down * tiles.across);
 
   if (threadIdx.x == 0) init_copy_barrier(&barrier);
   __syncthreads();
@@ -74,9 +70,9 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   }
   wait_for_copies(&barrier);
 
-  W* to = dst + std::int64_t(batch) * rows * columns;
+  W* to = dst + matrix;
 #pragma unroll
-  for (int unit = static_cast<int>(threadIdx.x); unit < T::kColumns * T::kRowChunks; unit += T::kThreads) {
+  for (int unit = threadIdx.x; unit < T::kColumns * T::kRowChunks; unit += T::kThreads) {
     // Eight lanes share a column and write 128 bytes of it; the next eight take the next column.
     const int q = unit % 8;
     const int column = unit / 8 % T::kColumns;
@@ -104,7 +100,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
-  if (v6a::refuse(p, src, dst) != nullptr) return cudaErrorInvalidValue;
+  if (v6::refuse(p) != nullptr) return cudaErrorInvalidValue;
   BatchTranspose m;
   as_batch_transpose(p, m);
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
@@ -114,20 +110,18 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
         make_swizzled_row_map(map, src, static_cast<std::uint64_t>(m.columns * bytes),
                               static_cast<std::uint64_t>(m.rows), static_cast<std::uint64_t>(m.batch), T::kRows);
     if (error != cudaSuccess) return error;
-    const std::int64_t down = ceil_div<std::int64_t>(m.rows, T::kRows);
-    const std::int64_t across = ceil_div<std::int64_t>(m.columns, T::kColumns);
-    return launch(transpose_kernel<bytes>, {.grid = m.batch * down * across, .block = T::kThreads, .stream = stream},
-                  static_cast<Word<bytes>*>(dst), map, static_cast<int>(m.rows), static_cast<int>(m.columns),
-                  static_cast<int>(down), static_cast<int>(across));
+    const MatrixTiles tiles(m.batch, m.rows, m.columns, T::kRows, T::kColumns);
+    return launch(transpose_kernel<bytes>, {.grid = tiles.blocks, .block = T::kThreads, .stream = stream},
+                  static_cast<Word<bytes>*>(dst), map, tiles);
   });
 }
 
 #endif
 
-/// Why the step refuses a problem; nullptr where it takes it.
-inline const char* refuse(const PermuteProblem& p, const void* src, const void* dst) {
+/// Why the aside refuses a problem; nullptr where it takes it.
+inline const char* refuse(const PermuteProblem& p) {
   if (const char* reason = tensor_copies_missing()) return reason;
-  if (const char* reason = v6a::refuse(p, src, dst)) return reason;
+  if (const char* reason = v6::refuse(p)) return reason;
   BatchTranspose m;
   as_batch_transpose(p, m);
   // A box's first byte is an int in the instruction.
@@ -137,4 +131,4 @@ inline const char* refuse(const PermuteProblem& p, const void* src, const void* 
              : "a side is too long for a tensor copy's 32-bit coordinates";
 }
 
-}  // namespace warpbook::chapter3::v8
+}  // namespace warpbook::chapter3::tma

@@ -263,11 +263,14 @@ inline cudaError_t run_shaped(const PermuteProblem& m, const TileShape& shape, i
   }
 }
 
+/// Moves tiles of the shape for its elements. `m` is simplified, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int group = rows_in_group(m);
+  return run_shaped(m, tile_shape(m.element_bytes, group), group, src, dst, stream);
+}
+
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_simplified(p, refuse, [&](const PermuteProblem& q) {
-    const int group = rows_in_group(q);
-    return run_shaped(q, tile_shape(q.element_bytes, group), group, src, dst, stream);
-  });
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_tiles(q, src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::composite_tile

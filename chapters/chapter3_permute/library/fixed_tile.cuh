@@ -231,7 +231,7 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
 /// Moves tiles that follow each other along the input: of halves as above, of bytes higher ones, whose rows are whole
 /// sectors of the input.
 /// \return cudaErrorInvalidValue for wider elements, and where loads of 4 bytes are not aligned.
-inline cudaError_t run_along_input(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+inline cudaError_t run_in_input_order(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const Arrangement arrangement{.least_bytes = least_bytes(m.element_bytes), .along_input = true};
   switch (m.element_bytes) {
   case 1:

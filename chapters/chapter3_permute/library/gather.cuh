@@ -74,12 +74,15 @@ template <class Index> cudaError_t run_as(const PermuteProblem& p, const void* s
   });
 }
 
-inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem q = simplified(p);
+/// Gathers words, however wide the problem's elements are. `m` is simplified and not empty.
+inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   // Offsets stay below 2^31 up to the end of the last block's words, as FastDivisor needs.
-  return fits_32_bits(q.count() + 1024) ? run_as<std::uint32_t>(q, src, dst, stream)
-                                        : run_as<std::uint64_t>(q, src, dst, stream);
+  return fits_32_bits(m.count() + 1024) ? run_as<std::uint32_t>(m, src, dst, stream)
+                                        : run_as<std::uint64_t>(m, src, dst, stream);
+}
+
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return p.count() == 0 ? cudaSuccess : run_words(simplified(p), src, dst, stream);
 }
 
 }  // namespace warpbook::chapter3::gather

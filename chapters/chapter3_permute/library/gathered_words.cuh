@@ -128,19 +128,22 @@ cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStre
                 static_cast<int>(m.count()), before);
 }
 
+/// Gathers words of 16 bytes. `m` is simplified, not empty and not refused.
+inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  switch (m.element_bytes) {
+  case 1:
+    return run_as<1, 16, 1>(m, src, dst, stream);
+  case 2:
+    return run_as<2, 8, 1>(m, src, dst, stream);
+  case 4:
+    return run_as<4, 4, 1>(m, src, dst, stream);
+  default:
+    return cudaErrorInvalidValue;
+  }
+}
+
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_simplified(p, refuse, [&](const PermuteProblem& q) {
-    switch (q.element_bytes) {
-    case 1:
-      return run_as<1, 16, 1>(q, src, dst, stream);
-    case 2:
-      return run_as<2, 8, 1>(q, src, dst, stream);
-    case 4:
-      return run_as<4, 4, 1>(q, src, dst, stream);
-    default:
-      return cudaErrorInvalidValue;
-    }
-  });
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_words(q, src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::gathered_words

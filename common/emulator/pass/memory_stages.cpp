@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "common/emulator/base/stage.hpp"
 #include "common/emulator/pass/library_calls.hpp"
-#include "common/emulator/stage.hpp"
 
 namespace warpbook::emulator {
 namespace {

@@ -30,11 +30,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/emulator/base/shared_guard.hpp"
 #include "common/emulator/pass/launch_pass.hpp"
 #include "common/emulator/pass/library_calls.hpp"
 #include "common/emulator/pass/local_bounds_pass.hpp"
 #include "common/emulator/pass/memory_stages.hpp"
-#include "common/emulator/shared_guard.hpp"
 
 namespace {
 

@@ -1,0 +1,285 @@
+#include "common/emulator/execution/arena.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/emulator/base/device_table.hpp"
+#include "common/emulator/execution/shared_memory.hpp"
+
+namespace warpbook::emulator {
+
+constinit std::byte* arena_begin = nullptr;
+constinit std::byte* arena_end = nullptr;
+
+namespace {
+
+constexpr std::size_t kGranuleBytes = std::size_t{64} << 10;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kArenaBytes = std::size_t{1} << 40;
+constexpr std::size_t kLeastArenaBytes = std::size_t{1} << 32;
+/// Where the arena is asked to lie, so that addresses are the same from run to run.
+constexpr std::uintptr_t kArenaHint = 0x200000000000;
+
+std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// Which allocation each granule of the arena belongs to. Readers take no lock; a granule belongs to one allocation
+/// alone.
+class Arena {
+public:
+  Arena();
+  std::byte* allocate(std::size_t bytes, MemoryKind kind, const void* pc);
+  bool release(std::byte* begin, const void* pc);
+  void clear();
+  const Allocation* find(const std::byte* address) const;
+  const Allocation* nearest(const std::byte* address) const;
+  std::size_t in_use() const;
+  FreedAllocation freed(const std::byte* address) const;
+  std::vector<Allocation> live() const;
+
+private:
+  static constexpr std::size_t kMostRemembered = 4096;  ///< of those that were freed
+
+  struct Entry {
+    std::unique_ptr<Allocation> allocation;
+    std::size_t mapped;
+  };
+  std::byte* find_room(std::size_t mapped, std::size_t alignment);
+  void mark(std::byte* begin, std::size_t mapped, const Allocation* allocation);
+
+  mutable std::mutex mutex_;
+  std::map<std::byte*, Entry> live_;
+  std::map<const std::byte*, FreedAllocation> freed_;
+  std::atomic<const Allocation*>* granules_ = nullptr;
+  std::byte* next_ = nullptr;  ///< addresses are not used again before the range is used up
+  std::uint64_t serial_ = 0;
+  std::size_t in_use_ = 0;
+};
+
+Arena::Arena() {
+  void* range = MAP_FAILED;
+  std::size_t bytes = kArenaBytes;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  for (; bytes >= kLeastArenaBytes && range == MAP_FAILED; bytes /= 2) {
+    range = mmap(reinterpret_cast<void*>(kArenaHint) /* NOLINT(performance-no-int-to-ptr) */, bytes, PROT_NONE, kFlags,
+                 -1, 0);
+    if (range != MAP_FAILED) {
+      break;
+    }
+  }
+  const std::size_t table = bytes / kGranuleBytes * sizeof(std::atomic<const Allocation*>);
+  void* granules = range == MAP_FAILED ? MAP_FAILED : mmap(nullptr, table, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  if (granules == MAP_FAILED) {
+    std::fputs("the emulator found no range of addresses for device memory (is there a limit on virtual memory?)\n",
+               stderr);
+    std::abort();
+  }
+  granules_ = static_cast<std::atomic<const Allocation*>*>(granules);
+  auto* const begin = static_cast<std::byte*>(range);
+  arena_begin = begin + (kGranuleBytes - reinterpret_cast<std::uintptr_t>(begin) % kGranuleBytes) % kGranuleBytes;
+  arena_end = arena_begin + (bytes - kGranuleBytes) / kGranuleBytes * kGranuleBytes;
+  next_ = arena_begin + kGranuleBytes;
+}
+
+std::byte* Arena::find_room(std::size_t mapped, std::size_t alignment) {
+  const auto align = [&](std::byte* address) {
+    return arena_begin + round_up(static_cast<std::size_t>(address - arena_begin), alignment);
+  };
+  const auto fits = [&](std::byte* address, std::byte* limit) {
+    return address < limit && static_cast<std::size_t>(limit - address) >= mapped + kGranuleBytes;
+  };
+  if (std::byte* begin = align(next_); fits(begin, arena_end)) {
+    return begin;
+  }
+  std::byte* candidate = align(arena_begin + kGranuleBytes);
+  for (const auto& [begin, entry] : live_) {
+    if (fits(candidate, begin)) {
+      return candidate;
+    }
+    candidate = align(begin + round_up(entry.mapped, kGranuleBytes) + kGranuleBytes);
+  }
+  return fits(candidate, arena_end) ? candidate : nullptr;
+}
+
+void Arena::mark(std::byte* begin, std::size_t mapped, const Allocation* allocation) {
+  const std::size_t first = static_cast<std::size_t>(begin - arena_begin) / kGranuleBytes;
+  for (std::size_t i = 0; i < round_up(mapped, kGranuleBytes) / kGranuleBytes; ++i) {
+    granules_[first + i].store(allocation, std::memory_order_release);
+  }
+}
+
+std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
+  const std::lock_guard lock(mutex_);
+  if (kind != MemoryKind::pinned_host && (bytes > device_memory_bytes() || in_use_ > device_memory_bytes() - bytes)) {
+    return nullptr;
+  }
+  if (bytes > static_cast<std::size_t>(arena_end - arena_begin) / 2) {
+    return nullptr;
+  }
+  const bool huge = bytes >= kHugePageBytes;
+  const std::size_t mapped = round_up(bytes, kPageBytes);
+  std::byte* const begin = find_room(mapped, huge ? kHugePageBytes : kGranuleBytes);
+  if (begin == nullptr || mprotect(begin, mapped, PROT_READ | PROT_WRITE) != 0) {
+    return nullptr;
+  }
+  if (huge) {
+    madvise(begin, mapped, MADV_HUGEPAGE);  // fewer page faults; where it is refused, nothing is lost
+  }
+  std::memset(begin, kPoison, bytes);
+  next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes);
+  auto allocation = std::make_unique<Allocation>(Allocation{begin, bytes, ++serial_, kind, pc});
+  mark(begin, mapped, allocation.get());
+  live_.emplace(begin, Entry{std::move(allocation), mapped});
+  in_use_ += kind == MemoryKind::pinned_host ? 0 : bytes;
+  return begin;
+}
+
+bool Arena::release(std::byte* begin, const void* pc) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(begin);
+  if (found == live_.end()) {
+    return false;
+  }
+  const Entry& entry = found->second;
+  observer().memory_freed(*entry.allocation);
+  if (freed_.size() == kMostRemembered) freed_.erase(freed_.begin());
+  freed_[begin] = {*entry.allocation, pc};
+  mark(begin, entry.mapped, nullptr);
+  // Gives the memory back and keeps the addresses.
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  // NOLINTNEXTLINE(bugprone-unused-return-value): where it fails the memory stays, unused.
+  static_cast<void>(mmap(begin, entry.mapped, PROT_NONE, kFlags, -1, 0));
+  in_use_ -= entry.allocation->kind == MemoryKind::pinned_host ? 0 : entry.allocation->bytes;
+  live_.erase(found);
+  return true;
+}
+
+void Arena::clear() {
+  for (;;) {
+    std::byte* begin = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (live_.empty()) {
+        return;
+      }
+      begin = live_.begin()->first;
+    }
+    release(begin, nullptr);
+  }
+}
+
+const Allocation* Arena::find(const std::byte* address) const {
+  if (!in_arena(address)) {
+    return nullptr;
+  }
+  const Allocation* allocation =
+      granules_[static_cast<std::size_t>(address - arena_begin) / kGranuleBytes].load(std::memory_order_acquire);
+  if (allocation == nullptr || address >= allocation->begin + allocation->bytes) {
+    return nullptr;
+  }
+  return allocation;
+}
+
+const Allocation* Arena::nearest(const std::byte* address) const {
+  const std::lock_guard lock(mutex_);
+  const Allocation* best = nullptr;
+  std::ptrdiff_t least = 0;
+  for (const auto& [begin, entry] : live_) {
+    const Allocation& allocation = *entry.allocation;
+    const std::ptrdiff_t distance =
+        address < begin ? begin - address : std::max<std::ptrdiff_t>(0, address - (begin + allocation.bytes) + 1);
+    if (best == nullptr || distance < least) {
+      best = &allocation;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+FreedAllocation Arena::freed(const std::byte* address) const {
+  const std::lock_guard lock(mutex_);
+  auto after = freed_.upper_bound(address);
+  if (after == freed_.begin()) {
+    return {};
+  }
+  const FreedAllocation& found = (--after)->second;
+  return address < found.allocation.begin + found.allocation.bytes ? found : FreedAllocation{};
+}
+
+std::vector<Allocation> Arena::live() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Allocation> all;
+  for (const auto& [begin, entry] : live_) {
+    all.push_back(*entry.allocation);
+  }
+  std::sort(all.begin(), all.end(), [](const Allocation& a, const Allocation& b) { return a.serial < b.serial; });
+  return all;
+}
+
+std::size_t Arena::in_use() const {
+  const std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+Arena& arena() {
+  static Arena& instance = *new Arena;  // never destroyed: static destructors of programs free memory too
+  return instance;
+}
+
+/// Bytes that this machine can spare now: what the kernel calls available, within the limit of the control group.
+std::size_t available_bytes() {
+  std::size_t available = std::size_t{8} << 30;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    unsigned long long kibibytes = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %llu kB", &kibibytes) == 1) {
+      available = static_cast<std::size_t>(kibibytes) << 10;
+    }
+  }
+  std::size_t limit = 0;
+  std::size_t used = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && std::ifstream("/sys/fs/cgroup/memory.current") >> used) {
+    available = std::min(available, limit > used ? limit - used : 0);
+  }
+  return available;
+}
+
+}  // namespace
+
+std::byte* arena_allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
+  return arena().allocate(bytes, kind, pc);
+}
+bool arena_release(void* begin, const void* pc) { return arena().release(static_cast<std::byte*>(begin), pc); }
+void arena_clear() { arena().clear(); }
+std::size_t arena_bytes_in_use() { return arena().in_use(); }
+
+const Allocation* find_allocation(const void* address) {
+  static const Arena& instance = arena();
+  return instance.find(static_cast<const std::byte*>(address));
+}
+
+FreedAllocation find_freed(const void* address) { return arena().freed(static_cast<const std::byte*>(address)); }
+
+std::vector<Allocation> live_allocations() { return arena().live(); }
+
+const Allocation* nearest_allocation(const void* address) {
+  return arena().nearest(static_cast<const std::byte*>(address));
+}
+
+std::size_t device_memory_bytes() {
+  // Room is left for the program itself: reference results, copies of the inputs, the counters.
+  static const std::size_t bytes =
+      std::min<std::size_t>(static_cast<std::size_t>(device_table().memory_bytes), available_bytes() / 4 * 3);
+  return bytes;
+}
+
+}  // namespace warpbook::emulator

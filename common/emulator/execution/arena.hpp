@@ -1,0 +1,26 @@
+/// \file
+/// The memory of the emulated device: allocations in one reserved range of addresses.
+#pragma once
+
+#include <cstddef>
+
+#include "common/emulator/execution/engine.hpp"
+
+namespace warpbook::emulator {
+
+/// Allocates `bytes` (at least 1) of poisoned memory for the program at `pc`; nullptr when there is none.
+std::byte* arena_allocate(std::size_t bytes, MemoryKind kind, const void* pc);
+
+/// Frees an allocation by its begin, which the address must be. Returns false for any other address.
+bool arena_release(void* begin, const void* pc);
+
+/// Frees everything.
+void arena_clear();
+
+/// Bytes in live device and managed allocations.
+std::size_t arena_bytes_in_use();
+
+/// What the emulated device has in all: what its model has, or what this machine can spare, whichever is less.
+std::size_t device_memory_bytes();
+
+}  // namespace warpbook::emulator

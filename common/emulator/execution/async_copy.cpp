@@ -1,0 +1,84 @@
+/// Asynchronous copies: kept until their thread waits for them.
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "common/emulator/execution/block_runner.hpp"
+#include "common/emulator/include/cuda_pipeline.h"
+
+namespace warpbook::emulator {
+namespace {
+
+struct Copy {
+  void* shared;
+  const void* global;
+  std::size_t bytes;
+  std::size_t zero_fill;
+  const void* pc;
+  std::uint64_t group;
+};
+
+/// The copies of one thread that are under way, oldest first.
+struct Pipeline {
+  std::vector<Copy> copies;
+  std::uint64_t groups = 0;  ///< committed so far
+};
+
+/// The pipelines of the block that this operating system thread runs.
+struct Pipelines {
+  std::uint64_t launch = 0;
+  std::uint64_t block = 0;
+  std::vector<Pipeline> threads;
+};
+
+Pipeline& pipeline() {
+  thread_local Pipelines all;
+  const BlockContext& block = *current_block;
+  if (all.launch != block.launch->id || all.block != block.linear_block) {
+    all.launch = block.launch->id;
+    all.block = block.linear_block;
+    all.threads.assign(block.threads, {});
+  }
+  return all.threads[block.thread];
+}
+
+}  // namespace
+
+void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t zero_fill) {
+  const void* pc = __builtin_return_address(0);
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || zero_fill > bytes) {
+    {
+      const BlockContext& block = *current_block;
+      const Unwatched unwatched;
+      observer().report("invalid_async_copy", pc,
+                        "========= Invalid asynchronous copy of " + std::to_string(bytes) + " bytes at " +
+                            observer().locate(pc) + ": 4, 8 or 16 are possible\n=========     in kernel " +
+                            block.launch->name + ", " + describe_thread(block) + "\n");
+    }
+    abort_kernel(cudaErrorLaunchFailure);
+  }
+  if (zero_fill < bytes) {
+    observer().access(*current_block, AccessKind::copying, global, static_cast<unsigned>(bytes), pc);
+  }
+  Pipeline& mine = pipeline();
+  mine.copies.push_back({shared, global, bytes, zero_fill, pc, mine.groups});
+}
+
+void async_commit() { ++pipeline().groups; }
+
+void async_wait(std::size_t groups_left) {
+  Pipeline& mine = pipeline();
+  std::size_t done = 0;
+  // A group that is not committed yet is not waited for.
+  while (done < mine.copies.size() && mine.copies[done].group + groups_left < mine.groups) {
+    const Copy copy = mine.copies[done++];
+    observer().access(*current_block, AccessKind::copied, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
+    const std::size_t copied = copy.bytes - copy.zero_fill;
+    std::memcpy(copy.shared, copy.global, copied);
+    std::memset(static_cast<std::byte*>(copy.shared) + copied, 0, copy.zero_fill);
+  }
+  mine.copies.erase(mine.copies.begin(), mine.copies.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,171 @@
+/// \file
+/// Runs one block at a time on one operating system thread: its CUDA threads are fibers.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/execution/fiber_stacks.hpp"
+#include "common/emulator/execution/fiber_switch.hpp"
+#include "common/emulator/execution/schedule.hpp"
+#include "common/emulator/execution/stack_switch.hpp"
+#include "common/emulator/include/warpbook_builtins.h"
+#include "common/emulator/include/warpbook_launch.h"
+
+namespace warpbook::emulator {
+
+/// What lanes of a warp meet for.
+enum class Meeting : std::uint8_t { sync, shuffle, ballot, match_any };
+
+/// The threads of one block, which fiber each is on, and what each waits for.
+///
+/// Threads start one after the other on the same fiber until one has to wait; then the next begins on another fiber. A
+/// fiber jumps straight to the next one that can run: there is no scheduler to go through. Barriers count; a warp's
+/// lanes meet per mask. Threads take turns in the order of the schedule.
+class alignas(128) BlockRunner {
+public:
+  static constexpr unsigned kMaxThreads = 1024;                   ///< Threads of a block.
+  static constexpr unsigned kMaxWarps = kMaxThreads / kWarpSize;  ///< Warps of a block.
+
+  /// \param worker the number of the worker whose blocks it runs.
+  explicit BlockRunner(unsigned worker);
+  ~BlockRunner();
+  BlockRunner(const BlockRunner&) = delete;
+  BlockRunner& operator=(const BlockRunner&) = delete;
+
+  /// Runs all threads of a block. Returns cudaSuccess, or the error that aborted it.
+  cudaError_t run(const LaunchInfo& launch, const KernelCall& call, std::uint64_t linear_block, Schedule schedule);
+
+  // What follows is called from inside the block's threads.
+
+  /// `__syncthreads`: returns how many threads came with a true predicate, and how many came.
+  BarrierResult barrier(bool predicate, const void* pc);
+#if defined(WARPBOOK_OWN_BARRIER)
+  /// The same from outside of the library: where the thread that came goes, having kept its `place`.
+  Entry arrive(bool predicate, Fiber place, const void* pc);
+#endif
+
+  /// A warp-level operation: waits for the live lanes of `mask` to come to an operation of the same kind and mask.
+  /// Returns, for a shuffle, the value of lane `source`; for a ballot, the lanes with a value that is not 0 (low half)
+  /// and those that came (high half); for a match, the lanes with the same value.
+  std::uint64_t meet(Meeting kind, std::uint32_t mask, std::uint64_t value, unsigned source, const void* pc);
+
+  /// `__activemask`: the lanes of the warp that come to the same call before any of them has to wait.
+  std::uint32_t active_mask(const void* pc);
+
+  /// Lets the block's other threads run.
+  void yield();
+
+  /// Now and then lets other threads run: one that repeats an atomic may wait for what another one will write.
+  void count_atomic() {
+    if (++atomics_ % kAtomicsBeforeYield == 0) {
+      yield();
+    }
+  }
+
+  /// Ends the block. Does not return.
+  [[noreturn]] void abort(cudaError_t error);
+
+  /// The block that runs.
+  BlockContext& context() { return context_; }
+  /// Where the threads' stacks, and so their local arrays, lie.
+  AddressRange local_range() const { return stacks_.range(); }
+
+private:
+  enum class Switch : std::uint8_t { to_waiting, to_idle };  // see fiber_switch.hpp
+  enum class Wait : std::uint8_t { nothing, barrier, meeting, active_mask, finished };
+
+  /// A thread, kept at its position in the schedule.
+  struct Thread {
+    Fiber fiber = nullptr;  ///< where it waits; nullptr before it has begun
+    const void* pc = nullptr;
+    std::uint64_t value = 0;  ///< brought to a meeting, then taken from it
+    uint3 index{};
+    std::uint32_t thread = 0;  ///< its linear index
+    std::uint32_t mask = 0;
+    std::uint8_t source = 0;
+    Wait wait = Wait::nothing;
+    Meeting kind = Meeting::sync;
+  };
+  struct PendingMeeting {
+    std::uint32_t mask;
+    std::uint32_t arrived;
+    Meeting kind;
+  };
+  struct Warp {
+    std::uint32_t live = 0;
+    unsigned pending = 0;
+    std::array<PendingMeeting, kWarpSize> meetings;
+  };
+  static constexpr unsigned kNone = ~0U;
+  static constexpr unsigned kAtomicsBeforeYield = 4096;
+
+  static void fiber_main(void* runner, Fiber place);
+  void run_threads(Fiber place);
+  static void go_on();
+  void prepare(const LaunchInfo& launch, std::uint64_t linear_block, Schedule schedule);
+  void set_order(Schedule schedule);
+  void finish(unsigned self);
+  unsigned next_runnable();
+  unsigned search_runnable();
+  unsigned next_or_resolve();
+  void set_current(unsigned position);
+  static void prefetch(Fiber fiber, std::ptrdiff_t from);
+  void make_runnable(unsigned position);
+  void stop_thread(bool at_barrier);
+  void wait(unsigned self);
+  void jump(Switch kind, Fiber to, Fiber* save_own);
+  Fiber take_fiber();
+  void come_to_barrier(bool predicate, const void* pc);
+  std::uint64_t result() const { return std::bit_cast<std::uint64_t>(arrivals_); }
+  void complete_barrier();
+  void complete_meeting(unsigned warp, unsigned index);
+  bool release_active_masks();
+  // What they say is destroyed when they return; then the block is aborted, which destroys nothing.
+  [[gnu::noinline]] void report_divergence();
+  [[gnu::noinline]] void report_foreign_mask(const void* pc, unsigned lane);
+  [[gnu::noinline]] void report_deadlock();
+  void report(const char* kind, const void* pc, const std::string& text);
+  std::string where(const void* pc) const;
+  void make_fibers(unsigned count);
+
+  BlockContext context_;
+  const KernelCall* call_ = nullptr;
+  cudaError_t error_ = cudaSuccess;
+  unsigned live_ = 0;
+  unsigned current_ = 0;  ///< position of the thread that runs
+  unsigned cursor_ = 0;   ///< position from which on the next runnable thread is looked for
+
+  // The barrier that threads wait at.
+  unsigned waiting_ = 0;
+  unsigned predicates_ = 0;
+  const void* barrier_pc_ = nullptr;
+  const void* other_barrier_pc_ = nullptr;  ///< of a thread that came to another barrier, if any
+  BarrierResult arrivals_{};
+
+  std::array<std::uint64_t, kMaxThreads / 64> runnable_{};  ///< by position
+  std::array<Warp, kMaxWarps> warps_{};
+  std::vector<Thread> threads_{kMaxThreads + 1};  ///< by position, and one that is nobody's
+  std::vector<unsigned> positions_{};             ///< by thread
+  dim3 order_shape_{0, 0, 0};  ///< the block's extents and the schedule that `threads_` is in order for
+  Schedule order_schedule_{};
+  unsigned active_mask_waits_ = 0;
+  unsigned atomics_ = 0;
+
+  Fiber main_ = nullptr;
+  Fiber waiting_next_ = nullptr;  ///< whom a stack that is done with its thread leaves itself for
+  FiberStacks stacks_;
+  KnownStacks known_stacks_{stacks_};
+  std::vector<Fiber> idle_fibers_;
+  unsigned fibers_ = 0;  ///< made so far
+};
+
+/// The runner of this operating system thread; nullptr outside of kernels.
+extern thread_local constinit BlockRunner* current_runner __attribute__((tls_model("initial-exec")));
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,107 @@
+/// \file
+/// The functions that kernels call: built-in variables, barriers, warp-level operations.
+
+#include "common/emulator/include/warpbook_builtins.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "common/emulator/base/device_table.hpp"
+#include "common/emulator/execution/block_runner.hpp"
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
+#include "common/emulator/include/warpbook_ptx.h"
+
+namespace warpbook::emulator {
+
+// Outside of kernels there is no thread: compilers may ask all the same, for code that both sides share.
+unsigned thread_index_x() noexcept { return current_block == nullptr ? 0 : current_block->thread_index.x; }
+unsigned thread_index_y() noexcept { return current_block == nullptr ? 0 : current_block->thread_index.y; }
+unsigned thread_index_z() noexcept { return current_block == nullptr ? 0 : current_block->thread_index.z; }
+unsigned block_index_x() noexcept { return current_block == nullptr ? 0 : current_block->block_index.x; }
+unsigned block_index_y() noexcept { return current_block == nullptr ? 0 : current_block->block_index.y; }
+unsigned block_index_z() noexcept { return current_block == nullptr ? 0 : current_block->block_index.z; }
+unsigned block_extent_x() noexcept { return current_block == nullptr ? 1 : current_block->launch->block.x; }
+unsigned block_extent_y() noexcept { return current_block == nullptr ? 1 : current_block->launch->block.y; }
+unsigned block_extent_z() noexcept { return current_block == nullptr ? 1 : current_block->launch->block.z; }
+unsigned grid_extent_x() noexcept { return current_block == nullptr ? 1 : current_block->launch->grid.x; }
+unsigned grid_extent_y() noexcept { return current_block == nullptr ? 1 : current_block->launch->grid.y; }
+unsigned grid_extent_z() noexcept { return current_block == nullptr ? 1 : current_block->launch->grid.z; }
+unsigned lane_index() noexcept { return current_block == nullptr ? 0 : current_block->thread % kWarpSize; }
+
+void* dynamic_shared() noexcept { return current_block == nullptr ? nullptr : current_block->dynamic_shared; }
+std::size_t dynamic_shared_bytes() noexcept {
+  return current_block == nullptr ? 0 : current_block->launch->dynamic_shared_bytes;
+}
+
+// What follows are tail calls on purpose: a thread that wakes up on its own stack returns, and the processor, which
+// remembers the calls of another thread, mispredicts every return.
+
+#if !defined(WARPBOOK_OWN_BARRIER)
+BarrierResult block_barrier(bool predicate) { return current_runner->barrier(predicate, __builtin_return_address(0)); }
+#endif
+
+void warp_barrier(unsigned mask) { current_runner->meet(Meeting::sync, mask, 0, 0, __builtin_return_address(0)); }
+
+std::uint64_t warp_shuffle(unsigned mask, std::uint64_t value, unsigned source_lane) {
+  return current_runner->meet(Meeting::shuffle, mask, value, source_lane, __builtin_return_address(0));
+}
+
+std::uint64_t warp_ballot(unsigned mask, bool predicate) {
+  return current_runner->meet(Meeting::ballot, mask, predicate ? 1 : 0, 0, __builtin_return_address(0));
+}
+
+unsigned warp_match_any(unsigned mask, std::uint64_t value) {
+  return static_cast<unsigned>(current_runner->meet(Meeting::match_any, mask, value, 0, __builtin_return_address(0)));
+}
+
+unsigned warp_active_mask() { return current_runner->active_mask(__builtin_return_address(0)); }
+
+void memory_fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (current_block != nullptr) observer().fence(*current_block);
+}
+
+void yield_thread() { current_runner->yield(); }
+
+void wait_for_block(const unsigned* word, unsigned bits) {
+  while ((__atomic_load_n(word, __ATOMIC_ACQUIRE) & bits) == 0) {
+    if (launch_has_failed()) abort_kernel(cudaErrorLaunchFailure);
+    sched_yield();
+  }
+}
+
+void trap_thread() {
+  const void* pc = __builtin_return_address(0);
+  {
+    const BlockContext& block = *current_block;
+    const Unwatched unwatched;
+    const std::string place = observer().locate(pc);
+    observer().report("trap", pc,
+                      "========= Trap in kernel " + std::string(block.launch->name) +
+                          (place.empty() ? "" : " at " + place) + ", " + describe_thread(block) + "\n");
+  }
+  abort_kernel(cudaErrorLaunchFailure);
+}
+
+unsigned multiprocessor_index() noexcept {
+  return current_block == nullptr ? 0 : static_cast<unsigned>(current_block->linear_block % multiprocessor_count());
+}
+unsigned multiprocessor_count() noexcept { return static_cast<unsigned>(device_table().multiprocessors); }
+unsigned long long nanoseconds() noexcept {
+  return static_cast<unsigned long long>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+void observe_read(const void* address, unsigned bytes) {
+  observer().access(*current_block, AccessKind::read, address, bytes, __builtin_return_address(0));
+}
+
+void observe_write(const void* address, unsigned bytes) {
+  observer().access(*current_block, AccessKind::write, address, bytes, __builtin_return_address(0));
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,57 @@
+#include "common/emulator/execution/fiber_stacks.hpp"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kSlotBytes = FiberStacks::kStackBytes + kPageBytes;
+constexpr std::size_t kTotalBytes = kSlotBytes * FiberStacks::kMaxStacks;
+
+/// Each guard page is a mapping of its own, and Linux allows a process 65530: the stacks of the first workers get them.
+constexpr int kGuardedSets = 20;
+std::atomic<int> guarded_sets{0};
+
+}  // namespace
+
+FiberStacks::FiberStacks() {
+  void* memory = mmap(nullptr, kTotalBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::bad_alloc();
+  }
+  memory_ = static_cast<std::byte*>(memory);
+  guards_ = guarded_sets.fetch_add(1) < kGuardedSets;
+}
+
+FiberStacks::~FiberStacks() {
+  munmap(memory_, kTotalBytes);
+  guarded_sets.fetch_sub(1);
+}
+
+FiberStacks::Stack FiberStacks::stack(unsigned index) {
+  // Most kernels need few stacks, and a thousand guard pages for each worker take longer than a short launch.
+  for (; guards_ && guarded_ <= index; ++guarded_) mprotect(memory_ + guarded_ * kSlotBytes, kPageBytes, PROT_NONE);
+  // Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
+  const std::size_t colour = (index * std::size_t{320}) % kPageBytes & ~std::size_t{63};
+  std::byte* begin = memory_ + index * kSlotBytes + kPageBytes;
+  return {begin + kStackBytes - colour, kStackBytes - colour};
+}
+
+std::size_t FiberStacks::index_of(const void* address) const {
+  return (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory_)) / kSlotBytes;
+}
+
+std::span<const std::byte> FiberStacks::stack_around(const void* address) const {
+  const std::size_t index = index_of(address);
+  if (index >= kMaxStacks) return {};
+  return {memory_ + index * kSlotBytes + kPageBytes, kStackBytes};
+}
+
+AddressRange FiberStacks::range() const { return {memory_, memory_ + kTotalBytes}; }
+
+}  // namespace warpbook::emulator

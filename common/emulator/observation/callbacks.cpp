@@ -1,0 +1,146 @@
+// What instrumented code calls: clang's thread-sanitizer callbacks and those of pass/struct_copy_pass.cpp.
+// They are called millions of times a second, from instrumented code: they call no inline function that a kernel file
+// could define as well, and allocate nothing.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "common/emulator/base/tally.hpp"
+#include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/trace.hpp"
+
+namespace {
+
+using warpbook::emulator::BlockContext;
+using warpbook::emulator::BlockWatch;
+using warpbook::emulator::current_block;
+using warpbook::emulator::current_observer_data;
+using warpbook::emulator::Operation;
+
+template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
+[[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
+}
+
+void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
+  if (current_observer_data == nullptr || bytes == 0) return;
+  static_cast<BlockWatch*>(current_observer_data)->range(address, bytes, operation, pc);
+}
+
+template <Operation operation> void observe_atomic(const void* address, std::uint32_t bytes, const void* pc) {
+  switch (bytes) {
+  case 1:
+    return observe<1, operation>(address, pc);
+  case 2:
+    return observe<2, operation>(address, pc);
+  case 4:
+    return observe<4, operation>(address, pc);
+  case 8:
+    return observe<8, operation>(address, pc);
+  case 16:
+    return observe<16, operation>(address, pc);
+  default:
+    return observe_range(address, bytes, operation, pc);
+  }
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the compiler calls these names.
+extern "C" {
+
+WARPBOOK_EXPORT void __tsan_init() {}
+WARPBOOK_EXPORT void __tsan_func_entry(void*) {}
+WARPBOOK_EXPORT void __tsan_func_exit() {}
+WARPBOOK_EXPORT void __tsan_vptr_update(void**, void*) {}
+WARPBOOK_EXPORT void __tsan_vptr_read(void**) {}
+WARPBOOK_EXPORT void __tsan_ignore_thread_begin() {}
+WARPBOOK_EXPORT void __tsan_ignore_thread_end() {}
+
+// Macros, because the names are the compiler's.
+#define WARPBOOK_DEFINE_ACCESS(bytes)                                                                                  \
+  WARPBOOK_EXPORT void __tsan_read##bytes(void* address) {                                                             \
+    observe<bytes, Operation::load>(address, __builtin_return_address(0));                                             \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_write##bytes(void* address) {                                                            \
+    observe<bytes, Operation::store>(address, __builtin_return_address(0));                                            \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_volatile_read##bytes(void* address) {                                                    \
+    observe<bytes, Operation::load, bytes, true>(address, __builtin_return_address(0));                                \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_volatile_write##bytes(void* address) {                                                   \
+    observe<bytes, Operation::store, bytes, true>(address, __builtin_return_address(0));                               \
+  }
+#define WARPBOOK_DEFINE_UNALIGNED_ACCESS(bytes)                                                                        \
+  WARPBOOK_EXPORT void __tsan_unaligned_read##bytes(void* address) {                                                   \
+    observe<bytes, Operation::load, 1>(address, __builtin_return_address(0));                                          \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_unaligned_write##bytes(void* address) {                                                  \
+    observe<bytes, Operation::store, 1>(address, __builtin_return_address(0));                                         \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_unaligned_volatile_read##bytes(void* address) {                                          \
+    observe<bytes, Operation::load, 1, true>(address, __builtin_return_address(0));                                    \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_unaligned_volatile_write##bytes(void* address) {                                         \
+    observe<bytes, Operation::store, 1, true>(address, __builtin_return_address(0));                                   \
+  }
+WARPBOOK_DEFINE_ACCESS(1)
+WARPBOOK_DEFINE_ACCESS(2)
+WARPBOOK_DEFINE_ACCESS(4)
+WARPBOOK_DEFINE_ACCESS(8)
+WARPBOOK_DEFINE_ACCESS(16)
+WARPBOOK_DEFINE_UNALIGNED_ACCESS(2)
+WARPBOOK_DEFINE_UNALIGNED_ACCESS(4)
+WARPBOOK_DEFINE_UNALIGNED_ACCESS(8)
+WARPBOOK_DEFINE_UNALIGNED_ACCESS(16)
+#undef WARPBOOK_DEFINE_ACCESS
+#undef WARPBOOK_DEFINE_UNALIGNED_ACCESS
+
+WARPBOOK_EXPORT void __tsan_read_range(void* address, std::size_t bytes) {
+  observe_range(address, bytes, Operation::load, __builtin_return_address(0));
+}
+WARPBOOK_EXPORT void __tsan_write_range(void* address, std::size_t bytes) {
+  observe_range(address, bytes, Operation::store, __builtin_return_address(0));
+}
+
+WARPBOOK_EXPORT void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
+  observe_range(from, bytes, Operation::load, __builtin_return_address(0));
+  observe_range(to, bytes, Operation::store, __builtin_return_address(0));
+  return std::memcpy(to, from, bytes);
+}
+WARPBOOK_EXPORT void* __tsan_memmove(void* to, const void* from, std::size_t bytes) {
+  observe_range(from, bytes, Operation::load, __builtin_return_address(0));
+  observe_range(to, bytes, Operation::store, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+WARPBOOK_EXPORT void* __tsan_memset(void* to, int value, std::size_t bytes) {
+  observe_range(to, bytes, Operation::store, __builtin_return_address(0));
+  return std::memset(to, value, bytes);
+}
+
+/// Announces an atomic, which the calling code does itself right after. `result_used` 0: a reduction.
+WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes, std::uint32_t result_used) {
+  if (result_used == 0)
+    observe_atomic<Operation::reduction>(address, bytes, __builtin_return_address(0));
+  else
+    observe_atomic<Operation::atomic>(address, bytes, __builtin_return_address(0));
+}
+
+/// An access leaves a thread's own array; called before it is done.
+WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t bytes, std::uint64_t array_bytes,
+                                             std::uint32_t writes) {
+  if (current_block == nullptr) return;
+  warpbook::emulator::bad_local_access(*current_block,
+                                       {offset, bytes, array_bytes, writes != 0 ? Operation::store : Operation::load},
+                                       __builtin_return_address(0));
+}
+
+/// The guard of a function-local static is read by this; it lies on the host.
+WARPBOOK_EXPORT std::uint8_t __tsan_atomic8_load(const volatile std::uint8_t* address, int /*order*/) {
+  return __atomic_load_n(address, __ATOMIC_ACQUIRE);
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,288 @@
+// What is said of a mistake: in compute-sanitizer's words where it has some, the places in the program, and what to do.
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/emulator/execution/shared_memory.hpp"
+#include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/findings.hpp"
+#include "common/emulator/observation/source_location.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr std::uintptr_t kNullPage = 64 << 10;
+
+/// Where an address lies, and what it means.
+struct Place {
+  std::string text;  ///< in words that are the same in every run
+  const char* kind = "out_of_bounds";
+  std::string advice;
+};
+
+/// "4 bytes after the end of ...", "at byte 4 of ..., which is element 1".
+std::string relative(std::ptrdiff_t offset, std::size_t size, std::size_t width, const std::string& array) {
+  const auto bytes = static_cast<std::ptrdiff_t>(size);
+  std::string text = offset < 0       ? fmt::format("{} bytes before the begin of {}", -offset, array)
+                     : offset < bytes ? fmt::format("at byte {} of {}", offset, array)
+                                      : fmt::format("{} bytes after the end of {}", offset - bytes, array);
+  if (width != 0 && offset % static_cast<std::ptrdiff_t>(width) == 0)
+    text += fmt::format(", index {} of {} elements of {} bytes", offset / static_cast<std::ptrdiff_t>(width),
+                        size / width, width);
+  return text;
+}
+
+std::string at_line(const char* what, const void* pc) {
+  const std::string location = pc == nullptr ? std::string{} : source_location(pc);
+  return location.empty() ? std::string{} : fmt::format(", {} at {}", what, location);
+}
+
+std::string describe(const Allocation& allocation) {
+  return fmt::format("allocation {} of {} bytes{}", allocation.serial, allocation.bytes,
+                     at_line("allocated", allocation.pc));
+}
+
+Place place_in_arena(const void* address, std::size_t width) {
+  const auto* at = static_cast<const std::byte*>(address);
+  const Allocation* allocation = find_allocation(address);
+  if (allocation == nullptr) {
+    if (const FreedAllocation freed = find_freed(address); freed.allocation.serial != 0)
+      return {relative(at - freed.allocation.begin, freed.allocation.bytes, width,
+                       describe(freed.allocation) + at_line("freed", freed.pc)),
+              "use_after_free", "Free memory after the last kernel that uses it, or set the pointer anew."};
+    allocation = nearest_allocation(address);
+  }
+  const char* const advice = "Compare the index with the number of elements before the access.";
+  if (allocation == nullptr) return {"no memory is allocated", "out_of_bounds", advice};
+  return {relative(at - allocation->begin, allocation->bytes, width, describe(*allocation)), "out_of_bounds", advice};
+}
+
+Place place_of(const BlockContext& block, const void* address, std::size_t width) {
+  const auto* at = static_cast<const std::byte*>(address);
+  if (reinterpret_cast<std::uintptr_t>(address) < kNullPage)
+    return {"a null pointer", "out_of_bounds", "The pointer was never set, or its allocation failed."};
+  if (in_arena(address)) return place_in_arena(address, width);
+  if (const AddressRange all = shared_range(); is_near_shared(address, all)) {
+    std::size_t count = 0;
+    const SharedArray* array = shared_arrays(count);
+    if (count == 0) return {"beyond the shared arrays", "out_of_bounds", ""};
+    if (const SharedArray* before = array_at(address, all)) array = before;
+    return {relative(at - all.begin - static_cast<std::ptrdiff_t>(array->offset), array->bytes, width,
+                     fmt::format("shared array '{}' of {} bytes", array->name, array->bytes)),
+            "out_of_bounds", "Give the array the extents that its indices reach, or keep the indices below them."};
+  }
+  const AddressRange dynamic{block.dynamic_shared, block.dynamic_shared + kMaxDynamicShared};
+  if (block.dynamic_shared == nullptr || !dynamic.contains(address))
+    return {"not in the device's memory", "out_of_bounds",
+            "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied."};
+  return {relative(at - block.dynamic_shared, block.launch->dynamic_shared_bytes, width,
+                   fmt::format("{} bytes of dynamic shared memory", block.launch->dynamic_shared_bytes)),
+          "out_of_bounds", "The launch's third parameter says how many bytes there are."};
+}
+
+const char* verb(Operation operation) {
+  return operation == Operation::load ? "read" : operation == Operation::store ? "write" : "atomic";
+}
+
+const char* capital_verb(Operation operation) {
+  return operation == Operation::load ? "Read" : operation == Operation::store ? "Write" : "Atomic";
+}
+
+std::string location_or_unknown(const void* pc) {
+  const std::string location = source_location(pc);
+  return location.empty() ? "an unknown line" : location;
+}
+
+uint3 index_in(const dim3& extent, std::uint64_t linear) {
+  return {static_cast<unsigned>(linear % extent.x), static_cast<unsigned>(linear / extent.x % extent.y),
+          static_cast<unsigned>(linear / extent.x / extent.y)};
+}
+
+uint3 thread_index(const BlockContext& block, unsigned linear) { return index_in(block.launch->block, linear); }
+
+std::string triple(const uint3& index) { return fmt::format("({},{},{})", index.x, index.y, index.z); }
+
+std::string advice_line(const std::string& advice) {
+  return advice.empty() ? advice : fmt::format("=========     {}\n", advice);
+}
+
+[[gnu::noinline]] void describe_bad_access(const BlockContext& block, const Home& home, const void* address,
+                                           std::size_t bytes, Operation operation, const void* pc, BadAccess kind) {
+  const Unwatched unwatched;
+  const bool misaligned = kind == BadAccess::misaligned;
+  const std::string location = source_location(pc);
+  const Place place = place_of(block, address, misaligned ? 0 : bytes);
+  const bool freed = std::string_view(place.kind) == "use_after_free";
+  Finding finding;
+  finding.kind = misaligned ? "misaligned" : place.kind;
+  finding.text = fmt::format(
+      "========= Invalid __{}__ {} of size {} bytes\n"
+      "=========     at {}{}\n"
+      "=========     by {}\n"
+      "=========     Address is {}: {}\n{}",
+      home.space == Space::shared ? "shared" : "global", verb(operation), bytes, block.launch->name,
+      location.empty() ? "" : " in " + location, describe_thread(block),
+      misaligned ? "misaligned"
+      : freed    ? "freed"
+                 : "out of bounds",
+      place.text,
+      advice_line(misaligned ? fmt::format("An access of {0} bytes needs an address that is a multiple of {0}.", bytes)
+                             : place.advice));
+  finding.place = location;
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.fatal = true;
+  hold_finding(std::move(finding));
+}
+
+[[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "out_of_bounds";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.fatal = true;
+  finding.text = fmt::format(
+      "========= Invalid __local__ {} of size {} bytes\n"
+      "=========     at {} in {}\n"
+      "=========     by {}\n"
+      "=========     Address is out of bounds: {}\n"
+      "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
+      verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
+      relative(access.offset, access.array_bytes, access.bytes,
+               fmt::format("an array of the thread's own of {} bytes", access.array_bytes)));
+  hold_finding(std::move(finding));
+}
+
+/// Both sides of a race; which of them the emulator ran first means nothing, so they are named by their place in the
+/// program.
+struct RaceSides {
+  const void* pc;
+  const void* other_pc;
+  Operation operation;
+  Operation other_operation;
+  std::string who;
+  std::string other_who;
+
+  void sort() {
+    if (other_pc >= pc) return;
+    std::swap(pc, other_pc);
+    std::swap(operation, other_operation);
+    std::swap(who, other_who);
+  }
+};
+
+void hold_race(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
+               const std::string& advice) {
+  sides.sort();
+  Finding finding;
+  finding.kind = kind;
+  finding.place = source_location(sides.pc);
+  finding.other_place = source_location(sides.other_pc);
+  finding.sites = {sides.pc, sides.other_pc};
+  finding.block = block.linear_block;
+  finding.text = fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
+                             "=========     in {}, {} and {}\n"
+                             "=========     Address is {}\n{}",
+                             capital_verb(sides.operation), location_or_unknown(sides.pc),
+                             capital_verb(sides.other_operation), location_or_unknown(sides.other_pc),
+                             block.launch->name, sides.who, sides.other_who, where, advice_line(advice));
+  hold_finding(std::move(finding));
+}
+
+void hold_uninitialised(const BlockContext& block, const char* kind, const char* space, const Actor& reader,
+                        std::size_t bytes, const void* address, const char* advice) {
+  Finding finding;
+  finding.kind = kind;
+  finding.place = source_location(reader.pc);
+  finding.sites = {reader.pc, nullptr};
+  finding.block = block.linear_block;
+  finding.text = fmt::format("========= Uninitialized __{}__ memory read of size {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by block {}, thread {}\n"
+                             "=========     Address is {}\n{}",
+                             space, bytes, block.launch->name, location_or_unknown(reader.pc),
+                             triple(block.block_index), triple(thread_index(block, reader.thread)),
+                             place_of(block, address, bytes).text, advice_line(advice));
+  hold_finding(std::move(finding));
+}
+
+}  // namespace
+
+void bad_access(const BlockContext& block, const Home& home, const void* address, std::size_t bytes,
+                Operation operation, const void* pc, BadAccess kind) {
+  describe_bad_access(block, home, address, bytes, operation, pc, kind);
+  abort_kernel(kind == BadAccess::misaligned ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress);
+}
+
+void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
+  describe_bad_local_access(block, access, pc);
+  abort_kernel(cudaErrorIllegalAddress);
+}
+
+void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address) {
+  const Unwatched unwatched;
+  const auto who = [&](const Actor& actor) {
+    return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
+  };
+  const bool same_warp = one.thread / kWarpSize == other.thread / kWarpSize;
+  hold_race(block, same_warp ? "warp_race" : "race",
+            {one.pc, other.pc, one.operation, other.operation, who(one), who(other)}, place_of(block, address, 0).text,
+            same_warp ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
+                      : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
+}
+
+void report_global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {
+  const Unwatched unwatched;
+  const std::uint32_t one_block = race.thread / block.threads;
+  const std::uint32_t other_block = race.other_thread / block.threads;
+  const auto who = [&](std::uint32_t thread) {
+    return fmt::format("block {}, thread {}", triple(index_in(block.launch->grid, thread / block.threads)),
+                       triple(thread_index(block, thread % block.threads)));
+  };
+  hold_race(block, "global_race",
+            {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
+            place_of(block, race.address, 0).text,
+            one_block != other_block
+                ? "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own."
+            : race.thread / kWarpSize == race.other_thread / kWarpSize
+                ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
+                : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
+}
+
+void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address) {
+  const Unwatched unwatched;
+  hold_uninitialised(block, "uninitialised_shared", "shared", reader, bytes, address,
+                     "Every block begins with shared memory that holds anything: write it first.");
+}
+
+void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
+                                 const void* address) {
+  const Unwatched unwatched;
+  hold_uninitialised(block, "uninitialised_global", "global", reader, bytes, address,
+                     "cudaMalloc gives memory that holds anything: copy or set it before it is read.");
+}
+
+void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned lane, unsigned source) {
+  const Unwatched unwatched;
+  const unsigned warp = block.thread / kWarpSize;
+  Finding finding;
+  finding.kind = "inactive_shuffle";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.text =
+      fmt::format("========= Shuffle from an inactive lane detected at {}\n"
+                  "=========     in {}, block {}, thread {}: lane {} takes the value of lane {}, which takes no part\n"
+                  "=========     Its mask must name the lanes that are read, and they must come to the same shuffle.\n",
+                  location_or_unknown(pc), block.launch->name, triple(block.block_index),
+                  triple(thread_index(block, warp * kWarpSize + lane)), lane, source);
+  hold_finding(std::move(finding));
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,72 @@
+/// \file
+/// Where an access may go, and what is said of one that went elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/observation/trace.hpp"
+
+namespace warpbook::emulator {
+
+/// The piece of memory that an address belongs to.
+struct Home {
+  Space space = Space::elsewhere;         ///< Which memory the address belongs to.
+  AddressRange range;                     ///< all that may be touched with it
+  bool bad = false;                       ///< the access leaves what may be touched
+  MemoryKind kind = MemoryKind::managed;  ///< of an allocation; managed where it is none
+};
+
+/// Finds out what a kernel's access touches.
+Home find_home(const BlockContext& block, const void* address, std::size_t bytes);
+
+/// True when the address is in the shared arrays or next to them.
+bool is_near_shared(const void* address, const AddressRange& shared);
+
+/// The last shared array that begins at or before the address; nullptr where there is none.
+const SharedArray* array_at(const void* address, const AddressRange& all);
+
+/// What can be wrong with an address.
+enum class BadAccess { out_of_bounds, misaligned };
+
+/// Reports a bad access and ends the kernel with the error that CUDA gives for it.
+[[noreturn]] void bad_access(const BlockContext& block, const Home& home, const void* address, std::size_t bytes,
+                             Operation operation, const void* pc, BadAccess kind);
+
+/// An access that leaves a thread's own array.
+struct LocalAccess {
+  std::int64_t offset;        ///< in bytes, from the array's begin
+  std::uint64_t bytes;        ///< Of the access.
+  std::uint64_t array_bytes;  ///< Of the array.
+  Operation operation;        ///< What was done.
+};
+
+/// Reports it and ends the kernel.
+[[noreturn]] void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
+
+/// One side of a finding: an instruction and the thread that ran it.
+struct Actor {
+  const void* pc;       ///< Where in the program.
+  unsigned thread;      ///< linear index
+  Operation operation;  ///< What it did.
+};
+
+/// Reports two accesses to shared memory, at least one of them a write, with no barrier between them.
+void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address);
+
+/// Reports a read of shared memory that no thread of the block has written.
+void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address);
+
+/// Reports two accesses to global memory by different threads, at least one of them a write, that nothing orders.
+void report_global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc);
+
+/// Reports a read of global memory that nobody has written.
+void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
+                                 const void* address);
+
+/// A shuffle took its value from a lane that did not take part.
+void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned lane, unsigned source);
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,132 @@
+#include "common/emulator/observation/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "common/emulator/base/whole_file.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+/// A mistake that was printed, and how often it was found.
+struct Told {
+  Finding finding;
+  std::uint64_t count = 1;
+};
+
+/// What makes two findings the same.
+using Key = std::pair<Sites, std::string_view>;
+
+Key key_of(const Finding& finding) { return {finding.sites, finding.kind}; }
+
+/// All that was found. Leaked: programs read it while they end.
+struct Findings {
+  std::mutex mutex;
+  std::vector<Finding> held;           ///< of the running launch
+  std::vector<std::string> published;  ///< for take_reports
+  std::vector<Told> told;              ///< of the whole program
+  std::map<Key, std::size_t> by_site;  ///< of those that have sites
+};
+
+Findings& findings() {
+  static Findings& all = *new Findings;  // NOLINT(cppcoreguidelines-owning-memory)
+  return all;
+}
+
+/// A report's first two lines as one.
+std::string headline(const std::string& text) {
+  constexpr std::string_view kPrefix = "========= ";
+  const std::size_t end = text.find('\n');
+  const std::size_t second = text.find_first_not_of("= ", end + 1);
+  if (end == std::string::npos || second == std::string::npos) return text;
+  return text.substr(kPrefix.size(), end - kPrefix.size()) + " " +
+         text.substr(second, text.find('\n', second) - second);
+}
+
+/// The caller holds the lock.
+void publish(Findings& all, const Finding& finding) {
+  all.published.push_back(finding.text);
+  if (finding.sites != Sites{}) {
+    const auto [known, fresh] = all.by_site.try_emplace(key_of(finding), all.told.size());
+    if (!fresh) {
+      ++all.told[known->second].count;
+      return;
+    }
+  }
+  all.told.push_back({finding});
+  std::fputs(finding.text.c_str(), stderr);
+}
+
+void write_reports(const Findings& all, const char* path) {
+  nlohmann::ordered_json mistakes = nlohmann::ordered_json::array();
+  for (const auto& [finding, count] : all.told)
+    mistakes.push_back({{"kind", finding.kind},
+                        {"place", finding.place},
+                        {"other_place", finding.other_place},
+                        {"count", count},
+                        {"text", finding.text}});
+  const nlohmann::ordered_json all_told{{"mistakes", std::move(mistakes)}};
+  write_whole("WARPBOOK_REPORTS", path,
+              all_told.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+void hold_finding(Finding finding) {
+  Findings& all = findings();
+  const std::lock_guard lock(all.mutex);
+  finding.order = all.held.size();
+  all.held.push_back(std::move(finding));
+}
+
+void publish_findings() {
+  Findings& all = findings();
+  const std::lock_guard lock(all.mutex);
+  if (all.held.empty()) return;
+  // Blocks begin in order, so the first block that ended the kernel is the same in every run; what later blocks still
+  // found is not.
+  std::uint64_t last_block = ~std::uint64_t{0};
+  for (const Finding& finding : all.held)
+    if (finding.fatal) last_block = std::min(last_block, finding.block);
+  std::sort(all.held.begin(), all.held.end(),
+            [](const Finding& a, const Finding& b) { return std::tie(a.block, a.order) < std::tie(b.block, b.order); });
+  std::set<Key> published;
+  for (const Finding& finding : all.held)
+    if (finding.block <= last_block && published.insert(key_of(finding)).second) publish(all, finding);
+  all.held.clear();
+}
+
+void publish_finding(const Finding& finding) {
+  Findings& all = findings();
+  const std::lock_guard lock(all.mutex);
+  publish(all, finding);
+}
+
+std::vector<std::string> take_reports() {
+  Findings& all = findings();
+  const std::lock_guard lock(all.mutex);
+  return std::exchange(all.published, {});
+}
+
+void conclude_findings(bool with_summary) {
+  Findings& all = findings();
+  const std::lock_guard lock(all.mutex);
+  std::uint64_t mistakes = 0;
+  for (const auto& [finding, count] : all.told) {
+    mistakes += count;
+    if (count > 1) fmt::print(stderr, "========= {} more: {}\n", count - 1, headline(finding.text));
+  }
+  if (with_summary) fmt::print(stderr, "========= ERROR SUMMARY: {} error{}\n", mistakes, mistakes == 1 ? "" : "s");
+  if (const char* path = std::getenv("WARPBOOK_REPORTS"); path != nullptr && *path != '\0') write_reports(all, path);
+}
+
+}  // namespace warpbook::emulator

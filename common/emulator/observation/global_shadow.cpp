@@ -1,0 +1,188 @@
+#include "common/emulator/observation/global_shadow.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/emulator/execution/engine.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr unsigned kWord = 4;
+
+/// Addresses for `bytes` bytes, all zero, whose memory comes with use; nullptr where there are none.
+std::byte* reserve(std::size_t bytes) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* range = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  return range == MAP_FAILED ? nullptr : static_cast<std::byte*>(range);
+}
+
+std::size_t arena_bytes() { return static_cast<std::size_t>(arena_end - arena_begin); }
+
+}  // namespace
+
+// ---- What was written
+
+WrittenShadow::WrittenShadow() {
+  find_allocation(nullptr);  // makes the arena
+  base_ = reinterpret_cast<std::uint8_t*>(reserve(arena_bytes()));
+}
+
+std::uint8_t* WrittenShadow::at(const void* address) const {
+  return base_ + (static_cast<const std::byte*>(address) - arena_begin);
+}
+
+void WrittenShadow::write(const void* address, std::size_t bytes) { std::memset(at(address), 1, bytes); }
+
+void WrittenShadow::copy(const void* to, const void* from, std::size_t bytes) { std::memmove(at(to), at(from), bytes); }
+
+void WrittenShadow::forget(const void* address, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;  // allocations begin at pages, and no other one lies in their last
+  madvise(at(address), (bytes + kPage - 1) / kPage * kPage, MADV_DONTNEED);
+}
+
+bool WrittenShadow::is_written(const void* address, unsigned bytes) const {
+  const std::uint8_t* written = at(address);
+  for (unsigned i = 0; i < bytes; ++i)
+    if (written[i] != 0) return true;
+  return false;
+}
+
+// ---- Who wrote it, and who read it
+
+void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks) {
+  const std::size_t bytes = arena_bytes() / kWord * sizeof(Cell);
+  if (!reserved_) {
+    reserved_ = true;
+    base_ = reserve(bytes);
+  }
+  launch_ = static_cast<std::uint16_t>(launch);
+  if (launch_ == 0 && base_ != nullptr) madvise(base_, bytes, MADV_DONTNEED);  // before a number comes again
+  threads_ = threads;
+  for (auto* flags : {&fenced_, &released_, &acquired_}) flags->assign(blocks, 0);
+  pending_.bytes = 0;
+}
+
+RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
+  const std::size_t word = (address - reinterpret_cast<std::uintptr_t>(arena_begin)) / kWord;
+  return reinterpret_cast<Cell*>(base_ + word * sizeof(Cell));
+}
+
+bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval,
+                         std::uint8_t epoch) const {
+  if (other == actor.thread) return true;
+  const std::uint32_t block = other / threads_;
+  if (block != actor.block) return released_[block] != 0 && acquired_[actor.block] != 0;
+  if (interval != actor.interval) return true;
+  const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
+  return same_warp && (!actor.epoch_known || epoch != actor.epoch);
+}
+
+std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor,
+                                                       unsigned mask) const {
+  for (unsigned i = 0; i < cell.readers.size(); ++i) {
+    const Reader& reader = cell.readers[i];
+    if (reader.thread == 0 || (cell.read_masks >> 4 * i & mask) == 0) continue;
+    if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i])) continue;
+    GlobalRace race;
+    race.other_thread = reader.thread - 1;
+    race.other_site = reader.site;
+    race.other_operation = Operation::load;
+    return race;
+  }
+  return std::nullopt;
+}
+
+void RaceShadow::read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const {
+  // In the place of a reader that comes before this one in every order; else of the second.
+  unsigned place = 1;
+  for (unsigned i = 0; i < cell.readers.size(); ++i) {
+    const Reader& reader = cell.readers[i];
+    const bool same_block = reader.thread != 0 && (reader.thread - 1) / threads_ == actor.block;
+    if (reader.thread == 0 || reader.thread - 1 == actor.thread || (same_block && reader.interval != actor.interval)) {
+      place = i;
+      break;
+    }
+  }
+  const bool again = cell.readers[place].thread == actor.thread + 1;
+  const unsigned shift = 4 * place;
+  cell.read_masks = static_cast<std::uint8_t>((cell.read_masks & (again ? 0xffU : ~(0xfU << shift))) | mask << shift);
+  cell.readers[place] = {actor.thread + 1, actor.interval, site};
+  cell.read_epoch[place] = actor.epoch;
+  if (!strong) cell.flags &= static_cast<std::uint8_t>(~kStrongReaders);
+}
+
+std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes,
+                                          Operation operation, bool strong, std::uint16_t site) {
+  if (base_ == nullptr) return std::nullopt;
+  std::optional<GlobalRace> found;
+  bool only_writers = true;
+  for (std::uintptr_t word = address / kWord * kWord; word < address + bytes; word += kWord) {
+    Cell& state = *cell(word);
+    if (state.launch != launch_) {
+      state = {};
+      state.launch = launch_;
+    }
+    const std::uintptr_t begin = std::max(address, word) - word;
+    const std::uintptr_t end = std::min(address + bytes, word + kWord) - word;
+    const unsigned mask = (1U << end) - (1U << begin);
+
+    if (state.writer != 0 && (state.masks & mask) != 0 && !(strong && (state.flags & kStrongWriter) != 0) && !found &&
+        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch)) {
+      found.emplace();
+      found->other_thread = state.writer - 1;
+      found->other_site = state.write_site;
+      found->other_operation = (state.flags & kStrongWriter) != 0 ? Operation::atomic : Operation::store;
+      found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
+    }
+    if (operation == Operation::load) {
+      if ((state.masks >> 4 & mask) == 0) state.flags |= kStrongReaders;
+      state.masks |= static_cast<std::uint8_t>(mask << 4);
+      read(state, actor, mask, site, strong);
+      only_writers = false;
+      continue;
+    }
+    if (!found && (state.masks >> 4 & mask) != 0 && !(strong && (state.flags & kStrongReaders) != 0)) {
+      found = race_with_reader(state, actor, mask);
+      if (found) {
+        found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
+        only_writers = false;
+      }
+    }
+    const bool joins = state.writer == actor.thread + 1 && state.write_interval == actor.interval;
+    state.masks = static_cast<std::uint8_t>((state.masks & (joins ? 0xff : 0xf0)) | mask);
+    state.writer = actor.thread + 1;
+    state.write_interval = actor.interval;
+    state.write_site = site;
+    state.write_epoch = actor.epoch;
+    state.flags = static_cast<std::uint8_t>((state.flags & ~kStrongWriter) | (strong ? kStrongWriter : 0));
+  }
+  if (!found) return std::nullopt;
+  found->thread = actor.thread;
+  found->site = site;
+  found->operation = operation;
+  if (!only_writers || found->other_operation != Operation::store || operation != Operation::store || bytes > 16)
+    return found;
+  pending_.race = *found;
+  pending_.bytes = bytes;
+  pending_.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  std::memcpy(pending_.before.data(), pending_.race.address, bytes);
+  return std::nullopt;
+}
+
+void RaceShadow::synchronise(std::uint32_t block, bool writes) {
+  acquired_[block] = 1;
+  if (writes && fenced_[block] != 0) released_[block] = 1;
+}
+
+std::optional<GlobalRace> RaceShadow::settle() {
+  if (pending_.bytes == 0) return std::nullopt;
+  const bool changed = std::memcmp(pending_.before.data(), pending_.race.address, pending_.bytes) != 0;
+  pending_.bytes = 0;
+  if (!changed) return std::nullopt;
+  return pending_.race;
+}
+
+}  // namespace warpbook::emulator

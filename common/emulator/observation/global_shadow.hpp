@@ -1,0 +1,144 @@
+/// \file
+/// What happened to each piece of global memory: whether anything was written there, and who wrote and read it last in
+/// the running launch. Finds reads of what nobody wrote, and races.
+///
+/// Races are looked for in launches whose blocks run in order, one after the other, on one operating system thread.
+/// Two accesses by different threads, one of them a write, race unless something orders them: a barrier of their block,
+/// a meeting of their warp, both being atomic (volatile counts as that, being what flags are made of); or, between
+/// blocks, a fence after which the first block did something atomic, and something atomic that the second one did
+/// since. Where two threads store the same value, it does not matter who comes last: that is no race.
+///
+/// What it can miss: of more than two threads that read a word, races of the third and further ones with a later write
+/// of one of the first two's warp; of bytes of one word with different writers, the earlier ones.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/emulator/observation/counters.hpp"
+
+namespace warpbook::emulator {
+
+/// Which bytes of the arena were ever written.
+class WrittenShadow {
+public:
+  /// Reserves addresses; memory comes with use.
+  WrittenShadow();
+
+  /// False where this machine does not give so many addresses.
+  bool is_there() const { return base_ != nullptr; }
+
+  /// These bytes have been written.
+  void write(const void* address, std::size_t bytes);
+  /// These bytes are now as much written as those they were copied from.
+  void copy(const void* to, const void* from, std::size_t bytes);
+  /// These bytes count as not written.
+  void forget(const void* address, std::size_t bytes);
+  /// True when at least one of the bytes was written: a struct that is copied may have padding.
+  bool is_written(const void* address, unsigned bytes) const;
+
+private:
+  std::uint8_t* at(const void* address) const;
+  std::uint8_t* base_ = nullptr;
+};
+
+/// The thread that accesses memory, and its place in the launch's order of events.
+struct GlobalActor {
+  std::uint32_t thread = 0;    ///< linear index in the grid
+  std::uint32_t block = 0;     ///< of the grid
+  std::uint16_t interval = 0;  ///< counts the barriers of its block
+  std::uint8_t epoch = 0;      ///< counts the meetings of its warp since then
+  bool epoch_known = true;     ///< false where only some lanes met: nothing is said of races inside the warp
+};
+
+/// Two accesses that race.
+struct GlobalRace {
+  const void* address = nullptr;                ///< The first byte that both touched.
+  std::uint32_t thread = 0;                     ///< linear index in the grid
+  std::uint32_t other_thread = 0;               ///< The thread that was there before.
+  std::uint16_t site = 0;                       ///< Where the access is that was seen last.
+  std::uint16_t other_site = 0;                 ///< Where the one before is.
+  Operation operation = Operation::load;        ///< What was done last.
+  Operation other_operation = Operation::load;  ///< What was done before.
+};
+
+/// Who touched each word of global memory last, in one launch at a time.
+class RaceShadow {
+public:
+  /// A launch with so many threads a block begins.
+  void begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks);
+
+  /// True where an allocation is small enough to be followed.
+  static bool follows(std::size_t bytes) { return bytes <= std::size_t{64} << 20; }
+
+  /// Takes note of an access, before it is done; `strong` for atomics and volatile. Returns a race that is certain
+  /// already.
+  std::optional<GlobalRace> add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes, Operation operation,
+                                bool strong, std::uint16_t site);
+
+  /// The store before this was done; returns the race that it turned out to be, if it changed what another one wrote.
+  std::optional<GlobalRace> settle();
+
+  /// A thread of the block did something atomic, wherever: it may learn so of what other blocks published, and may
+  /// publish what they fenced off.
+  void synchronise(std::uint32_t block, bool writes);
+
+  /// A thread of the block passed a fence; what is atomic and comes after it publishes what came before.
+  void fence(std::uint32_t block) { fenced_[block] = 1; }
+
+private:
+  struct Reader {
+    std::uint32_t thread;  // + 1; 0: none
+    std::uint16_t interval;
+    std::uint16_t site;
+  };
+  struct Cell {
+    std::uint16_t launch;
+    std::uint16_t write_interval;
+    std::uint32_t writer;  // thread + 1; 0: none
+    std::uint16_t write_site;
+    std::uint8_t write_epoch;
+    std::uint8_t flags;
+    std::uint8_t masks;       // bytes of the word: low half those written, high half those read
+    std::uint8_t read_masks;  // bytes that each reader below read: low half the first's
+    std::array<std::uint8_t, 2> read_epoch;
+    std::array<Reader, 2> readers;
+  };
+  static_assert(sizeof(Cell) == 32);
+  struct Pending {
+    GlobalRace race;
+    std::array<std::uint8_t, 16> before;
+    unsigned bytes = 0;
+  };
+
+  static constexpr std::uint8_t kStrongWriter = 1;
+  static constexpr std::uint8_t kStrongReaders = 2;
+
+  Cell* cell(std::uintptr_t address);
+  bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
+  void read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
+  std::optional<GlobalRace> race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask) const;
+
+  std::byte* base_ = nullptr;
+  bool reserved_ = false;
+  std::uint16_t launch_ = 0;
+  unsigned threads_ = 1;
+  std::vector<std::uint8_t> fenced_;    ///< by block: passed a fence
+  std::vector<std::uint8_t> released_;  ///< by block: did something atomic after a fence
+  std::vector<std::uint8_t> acquired_;  ///< by block: did something atomic
+  Pending pending_;
+};
+
+/// What is checked of global memory; one for the whole program.
+struct GlobalChecks {
+  bool init = false;                 ///< reads of what nobody wrote
+  bool race = false;                 ///< races, in the launch that runs
+  WrittenShadow* written = nullptr;  ///< Null: reads of memory that nobody wrote are not looked for.
+  RaceShadow* races = nullptr;       ///< Null: races are not looked for.
+  std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
+};
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,339 @@
+#include "common/emulator/observation/observation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/emulator/base/tally.hpp"
+#include "common/emulator/base/whole_file.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
+#include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/findings.hpp"
+#include "common/emulator/observation/host_reports.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+TraceMode trace_mode_from_environment() {
+  const char* text = std::getenv("WARPBOOK_TRACE");
+  if (text == nullptr || *text == '\0' || std::strcmp(text, "sample") == 0) return TraceMode::sample;
+  if (std::strcmp(text, "all") == 0) return TraceMode::all;
+  if (std::strcmp(text, "first") == 0) return TraceMode::first;
+  if (std::strcmp(text, "off") == 0) return TraceMode::off;
+  std::fprintf(stderr, "WARPBOOK_TRACE: \"%s\" is none of all, first, sample, off\n", text);
+  std::exit(2);
+}
+
+std::uint64_t volume(const dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
+
+nlohmann::ordered_json as_json(const LaunchReport& launch) {
+  const auto extent = [](const dim3& d) { return nlohmann::ordered_json::array({d.x, d.y, d.z}); };
+  nlohmann::ordered_json counters = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : launch.counters) counters[name] = value;
+  return {{"kernel", launch.kernel},
+          {"grid", extent(launch.grid)},
+          {"block", extent(launch.block)},
+          {"counters", std::move(counters)},
+          {"extrapolated", launch.extrapolated},
+          {"limited_by", launch.limited_by},
+          {"modelled_seconds", launch.modelled_seconds}};
+}
+
+}  // namespace
+
+Observation::Observation()
+    : device_(device_table()), memory_(device_.l2_bytes, device_.l2_dirty_bytes, device_.l2_partitions,
+                                       static_cast<unsigned>(device_.multiprocessors)),
+      trace_mode_(trace_mode_from_environment()) {
+  if (const char* path = std::getenv("WARPBOOK_COUNTERS"); path != nullptr) counters_path_ = path;
+  const char* map = std::getenv("WARPBOOK_ACCESS_MAP");
+  if (map != nullptr && *map != '\0') {
+    map_path_ = map;
+    map_accesses_ = true;
+  }
+}
+
+void Observation::launch_begin(const LaunchInfo& launch) {
+  const std::uint64_t blocks = volume(launch.grid);
+  threads_ = static_cast<unsigned>(volume(launch.block));
+  watches_.resize(worker_count());
+  begin_checks();
+  mode_ = trace_mode();
+  if (mode_ == TraceMode::first) mode_ = is_first(launch) ? TraceMode::all : TraceMode::sample;
+  sample_ = mode_ == TraceMode::all ? BlockSample::all(blocks) : BlockSample::of(blocks, threads_);
+  shared_bytes_ = launch.static_shared_bytes + launch.dynamic_shared_bytes;
+  const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
+  const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
+  l1_share_ = (device_.l1_bytes - shared) / resident;
+  memory_.begin_launch(launch.id, device_.l1_bytes - shared, static_cast<unsigned>(watches_.size()));
+  follow_ = mode_ != TraceMode::off && wants_map(launch);
+  // A thread's number in the grid has 32 bits.
+  global_.race = options_.race && mode_ == TraceMode::all && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
+  if (global_.race) races_->begin_launch(launch.id, threads_, blocks);
+}
+
+void Observation::memory_written(const void* address, std::size_t bytes) {
+  begin_checks();
+  if (global_.init) global_.written->write(address, bytes);
+}
+
+void Observation::memory_copied(const void* to, const void* from, std::size_t bytes) {
+  begin_checks();
+  if (!global_.init) return;
+  // What the host writes into its own memory, or into managed memory, nobody sees.
+  const Allocation* source = find_allocation(from);
+  if (source != nullptr && source->kind == MemoryKind::device)
+    global_.written->copy(to, from, bytes);
+  else
+    global_.written->write(to, bytes);
+}
+
+void Observation::memory_freed(const Allocation& allocation) {
+  if (global_.init) global_.written->forget(allocation.begin, allocation.bytes);
+}
+
+void Observation::fence(BlockContext& block) {
+  if (global_.race) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+}
+
+void Observation::inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) {
+  if (watch(block).is_new_global({pc, this})) report_inactive_shuffle(block, pc, lane, source);
+}
+
+void Observation::api_failed(const ApiError& error) {
+  if (options_.api) report_api_error(error);
+}
+
+void Observation::block_begin(BlockContext& block) {
+  const std::uint64_t launch = block.launch->id;
+  BlockWatch& watch = watch_of(block.worker);
+  if (watch.launch() != launch) watch.begin_launch(launch, &global_);
+  block.observer_data = &watch;
+  const std::int64_t place = mode_ == TraceMode::off ? -1 : sample_.ordinal(block.linear_block);
+  block.traced = place >= 0;
+  if (!block.traced || !watch.traffic->is_followed_by(traced(block.linear_block)))
+    memory_.add(watch.traffic, block.worker);
+  watch.begin_block(block, l1_share_, follow_ && block.linear_block == 0);
+}
+
+void Observation::thread_stops(BlockContext& block, bool at_barrier) {
+  at_barrier ? watch(block).count_work(block) : watch(block).stop_thread(block);
+}
+
+void Observation::sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) {
+  watch(block).sync(block, scope, warp, mask);
+}
+
+void Observation::access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) {
+  const bool reads = kind == AccessKind::read || kind == AccessKind::copying;
+  Operation operation = reads ? Operation::load : Operation::store;
+  const bool retries = kind == AccessKind::float_atomic;
+  if (kind == AccessKind::atomic || retries) {
+    operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
+    if (global_.race) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
+  }
+  if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
+    const auto width = static_cast<std::uint8_t>(bytes);
+    watch(block).access(address,
+                        {.bytes = width,
+                         .alignment = width,
+                         .operation = operation,
+                         .retries = retries,
+                         .copying = kind == AccessKind::copying,
+                         .copied = kind == AccessKind::copied},
+                        pc);
+  } else {
+    watch(block).range(address, bytes, operation, pc);
+  }
+}
+
+void Observation::block_end(BlockContext& block) {
+  BlockWatch& seen = watch(block);
+  seen.end_block(block);
+  if (!block.traced) return;
+  seen.traffic->end_block(traced(block.linear_block));
+  if (seen.traffic->is_full()) memory_.add(seen.traffic, block.worker);
+}
+
+void Observation::worker_end(const LaunchInfo& launch, unsigned worker) {
+  if (mode_ == TraceMode::off) return;
+  BlockWatch& watch = watch_of(worker);
+  if (watch.launch() == launch.id) memory_.add(watch.traffic, worker);
+  memory_.help(worker);
+}
+
+double Observation::launch_end(const LaunchInfo& launch) {
+  publish_findings();
+  const std::uint64_t blocks = volume(launch.grid);
+  Totals totals{};
+  bool approximate = false;
+  RetryLoops retries;
+  RetryTally sums;
+  LaunchShape shape;
+  for (const auto& watch : watches_) {
+    if (watch == nullptr || watch->launch() != launch.id) continue;
+    for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
+    approximate |= watch->approximate;
+    if (follow_ && !watch->seen.empty()) keep_map(launch, std::exchange(watch->seen, {}));
+    atomic_turns_.merge(watch->atomic_turns);
+    retries.merge(watch->retries);
+    sums.merge(watch->retry_sums);
+    shape.slowest.join(watch->slowest);
+  }
+  const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
+  for (double& total : totals) total *= scale;
+  memory_.finish(static_cast<double>(blocks) / static_cast<double>(sample_.settled()), totals);
+  for (const auto& watch : watches_) {  // these are of all blocks
+    if (watch == nullptr || watch->launch() != launch.id) continue;
+    totals[index(Counter::instructions)] += static_cast<double>(watch->tally[0]);
+    totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
+    totals[index(Counter::divisions_64)] += static_cast<double>(watch->tally[2]);
+    totals[index(Counter::divisions_64_wide)] += static_cast<double>(watch->tally[3]);
+  }
+
+  shape.blocks = static_cast<double>(blocks);
+  shape.threads = threads_;
+  shape.shared_bytes = shared_bytes_;
+  shape.from_graph = launch.from_graph;
+  shape.hottest_line = scale * static_cast<double>(atomic_turns_.most());
+  atomic_turns_.clear();
+  shape.retries = retries.shape(scale);
+  shape.retries.sums = sums;
+  const LaunchTime time = time_launch(shape, mode_ == TraceMode::off ? Totals{} : totals);
+  keep(launch, totals, time, approximate || !sample_.complete());
+  return time.seconds;
+}
+
+void Observation::report(const char* kind, const void* pc, const std::string& text) {
+  publish_finding({.kind = kind, .text = text, .place = pc == nullptr ? std::string{} : source_location(pc)});
+}
+
+LaunchReport Observation::last_launch() {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void Observation::map_accesses() {
+  const std::lock_guard lock(mutex_);
+  map_accesses_ = true;
+  mapped_.clear();
+}
+
+std::string Observation::take_access_map(const std::string& title) {
+  const std::lock_guard lock(mutex_);
+  map_accesses_ = !map_path_.empty();
+  return draw_access_map(title, std::exchange(mapped_, {}));
+}
+
+void Observation::set_trace(TraceMode mode) {
+  const std::lock_guard lock(mutex_);
+  trace_mode_ = mode;
+}
+
+void Observation::set_checks(const CheckOptions& options) {
+  options_ = options;
+  global_.init = false;
+  checks_begun_ = false;
+}
+
+void Observation::begin_checks() {
+  if (std::exchange(checks_begun_, true)) return;
+  if (options_.init && written_ == nullptr) written_ = std::make_unique<WrittenShadow>();
+  if (options_.race && races_ == nullptr) races_ = std::make_unique<RaceShadow>();
+  global_.written = written_.get();
+  global_.races = races_.get();
+  global_.init = options_.init && written_->is_there();
+}
+
+bool Observation::is_first(const LaunchInfo& launch) {
+  constexpr unsigned kFirst = 2;
+  constexpr std::uint64_t kMostThreads = 1 << 20;
+  if (volume(launch.grid) * volume(launch.block) > kMostThreads) return false;
+  const dim3& g = launch.grid;
+  const dim3& b = launch.block;
+  return ++seen_[{launch.kernel, {g.x, g.y, g.z, b.x, b.y, b.z}}] <= kFirst;
+}
+
+void Observation::conclude() {
+  if (!map_path_.empty()) write_access_map();
+  if (!counters_path_.empty()) write_counters();
+  // After an error that stays nothing can be freed.
+  if (options_.leak && device_works_) report_leaks();
+  conclude_findings(options_.any());
+}
+
+TracedBlock Observation::traced(std::uint64_t block) const {
+  const auto place = static_cast<std::uint64_t>(sample_.ordinal(block));
+  return {place, block, sample_.is_settled(place)};
+}
+
+TraceMode Observation::trace_mode() {
+  const std::lock_guard lock(mutex_);
+  return trace_mode_;
+}
+
+BlockWatch& Observation::watch_of(unsigned worker) {
+  if (watches_[worker] == nullptr) watches_[worker] = std::make_unique<BlockWatch>();
+  return *watches_[worker];
+}
+
+void Observation::keep(const LaunchInfo& launch, const Totals& totals, const LaunchTime& time, bool extrapolated) {
+  LaunchReport report;
+  report.kernel = launch.name;
+  report.grid = launch.grid;
+  report.block = launch.block;
+  report.modelled_seconds = time.seconds;
+  report.limited_by = time.limited_by;
+  if (mode_ != TraceMode::off) {
+    report.extrapolated = extrapolated;
+    for (std::size_t i = 0; i < kCounters; ++i) {
+      for (std::size_t alias = 0; alias < 2; ++alias)
+        if (const char* name = metric_name(i, alias)) report.counters.emplace_back(name, totals[i]);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  last_ = std::move(report);
+  if (!counters_path_.empty()) launches_.push_back(as_json(last_));
+}
+
+bool Observation::wants_map(const LaunchInfo& launch) {
+  const std::lock_guard lock(mutex_);
+  return map_accesses_ && std::none_of(mapped_.begin(), mapped_.end(),
+                                       [&](const MappedKernel& kernel) { return kernel.name == launch.name; });
+}
+
+void Observation::keep_map(const LaunchInfo& launch, const std::vector<SeenRequest>& seen) {
+  const auto text = [](const dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); };
+  std::vector<MappedRequest> requests;
+  for (const SeenRequest& one : seen) {
+    const std::string where = source_location(one.pc);
+    requests.push_back({where.substr(where.rfind('/') + 1), one.operation, one.space == Space::shared, one.bytes,
+                        one.request, reinterpret_cast<std::uintptr_t>(one.array)});
+  }
+  const std::lock_guard lock(mutex_);
+  mapped_.push_back(
+      {launch.name, "grid " + text(launch.grid) + ", block " + text(launch.block), join_alike(std::move(requests))});
+}
+
+void Observation::write_access_map() {
+  const std::lock_guard lock(mutex_);
+  write_whole("WARPBOOK_ACCESS_MAP", map_path_, draw_access_map("What the first warp of each kernel touches", mapped_));
+}
+
+void Observation::write_counters() {
+  const std::lock_guard lock(mutex_);
+  write_whole("WARPBOOK_COUNTERS", counters_path_, launches_.dump(1) + "\n");
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,138 @@
+/// \file
+/// Puts tracing, checks and counters together into the engine's observer, and shows what they found. How long things
+/// take, whoever derives from it says.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/emulator/base/device_table.hpp"
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/include/warpbook_emulator.h"
+#include "common/emulator/observation/access_map.hpp"
+#include "common/emulator/observation/check_options.hpp"
+#include "common/emulator/observation/launch_shape.hpp"
+#include "common/emulator/observation/memory_system.hpp"
+#include "common/emulator/observation/sample.hpp"
+#include "common/emulator/observation/source_location.hpp"
+#include "common/emulator/observation/trace.hpp"
+
+namespace warpbook::emulator {
+
+/// The modelled time of a launch.
+struct LaunchTime {
+  double seconds = 0;           ///< launch overhead included
+  const char* limited_by = "";  ///< the resource that takes the longest
+};
+
+/// What happens on the emulated card, watched. There is one; see model/observer.cpp.
+class Observation : public Observer {
+public:
+  Observation();
+
+  void launch_begin(const LaunchInfo& launch) override;
+  bool in_order() override { return global_.race; }
+  void memory_written(const void* address, std::size_t bytes) override;
+  void memory_copied(const void* to, const void* from, std::size_t bytes) override;
+  void memory_freed(const Allocation& allocation) override;
+  void fence(BlockContext& block) override;
+  void inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) override;
+  void api_failed(const ApiError& error) override;
+  void error_stays(cudaError_t error) override { device_works_ = error == cudaSuccess; }
+  void block_begin(BlockContext& block) override;
+  void thread_end(BlockContext& block) override { watch(block).end_thread(block); }
+  void thread_stops(BlockContext& block, bool at_barrier) override;
+  void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) override;
+  void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override;
+  void block_end(BlockContext& block) override;
+  void worker_end(const LaunchInfo& launch, unsigned worker) override;
+  double launch_end(const LaunchInfo& launch) override;
+  std::string locate(const void* pc) override { return source_location(pc); }
+  void report(const char* kind, const void* pc, const std::string& text) override;
+
+  // What warpbook_emulator.h promises programs.
+
+  LaunchReport last_launch();
+  void map_accesses();
+  std::string take_access_map(const std::string& title);
+  void set_trace(TraceMode mode);
+  void set_checks(const CheckOptions& options);
+
+  /// The program ends: writes what it asked for, and says what was found.
+  void conclude();
+
+protected:
+  /// The card that is emulated.
+  const DeviceTable& device() const { return device_; }
+
+private:
+  /// How long the launch takes. Without counters, `totals` is all zeros.
+  virtual LaunchTime time_launch(const LaunchShape& shape, const Totals& totals) = 0;
+
+  /// Makes what the checks need, as soon as there is something to check.
+  void begin_checks();
+
+  /// True for the first launches of a kernel with this grid and this block, unless it is large.
+  bool is_first(const LaunchInfo& launch);
+
+  TracedBlock traced(std::uint64_t block) const;
+
+  static BlockWatch& watch(const BlockContext& block) { return *static_cast<BlockWatch*>(block.observer_data); }
+
+  TraceMode trace_mode();
+
+  /// Called by the worker itself, for each block: takes no lock.
+  BlockWatch& watch_of(unsigned worker);
+
+  void keep(const LaunchInfo& launch, const Totals& totals, const LaunchTime& time, bool extrapolated);
+
+  /// True for the first launch of a kernel, while maps are wanted.
+  bool wants_map(const LaunchInfo& launch);
+
+  void keep_map(const LaunchInfo& launch, const std::vector<SeenRequest>& seen);
+
+  void write_access_map();
+
+  void write_counters();
+
+  const DeviceTable& device_;
+  MemorySystem memory_;
+  LineTurns atomic_turns_;  // of a launch that has ended, while it is judged
+
+  CheckOptions options_ = check_options_from_environment();
+  bool checks_begun_ = false;
+  std::atomic<bool> device_works_{true};
+  std::unique_ptr<WrittenShadow> written_;
+  std::unique_ptr<RaceShadow> races_;
+  GlobalChecks global_;
+  std::map<std::pair<const void*, std::array<unsigned, 6>>, unsigned> seen_;  // launches, by kernel and shape
+
+  // Of the running launch; set before its first block begins.
+  TraceMode mode_ = TraceMode::sample;
+  BlockSample sample_;
+  unsigned threads_ = 0;
+  std::size_t shared_bytes_ = 0;
+  std::size_t l1_share_ = 0;
+  bool follow_ = false;
+
+  std::mutex mutex_;
+  TraceMode trace_mode_;                              // guarded, as all below
+  std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker
+  LaunchReport last_;
+  std::string counters_path_;
+  std::string map_path_;
+  bool map_accesses_ = false;
+  std::vector<MappedKernel> mapped_;
+  nlohmann::ordered_json launches_ = nlohmann::ordered_json::array();
+};
+
+}  // namespace warpbook::emulator

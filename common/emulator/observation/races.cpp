@@ -1,0 +1,171 @@
+#include "common/emulator/observation/races.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace warpbook::emulator {
+
+void SharedShadow::begin_block(std::size_t bytes) {
+  constexpr std::uint32_t kMany = 1U << 31;
+  const std::size_t words = (bytes + kWord - 1) / kWord;
+  if (words_.size() < words) {
+    words_.resize(words);
+    bytes_.resize(words * kWord);
+  }
+  if (block_ > kMany || interval_ > kMany) {  // start over before a number comes again
+    words_.assign(words_.size(), Cell{});
+    bytes_.assign(bytes_.size(), Cell{});
+    block_ = interval_ = 0;
+  }
+  ++block_;
+  ++interval_;
+  unwritten_.clear();
+}
+
+const std::vector<UnwrittenRead>& SharedShadow::barrier() {
+  ++interval_;
+  still_unwritten_.clear();
+  for (const UnwrittenRead& read : unwritten_)
+    if (read.updates || !is_written(read.offset)) still_unwritten_.push_back(read);
+  unwritten_.clear();
+  return still_unwritten_;
+}
+
+bool SharedShadow::is_written(std::size_t offset) const {
+  const Cell& word = words_[offset / kWord];
+  return (word.split ? bytes_[offset] : word).written == block_;
+}
+
+bool SharedShadow::nobody_wrote(std::size_t offset, unsigned bytes) const {
+  // All of them: a struct that is copied may have padding.
+  for (std::size_t at = offset; at < offset + bytes;) {
+    if (is_written(at)) return false;
+    at = words_[at / kWord].split ? at + 1 : (at / kWord + 1) * kWord;
+  }
+  return true;
+}
+
+void SharedShadow::note_unwritten(const UnwrittenRead& unwritten) {
+  for (const UnwrittenRead& read : unwritten_)
+    if (read.log == unwritten.log && (read.updates || !is_written(read.offset))) return;
+  unwritten_.push_back(unwritten);
+}
+
+/// True where one cell stands for the word: again, where its bytes were all left behind by the last barrier.
+bool SharedShadow::is_whole(std::size_t word) {
+  Cell& whole = words_[word];
+  if (!whole.split) [[likely]]
+    return true;
+  const Cell* const bytes = &bytes_[word * kWord];
+  for (std::size_t i = 0; i < kWord; ++i)
+    if (bytes[i].interval == interval_ || (bytes[i].written == block_) != (bytes[0].written == block_)) return false;
+  whole = bytes[0];
+  whole.split = false;
+  return true;
+}
+
+/// The byte's own cell, which it gets with this.
+SharedShadow::Cell& SharedShadow::byte_cell(std::size_t offset) {
+  Cell& whole = words_[offset / kWord];
+  if (!whole.split) {
+    std::fill_n(&bytes_[offset / kWord * kWord], kWord, whole);
+    whole.split = true;
+  }
+  return bytes_[offset];
+}
+
+std::optional<SharedRace> SharedShadow::add(const Access& access) {
+  std::optional<SharedRace> first;
+  SharedRace race{};
+  for (std::uint32_t left = access.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+    const unsigned me = access.warp * 32 + lane + 1;
+    const std::size_t begin = access.offsets[lane];
+    const std::size_t end = begin + access.bytes;
+    if (access.operation != Operation::store && nobody_wrote(begin, access.bytes)) [[unlikely]]
+      note_unwritten({begin, me - 1, access.log, access.operation != Operation::load});
+    for (std::size_t offset = begin; offset < end;) {
+      const std::size_t at = offset;
+      const bool word = at % kWord == 0 && end - at >= kWord && is_whole(at / kWord);
+      Cell& cell = word ? words_[at / kWord] : byte_cell(at);
+      offset += word ? kWord : 1;
+      const bool fine =
+          access.operation == Operation::load ? read(cell, me, access, race) : write(cell, me, access, race);
+      if (fine || first) continue;
+      race.offset = at;
+      race.thread = me - 1;
+      first = race;
+    }
+  }
+  return first;
+}
+
+bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRace& race) const {
+  const bool atomic = access.operation != Operation::store;
+  const auto take = [&] {
+    cell.written = block_;
+    cell.writer = static_cast<std::uint16_t>(me);
+    cell.write_log = static_cast<std::uint16_t>(access.log);
+    cell.write_epoch = access.epoch;
+    cell.flags = static_cast<std::uint8_t>((cell.flags & ~kAtomicWriter) | (atomic ? kAtomicWriter : 0));
+  };
+  const auto found = [&](unsigned other, std::uint32_t log, Operation operation) {
+    race.other_thread = other - 1;
+    race.other_log = log;
+    race.other_operation = operation;
+    take();
+    return false;
+  };
+  if (cell.interval != interval_) {
+    cell.interval = interval_;
+    cell.reader = 0;
+    cell.flags = 0;
+    take();
+    return true;
+  }
+  if (cell.writer != 0 && cell.writer != me && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
+      !ordered(cell.writer, cell.write_epoch, access))
+    return found(cell.writer, cell.write_log, (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store);
+  if (cell.reader != 0) {
+    const bool others_in_warp = (cell.flags & kReadersInWarp) != 0;
+    const bool others_beyond = (cell.flags & kReadersBeyond) != 0;
+    const bool with_reader = cell.reader != me || others_in_warp;
+    if (others_beyond || (with_reader && !ordered(cell.reader, cell.read_epoch, access)))
+      return found(cell.reader, cell.read_log, Operation::load);
+  }
+  take();
+  return true;
+}
+
+bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRace& race) const {
+  const auto take = [&] {
+    cell.reader = static_cast<std::uint16_t>(me);
+    cell.read_log = static_cast<std::uint16_t>(access.log);
+    cell.read_epoch = access.epoch;
+  };
+  if (cell.interval != interval_) {
+    cell.interval = interval_;
+    cell.writer = 0;
+    cell.flags = 0;
+    take();
+    return true;
+  }
+  if (cell.writer != 0 && cell.writer != me && !ordered(cell.writer, cell.write_epoch, access)) {
+    race.other_thread = cell.writer - 1U;
+    race.other_log = cell.write_log;
+    race.other_operation = (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store;
+    return false;
+  }
+  if (cell.reader == 0 || (cell.reader - 1U) / 32 != access.warp) {
+    if (cell.reader != 0) cell.flags |= kReadersBeyond;
+    take();
+  } else if (cell.read_epoch != access.epoch) {  // the readers before are ordered before what the warp does next
+    cell.flags = static_cast<std::uint8_t>(cell.flags & ~kReadersInWarp);
+    take();
+  } else if (cell.reader != me) {
+    cell.flags |= kReadersInWarp;
+  }
+  return true;
+}
+
+}  // namespace warpbook::emulator

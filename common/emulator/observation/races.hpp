@@ -1,0 +1,97 @@
+/// \file
+/// Who wrote and who read each byte of a block's shared memory since its last barrier: finds races, and reads of what
+/// nobody wrote.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/emulator/observation/counters.hpp"
+
+namespace warpbook::emulator {
+
+/// Two accesses that race.
+struct SharedRace {
+  std::size_t offset;         ///< of the byte
+  unsigned thread;            ///< linear index, of the access that was looked at
+  unsigned other_thread;      ///< the one that it races with
+  std::uint32_t other_log;    ///< The entry of the log that the other access has.
+  Operation other_operation;  ///< What the other access did.
+};
+
+/// A read of what nobody had written.
+struct UnwrittenRead {
+  std::size_t offset;  ///< Into shared memory, of the first byte that nobody wrote.
+  unsigned thread;     ///< Who read it.
+  std::uint32_t log;   ///< The entry of the log that the read has.
+  bool updates;        ///< an atomic: that it wrote since says nothing
+};
+
+/// The shared memory of one block at a time. Offsets are the caller's; each byte has one. The four bytes of a word
+/// share what is known of them, until one of them is accessed without the others.
+class SharedShadow {
+public:
+  /// Makes room; everything counts as unwritten.
+  void begin_block(std::size_t bytes);
+
+  /// All that came before is ordered before all that follows. Returns the reads of bytes that are still unwritten (what
+  /// was written since is a race); valid until the next call.
+  const std::vector<UnwrittenRead>& barrier();
+
+  /// What the lanes of one warp did together.
+  struct Access {
+    const std::size_t* offsets;  ///< by lane
+    std::uint32_t mask;          ///< The lanes that take part.
+    unsigned bytes;              ///< A lane.
+    Operation operation;         ///< What is done.
+    std::uint32_t log;           ///< the caller's name for the instruction
+    unsigned warp;               ///< The warp's number in its block.
+    std::uint8_t epoch;          ///< counts the warp's own meetings since the block's barrier; equal: not ordered
+    bool epoch_known;            ///< false where only some lanes met: then nothing is said of races inside the warp
+  };
+
+  /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.
+  std::optional<SharedRace> add(const Access& access);
+
+private:
+  static constexpr std::uint8_t kAtomicWriter = 1;   // the writer was an atomic
+  static constexpr std::uint8_t kReadersInWarp = 2;  // the reader's warp has another reader
+  static constexpr std::uint8_t kReadersBeyond = 4;  // another warp has a reader
+
+  static constexpr std::size_t kWord = 4;
+
+  struct Cell {              // of a byte, or of a word
+    std::uint32_t interval;  // in which the fields below are true
+    std::uint32_t written;   // the block that wrote it last
+    std::uint16_t writer;    // thread + 1; 0: none
+    std::uint16_t reader;
+    std::uint16_t write_log;
+    std::uint16_t read_log;
+    std::uint8_t write_epoch;
+    std::uint8_t read_epoch;
+    std::uint8_t flags;
+    bool split;  // of a word: its bytes have cells of their own
+  };
+
+  bool ordered(unsigned other, std::uint8_t other_epoch, const Access& access) const {
+    return (other - 1U) / 32 == access.warp && (!access.epoch_known || other_epoch != access.epoch);
+  }
+  bool write(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;
+  bool read(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;
+  bool is_whole(std::size_t word);
+  Cell& byte_cell(std::size_t offset);
+  bool is_written(std::size_t offset) const;
+  bool nobody_wrote(std::size_t offset, unsigned bytes) const;
+  void note_unwritten(const UnwrittenRead& read);
+
+  std::vector<Cell> words_;
+  std::vector<Cell> bytes_;
+  std::vector<UnwrittenRead> unwritten_;  ///< since the barrier, one of each log
+  std::vector<UnwrittenRead> still_unwritten_;
+  std::uint32_t interval_ = 0;
+  std::uint32_t block_ = 0;
+};
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,63 @@
+#include "common/emulator/observation/source_location.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+// libbacktrace comes with gcc, its header in a place that only gcc looks into: these are the declarations used here.
+extern "C" {
+struct backtrace_state;
+using backtrace_error_callback = void (*)(void* data, const char* message, int error);
+using backtrace_full_callback = int (*)(void* data, std::uintptr_t pc, const char* file, int line,
+                                        const char* function);
+backtrace_state* backtrace_create_state(const char* file, int threaded, backtrace_error_callback error, void* data);
+int backtrace_pcinfo(backtrace_state* state, std::uintptr_t pc, backtrace_full_callback callback,
+                     backtrace_error_callback error, void* data);
+}
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr std::string_view kOwnHeaders = "common/emulator/include/";
+
+struct Lookup {
+  std::string own;     ///< a line in the emulator's headers
+  std::string result;  ///< the innermost line elsewhere
+};
+
+int take_frame(void* data, std::uintptr_t, const char* file, int line, const char*) {
+  auto& lookup = *static_cast<Lookup*>(data);
+  if (file == nullptr) return 0;
+  std::string_view name = file;
+  // The library puts the compiler's directory before an absolute name, too.
+  if (const auto absolute = name.rfind("//"); absolute != std::string_view::npos) name.remove_prefix(absolute + 1);
+  std::string& place = name.find(kOwnHeaders) != std::string_view::npos ? lookup.own : lookup.result;
+  if (!place.empty()) return 0;
+  const std::string normal = std::filesystem::path(name).lexically_normal().string();
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  place = fmt::format("{}:{}", normal.starts_with(here) ? normal.substr(here.size()) : normal, line);
+  return &place == &lookup.result ? 1 : 0;
+}
+
+void ignore_error(void*, const char*, int) {}
+
+}  // namespace
+
+std::string source_location(const void* return_address) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  static auto& known = *new std::unordered_map<const void*, std::string>;  // asked to the program's last instruction
+  if (const auto found = known.find(return_address); found != known.end()) return found->second;
+  static backtrace_state* const state = backtrace_create_state(nullptr, 1, ignore_error, nullptr);
+  Lookup lookup;
+  if (state != nullptr)
+    backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(return_address) - 1, take_frame, ignore_error, &lookup);
+  return known[return_address] = lookup.result.empty() ? lookup.own : lookup.result;
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,565 @@
+#include "common/emulator/observation/trace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/emulator/base/stage.hpp"
+#include "common/emulator/base/tally.hpp"
+#include "common/emulator/observation/checks.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+// Of a long loop, the first accesses are kept in full; then one in 64, then one in 4096, so that memory stays bounded.
+constexpr std::uint32_t kDense = 16384;
+constexpr std::uint32_t kThin = 64;
+constexpr std::uint32_t kNoPlace = ~0U;
+
+/// Where the n-th access of a lane at a site is kept.
+std::uint32_t place_of(std::uint32_t occurrence) {
+  if (occurrence < kDense) return occurrence;
+  if (occurrence < kDense * kThin) return occurrence % kThin == 0 ? kDense + occurrence / kThin : kNoPlace;
+  if (occurrence % (kThin * kThin) != 0) return kNoPlace;
+  return 2 * kDense + occurrence / (kThin * kThin);
+}
+
+/// How many accesses the one kept at this place stands for.
+std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place < 2 * kDense ? kThin : kThin * kThin; }
+
+constexpr std::uint8_t kMostEpochs = 255;
+
+}  // namespace
+
+Request* RequestPool::allocate(std::size_t count) {
+  while (chunk_ < chunks_.size()) {
+    if (chunks_[chunk_].size - used_ >= count) {
+      Request* result = chunks_[chunk_].requests.get() + used_;
+      used_ += count;
+      return result;
+    }
+    ++chunk_;
+    used_ = 0;
+  }
+  const std::size_t size = std::max(count, kChunk);
+  chunks_.push_back({std::make_unique_for_overwrite<Request[]>(size), size});
+  used_ = count;
+  return chunks_.back().requests.get();
+}
+
+void RequestPool::reset() {
+  chunk_ = 0;
+  used_ = 0;
+}
+
+BlockWatch::BlockWatch() { lines_.count = 0; }
+
+void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
+  launch_ = launch;
+  checks_ = checks;
+  for (const unsigned place : used_sites_) sites_[place] = Site{};
+  used_sites_.clear();
+  kinds_.clear();
+  reported_.clear();
+  reported_global_.clear();
+  static_shared_ = shared_range();
+  for (WarpLog& warp : warps_) warp.logs.clear();
+  counts.fill(0);
+  tally.fill(0);
+  approximate = false;
+  atomic_turns.clear();
+  traffic->clear();
+  retries.begin();
+  retry_sums = {};
+  slowest = {};
+}
+
+void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
+  block_ = &block;
+  if (logging_ != block.traced) set_logging(block.traced);
+  following_ = follow;
+  std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
+  __warpbook_tally[kReductionFlag] = 0;
+  __warpbook_tally[kStage] = 0;
+  retry_tally = {};
+  if (!block.traced) return;
+  interval_ = 0;
+  block_rounds_ = {};
+  block_work_ = {};
+  work_before_.clear();
+  std::copy_n(__warpbook_tally, tally_seen_.size(), tally_seen_.begin());
+  counts[index(Counter::warps)] += (block.threads + kWarpSize - 1) / kWarpSize;
+  l1_.begin(l1_bytes);
+  const unsigned tail = block.threads % kWarpSize;
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
+    warps_[warp].ended = 0;
+    warps_[warp].epoch = 0;
+    warps_[warp].epoch_known = true;
+    warps_[warp].steps = 0;
+    warps_[warp].rounds = {};
+    warp_work_[warp] = {};
+  }
+  shadow_.begin_block(static_cast<std::size_t>(static_shared_.end - static_shared_.begin) +
+                      block.launch->dynamic_shared_bytes);
+  if (tail != 0) warps_[block.threads / kWarpSize].ended = ~0U << tail;  // lanes that do not exist
+}
+
+void BlockWatch::end_block(BlockContext& block) {
+  for (std::size_t i = 0; i < tally.size(); ++i) tally[i] += __warpbook_tally[i] - tally_begin_[i];
+  retry_sums.merge(retry_tally);
+  if (!block.traced) return;
+  settle_races(block);
+  flush_all(block);
+  end_interval(block);
+  end_rounds(block);
+  end_work(block);
+  counts[index(Counter::global_rounds)] += block_rounds_.global;
+  counts[index(Counter::l1_rounds)] += block_rounds_.l1;
+  counts[index(Counter::shared_rounds)] += block_rounds_.shared;
+  slowest.join(block_rounds_);
+  for (std::size_t i = 0; i < kWorks; ++i) counts[index(Counter::block_work) + i] += block_work_[i];
+  if (shared_retries_.empty()) return;
+  counts[index(Counter::shared_retries)] += *std::max_element(shared_retries_.begin(), shared_retries_.end());
+  shared_retries_.clear();
+}
+
+static_assert(kTallies == kWorks);
+
+/// What the running thread ran since it began to run.
+inline WorkCounts BlockWatch::work_since() {
+  WorkCounts work;
+  for (std::size_t i = 0; i < kWorks; ++i) {
+    work[i] = __warpbook_tally[i] - tally_seen_[i];
+    tally_seen_[i] += work[i];
+  }
+  return work;
+}
+
+void BlockWatch::stop_thread(const BlockContext& block) {
+  const WorkCounts more = work_since();
+  if (work_before_.empty()) work_before_.resize(block.threads);
+  for (std::size_t i = 0; i < kWorks; ++i) work_before_[block.thread][i] += more[i];
+}
+
+void BlockWatch::count_work(const BlockContext& block) {
+  WorkCounts work = work_since();
+  if (!work_before_.empty()) [[unlikely]] {
+    const WorkCounts before = std::exchange(work_before_[block.thread], {});
+    for (std::size_t i = 0; i < kWorks; ++i) work[i] += before[i];
+  }
+  WorkCounts& most = warp_work_[block.thread / kWarpSize];
+  for (std::size_t i = 0; i < kWorks; ++i) most[i] = std::max(most[i], work[i]);
+}
+
+void BlockWatch::end_thread(BlockContext& block) {
+  if (!block.traced) return;
+  count_work(block);
+  settle_races(block);
+  const unsigned warp = block.thread / kWarpSize;
+  warps_[warp].ended |= 1U << block.thread % kWarpSize;
+  if (warps_[warp].ended == ~0U) flush(block, warp);
+}
+
+void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) {
+  if (!block.traced) return;
+  settle_races(block);
+  if (scope == SyncScope::block) {
+    ++interval_;
+    ++counts[index(Counter::barriers)];
+    flush_all(block);
+    end_interval(block);
+    end_rounds(block);
+    end_work(block);
+    for (unsigned i = 0; i * kWarpSize < block.threads; ++i) {
+      warps_[i].epoch = 0;
+      warps_[i].epoch_known = true;
+    }
+    return;
+  }
+  WarpLog& met = warps_[warp];
+  const bool together = (mask | met.ended) == ~0U;
+  if (together) flush(block, warp);
+  met.epoch_known = together && met.epoch < kMostEpochs;
+  if (met.epoch < kMostEpochs) ++met.epoch;
+}
+
+void BlockWatch::range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
+  const auto* at = static_cast<const std::byte*>(address);
+  const auto* end = at + bytes;
+  // Each width is a site of its own, told apart by addresses inside of the call instruction.
+  for (const auto* site = static_cast<const std::byte*>(pc); at < end;) {
+    std::uint8_t width = 16;
+    while (reinterpret_cast<std::uintptr_t>(at) % width != 0 || width > end - at) width /= 2;
+    const int inside = std::countr_zero(width) * 2 + (operation == Operation::load ? 1 : 0);
+    access(at, {width, 1, operation}, site - inside);
+    at += width;
+  }
+}
+
+/// Whether blocks are traced changes seldom: sites remember it, so that an access asks nobody else.
+void BlockWatch::set_logging(bool on) {
+  logging_ = on;
+  for (const unsigned place : used_sites_) {
+    Site& site = sites_[place];
+    if (site.space < Space::local)
+      site.extras = static_cast<std::uint8_t>(on ? site.extras | kLog : site.extras & ~kLog);
+  }
+}
+
+/// An access in a traced block, or one of which more is checked than its place.
+void BlockWatch::follow_access(Site& site, std::uintptr_t address) {
+  BlockContext& block = *block_;
+  if ((site.extras & kLog) != 0) {
+    WarpLog& warp = warps_[block.thread / kWarpSize];
+    const unsigned lane = block.thread % kWarpSize;
+    SiteLog& entry = warp.logs[site.log];
+    const std::uint32_t occurrence = entry.count[lane]++;
+    if (occurrence >= entry.direct) [[unlikely]]
+      return access_first(block, site, address, occurrence);
+    Request& request = entry.requests[occurrence];
+    request.address[lane] = address;
+    request.mask |= 1U << lane;
+  }
+  if ((site.extras & kChecks) != 0) [[unlikely]]
+    check_global(block, site, address, false);
+}
+
+/// Any access, however rare what has to be done for it.
+void BlockWatch::access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc) {
+  Site* site = &sites_[hash(pc)];
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0)
+    site = look_up(block, site, address, shape, pc);
+  if (shape.is_volatile) synchronise(block, shape.operation);
+  if (site->space >= Space::local) return;
+  if (block.traced) log(*site, at, block.thread);
+  if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
+}
+
+/// An access that its warp's log has no place for yet.
+void BlockWatch::access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence) {
+  log_new(warps_[block.thread / kWarpSize], site.log, address, block.thread % kWarpSize, occurrence);
+  if ((site.extras & kChecks) != 0) check_global(block, site, address, false);
+}
+
+void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) {
+  WarpLog& warp = warps_[thread / kWarpSize];
+  const unsigned lane = thread % kWarpSize;
+  SiteLog& entry = warp.logs[site.log];
+  const std::uint32_t occurrence = entry.count[lane]++;
+  if (occurrence >= entry.direct) {
+    log_new(warp, site.log, address, lane, occurrence);
+    return;
+  }
+  Request& request = entry.requests[occurrence];
+  request.address[lane] = address;
+  request.mask |= 1U << lane;
+}
+
+std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
+  const auto stage = static_cast<std::uint32_t>(__warpbook_tally[kStage]);
+  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries, shape.copying, shape.copied, stage});
+  if (kinds_.size() > warps_[0].logs.size())
+    for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) warps_[warp].logs.resize(kinds_.size() + 7);
+  return static_cast<std::uint32_t>(kinds_.size());
+}
+
+Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc) {
+  const std::uint8_t bytes = shape.bytes;
+  const Operation operation = shape.operation;
+  for (unsigned probes = 0; site->pc != pc; ++probes) {
+    if (site->pc == nullptr || probes == 8) {
+      if (site->pc == nullptr) used_sites_.push_back(static_cast<unsigned>(site - sites_.data()));
+      *site = Site{};
+      site->pc = pc;
+      break;
+    }
+    if (++site == sites_.data() + kSites) site = sites_.data();
+  }
+  site->bytes = bytes;
+  site->operation = operation;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at - site->begin > site->limit) {
+    const Home home = find_home(block, address, bytes);
+    if (home.bad) bad_access(block, home, address, bytes, operation, pc, BadAccess::out_of_bounds);
+    site->begin = reinterpret_cast<std::uintptr_t>(home.range.begin);
+    site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
+    site->space = home.space;
+    site->extras = 0;
+    if (home.space >= Space::local) return site;
+    if (logging_) site->extras |= kLog;
+    if (home.space == Space::global && checks_ != nullptr) {
+      if (checks_->init && home.kind == MemoryKind::device) site->extras |= kInit;
+      if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->extras |= kRace;
+    }
+    std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
+    if (log == 0) log = new_log(block, pc, home.space, shape);
+    site->log = log - 1;
+  }
+  if ((at & (shape.alignment - 1U)) != 0 && site->space < Space::local)
+    bad_access(block, find_home(block, address, bytes), address, bytes, operation, pc, BadAccess::misaligned);
+  return site;
+}
+
+void BlockWatch::log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane,
+                         std::uint32_t occurrence) {
+  const std::uint32_t place = place_of(occurrence);
+  if (place == kNoPlace) return;
+  SiteLog& entry = warp.logs[log];
+  if (place >= entry.capacity) {
+    const std::uint32_t capacity = std::max(place + 1, entry.capacity == 0 ? 1 : entry.capacity * 2);
+    Request* requests = pool_.allocate(capacity);
+    std::copy_n(entry.requests, entry.used, requests);
+    entry.requests = requests;
+    entry.capacity = capacity;
+  }
+  if (entry.used == 0) {
+    if (warp.touched.empty()) ++pending_;
+    warp.touched.push_back(log);
+  }
+  for (; entry.used <= place; ++entry.used) entry.requests[entry.used].mask = 0;
+  entry.direct = std::min(entry.used, kDense);
+  entry.requests[place].address[lane] = address;
+  entry.requests[place].mask |= 1U << lane;
+}
+
+void BlockWatch::flush_all(const BlockContext& block) {
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) flush(block, warp);
+}
+
+void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
+  WarpLog& warp = warps_[index_of_warp];
+  ++warp.steps;
+  if (warp.touched.empty()) return;
+  if (following_ && index_of_warp == 0) [[unlikely]]
+    follow(warp);
+  check_shared(block, index_of_warp);
+  writes_.begin(0);
+  stages_.clear();
+  for (const std::uint32_t log : warp.touched) {
+    SiteLog& entry = warp.logs[log];
+    const LogKind kind = kinds_[log];
+    std::uint64_t rounds = 0;
+    std::uint64_t beyond_l1 = 0;
+    for (std::uint32_t place = 0; place < entry.used; ++place) {
+      const Request& request = entry.requests[place];
+      if (request.mask == 0) continue;
+      const std::uint64_t weight = weight_of(place);
+      rounds += weight;
+      time_ = warp.steps + (kind.stage >> kGlobalWaitLog2) + place;
+      if (kind.space == Space::global)
+        beyond_l1 += count_global(request, kind, weight) ? weight : 0;
+      else
+        count_shared(request, kind, weight);
+    }
+    if (entry.used > kDense) approximate = true;
+    const bool loop = kind.space == Space::global && kind.bytes == 2;  // of compare and swap: its rounds are counted
+    if (kind.operation == Operation::load || (kind.operation == Operation::atomic && !loop)) {
+      // All asynchronous copies are under way until somebody waits for them.
+      if (kind.copying) rounds = beyond_l1 = std::min<std::uint64_t>(rounds, 1);
+      // Waits for shared memory do not keep what is asked of global memory from being under way.
+      StageRounds& stage =
+          rounds_of(kind.space == Space::global ? kind.stage >> kGlobalWaitLog2 << kGlobalWaitLog2 : kind.stage);
+      std::uint64_t& most = kind.space == Space::global ? stage.global : stage.shared;
+      most = std::max(most, rounds);
+      stage.beyond_l1 = std::max(stage.beyond_l1, beyond_l1);
+    }
+    entry = SiteLog{};
+  }
+  warp.touched.clear();
+  for (const StageRounds& stage : stages_)
+    warp.rounds.add({stage.beyond_l1, stage.global - stage.beyond_l1, stage.shared});
+  if (--pending_ == 0) pool_.reset();
+}
+
+BlockWatch::StageRounds& BlockWatch::rounds_of(std::uint32_t stage) {
+  for (std::size_t i = stages_.size(); i-- > 0;)  // It is mostly the last one.
+    if (stages_[i].stage == stage) return stages_[i];
+  return stages_.emplace_back(stage, 0, 0, 0);
+}
+
+/// Keeps the first request of each instruction that this warp had not come to before.
+void BlockWatch::follow(const WarpLog& warp) {
+  for (const std::uint32_t log : warp.touched) {
+    const LogKind& kind = kinds_[log];
+    const auto same = [&](const SeenRequest& s) { return s.pc == kind.pc && s.space == kind.space; };
+    if (std::any_of(seen.begin(), seen.end(), same)) continue;
+    const SiteLog& entry = warp.logs[log];
+    for (std::uint32_t place = 0; place < entry.used; ++place) {
+      const Request& request = entry.requests[place];
+      if (request.mask == 0) continue;
+      const std::uint64_t first = request.address[std::countr_zero(request.mask)];
+      const void* const at = reinterpret_cast<const void*>(first);  // NOLINT(performance-no-int-to-ptr)
+      const void* const array = find_home(*block_, at, kind.bytes).range.begin;
+      seen.push_back({kind.pc, kind.space, kind.operation, kind.bytes, request, array});
+      break;
+    }
+  }
+}
+
+void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {
+  const WarpLog& warp = warps_[index_of_warp];
+  const auto static_begin = reinterpret_cast<std::uintptr_t>(static_shared_.begin);
+  const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
+  const auto dynamic_begin = reinterpret_cast<std::uintptr_t>(block.dynamic_shared);
+  std::array<std::size_t, kWarpSize> offsets{};
+  for (const bool loads : {false, true}) {
+    for (const std::uint32_t log : warp.touched) {
+      const LogKind& kind = kinds_[log];
+      if (kind.space != Space::shared || (kind.operation == Operation::load) != loads) continue;
+      const SiteLog& entry = warp.logs[log];
+      for (std::uint32_t place = 0; place < entry.used; ++place) {
+        const Request& request = entry.requests[place];
+        for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+          const int lane = std::countr_zero(left);
+          const std::uintptr_t address = request.address[lane];
+          offsets[static_cast<unsigned>(lane)] =
+              address - static_begin < static_bytes ? address - static_begin : address - dynamic_begin + static_bytes;
+        }
+        const auto race = shadow_.add({offsets.data(), request.mask, kind.bytes, kind.operation, log, index_of_warp,
+                                       warp.epoch, warp.epoch_known});
+        if (race) [[unlikely]]
+          report(block, *race, log);
+      }
+    }
+  }
+}
+
+void BlockWatch::end_interval(const BlockContext& block) {
+  for (const UnwrittenRead& read : shadow_.barrier()) {
+    if (!is_new(read.log, read.log)) continue;
+    const LogKind& kind = kinds_[read.log];
+    report_uninitialised(block, {kind.pc, read.thread, kind.operation}, kind.bytes, shared_address(block, read.offset));
+  }
+}
+
+/// The block's warps have met.
+void BlockWatch::end_rounds(const BlockContext& block) {
+  Rounds most;
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) most.join(std::exchange(warps_[warp].rounds, {}));
+  block_rounds_.add(most);
+}
+
+/// The same.
+void BlockWatch::end_work(const BlockContext& block) {
+  WorkCounts most{};
+  for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
+    const WorkCounts work = std::exchange(warp_work_[warp], {});
+    for (std::size_t i = 0; i < kWorks; ++i) {
+      counts[index(Counter::warp_work) + i] += work[i];
+      most[i] = std::max(most[i], work[i]);
+    }
+  }
+  for (std::size_t i = 0; i < kWorks; ++i) block_work_[i] += most[i];
+}
+
+bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log) {
+  const std::pair<std::uint32_t, std::uint32_t> sites{log, other_log};
+  if (std::find(reported_.begin(), reported_.end(), sites) != reported_.end()) return false;
+  reported_.push_back(sites);
+  return true;
+}
+
+const std::byte* BlockWatch::shared_address(const BlockContext& block, std::size_t offset) const {
+  const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
+  return offset < static_bytes ? static_shared_.begin + offset : block.dynamic_shared + (offset - static_bytes);
+}
+
+void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::uint32_t log) {
+  if (!is_new(log, race.other_log)) return;
+  report_race(block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation},
+              {kinds_[log].pc, race.thread, kinds_[log].operation}, shared_address(block, race.offset));
+}
+
+/// Counts a request; true where it goes beyond the L1.
+bool BlockWatch::count_global(const Request& request, const LogKind& kind, std::uint64_t weight) {
+  switch (kind.operation) {
+  case Operation::load:
+  case Operation::store:
+    return count_access(request, kind.bytes, kind.operation, weight);
+  case Operation::reduction:
+  case Operation::atomic:
+    if (kind.bytes == 2)
+      count_compare_and_swap(request, weight);
+    else
+      count_atomic(request, kind.bytes, kind.operation, weight);
+  }
+  return true;
+}
+
+bool BlockWatch::count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
+  collect_lines(request, bytes, lines_);
+  counts[index(Counter::global_requests, operation)] += weight;
+  counts[index(Counter::global_sectors, operation)] += lines_.sectors * weight;
+  counts[index(Counter::global_lines, operation)] += lines_.count * weight;
+  return send_lines(operation, weight);
+}
+
+/// What goes on to the L2: loads that the block's part of the L1 does not hold, stores that do not meet an earlier one
+/// of their sector on the way, all atomics. True where a load has to wait for more than the L1.
+bool BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
+  // Addresses from the arena's begin: where it lies differs from run to run.
+  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
+  bool beyond = false;
+  for (unsigned i = 0; i < lines_.count; ++i) {
+    LineSectors line = lines_.lines[i];
+    line.line -= base;
+    if (operation == Operation::load) {
+      const auto found = l1_.load(line.line, line.sectors, time_);
+      beyond |= !found.arrived;
+      line.sectors = found.missing;
+      if (line.sectors == 0) continue;
+    } else if (operation == Operation::store) {
+      line.sectors = writes_.load(line.line, line.sectors).missing;
+      if (line.sectors == 0) continue;
+    }
+    traffic->add(LineAccess::make(line, operation, weight));
+  }
+  return beyond;
+}
+
+void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
+  const AtomicCost cost = atomic_cost(request, bytes);
+  collect_lines(request, bytes, lines_);
+  counts[index(Counter::global_requests, operation)] += weight;
+  counts[index(Counter::global_sectors, operation)] += cost.sectors * weight;
+  counts[index(Counter::global_lines, operation)] += lines_.count * weight;
+  counts[index(Counter::atomic_operations)] += static_cast<std::uint64_t>(std::popcount(request.mask)) * weight;
+  counts[index(Counter::atomic_collisions)] += cost.collisions * weight;
+  counts[index(Counter::l2_sectors, operation)] += cost.sectors * weight;
+  send_lines(operation, weight);
+  // Turns at one line are taken one after another.
+  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
+  for (unsigned i = 0; i < cost.lines; ++i) atomic_turns.add(cost.line[i] - base, cost.turns[i] * weight);
+}
+
+/// Atomics on 2 bytes have no instruction: a loop reads the word that holds them, and replaces it if nobody else did.
+/// Of the lanes at one word, one gets through in each round.
+void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t weight) {
+  Request words = request;
+  for (std::uint64_t& address : words.address) address &= ~std::uint64_t{3};
+  retries.add(request, weight);
+  count_access(words, 4, Operation::load, weight);
+  while (words.mask != 0) {
+    counts[index(Counter::retry_rounds)] += weight;
+    count_atomic(words, 4, Operation::atomic, weight);
+    words.mask = losers_of_round(words);
+  }
+}
+
+void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::uint64_t weight) {
+  const bool updates = kind.operation == Operation::reduction || kind.operation == Operation::atomic;
+  // What asynchronous copies write is counted with no metric's stores, but the pipe is as busy: a place that shared
+  // memory has no other use for.
+  const Operation operation = updates ? Operation::atomic : kind.copied ? Operation::reduction : kind.operation;
+  const SharedCost cost = updates ? shared_atomic_cost(request, kind.bytes) : shared_cost(request, kind.bytes);
+  counts[index(Counter::shared_requests, operation)] += weight;
+  counts[index(Counter::shared_wavefronts, operation)] += cost.wavefronts * weight;
+  counts[index(Counter::shared_conflicts, operation)] += (cost.wavefronts - cost.fewest) * weight;
+  if (!kind.retries) return;
+  constexpr std::size_t kPlaces = 2048;
+  shared_retries_.resize(kPlaces);
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1)
+    shared_retries_[request.address[std::countr_zero(left)] / 4 % kPlaces] += static_cast<std::uint32_t>(weight);
+}
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,245 @@
+/// \file
+/// One worker's view of the block it runs: every access, checked; in traced blocks also grouped by warp and counted.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/emulator/base/tally.hpp"
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/observation/counters.hpp"
+#include "common/emulator/observation/global_shadow.hpp"
+#include "common/emulator/observation/l2.hpp"
+#include "common/emulator/observation/line_turns.hpp"
+#include "common/emulator/observation/races.hpp"
+#include "common/emulator/observation/retry_loops.hpp"
+#include "common/emulator/observation/traffic.hpp"
+
+namespace warpbook::emulator {
+
+/// The kind of memory an address belongs to: the card's, or the thread's own and the program's constants and variables,
+/// whose traffic is not followed.
+enum class Space : std::uint8_t { global, shared, local, elsewhere };
+
+/// One instruction of a kernel, and the memory that it touched last: as long as it stays there, its accesses need no
+/// look-up. One line of the processor's cache.
+struct alignas(64) Site {
+  const void* pc = nullptr;                   ///< Where in the program.
+  std::uintptr_t begin = ~std::uintptr_t{0};  ///< of the array, or of whatever holds it
+  std::uintptr_t limit = 0;                   ///< highest offset of a first byte
+  Space space = Space::elsewhere;             ///< Which memory it touched last.
+  std::uint8_t bytes = 0;                     ///< A lane.
+  Operation operation = Operation::load;      ///< What it does.
+  std::uint8_t extras = 0;                    ///< what is done besides checking the place: kLog, kInit, kRace
+  std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
+  std::uint32_t log = 0;                      ///< its log for this space
+  std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
+};
+
+/// What an instruction does to memory.
+struct AccessShape {
+  std::uint8_t bytes;        ///< A lane.
+  std::uint8_t alignment;    ///< That the hardware asks for.
+  Operation operation;       ///< What it does.
+  bool is_volatile = false;  ///< As the source says: threads order their accesses by it.
+  bool retries = false;      ///< an atomic that shared memory has no instruction for
+  bool copying = false;      ///< the first half of an asynchronous copy, which nobody waits for
+  bool copied = false;       ///< its second half
+};
+
+/// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
+/// once.
+class RequestPool {
+public:
+  /// `count` requests, not initialised; they live until `reset`.
+  Request* allocate(std::size_t count);
+  /// Takes back all that was allocated.
+  void reset();
+
+private:
+  static constexpr std::size_t kChunk = 1024;  // requests
+
+  struct Chunk {
+    std::unique_ptr<Request[]> requests;
+    std::size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0;
+  std::size_t used_ = 0;
+};
+
+/// A request as it was.
+struct SeenRequest {
+  const void* pc;       ///< Where in the program.
+  Space space;          ///< Which memory.
+  Operation operation;  ///< What was done.
+  std::uint8_t bytes;   ///< A lane.
+  Request request;      ///< The lanes' addresses.
+  const void* array;    ///< where the array begins that the first lane touches
+};
+
+/// Follows the blocks of one worker. Only the worker's own thread uses it while a kernel runs.
+class alignas(128) BlockWatch {
+public:
+  BlockWatch();
+
+  /// Forgets what it knew of memory: allocations may have come and gone since the last launch. `checks` outlives it.
+  void begin_launch(std::uint64_t launch, GlobalChecks* checks);
+  /// The launch's number.
+  std::uint64_t launch() const { return launch_; }
+
+  /// A new block; `l1_bytes` is its share of the L1. `follow`: keep what its first warp does, in `seen`.
+  void begin_block(BlockContext& block, std::size_t l1_bytes, bool follow);
+  /// All threads of the block have ended.
+  void end_block(BlockContext& block);
+  /// Others may run before the running thread goes on.
+  void stop_thread(const BlockContext& block);
+  /// The running thread comes to a barrier of the block, or to its end: what it ran is known.
+  void count_work(const BlockContext& block);
+  /// The running thread has ended.
+  void end_thread(BlockContext& block);
+  /// Threads have met: what they did before is ordered before what they do next.
+  void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask);
+
+  /// Checks an access of the block and, where it is traced, logs it. The hot path: keep it plain. What not every access
+  /// needs leaves by a tail call, so that nothing has to be saved for it.
+  [[gnu::always_inline]] void access(const void* address, AccessShape shape, const void* pc) {
+    Site* site = &sites_[hash(pc)];
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0 || shape.is_volatile)
+        [[unlikely]]
+      return access_anew(*block_, address, shape, pc);
+    if (site->extras != 0) follow_access(*site, at);
+  }
+
+  /// True the first time in this launch that something is found at these instructions.
+  bool is_new_global(const std::pair<const void*, const void*>& sites);
+
+  /// Checks and logs `bytes` bytes that one thread touches one after another.
+  void range(const void* address, std::size_t bytes, Operation operation, const void* pc);
+
+  // What the traced blocks of this launch added up to.
+  Counts counts{};                              ///< Of the launch's blocks that this worker ran.
+  std::array<std::uint64_t, kTallies> tally{};  ///< of all blocks, see tally.hpp
+  bool approximate = false;                     ///< long loops were sampled
+  std::unique_ptr<BlockTraffic> traffic = std::make_unique<BlockTraffic>();  ///< beyond its L1; others empty it
+  std::vector<SeenRequest> seen;  ///< of the block whose first warp is followed, in order
+  LineTurns atomic_turns;         ///< Of atomics on global memory, in this launch.
+  RetryLoops retries;             ///< Atomics on 2 bytes of global memory.
+  RetryTally retry_sums;          ///< Of all blocks.
+  Rounds slowest;                 ///< The most that any block has.
+
+private:
+  static constexpr unsigned kSites = 4096;
+  static constexpr unsigned kMaxWarps = 32;
+  // Of a site whose memory is global or shared:
+  static constexpr std::uint8_t kLog = 1;   ///< the block is traced
+  static constexpr std::uint8_t kInit = 2;  ///< reads of what nobody has written are looked for
+  static constexpr std::uint8_t kRace = 4;  ///< and races in global memory
+  static constexpr std::uint8_t kChecks = kInit | kRace;
+
+  /// What the lanes of one warp did at one site since the warp was last in step.
+  struct SiteLog {
+    Request* requests = nullptr;
+    std::uint32_t direct = 0;  ///< requests whose place is their occurrence; those after them are a sample
+    std::uint32_t used = 0;    ///< all requests
+    std::uint32_t capacity = 0;
+    std::array<std::uint32_t, kWarpSize> count{};  ///< accesses of each lane
+  };
+  struct WarpLog {
+    std::vector<SiteLog> logs;           ///< by Site::log; of a block's warps all have as many, and one for each site
+    std::vector<std::uint32_t> touched;  ///< in the order of first access
+    std::uint32_t ended = 0;             ///< lanes that left the kernel
+    std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
+    bool epoch_known = true;             ///< false once only some lanes met
+    std::uint32_t steps = 0;             ///< how often it was in step in this block
+    Rounds rounds;                       ///< since the block's barrier
+  };
+  struct LogKind {
+    const void* pc;
+    Space space;
+    Operation operation;
+    std::uint8_t bytes;
+    bool retries;
+    bool copying;
+    bool copied;
+    std::uint32_t stage;  // of the kernel: what is of one stage is asked for together, and waited for together
+  };
+  /// Round trips of a warp in one stage of its kernel.
+  struct StageRounds {
+    std::uint32_t stage;
+    std::uint64_t global;
+    std::uint64_t beyond_l1;  // of these, those that the L1 does not answer
+    std::uint64_t shared;
+  };
+
+  /// Instructions that lie within 4 KiB, as a kernel's mostly do, never meet.
+  static std::size_t hash(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc) % kSites; }
+
+  void set_logging(bool on);
+  void access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc);
+  [[gnu::noinline]] void follow_access(Site& site, std::uintptr_t address);
+  void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);
+  void log(const Site& site, std::uintptr_t address, unsigned thread);
+  Site* look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc);
+  void log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane, std::uint32_t occurrence);
+  void flush(const BlockContext& block, unsigned warp);
+  StageRounds& rounds_of(std::uint32_t stage);
+  void flush_all(const BlockContext& block);
+  bool count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
+  bool count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
+  void count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
+  void count_compare_and_swap(const Request& request, std::uint64_t weight);
+  bool send_lines(Operation operation, std::uint64_t weight);
+  void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
+  void follow(const WarpLog& warp);
+  void check_shared(const BlockContext& block, unsigned warp);
+  void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
+  void settle_races(const BlockContext& block);
+  void synchronise(const BlockContext& block, Operation operation);
+  void report(const BlockContext& block, const GlobalRace& race);
+  void end_interval(const BlockContext& block);
+  void end_rounds(const BlockContext& block);
+  void end_work(const BlockContext& block);
+  WorkCounts work_since();
+  void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
+  bool is_new(std::uint32_t log, std::uint32_t other_log);
+  const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
+  std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
+
+  std::array<Site, kSites> sites_{};
+  BlockContext* block_ = nullptr;
+  bool logging_ = false;  ///< sites have kLog: the block is traced, or the last one was
+  std::array<WarpLog, kMaxWarps> warps_{};
+  std::vector<LogKind> kinds_;       ///< by Site::log
+  std::vector<StageRounds> stages_;  ///< of the warp that is counted
+  std::vector<unsigned> used_sites_;
+  RequestPool pool_;
+  L1Cache<> l1_;
+  L1Cache<> writes_;  ///< the sectors that the warp's stores wrote last
+  SharedShadow shadow_;
+  AddressRange static_shared_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch
+  std::vector<std::pair<const void*, const void*>> reported_global_;  ///< of global memory, in this launch
+  LineList lines_;
+  std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
+  std::uint64_t launch_ = 0;
+  GlobalChecks* checks_ = nullptr;
+  Rounds block_rounds_;         ///< of the block, up to its last barrier
+  WorkCounts block_work_{};     ///< the same of its busiest warps' work
+  std::uint16_t interval_ = 0;  ///< barriers of the block so far
+  unsigned pending_ = 0;        ///< warps with something in their logs
+  bool following_ = false;
+  std::array<std::uint64_t, kTallies> tally_begin_{};
+  WorkCounts tally_seen_{};                        ///< the tally, when the running thread began to run
+  std::array<WorkCounts, kMaxWarps> warp_work_{};  ///< of the busiest lane, since the block's barrier
+  std::vector<WorkCounts> work_before_;        ///< by thread, of those that had to stop elsewhere; empty where none had
+  std::vector<std::uint32_t> shared_retries_;  ///< of the block, by hashed address; empty where it has none
+};
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,58 @@
+// What is checked of global memory, access by access, where the program asked for it.
+
+#include <algorithm>
+
+#include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/trace.hpp"
+
+namespace warpbook::emulator {
+
+void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile) {
+  settle_races(block);
+  const void* const at = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if ((site.extras & kInit) != 0) {
+    if (site.operation != Operation::store && !checks_->written->is_written(at, site.bytes) &&
+        is_new_global({site.pc, nullptr}))
+      report_uninitialised_global(block, {site.pc, block.thread, site.operation}, site.bytes, at);
+    if (site.operation != Operation::load) checks_->written->write(at, site.bytes);
+  }
+  if ((site.extras & kRace) == 0) return;
+  if (site.number == 0) {
+    if (checks_->sites.size() == 0xffff) return;
+    checks_->sites.push_back(site.pc);
+    site.number = static_cast<std::uint16_t>(checks_->sites.size());
+  }
+  const WarpLog& warp = warps_[block.thread / kWarpSize];
+  const GlobalActor actor{static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
+                          static_cast<std::uint32_t>(block.linear_block), interval_, warp.epoch, warp.epoch_known};
+  const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
+  const auto race = checks_->races->add(actor, address, site.bytes, site.operation, strong,
+                                        static_cast<std::uint16_t>(site.number - 1));
+  if (race) [[unlikely]]
+    report(block, *race);
+}
+
+void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
+  if (checks_ == nullptr || !checks_->race) return;
+  checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), operation != Operation::load);
+}
+
+void BlockWatch::settle_races(const BlockContext& block) {
+  if (checks_ == nullptr || !checks_->race) return;
+  if (const auto race = checks_->races->settle()) [[unlikely]]
+    report(block, *race);
+}
+
+void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
+  const void* const pc = checks_->sites[race.site];
+  const void* const other_pc = checks_->sites[race.other_site];
+  if (is_new_global({pc, other_pc})) report_global_race(block, race, pc, other_pc);
+}
+
+bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& sites) {
+  if (std::find(reported_global_.begin(), reported_global_.end(), sites) != reported_global_.end()) return false;
+  reported_global_.push_back(sites);
+  return true;
+}
+
+}  // namespace warpbook::emulator

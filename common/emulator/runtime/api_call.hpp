@@ -1,0 +1,35 @@
+/// \file
+/// Which of CUDA's functions the host is in, so that an error can be told with its name and its line.
+#pragma once
+
+#include <string>
+
+#include "common/emulator/execution/engine.hpp"
+
+namespace warpbook::emulator {
+
+/// Lives as long as a call of the program to the runtime; within another one it is nothing.
+class ApiCall {
+public:
+  /// \param name the function's. \param pc where it was called from.
+  explicit ApiCall(const char* name, const void* pc = __builtin_return_address(0));
+  ~ApiCall();
+  ApiCall(const ApiCall&) = delete;
+  ApiCall& operator=(const ApiCall&) = delete;
+
+  /// Says more of the error that this call will return: its kind and, in a sentence, what was wrong.
+  static void explain(const char* kind, const std::string& advice);
+
+  /// Where the program made the call that is under way; nullptr outside of calls.
+  static const void* pc();
+
+  /// Tells the observer of an error, once a call.
+  static void failed(cudaError_t error);
+
+private:
+  ApiError error_;
+  bool told_ = false;
+  bool outermost_;
+};
+
+}  // namespace warpbook::emulator

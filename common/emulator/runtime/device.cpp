@@ -1,0 +1,287 @@
+/// \file
+/// The emulated device and its properties.
+
+#include <cstdio>
+
+#include "common/emulator/base/device_table.hpp"
+#include "common/emulator/execution/arena.hpp"
+#include "common/emulator/runtime/state.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr int kCudaVersion = CUDART_VERSION;
+
+cudaDeviceProp properties_of(const DeviceTable& device) {
+  cudaDeviceProp p{};
+  std::snprintf(p.name, sizeof p.name, "%s", device.name);
+  p.totalGlobalMem = device_memory_bytes();
+  p.sharedMemPerBlock = device.shared_bytes_per_block;
+  p.regsPerBlock = device.registers_per_multiprocessor;
+  p.warpSize = static_cast<int>(kWarpSize);
+  p.memPitch = 0x7fffffff;
+  p.maxThreadsPerBlock = 1024;
+  p.maxThreadsDim[0] = p.maxThreadsDim[1] = 1024;
+  p.maxThreadsDim[2] = 64;
+  p.maxGridSize[0] = 0x7fffffff;
+  p.maxGridSize[1] = p.maxGridSize[2] = 65535;
+  p.totalConstMem = 65536;
+  p.major = device.compute_major;
+  p.minor = device.compute_minor;
+  p.multiProcessorCount = device.multiprocessors;
+  p.canMapHostMemory = 1;
+  p.concurrentKernels = 1;
+  p.asyncEngineCount = device.copy_engines;
+  p.unifiedAddressing = 1;
+  p.memoryBusWidth = device.memory_bus_bits;
+  p.l2CacheSize = static_cast<int>(device.l2_bytes);
+  p.maxThreadsPerMultiProcessor = device.threads_per_multiprocessor;
+  p.globalL1CacheSupported = p.localL1CacheSupported = 1;
+  p.sharedMemPerMultiprocessor = device.shared_bytes_per_multiprocessor;
+  p.regsPerMultiprocessor = device.registers_per_multiprocessor;
+  p.managedMemory = p.concurrentManagedAccess = 1;
+  p.sharedMemPerBlockOptin = device.shared_bytes_per_block_optin;
+  p.maxBlocksPerMultiProcessor = device.blocks_per_multiprocessor;
+  p.reservedSharedMemPerBlock = device.shared_bytes_reserved;
+  return p;
+}
+
+cudaError_t attribute_of(const DeviceTable& device, cudaDeviceAttr attribute, int& value) {
+  const cudaDeviceProp p = properties_of(device);
+  switch (attribute) {
+  case cudaDevAttrMaxThreadsPerBlock:
+    value = p.maxThreadsPerBlock;
+    break;
+  case cudaDevAttrMaxBlockDimX:
+    value = p.maxThreadsDim[0];
+    break;
+  case cudaDevAttrMaxBlockDimY:
+    value = p.maxThreadsDim[1];
+    break;
+  case cudaDevAttrMaxBlockDimZ:
+    value = p.maxThreadsDim[2];
+    break;
+  case cudaDevAttrMaxGridDimX:
+    value = p.maxGridSize[0];
+    break;
+  case cudaDevAttrMaxGridDimY:
+    value = p.maxGridSize[1];
+    break;
+  case cudaDevAttrMaxGridDimZ:
+    value = p.maxGridSize[2];
+    break;
+  case cudaDevAttrMaxSharedMemoryPerBlock:
+    value = static_cast<int>(p.sharedMemPerBlock);
+    break;
+  case cudaDevAttrTotalConstantMemory:
+    value = static_cast<int>(p.totalConstMem);
+    break;
+  case cudaDevAttrWarpSize:
+    value = p.warpSize;
+    break;
+  case cudaDevAttrMaxRegistersPerBlock:
+    value = p.regsPerBlock;
+    break;
+  case cudaDevAttrClockRate:
+    value = device.clock_khz;
+    break;
+  case cudaDevAttrMultiProcessorCount:
+    value = p.multiProcessorCount;
+    break;
+  case cudaDevAttrKernelExecTimeout:
+    value = 0;
+    break;
+  case cudaDevAttrIntegrated:
+    value = p.integrated;
+    break;
+  case cudaDevAttrCanMapHostMemory:
+    value = p.canMapHostMemory;
+    break;
+  case cudaDevAttrComputeMode:
+    value = 0;
+    break;
+  case cudaDevAttrConcurrentKernels:
+    value = p.concurrentKernels;
+    break;
+  case cudaDevAttrEccEnabled:
+    value = p.ECCEnabled;
+    break;
+  case cudaDevAttrMemoryClockRate:
+    value = device.memory_clock_khz;
+    break;
+  case cudaDevAttrGlobalMemoryBusWidth:
+    value = p.memoryBusWidth;
+    break;
+  case cudaDevAttrL2CacheSize:
+    value = p.l2CacheSize;
+    break;
+  case cudaDevAttrMaxThreadsPerMultiProcessor:
+    value = p.maxThreadsPerMultiProcessor;
+    break;
+  case cudaDevAttrAsyncEngineCount:
+    value = p.asyncEngineCount;
+    break;
+  case cudaDevAttrUnifiedAddressing:
+    value = p.unifiedAddressing;
+    break;
+  case cudaDevAttrComputeCapabilityMajor:
+    value = p.major;
+    break;
+  case cudaDevAttrComputeCapabilityMinor:
+    value = p.minor;
+    break;
+  case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+    value = static_cast<int>(p.sharedMemPerMultiprocessor);
+    break;
+  case cudaDevAttrMaxRegistersPerMultiprocessor:
+    value = p.regsPerMultiprocessor;
+    break;
+  case cudaDevAttrManagedMemory:
+    value = p.managedMemory;
+    break;
+  case cudaDevAttrCooperativeLaunch:
+    value = p.cooperativeLaunch;
+    break;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+    value = static_cast<int>(p.sharedMemPerBlockOptin);
+    break;
+  case cudaDevAttrMaxBlocksPerMultiprocessor:
+    value = p.maxBlocksPerMultiProcessor;
+    break;
+  case cudaDevAttrReservedSharedMemoryPerBlock:
+    value = static_cast<int>(p.reservedSharedMemPerBlock);
+    break;
+  case cudaDevAttrMemoryPoolsSupported:
+    value = p.memoryPoolsSupported;
+    break;
+  case cudaDevAttrClusterLaunch:
+    value = p.clusterLaunch;
+    break;
+  case cudaDevAttrGpuOverlap:
+    value = p.asyncEngineCount > 0 ? 1 : 0;
+    break;
+  case cudaDevAttrPageableMemoryAccess:
+    value = p.pageableMemoryAccess;
+    break;
+  case cudaDevAttrConcurrentManagedAccess:
+    value = p.concurrentManagedAccess;
+    break;
+  case cudaDevAttrStreamPrioritiesSupported:
+    value = 1;
+    break;
+  default:
+    return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
+
+/// The error of a call that names a device, cudaSuccess where it is fine.
+cudaError_t check_device(int device) {
+  const cudaError_t state = device_state();
+  return state != cudaSuccess ? state : device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+std::size_t limits[] = {1024, std::size_t{1} << 20, std::size_t{8} << 20};
+
+}  // namespace
+}  // namespace warpbook::emulator
+
+using namespace warpbook::emulator;
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (count == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const cudaError_t state = device_state();
+  *count = state == cudaErrorNoDevice ? 0 : 1;
+  return remember(state);
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  if (device == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  *device = 0;
+  return remember(device_state());
+}
+
+cudaError_t cudaSetDevice(int device) { return remember(check_device(device)); }
+
+cudaError_t cudaSetDeviceFlags(unsigned int) { return remember(device_state()); }
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess || properties == nullptr) {
+    return remember(error != cudaSuccess ? error : cudaErrorInvalidValue);
+  }
+  *properties = properties_of(device_table());
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (const cudaError_t error = check_device(device); error != cudaSuccess || value == nullptr) {
+    return remember(error != cudaSuccess ? error : cudaErrorInvalidValue);
+  }
+  return remember(attribute_of(device_table(), attribute, *value));
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (capture_forbids_unsafe_calls()) {
+    return remember(cudaErrorStreamCaptureUnsupported);
+  }
+  host_waits_until(latest_time());
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaDeviceReset() {
+  const RuntimeLock lock;
+  arena_clear();
+  reset_streams();
+  clear_errors();
+  return device_state();
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
+  if (limit < cudaLimitStackSize || limit > cudaLimitMallocHeapSize) {
+    return remember(cudaErrorUnsupportedLimit);
+  }
+  limits[limit] = value;  // nothing here is limited by them: stacks are larger, and the rest is the host's
+  return remember(device_state());
+}
+
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  if (value == nullptr || limit < cudaLimitStackSize || limit > cudaLimitMallocHeapSize) {
+    return remember(value == nullptr ? cudaErrorInvalidValue : cudaErrorUnsupportedLimit);
+  }
+  *value = limits[limit];
+  return remember(device_state());
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() { return remember(device_state()); }
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
+  return remember(device_state());
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (can == nullptr || device != 0 || peer != 0) {
+    return remember(can == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+  }
+  *can = 0;
+  return remember(device_state());
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  if (version == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  *version = kCudaVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }

@@ -1,0 +1,228 @@
+/// \file
+/// Errors of the emulated runtime.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/faults.hpp"
+#include "common/emulator/runtime/state.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+struct ErrorText {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
+
+constexpr ErrorText kErrors[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorInvalidHostPointer, "cudaErrorInvalidHostPointer", "invalid host pointer"},
+    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
+    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
+    {cudaErrorAddressOfConstant, "cudaErrorAddressOfConstant", "invalid address of constant"},
+    {cudaErrorNotYetImplemented, "cudaErrorNotYetImplemented", "feature not yet implemented"},
+    {cudaErrorMemoryValueTooLarge, "cudaErrorMemoryValueTooLarge",
+     "memory size or pointer value too large to fit in 32 bit"},
+    {cudaErrorStubLibrary, "cudaErrorStubLibrary", "CUDA driver is a stub library"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"},
+    {cudaErrorMissingConfiguration, "cudaErrorMissingConfiguration", "__global__ function call is not configured"},
+    {cudaErrorPriorLaunchFailure, "cudaErrorPriorLaunchFailure", "unspecified launch failure in prior launch"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidKernelImage, "cudaErrorInvalidKernelImage", "device kernel image is invalid"},
+    {cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
+    {cudaErrorUnsupportedLimit, "cudaErrorUnsupportedLimit", "limit is not supported on this architecture"},
+    {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
+    {cudaErrorInvalidGraphicsContext, "cudaErrorInvalidGraphicsContext", "invalid OpenGL or DirectX context"},
+    {cudaErrorNvlinkUncorrectable, "cudaErrorNvlinkUncorrectable",
+     "uncorrectable NVLink error detected during the execution"},
+    {cudaErrorOperatingSystem, "cudaErrorOperatingSystem", "OS call failed or operation not supported on this OS"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorIllegalState, "cudaErrorIllegalState", "the operation cannot be performed in the present state"},
+    {cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
+    {cudaErrorPeerAccessNotEnabled, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
+    {cudaErrorContextIsDestroyed, "cudaErrorContextIsDestroyed", "context is destroyed"},
+    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
+    {cudaErrorHardwareStackError, "cudaErrorHardwareStackError", "hardware stack error"},
+    {cudaErrorIllegalInstruction, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorInvalidAddressSpace, "cudaErrorInvalidAddressSpace",
+     "operation not supported on global/shared address space"},
+    {cudaErrorInvalidPc, "cudaErrorInvalidPc", "invalid program counter"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
+    {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
+    {cudaErrorStreamCaptureMerge, "cudaErrorStreamCaptureMerge",
+     "operation would result in a merge of separate capture sequences"},
+    {cudaErrorStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
+     "capture was not ended in the same stream as it began"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation",
+     "dependency created on uncaptured work in another stream"},
+    {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {cudaErrorCapturedEvent, "cudaErrorCapturedEvent",
+     "operation not permitted on an event last recorded in a capturing stream"},
+    {cudaErrorStreamCaptureWrongThread, "cudaErrorStreamCaptureWrongThread",
+     "attempt to terminate a thread-local capture sequence from another thread"},
+    {cudaErrorGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure",
+     "the graph update was not performed because it included changes which violated constraints specific to "
+     "instantiated graph update"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize",
+     "a kernel launch error has occurred due to cluster misconfiguration"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const ErrorText* find_error(cudaError_t error) {
+  const auto* found = std::find_if(std::begin(kErrors), std::end(kErrors),
+                                   [=](const ErrorText& entry) { return entry.error == error; });
+  return found == std::end(kErrors) ? nullptr : found;
+}
+
+thread_local constinit cudaError_t last_error = cudaSuccess;
+std::atomic<cudaError_t> sticky{cudaSuccess};
+
+std::recursive_mutex& runtime_mutex() {
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;  // outlives static destructors that free memory
+  return mutex;
+}
+
+}  // namespace
+
+RuntimeLock::RuntimeLock() {
+  if (current_block != nullptr) {
+    {
+      const BlockContext& block = *current_block;
+      const Unwatched unwatched;
+      observer().report("call_in_kernel", ApiCall::pc(),
+                        "========= Runtime call inside a kernel, which is not emulated\n=========     in kernel " +
+                            std::string(block.launch->name) + ", " + describe_thread(block) + "\n");
+    }
+    abort_kernel(cudaErrorNotSupported);
+  }
+  runtime_mutex().lock();
+}
+
+RuntimeLock::~RuntimeLock() { runtime_mutex().unlock(); }
+
+namespace {
+
+thread_local constinit ApiCall* outermost_call = nullptr;
+
+}  // namespace
+
+ApiCall::ApiCall(const char* name, const void* pc) : outermost_(outermost_call == nullptr) {
+  if (!outermost_) return;
+  outermost_call = this;
+  error_.function = name;
+  error_.pc = pc;
+}
+
+ApiCall::~ApiCall() {
+  if (outermost_) outermost_call = nullptr;
+}
+
+void ApiCall::explain(const char* kind, const std::string& advice) {
+  if (outermost_call == nullptr) return;
+  outermost_call->error_.kind = kind;
+  outermost_call->error_.advice = advice;
+}
+
+const void* ApiCall::pc() { return outermost_call == nullptr ? nullptr : outermost_call->error_.pc; }
+
+void ApiCall::failed(cudaError_t error) {
+  if (outermost_call == nullptr || std::exchange(outermost_call->told_, true)) return;
+  outermost_call->error_.error = error;
+  outermost_call->error_.name = cudaGetErrorName(error);
+  outermost_call->error_.text = cudaGetErrorString(error);
+  observer().api_failed(outermost_call->error_);
+}
+
+cudaError_t remember(cudaError_t error) {
+  if (const cudaError_t lasting = sticky.load(); lasting != cudaSuccess) {
+    error = lasting;
+  }
+  if (error != cudaSuccess && error != cudaErrorNotReady) {
+    last_error = error;
+    if (error != sticky.load()) ApiCall::failed(error);
+  }
+  return error;
+}
+
+void set_sticky(cudaError_t error) {
+  cudaError_t expected = cudaSuccess;
+  if (sticky.compare_exchange_strong(expected, error)) observer().error_stays(error);
+}
+
+cudaError_t sticky_error() { return sticky.load(); }
+
+void clear_errors() {
+  sticky.store(device_is_lost() ? cudaErrorDevicesUnavailable : cudaSuccess);
+  last_error = cudaSuccess;
+  observer().error_stays(sticky.load());
+}
+
+cudaError_t device_state() {
+  // As with CUDA, a list of visible devices that is empty, or begins with none that exists, hides the device.
+  static const bool hidden = [] {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return visible != nullptr && (*visible == '\0' || *visible == '-');
+  }();
+  return hidden ? cudaErrorNoDevice : sticky.load();
+}
+
+}  // namespace warpbook::emulator
+
+using namespace warpbook::emulator;
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = remember(cudaSuccess) != cudaSuccess ? sticky_error() : last_error;
+  last_error = cudaSuccess;
+  return error;
+}
+
+cudaError_t cudaPeekAtLastError() { return sticky_error() != cudaSuccess ? sticky_error() : last_error; }
+
+const char* cudaGetErrorName(cudaError_t error) {
+  const ErrorText* found = find_error(error);
+  return found == nullptr ? "unrecognized error code" : found->name;
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  const ErrorText* found = find_error(error);
+  return found == nullptr ? "unrecognized error code" : found->text;
+}

@@ -1,0 +1,287 @@
+/// \file
+/// Launching kernels: what is checked, and what becomes of errors.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "common/emulator/base/device_table.hpp"
+#include "common/emulator/execution/shared_memory.hpp"
+#include "common/emulator/execution/symbols.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
+#include "common/emulator/include/warpbook_chevrons.h"
+#include "common/emulator/include/warpbook_launch.h"
+#include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/faults.hpp"
+#include "common/emulator/runtime/state.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+// The same on every device since compute capability 3.0.
+constexpr unsigned kMaxThreadsPerBlock = 1024;
+constexpr dim3 kMaxBlock{1024, 1024, 64};
+constexpr dim3 kMaxGrid{0x7fffffff, 65535, 65535};
+
+/// What the compiler would have to tell: enough for occupancy to be about right.
+constexpr int kGuessedRegisters = 32;
+
+/// What is known of a kernel.
+struct Kernel {
+  std::string name;
+  std::size_t static_shared = 0;
+  std::size_t max_dynamic_shared = 0;
+  int carveout = cudaSharedmemCarveoutDefault;
+};
+
+Kernel& kernel_of(const void* address) {
+  static auto& kernels = *new std::map<const void*, Kernel>;
+  const auto [entry, fresh] = kernels.try_emplace(address);
+  Kernel& kernel = entry->second;
+  if (fresh) {
+    kernel.name = function_name(address);
+    kernel.static_shared = static_shared_bytes(address);
+    const std::size_t usual = device_table().shared_bytes_per_block;
+    kernel.max_dynamic_shared = usual - std::min(usual, kernel.static_shared);
+  }
+  return kernel;
+}
+
+bool within(const dim3& extents, const dim3& limit) {
+  return extents.x >= 1 && extents.y >= 1 && extents.z >= 1 && extents.x <= limit.x && extents.y <= limit.y &&
+         extents.z <= limit.z;
+}
+
+cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
+  if (config.numAttrs != 0 && config.attrs == nullptr) {
+    return cudaErrorInvalidValue;
+  }
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    switch (attribute.id) {
+    case cudaLaunchAttributeCooperative:
+      if (attribute.val.cooperative != 0) {
+        return cudaErrorNotSupported;
+      }
+      break;
+    case cudaLaunchAttributeClusterDimension:
+      if (attribute.val.clusterDim.x != 1 || attribute.val.clusterDim.y != 1 || attribute.val.clusterDim.z != 1) {
+        return cudaErrorNotSupported;
+      }
+      break;
+    default:  // hints, which change no result
+      break;
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel) {
+  const dim3& block = config.blockDim;
+  const auto text = [](const dim3& d) {
+    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+  };
+  if (!within(config.gridDim, kMaxGrid)) {
+    ApiCall::explain("invalid_launch", "The grid is " + text(config.gridDim) + " blocks: from (1,1,1) to " +
+                                           text(kMaxGrid) + " are possible.");
+    return cudaErrorInvalidConfiguration;
+  }
+  if (!within(block, kMaxBlock) || block.x * block.y * block.z > kMaxThreadsPerBlock) {
+    ApiCall::explain("invalid_launch", "The block is " + text(block) + " threads: from (1,1,1) to " + text(kMaxBlock) +
+                                           ", and 1024 in all, are possible.");
+    return cudaErrorInvalidConfiguration;
+  }
+  if (kernel.static_shared > device_table().shared_bytes_per_block) {
+    // nvcc refuses to compile such a kernel.
+    observer().report("too_much_shared", ApiCall::pc(),
+                      "========= " + kernel.name + " uses too much shared data (" +
+                          std::to_string(kernel.static_shared) + " bytes, at most " +
+                          std::to_string(device_table().shared_bytes_per_block) + ")\n");
+    return cudaErrorInvalidConfiguration;
+  }
+  if (config.dynamicSmemBytes > kernel.max_dynamic_shared) {
+    ApiCall::explain("invalid_launch",
+                     std::to_string(config.dynamicSmemBytes) +
+                         " bytes of dynamic shared memory are asked for, at most " +
+                         std::to_string(kernel.max_dynamic_shared) +
+                         " are possible here; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize "
+                         "allows more.");
+    return cudaErrorInvalidValue;
+  }
+  return check_attributes(config);
+}
+
+std::shared_ptr<const void> keep_arguments(const KernelCall& call) {
+  if (call.keep != nullptr) return call.keep(call.arguments);
+  struct Bytes {
+    alignas(16) std::byte bytes[16];
+  };
+  const std::size_t pieces = (call.bytes + sizeof(Bytes) - 1) / sizeof(Bytes);
+  const std::shared_ptr<Bytes[]> copy(new Bytes[pieces]);
+  std::memcpy(copy.get(), call.arguments, call.bytes);
+  return {copy, copy.get()};
+}
+
+/// What `<<<>>>` said, until the launch takes it.
+thread_local cudaLaunchConfig_t configured;
+
+}  // namespace
+
+void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream) {
+  configured = {};
+  configured.gridDim = grid;
+  configured.blockDim = block;
+  configured.dynamicSmemBytes = shared_bytes;
+  configured.stream = stream;
+}
+
+cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& call) {
+  const ApiCall api("cudaLaunchKernel");
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (call.kernel == nullptr) {
+    return remember(cudaErrorInvalidDeviceFunction);
+  }
+  const CUstream_st* stream = find_stream(config.stream);
+  if (stream == nullptr) {
+    return remember(cudaErrorInvalidResourceHandle);
+  }
+  const Kernel& kernel = kernel_of(call.kernel);
+  if (const cudaError_t error = check_launch(config, kernel); error != cudaSuccess) {
+    return remember(error);
+  }
+  LaunchInfo launch;
+  launch.kernel = call.kernel;
+  launch.name = kernel.name.c_str();
+  launch.grid = config.gridDim;
+  launch.block = config.blockDim;
+  launch.dynamic_shared_bytes = config.dynamicSmemBytes;
+  launch.static_shared_bytes = kernel.static_shared;
+
+  KernelCall kept = call;
+  std::shared_ptr<const void> arguments;
+  if (stream->capture != nullptr) {
+    arguments = keep_arguments(call);
+    kept.arguments = arguments.get();
+  }
+  const auto run = [launch, kept, arguments](bool from_graph) mutable {
+    launch.from_graph = from_graph;
+    if (launch_loses_device()) {
+      set_sticky(cudaErrorDevicesUnavailable);
+      return 0.0;
+    }
+    const LaunchResult result = run_blocks(launch, kept);
+    if (result.error != cudaSuccess) set_sticky(result.error);
+    return result.modelled_seconds;
+  };
+  // What goes wrong in the kernel is for later calls to tell, as on a GPU.
+  const cudaError_t error = submit(config.stream, cudaGraphNodeTypeKernel, run);
+  return error == cudaSuccess ? error : remember(error);
+}
+
+cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* address) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (attributes == nullptr || address == nullptr) {
+    return remember(attributes == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
+  }
+  const Kernel& kernel = kernel_of(address);
+  const int version = device_table().compute_major * 10 + device_table().compute_minor;
+  *attributes = {};
+  attributes->sharedSizeBytes = kernel.static_shared;
+  attributes->maxThreadsPerBlock = kMaxThreadsPerBlock;
+  attributes->numRegs = kGuessedRegisters;
+  attributes->ptxVersion = attributes->binaryVersion = version;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(kernel.max_dynamic_shared);
+  attributes->preferredShmemCarveout = kernel.carveout;
+  return remember(cudaSuccess);
+}
+
+cudaError_t set_kernel_attribute(const void* address, cudaFuncAttribute attribute, int value) {
+  const ApiCall api("cudaFuncSetAttribute");
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (address == nullptr) {
+    return remember(cudaErrorInvalidDeviceFunction);
+  }
+  Kernel& kernel = kernel_of(address);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    const std::size_t most = device_table().shared_bytes_per_block_optin;
+    if (value < 0 || static_cast<std::size_t>(value) + kernel.static_shared > most) {
+      return remember(cudaErrorInvalidValue);
+    }
+    kernel.max_dynamic_shared = static_cast<std::size_t>(value);
+  } else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
+    if (value < cudaSharedmemCarveoutDefault || value > cudaSharedmemCarveoutMaxShared) {
+      return remember(cudaErrorInvalidValue);
+    }
+    kernel.carveout = value;
+  } else {
+    return remember(cudaErrorInvalidValue);
+  }
+  return remember(cudaSuccess);
+}
+
+cudaError_t active_blocks(int* blocks, const void* address, int block_size, std::size_t dynamic_shared) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (blocks == nullptr || address == nullptr || block_size <= 0) {
+    return remember(address == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+  }
+  const DeviceTable& device = device_table();
+  const Kernel& kernel = kernel_of(address);
+  const int warps = (block_size + static_cast<int>(kWarpSize) - 1) / static_cast<int>(kWarpSize);
+  const int threads = warps * static_cast<int>(kWarpSize);
+  const std::size_t shared = kernel.static_shared + dynamic_shared + device.shared_bytes_reserved;
+  *blocks = 0;
+  if (block_size <= static_cast<int>(kMaxThreadsPerBlock) && dynamic_shared <= kernel.max_dynamic_shared) {
+    *blocks = std::min({device.blocks_per_multiprocessor, device.threads_per_multiprocessor / threads,
+                        device.registers_per_multiprocessor / (threads * kGuessedRegisters)});
+    if (shared != 0) {
+      *blocks = std::min(*blocks, static_cast<int>(device.shared_bytes_per_multiprocessor / shared));
+    }
+  }
+  return remember(cudaSuccess);
+}
+
+cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* kernel, std::size_t dynamic_shared,
+                            int limit) {
+  if (min_grid_size == nullptr || block_size == nullptr || limit < 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  int best_threads = 0;
+  *block_size = *min_grid_size = 0;
+  const int most = static_cast<int>(kMaxThreadsPerBlock);
+  for (int size = limit == 0 ? most : std::min(limit, most); size > 0;
+       size = (size - 1) / static_cast<int>(kWarpSize) * static_cast<int>(kWarpSize)) {
+    int blocks = 0;
+    if (const cudaError_t error = active_blocks(&blocks, kernel, size, dynamic_shared); error != cudaSuccess) {
+      return error;
+    }
+    if (blocks * size > best_threads) {
+      best_threads = blocks * size;
+      *block_size = size;
+      *min_grid_size = blocks * device_table().multiprocessors;
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace warpbook::emulator
+
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+void __warpbook_launch(const void* kernel, void (*invoke)(const void* kernel, const void* arguments),
+                       const void* arguments, std::size_t bytes) {
+  using namespace warpbook::emulator;
+  const ApiCall api("cudaLaunchKernel");
+  // What it returns, cudaGetLastError tells.
+  launch_kernel(configured, {kernel, invoke, arguments, nullptr, bytes});
+}

@@ -1,0 +1,412 @@
+/// \file
+/// Memory of the emulated device: allocating, copying, filling.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "common/emulator/execution/arena.hpp"
+#include "common/emulator/execution/host_ranges.hpp"
+#include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/faults.hpp"
+#include "common/emulator/runtime/state.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr std::size_t kPitchBytes = 512;
+
+/// Sizes of the `__device__` and `__constant__` variables that the program has asked the address of.
+std::map<const std::byte*, std::size_t>& symbols() {
+  static auto& instance = *new std::map<const std::byte*, std::size_t>;
+  return instance;
+}
+
+/// What a pointer points to, and how many bytes follow it there.
+struct Place {
+  bool device = false;  ///< kernels may use it
+  bool host = false;    ///< the host may use it
+  std::size_t bytes = 0;
+};
+
+Place place_of(const void* pointer) {
+  const auto* address = static_cast<const std::byte*>(pointer);
+  if (const Allocation* allocation = find_allocation(pointer); allocation != nullptr) {
+    const auto rest = static_cast<std::size_t>(allocation->begin + allocation->bytes - address);
+    return {true, allocation->kind != MemoryKind::device, rest};
+  }
+  if (in_arena(pointer)) {
+    return {};
+  }
+  if (const AddressRange range = registered_range(pointer); range.begin != nullptr) {
+    return {true, true, static_cast<std::size_t>(range.end - address)};
+  }
+  if (auto after = symbols().upper_bound(address); after != symbols().begin()) {
+    const auto& [begin, bytes] = *--after;
+    if (address < begin + bytes) {
+      return {true, false, static_cast<std::size_t>(begin + bytes - address)};
+    }
+  }
+  return {false, true, ~std::size_t{0}};
+}
+
+/// The bytes that `height` rows touch, from the first to the last.
+std::size_t extent(std::size_t pitch, std::size_t width, std::size_t height) {
+  return height == 0 || width == 0 ? 0 : pitch * (height - 1) + width;
+}
+
+struct Copy {
+  void* destination;
+  std::size_t destination_pitch;
+  const void* source;
+  std::size_t source_pitch;
+  std::size_t width;
+  std::size_t height;
+  cudaMemcpyKind kind;
+
+  void run() const {
+    if (width == 0 || height == 0) {
+      return;
+    }
+    if (height == 1 || (destination_pitch == width && source_pitch == width)) {
+      run_row(destination, source, width * height);
+      return;
+    }
+    for (std::size_t row = 0; row < height; ++row) {
+      run_row(static_cast<std::byte*>(destination) + row * destination_pitch,
+              static_cast<const std::byte*>(source) + row * source_pitch, width);
+    }
+  }
+
+  static void run_row(void* to, const void* from, std::size_t bytes) {
+    if (in_arena(to)) {
+      if (in_arena(from))
+        observer().memory_copied(to, from, bytes);
+      else
+        observer().memory_written(to, bytes);
+    }
+    std::memmove(to, from, bytes);
+  }
+};
+
+/// Checks a copy as far as CUDA does, and further: both ends must hold what is copied.
+cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
+  if (copy.kind < cudaMemcpyHostToHost || copy.kind > cudaMemcpyDefault) {
+    return cudaErrorInvalidMemcpyDirection;
+  }
+  if (copy.height > 1 && (copy.width > copy.destination_pitch || copy.width > copy.source_pitch)) {
+    return cudaErrorInvalidPitchValue;
+  }
+  const Place to = place_of(copy.destination);
+  const Place from = place_of(copy.source);
+  const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice ||
+                         (copy.kind == cudaMemcpyDefault && to.device && !to.host);
+  const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice ||
+                           (copy.kind == cudaMemcpyDefault && from.device && !from.host);
+  kind = to_device ? (from_device ? CopyKind::device_to_device : CopyKind::host_to_device)
+                   : (from_device ? CopyKind::device_to_host : CopyKind::host_to_host);
+  const std::size_t written = extent(copy.destination_pitch, copy.width, copy.height);
+  const std::size_t read = extent(copy.source_pitch, copy.width, copy.height);
+  if (written == 0) {
+    return cudaSuccess;
+  }
+  const char* const wrong = copy.destination == nullptr || copy.source == nullptr ? "A pointer is null."
+                            : to.bytes == 0                                       ? "The destination is not allocated."
+                            : from.bytes == 0                                     ? "The source is not allocated."
+                            : (to_device ? !to.device : !to.host) || (from_device ? !from.device : !from.host)
+                                ? "The pointers do not lie where the copy's direction says."
+                                : nullptr;
+  if (wrong != nullptr) {
+    ApiCall::explain("invalid_copy", wrong);
+    return cudaErrorInvalidValue;
+  }
+  if (to.bytes < written || from.bytes < read) {
+    const bool destination = to.bytes < written;
+    ApiCall::explain("invalid_copy", "The copy is of " + std::to_string(destination ? written : read) +
+                                         " bytes; from its " + (destination ? "destination" : "source") + " on, " +
+                                         std::to_string(destination ? to.bytes : from.bytes) + " are allocated.");
+    return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  CopyKind kind{};
+  if (const cudaError_t error = check_copy(what, kind); error != cudaSuccess) {
+    return remember(error);
+  }
+  const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool from_graph) {
+    what.run();
+    return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
+  });
+  if (error == cudaSuccess && host_waits) {
+    host_waits_until(stream_time(*find_stream(stream)));
+  }
+  return remember(error);
+}
+
+cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                 cudaStream_t stream) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  const Place place = place_of(pointer);
+  const std::size_t bytes = extent(pitch, width, height);
+  if ((height > 1 && width > pitch) || (bytes != 0 && (!place.device || place.bytes < bytes))) {
+    ApiCall::explain("invalid_copy", !place.device
+                                         ? "The pointer does not lead to device memory."
+                                         : std::to_string(bytes) + " bytes are to be set; from the pointer on, " +
+                                               std::to_string(place.bytes) + " are allocated.");
+    return remember(height > 1 && width > pitch ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
+  }
+  return remember(submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
+    for (std::size_t row = 0; row < height && width != 0; ++row) {
+      std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);
+      observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
+    }
+    return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
+  }));
+}
+
+cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (pointer == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  *pointer = nullptr;
+  if (capture_forbids_unsafe_calls()) {
+    return remember(cudaErrorStreamCaptureUnsupported);
+  }
+  if (bytes == 0) {
+    return remember(kind == MemoryKind::managed ? cudaErrorInvalidValue : cudaSuccess);
+  }
+  if (!allocation_fails()) *pointer = arena_allocate(bytes, kind, ApiCall::pc());
+  return remember(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
+}
+
+/// Why there is nothing to free.
+void explain_release(const void* pointer, const Allocation* allocation, bool pinned) {
+  const FreedAllocation freed = find_freed(pointer);
+  if (allocation == nullptr && freed.allocation.serial != 0) {
+    const std::string place = freed.pc == nullptr ? std::string{} : observer().locate(freed.pc);
+    ApiCall::explain("double_free", "The allocation of " + std::to_string(freed.allocation.bytes) +
+                                        " bytes was freed before" + (place.empty() ? "" : ", at " + place) + ".");
+  } else if (allocation != nullptr && allocation->begin == pointer) {
+    ApiCall::explain("invalid_free", pinned ? "This is device memory, which cudaFree frees."
+                                            : "This is memory of the host, which cudaFreeHost frees.");
+  } else {
+    ApiCall::explain("invalid_free", allocation != nullptr ? "The pointer leads into an allocation, not to its begin."
+                                                           : "The pointer is none that CUDA allocated.");
+  }
+}
+
+cudaError_t release(void* pointer, bool pinned) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (pointer == nullptr) {
+    return remember(cudaSuccess);
+  }
+  if (capture_forbids_unsafe_calls()) {
+    return remember(cudaErrorStreamCaptureUnsupported);
+  }
+  const Allocation* allocation = find_allocation(pointer);
+  if (allocation == nullptr || (allocation->kind == MemoryKind::pinned_host) != pinned ||
+      !arena_release(pointer, ApiCall::pc())) {
+    explain_release(pointer, allocation, pinned);
+    return remember(cudaErrorInvalidValue);
+  }
+  host_waits_until(latest_time());  // freeing waits for the device
+  return remember(cudaSuccess);
+}
+
+}  // namespace
+
+cudaError_t allocate_device(void** pointer, std::size_t bytes) {
+  const ApiCall api("cudaMalloc");
+  return allocate(pointer, bytes, MemoryKind::device);
+}
+cudaError_t allocate_managed(void** pointer, std::size_t bytes) {
+  const ApiCall api("cudaMallocManaged");
+  return allocate(pointer, bytes, MemoryKind::managed);
+}
+cudaError_t allocate_pinned(void** pointer, std::size_t bytes) {
+  const ApiCall api("cudaMallocHost");
+  return allocate(pointer, bytes, MemoryKind::pinned_host);
+}
+
+cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_t stream) {
+  const ApiCall api("cudaMallocAsync");
+  const RuntimeLock lock;
+  const CUstream_st* target = find_stream(stream);
+  if (target == nullptr) {
+    return remember(cudaErrorInvalidResourceHandle);
+  }
+  if (target->capture != nullptr) {
+    return remember(cudaErrorStreamCaptureUnsupported);  // allocations as nodes of a graph are not emulated
+  }
+  return allocate(pointer, bytes, MemoryKind::device);
+}
+
+cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  const ApiCall api("cudaMallocPitch");
+  if (pitch == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  *pitch = (width + kPitchBytes - 1) / kPitchBytes * kPitchBytes;
+  return allocate(pointer, *pitch * height, MemoryKind::device);
+}
+
+cudaError_t register_symbol(const void* symbol, std::size_t bytes) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  symbols()[static_cast<const std::byte*>(symbol)] = bytes;
+  return remember(cudaSuccess);
+}
+
+}  // namespace warpbook::emulator
+
+using namespace warpbook::emulator;
+
+cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (free_bytes == nullptr || total_bytes == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  *total_bytes = device_memory_bytes();
+  *free_bytes = *total_bytes - std::min(*total_bytes, arena_bytes_in_use());
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaFree(void* pointer) {
+  const ApiCall api("cudaFree");
+  return release(pointer, false);
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  const ApiCall api("cudaFreeHost");
+  return release(pointer, true);
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  const ApiCall api("cudaFreeAsync");
+  const RuntimeLock lock;
+  const CUstream_st* target = find_stream(stream);
+  if (target == nullptr) {
+    return remember(cudaErrorInvalidResourceHandle);
+  }
+  if (target->capture != nullptr) {
+    return remember(cudaErrorStreamCaptureUnsupported);
+  }
+  return release(pointer, false);
+}
+
+cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
+  const ApiCall api("cudaHostRegister");
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (pointer == nullptr || bytes == 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  if (in_arena(pointer) || registered_range(pointer).begin != nullptr) {
+    return remember(cudaErrorHostMemoryAlreadyRegistered);
+  }
+  register_range(pointer, bytes);
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  const ApiCall api("cudaHostUnregister");
+  const RuntimeLock lock;
+  return remember(unregister_range(pointer) ? device_state() : cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  const ApiCall api("cudaHostGetDevicePointer");
+  const RuntimeLock lock;
+  if (device == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const Place place = place_of(host);
+  *device = place.device && place.host ? host : nullptr;
+  return remember(*device == nullptr ? cudaErrorInvalidValue : device_state());
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess || attributes == nullptr) {
+    return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
+  }
+  auto* const address = const_cast<void*>(pointer);
+  const Allocation* allocation = find_allocation(pointer);
+  if (allocation == nullptr) {
+    *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
+  } else if (allocation->kind == MemoryKind::device) {
+    *attributes = {cudaMemoryTypeDevice, 0, address, nullptr};
+  } else {
+    const bool managed = allocation->kind == MemoryKind::managed;
+    *attributes = {managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost, 0, address, address};
+  }
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
+  const ApiCall api("cudaMemcpy");
+  return copy({destination, bytes, source, bytes, bytes, 1, kind}, nullptr, true);
+}
+
+cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const ApiCall api("cudaMemcpyAsync");
+  return copy({destination, bytes, source, bytes, bytes, 1, kind}, stream, false);
+}
+
+cudaError_t cudaMemcpy2D(void* destination, std::size_t destination_pitch, const void* source, std::size_t source_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+  const ApiCall api("cudaMemcpy2D");
+  return copy({destination, destination_pitch, source, source_pitch, width, height, kind}, nullptr, true);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
+                              std::size_t source_pitch, std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+  const ApiCall api("cudaMemcpy2DAsync");
+  return copy({destination, destination_pitch, source, source_pitch, width, height, kind}, stream, false);
+}
+
+cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
+  const ApiCall api("cudaMemset");
+  return fill(pointer, bytes, value, bytes, 1, nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
+  const ApiCall api("cudaMemsetAsync");
+  return fill(pointer, bytes, value, bytes, 1, stream);
+}
+
+cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  const ApiCall api("cudaMemset2D");
+  return fill(pointer, pitch, value, width, height, nullptr);
+}
+
+cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                              cudaStream_t stream) {
+  const ApiCall api("cudaMemset2DAsync");
+  return fill(pointer, pitch, value, width, height, stream);
+}

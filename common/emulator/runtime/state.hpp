@@ -1,0 +1,101 @@
+/// \file
+/// What the parts of the emulated runtime share: errors, streams with their modelled clocks, captures.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/include/cuda_runtime_api.h"
+
+namespace warpbook::emulator {
+
+/// A piece of work. Running it, as part of a graph or not, returns its modelled seconds.
+using Work = std::function<double(bool from_graph)>;
+
+/// One operation of a captured graph.
+struct GraphNode {
+  cudaGraphNodeType type;  ///< As CUDA calls it.
+  Work run;                ///< Does it.
+};
+
+/// A capture under way; each stream that takes part holds it.
+struct Capture {
+  cudaStream_t origin = nullptr;                             ///< The stream on which the capture was begun.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;  ///< As asked for.
+  bool invalid = false;                                      ///< Something was done that cannot be captured.
+  std::vector<std::shared_ptr<const GraphNode>> nodes;       ///< In the order in which they were enqueued.
+};
+
+}  // namespace warpbook::emulator
+
+/// A stream: in order, and done at once. Its clock is where modelled time stands.
+struct CUstream_st {
+  bool blocking = true;  ///< waits for the legacy default stream and is waited for by it
+  int priority = 0;      ///< As given; it changes nothing here.
+  double clock = 0.0;    ///< seconds
+  std::shared_ptr<warpbook::emulator::Capture> capture;  ///< The capture that the stream takes part in, or null.
+  std::size_t captured = 0;                              ///< nodes of the capture when this stream last added one
+  std::size_t joined = 0;  ///< nodes up to which another stream of the capture has waited for this one
+};
+
+/// What a `cudaEvent_t` points to.
+struct CUevent_st {
+  bool timed = true;                                   ///< Made without `cudaEventDisableTiming`.
+  bool recorded = false;                               ///< Recorded at least once.
+  double time = 0.0;                                   ///< seconds
+  std::weak_ptr<warpbook::emulator::Capture> capture;  ///< when it was recorded in one
+  bool captured = false;                               ///< Recorded while its stream was captured: it tells no time.
+  cudaStream_t stream = nullptr;                       ///< that captured it
+  std::size_t nodes = 0;                               ///< of the capture when it was recorded
+};
+
+namespace warpbook::emulator {
+
+/// Guards the state of the runtime. Kernels run, and host functions are called, while their launcher holds it; calls
+/// from inside a kernel, which CUDA does not have, end the kernel instead of waiting for it.
+class RuntimeLock {
+public:
+  RuntimeLock();
+  ~RuntimeLock();
+  RuntimeLock(const RuntimeLock&) = delete;
+  RuntimeLock& operator=(const RuntimeLock&) = delete;
+};
+
+/// Remembers a call's error for cudaGetLastError and returns it. A sticky error takes precedence.
+cudaError_t remember(cudaError_t error);
+/// Sets an error that stays until the device is reset.
+void set_sticky(cudaError_t error);
+/// The error after which a process has no device any more; cudaSuccess before one.
+cudaError_t sticky_error();
+/// Forgets all errors; for cudaDeviceReset.
+void clear_errors();
+
+/// Whether a call can work at all: cudaErrorNoDevice or a sticky error where not.
+cudaError_t device_state();
+
+/// The stream object behind a handle; nullptr when it is none.
+CUstream_st* find_stream(cudaStream_t handle);
+
+/// Runs work on a stream, or adds it to the stream's capture.
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run);
+
+/// Visits all streams.
+void each_stream(const std::function<void(CUstream_st&)>& visit);
+
+/// Modelled seconds at which new work of a stream would begin.
+double stream_time(CUstream_st& stream);
+/// The host waits until a moment of modelled time.
+void host_waits_until(double seconds);
+/// The latest moment that any stream has come to.
+double latest_time();
+
+/// Ends captures that a forbidden call spoils. Returns whether any stream is being captured (in a mode that minds).
+bool capture_forbids_unsafe_calls();
+
+/// Forgets streams' clocks and captures; for cudaDeviceReset.
+void reset_streams();
+
+}  // namespace warpbook::emulator

@@ -1,0 +1,353 @@
+/// \file
+/// Streams, events and their modelled clocks.
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/state.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+struct Streams {
+  CUstream_st legacy;
+  CUstream_st per_thread;
+  std::unordered_map<CUstream_st*, std::unique_ptr<CUstream_st>> created;
+  std::unordered_map<CUevent_st*, std::unique_ptr<CUevent_st>> events;
+  double host = 0.0;  ///< modelled seconds until which the host has waited
+
+  template <class Visit> void each(Visit&& visit) {
+    visit(legacy);
+    visit(per_thread);
+    for (auto& [handle, stream] : created) {
+      visit(*stream);
+    }
+  }
+};
+
+Streams& streams() {
+  static Streams& instance = *new Streams;
+  return instance;
+}
+
+CUevent_st* find_event(cudaEvent_t handle) {
+  const auto found = streams().events.find(handle);
+  return found == streams().events.end() ? nullptr : found->second.get();
+}
+
+cudaError_t create_stream(cudaStream_t* stream, unsigned int flags) {
+  if (stream == nullptr || (flags & ~cudaStreamNonBlocking) != 0) {
+    return cudaErrorInvalidValue;
+  }
+  auto created = std::make_unique<CUstream_st>();
+  created->blocking = (flags & cudaStreamNonBlocking) == 0;
+  *stream = created.get();
+  streams().created.emplace(*stream, std::move(created));
+  return cudaSuccess;
+}
+
+/// A synchronising call on a stream that is being captured spoils the capture.
+bool spoils_capture(CUstream_st& stream) {
+  if (stream.capture == nullptr) {
+    return false;
+  }
+  stream.capture->invalid = true;
+  return true;
+}
+
+}  // namespace
+
+CUstream_st* find_stream(cudaStream_t handle) {
+  if (handle == nullptr || handle == cudaStreamLegacy) {
+    return &streams().legacy;
+  }
+  if (handle == cudaStreamPerThread) {
+    return &streams().per_thread;
+  }
+  const auto found = streams().created.find(handle);
+  return found == streams().created.end() ? nullptr : found->second.get();
+}
+
+void each_stream(const std::function<void(CUstream_st&)>& visit) { streams().each(visit); }
+
+double stream_time(CUstream_st& stream) {
+  double time = std::max(stream.clock, streams().host);
+  if (&stream == &streams().legacy) {
+    streams().each([&](CUstream_st& other) { time = other.blocking ? std::max(time, other.clock) : time; });
+  } else if (stream.blocking) {
+    time = std::max(time, streams().legacy.clock);
+  }
+  return time;
+}
+
+void host_waits_until(double seconds) { streams().host = std::max(streams().host, seconds); }
+
+double latest_time() {
+  double time = streams().host;
+  streams().each([&](CUstream_st& stream) { time = std::max(time, stream.clock); });
+  return time;
+}
+
+bool capture_forbids_unsafe_calls() {
+  bool forbidden = false;
+  streams().each([&](CUstream_st& stream) {
+    if (stream.capture != nullptr && stream.capture->mode != cudaStreamCaptureModeRelaxed) {
+      stream.capture->invalid = true;
+      forbidden = true;
+    }
+  });
+  return forbidden;
+}
+
+void reset_streams() {
+  streams().each([](CUstream_st& stream) {
+    stream.capture = nullptr;
+    stream.clock = 0.0;
+  });
+  streams().host = 0.0;
+}
+
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
+  CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr) {
+    return cudaErrorInvalidResourceHandle;
+  }
+  if (stream == &streams().legacy) {
+    // Work there waits for all blocking streams, which a capture cannot express.
+    bool implicit = false;
+    streams().each([&](CUstream_st& other) {
+      if (other.capture != nullptr && other.blocking) {
+        other.capture->invalid = true;
+        implicit = true;
+      }
+    });
+    if (implicit) {
+      return cudaErrorStreamCaptureImplicit;
+    }
+  }
+  if (stream->capture != nullptr) {
+    if (stream->capture->invalid) {
+      return cudaErrorStreamCaptureInvalidated;
+    }
+    stream->capture->nodes.push_back(std::make_shared<const GraphNode>(GraphNode{type, std::move(run)}));
+    stream->captured = stream->capture->nodes.size();
+    return cudaSuccess;
+  }
+  const double begin = stream_time(*stream);
+  stream->clock = begin + run(false);
+  return cudaSuccess;
+}
+
+}  // namespace warpbook::emulator
+
+using namespace warpbook::emulator;
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  const ApiCall api("cudaStreamCreateWithFlags");
+  const RuntimeLock lock;
+  const cudaError_t state = device_state();
+  return remember(state != cudaSuccess ? state : create_stream(stream, flags));
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  const cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+  if (error == cudaSuccess) (*stream)->priority = std::clamp(priority, -5, 0);
+  return error;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const ApiCall api("cudaStreamDestroy");
+  const RuntimeLock lock;
+  return remember(streams().created.erase(stream) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  const ApiCall api("cudaStreamSynchronize");
+  const RuntimeLock lock;
+  CUstream_st* stream = find_stream(handle);
+  if (const cudaError_t state = device_state(); state != cudaSuccess || stream == nullptr) {
+    return remember(state != cudaSuccess ? state : cudaErrorInvalidResourceHandle);
+  }
+  if (spoils_capture(*stream)) {
+    return remember(cudaErrorStreamCaptureUnsupported);
+  }
+  host_waits_until(stream_time(*stream));
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  return cudaStreamSynchronize(handle);  // work is done when a call returns
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, unsigned int flags) {
+  const ApiCall api("cudaStreamWaitEvent");
+  const RuntimeLock lock;
+  CUstream_st* stream = find_stream(handle);
+  CUevent_st* event = find_event(event_handle);
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (stream == nullptr || event == nullptr) {
+    return remember(cudaErrorInvalidResourceHandle);
+  }
+  if (flags != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  if (event->captured) {
+    const std::shared_ptr<Capture> capture = event->capture.lock();
+    if (capture == nullptr) {
+      return remember(cudaErrorCapturedEvent);
+    }
+    if (stream->capture == nullptr) {
+      if (stream == &streams().legacy) {
+        capture->invalid = true;
+        return remember(cudaErrorStreamCaptureImplicit);
+      }
+      stream->capture = capture;  // the stream joins the capture
+      stream->captured = stream->joined = 0;
+    } else if (stream->capture != capture) {
+      stream->capture->invalid = capture->invalid = true;
+      return remember(cudaErrorStreamCaptureMerge);
+    }
+    if (CUstream_st* source = find_stream(event->stream); source != nullptr) {
+      source->joined = std::max(source->joined, event->nodes);
+    }
+    return remember(cudaSuccess);
+  }
+  if (stream->capture != nullptr) {
+    stream->capture->invalid = true;
+    return remember(cudaErrorStreamCaptureIsolation);
+  }
+  if (event->recorded) {
+    stream->clock = std::max(stream->clock, event->time);
+  }
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  const RuntimeLock lock;
+  const CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || priority == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  *priority = stream->priority;
+  return remember(device_state());
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
+  const RuntimeLock lock;
+  const CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || flags == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  *flags = stream->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+  return remember(device_state());
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data, unsigned flags) {
+  const RuntimeLock lock;
+  if (callback == nullptr || flags != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+    callback(stream, sticky_error(), user_data);
+    return 0.0;
+  }));
+}
+
+/// The host may use all managed memory at all times, which is more than any stream could be given.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t, unsigned) {
+  const RuntimeLock lock;
+  return remember(find_stream(stream) == nullptr ? cudaErrorInvalidResourceHandle
+                  : pointer == nullptr           ? cudaErrorInvalidValue
+                                                 : device_state());
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess || function == nullptr) {
+    return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
+  }
+  return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+    function(user_data);
+    return 0.0;
+  }));
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (event == nullptr || (flags & ~(cudaEventBlockingSync | cudaEventDisableTiming)) != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  auto created = std::make_unique<CUevent_st>();
+  created->timed = (flags & cudaEventDisableTiming) == 0;
+  *event = created.get();
+  streams().events.emplace(*event, std::move(created));
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const ApiCall api("cudaEventDestroy");
+  const RuntimeLock lock;
+  return remember(streams().events.erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t handle) {
+  const ApiCall api("cudaEventRecord");
+  const RuntimeLock lock;
+  CUstream_st* stream = find_stream(handle);
+  CUevent_st* event = find_event(event_handle);
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (stream == nullptr || event == nullptr) {
+    return remember(cudaErrorInvalidResourceHandle);
+  }
+  event->captured = stream->capture != nullptr;
+  event->capture = stream->capture;
+  event->stream = handle;
+  event->nodes = stream->captured;
+  event->recorded = !event->captured;
+  event->time = stream_time(*stream);
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  const ApiCall api("cudaEventSynchronize");
+  const RuntimeLock lock;
+  const CUevent_st* event = find_event(handle);
+  if (const cudaError_t state = device_state(); state != cudaSuccess || event == nullptr) {
+    return remember(state != cudaSuccess ? state : cudaErrorInvalidResourceHandle);
+  }
+  if (event->captured) {
+    if (const std::shared_ptr<Capture> capture = event->capture.lock(); capture != nullptr) {
+      capture->invalid = true;
+    }
+    return remember(cudaErrorCapturedEvent);
+  }
+  host_waits_until(event->time);
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) { return cudaEventSynchronize(handle); }
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  const ApiCall api("cudaEventElapsedTime");
+  const RuntimeLock lock;
+  const CUevent_st* first = find_event(start);
+  const CUevent_st* last = find_event(end);
+  if (const cudaError_t state = device_state(); state != cudaSuccess || milliseconds == nullptr) {
+    return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
+  }
+  if (first == nullptr || last == nullptr || !first->recorded || !last->recorded || !first->timed || !last->timed) {
+    return remember(cudaErrorInvalidResourceHandle);
+  }
+  *milliseconds = static_cast<float>((last->time - first->time) * 1e3);
+  return remember(cudaSuccess);
+}

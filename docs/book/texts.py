@@ -1,0 +1,64 @@
+"""The texts of the book that people write: their figures and generated blocks as the records have them.
+
+A page's source is plain Markdown. Where its figures are from stands in a file beside it (sidecar.py); `python3 docs/book update`
+writes figures and blocks anew, and `python3 docs/book check` fails where one differs or says not where it is from.
+"""
+
+import html
+import re
+
+import blocks
+import sidecar
+from records import ROOT, Problem
+
+COMMENT = re.compile(r"<!--.*?-->", re.S)
+
+
+def texts():
+    """Every text of the book that people write."""
+    chapters, pages = ROOT / "chapters", ROOT / "docs" / "pages"
+    return [*sorted(ROOT.glob("*.md")), *sorted(chapters.glob("*/README.md")), *sorted(chapters.glob("*/evidence.md")),
+            *sorted(chapters.glob("*/pages/*.md")), *sorted(chapters.glob("*/library/README.md")), *sorted(pages.glob("*.md")),
+            ROOT / "common" / "exercises" / "README.md"]
+
+
+def replaced(text, sources, form):
+    for source in reversed(sources):
+        text = text[:source.start] + form(source) + text[source.end:]
+    return text
+
+
+def renewed(path):
+    """(the page with all its figures and blocks as the records have them, what is wrong with it)."""
+    text = blocks.renewed(path, path.read_text(encoding="utf-8"))
+    sources, faults = sidecar.resolve(path, text)
+    return replaced(text, sources, lambda source: source.answer.text), faults
+
+
+def faults(path, text):
+    """What is wrong with a page's text, a line each."""
+    name = path.relative_to(ROOT)
+    try:
+        found = [] if blocks.renewed(path, text) == text else [f"{name}: a table or a block differs from what it is made of: "
+                                                               "run `python3 docs/book update`"]
+        sources, wrong = sidecar.resolve(path, text)
+    except Problem as problem:
+        return [str(problem)]
+    for source in sources:
+        if source.answer.text != source.shown:
+            found.append(f"{name}:{text.count(chr(10), 0, source.start) + 1}: {source.shown!r} is {source.answer.text!r} by "
+                         f"{source.answer.origin}: run `python3 docs/book update`")
+    return found + wrong
+
+
+def published(path):
+    """The text for the book: each figure says on hovering where it is from, and blocks look as the book's own."""
+    text = path.read_text(encoding="utf-8")
+    sources, wrong = sidecar.resolve(path, text)
+    wrong += [f"{path.relative_to(ROOT)}: {source.shown} is {source.answer.text}: run `python3 docs/book update`"
+              for source in sources if source.answer.text != source.shown]
+    if wrong:
+        raise Problem(wrong[0])
+    text = replaced(text, sources, lambda source: f'<span class="{source.answer.kind}" title="{html.escape(source.answer.origin)}">'
+                                                  f"{source.shown}</span>")
+    return COMMENT.sub("", blocks.published(path, text))
