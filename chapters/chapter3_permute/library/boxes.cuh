@@ -228,7 +228,7 @@ __device__ __forceinline__ void store_box(W* __restrict__ dst, const Shared<W>& 
     const Row& place = reinterpret_cast<const Row&>(entry);
     const W* from = shared.tile + static_cast<int>(place.tile);
     W* to = dst + origin.dst + place.offset;
-    if constexpr (kWord<W> > 1) {
+    if constexpr (sizeof(W) < 4) {
       store_word<aligned>(to, from, shared.columns, word, run);
     } else if (static_cast<int>(word) < run) {
       to[word] = from[shared.columns[word]];

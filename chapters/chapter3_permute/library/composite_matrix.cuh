@@ -30,8 +30,8 @@ struct Place {
   std::uint32_t dst;
 };
 
-/// Where the linear index `rest` is, whose digits follow each other from the fastest on, in steps of `step`. An `opened`
-/// loop is faster, but needs registers.
+/// Where the linear index `rest` is, whose digits follow each other from the fastest on, in steps of `step`. An
+/// `opened` loop is faster, but needs registers.
 template <int step = 1, bool opened = true>
 __device__ __forceinline__ Place find_place(const Digit* digit, int digits, std::uint32_t rest) {
   Place place{0, 0};
@@ -68,12 +68,10 @@ struct Matrix {
   Digit digit[kMaxRank];  // The groups', the fastest first; the columns' from the array's end on.
 };
 
-template <bool opened = true>
-__device__ __forceinline__ Place find_group(const Matrix& matrix, std::uint32_t group) {
+template <bool opened = true> __device__ __forceinline__ Place find_group(const Matrix& matrix, std::uint32_t group) {
   return find_place<1, opened>(matrix.digit, matrix.group_digits, group);
 }
-template <bool opened = true>
-__device__ __forceinline__ Place find_column(const Matrix& matrix, std::uint32_t column) {
+template <bool opened = true> __device__ __forceinline__ Place find_column(const Matrix& matrix, std::uint32_t column) {
   return find_place<-1, opened>(matrix.digit + kMaxRank - 1, matrix.column_digits, column);
 }
 

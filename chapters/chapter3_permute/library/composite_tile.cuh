@@ -31,7 +31,7 @@ template <int bytes> inline constexpr int kBlocks = bytes == 4 ? 8 : bytes == 2 
 template <int bytes> inline constexpr int kWord = 4 / bytes;
 
 /// Columns before a tile's first, which a word may begin at: a quad, or none.
-template <int bytes> inline constexpr int kBefore = kWord<bytes> > 1 ? kQuad : 0;
+template <int bytes> inline constexpr int kBefore = bytes < 4 ? kQuad : 0;
 
 /// A tile of the matrix.
 struct Tile {
@@ -88,7 +88,7 @@ __device__ __forceinline__ void write_row(Word<bytes>* __restrict__ dst, const W
     if (whole || (column >= 0 && column + kWord<bytes> <= columns)) {
       const std::uint32_t* word = words + i / kWord<bytes>;
       std::uint32_t value = word[0];
-      if constexpr (kWord<bytes> > 1) value = __funnelshift_r(value, word[next], shift);
+      if constexpr (bytes < 4) value = __funnelshift_r(value, word[next], shift);
       *reinterpret_cast<std::uint32_t*>(to + i) = value;
     } else {  // The word that the matrix's row begins in, or ends in.
 #pragma unroll
@@ -222,8 +222,7 @@ inline Tile make_tile(Matrix& matrix, const TileShape& shape, int element_bytes,
   const std::int64_t volume = tile_columns * tile_rows;
   if (rows < tile_rows) tile_columns = std::min<std::int64_t>(4096, volume / rows);
   if (columns < tile_columns) tile_rows = std::clamp<std::int64_t>(volume / columns, tile_rows, kThreads);
-  matrix.tile_groups =
-      static_cast<int>(even_part(matrix.groups, std::min<std::int64_t>(tile_rows, kThreads) / group));
+  matrix.tile_groups = static_cast<int>(even_part(matrix.groups, std::min<std::int64_t>(tile_rows, kThreads) / group));
   tile.columns = static_cast<int>(even_part(columns, tile_columns, kQuad));
   matrix.tiles = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(ceil_div<std::int64_t>(columns, tile.columns)));
   tile.groups = FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(matrix.tile_groups));

@@ -1,6 +1,6 @@
 /// \file
-/// element_tiles: tiles that move single elements, or words of 4 bytes, at any size and any alignment; for tensors whose
-/// two fast dimensions are long, but odd.
+/// element_tiles: tiles that move single elements, or words of 4 bytes, at any size and any alignment; for tensors
+/// whose two fast dimensions are long, but odd.
 ///
 /// The tile lies between the input's fastest dimension and the output's (v8's grid). A warp loads rows of it and stores
 /// columns, element by element, with up to 16 loads per thread in flight. Bytes and halves whose rows and columns are
@@ -235,7 +235,8 @@ inline bool moves_words(const PermuteProblem& m) {
          m.dst_shape(m.rank - 1) * m.element_bytes % 4 == 0 && m.alignment % 4 == 0;
 }
 
-/// Moves words of 4 bytes, in the grid's `order`. `m` is simplified, not empty and not refused, and `moves_words` holds.
+/// Moves words of 4 bytes, in the grid's `order`. `m` is simplified, not empty and not refused, and `moves_words`
+/// holds.
 inline cudaError_t run_words(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
                              cudaStream_t stream) {
   const auto run_as = [&]<int bytes>() {

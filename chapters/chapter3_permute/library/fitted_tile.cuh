@@ -2,9 +2,9 @@
 /// fitted_tile: v8's tiles, of which one side fits; for halves of which a side is a multiple of 96 and not of 64, as
 /// images of 96 channels have.
 ///
-/// The square tile of halves has 64 x 64 elements. On a side of 96, every second tile is half empty: its threads wait for
-/// nothing, and its writes are 64 bytes where its neighbour's are 128. A tile whose side divides the matrix is full. All
-/// else that v8 takes gets v8's own tile.
+/// The square tile of halves has 64 x 64 elements. On a side of 96, every second tile is half empty: its threads wait
+/// for nothing, and its writes are 64 bytes where its neighbour's are 128. A tile whose side divides the matrix is
+/// full. All else that v8 takes gets v8's own tile.
 #pragma once
 
 #include "chapters/chapter3_permute/v8_any_rank_tile.cuh"

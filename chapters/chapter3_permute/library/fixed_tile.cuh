@@ -17,9 +17,9 @@ using namespace composite_matrix;
 /// A tile's shape: a load takes `group` rows, and the tile has `rows` of them.
 template <int bytes, int group, int rows, int columns, int threads = 256>
 struct Tile : QuadTile<bytes, group, rows, columns, threads> {
-  static constexpr int kWord = bytes < 4 ? 4 / bytes : 1;             // Elements that are written as one,
-  static constexpr int kWide = 16 / bytes;                            // and of whole rows.
-  static constexpr int kBefore = bytes < 4 ? 4 : 0;                   // Columns that a word may begin early.
+  static constexpr int kWord = bytes < 4 ? 4 / bytes : 1;  // Elements that are written as one,
+  static constexpr int kWide = 16 / bytes;                 // and of whole rows.
+  static constexpr int kBefore = bytes < 4 ? 4 : 0;        // Columns that a word may begin early.
 };
 
 /// Where a tile's rows go, and how much of it exists.
@@ -185,8 +185,8 @@ cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cu
   constexpr int kSector = 32;
   matrix.dst_past = elements_past(dst, kSector, T::kBytes);
   const bool wide = matrix.columns % T::kWide == 0 && elements_past(dst, 16, T::kBytes) == 0;
-  const std::int64_t tiles = arrange_tiles(matrix, arrangement, T::kGroups,
-                                           ceil_div(matrix.columns, T::kColumns - (wide ? 0 : T::kBefore)));
+  const std::int64_t tiles =
+      arrange_tiles(matrix, arrangement, T::kGroups, ceil_div(matrix.columns, T::kColumns - (wide ? 0 : T::kBefore)));
   if (tiles == 0) return cudaErrorInvalidValue;
   return launch(wide ? permute_kernel<T, true> : permute_kernel<T, false>,
                 {.grid = tiles, .block = T::kThreads, .stream = stream}, static_cast<typename T::W*>(dst),

@@ -67,7 +67,7 @@ __device__ __forceinline__ void load_run(Word<bytes>* tile, const Word<bytes>* _
   constexpr std::uint32_t kLoads = kInFlight<group * bytes>;
   const auto [first_turn, lane] = layout.lanes.divide(threadIdx.x);
   const Place own = find_place(layout.lane, layout.lane_digits, lane);
-  __syncthreads();  // For the turns.
+  __syncthreads();                                                        // For the turns.
   const std::uint32_t end = first_turn < layout.down ? layout.turns : 0;  // Some threads have no lane.
   for (std::uint32_t first = first_turn; first < end; first += layout.down * kLoads) {
     Loaded loaded[kLoads];
@@ -86,7 +86,8 @@ __device__ __forceinline__ void load_run(Word<bytes>* tile, const Word<bytes>* _
       if (places[i] >= run.size) continue;
 #pragma unroll
       for (std::uint32_t e = 0; e < group; ++e) {
-        tile[run.past + places[i] + e * layout.group_step] = reinterpret_cast<const Pack<Word<bytes>, group>&>(loaded[i])[e];
+        tile[run.past + places[i] + e * layout.group_step] =
+            reinterpret_cast<const Pack<Word<bytes>, group>&>(loaded[i])[e];
       }
     }
   }
@@ -167,8 +168,8 @@ inline Layout make_layout(const PermuteProblem& m, std::int64_t most, int group)
   const DimensionOrder order = dst_order(m);
   const RunDimensions run = find_run(m, most, group);
   const auto digit = [](std::int64_t extent, std::int64_t src_stride, std::int64_t dst_stride) {
-    return Digit{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(extent)),
-                      static_cast<std::uint32_t>(src_stride), static_cast<std::uint32_t>(dst_stride)};
+    return Digit{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(extent)), static_cast<std::uint32_t>(src_stride),
+                 static_cast<std::uint32_t>(dst_stride)};
   };
   Layout layout{};
   std::array<std::int64_t, kMaxRank> extent{};  // Of the run's dimensions; 0: not in it.

@@ -91,8 +91,8 @@ template <class... T> void add_fixed(std::vector<Candidate>& list) {
       if (!takes_matrix(own, q, false)) return cudaErrorInvalidValue;
       return fixed_tile::run_arranged<Tile>(q, src, dst, stream, own.arrangement);
     };
-    add_all_arranged(
-        list, {"fixed_tile " + tile_name<Tile>() + ", " + std::to_string(Tile::kThreads) + " threads", launch});
+    add_all_arranged(list,
+                     {"fixed_tile " + tile_name<Tile>() + ", " + std::to_string(Tile::kThreads) + " threads", launch});
   };
   (add.template operator()<T>(), ...);
 }
@@ -244,10 +244,12 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
     add_direct<1, 4, 4, 4>(list);
     add_fixed<Tile<1, 1, 16, 1024>, Tile<1, 1, 32, 256>, Tile<1, 1, 32, 512>, Tile<1, 1, 64, 128, 128>,
               Tile<1, 2, 64, 256>, Tile<1, 4, 64, 256>, Tile<1, 4, 256, 128>>(list);
-    add_placed<placed_words::Tile<1, 1, 1, 64, 128>, placed_words::Tile<1, 1, 2, 64, 128>, placed_words::Tile<1, 1, 4, 64, 64, 128>,
-               placed_words::Tile<1, 1, 4, 32, 256>, placed_words::Tile<1, 1, 4, 16, 512>, placed_words::Tile<1, 2, 1, 64, 128>,
-               placed_words::Tile<1, 2, 2, 64, 256>, placed_words::Tile<1, 2, 4, 64, 256>, placed_words::Tile<1, 2, 8, 64, 256>,
-               placed_words::Tile<1, 4, 4, 64, 256>, placed_words::Tile<1, 4, 8, 64, 256>>(list);
+    add_placed<placed_words::Tile<1, 1, 1, 64, 128>, placed_words::Tile<1, 1, 2, 64, 128>,
+               placed_words::Tile<1, 1, 4, 64, 64, 128>, placed_words::Tile<1, 1, 4, 32, 256>,
+               placed_words::Tile<1, 1, 4, 16, 512>, placed_words::Tile<1, 2, 1, 64, 128>,
+               placed_words::Tile<1, 2, 2, 64, 256>, placed_words::Tile<1, 2, 4, 64, 256>,
+               placed_words::Tile<1, 2, 8, 64, 256>, placed_words::Tile<1, 4, 4, 64, 256>,
+               placed_words::Tile<1, 4, 8, 64, 256>>(list);
     break;
   case 2:
     add_elements<false, ElementTile<2, 32, 64, 64>, ElementTile<2, 128, 32, 128>>(list);
@@ -258,9 +260,11 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
     add_direct<2, 2, 2, 4>(list);
     add_fixed<Tile<2, 1, 8, 1024>, Tile<2, 1, 16, 512>, Tile<2, 1, 32, 256>, Tile<2, 1, 64, 256>, Tile<2, 2, 32, 256>,
               Tile<2, 2, 64, 256>>(list);
-    add_placed<placed_words::Tile<2, 1, 1, 64, 128>, placed_words::Tile<2, 1, 2, 64, 128>, placed_words::Tile<2, 1, 4, 32, 256>,
-               placed_words::Tile<2, 1, 8, 32, 256>, placed_words::Tile<2, 2, 2, 64, 128>, placed_words::Tile<2, 2, 2, 32, 256>,
-               placed_words::Tile<2, 2, 4, 32, 256>, placed_words::Tile<2, 2, 4, 64, 256>, placed_words::Tile<2, 2, 8, 16, 512>>(list);
+    add_placed<placed_words::Tile<2, 1, 1, 64, 128>, placed_words::Tile<2, 1, 2, 64, 128>,
+               placed_words::Tile<2, 1, 4, 32, 256>, placed_words::Tile<2, 1, 8, 32, 256>,
+               placed_words::Tile<2, 2, 2, 64, 128>, placed_words::Tile<2, 2, 2, 32, 256>,
+               placed_words::Tile<2, 2, 4, 32, 256>, placed_words::Tile<2, 2, 4, 64, 256>,
+               placed_words::Tile<2, 2, 8, 16, 512>>(list);
     break;
   case 4:
     add_elements<false, ElementTile<4, 32, 64, 128>>(list);
@@ -271,16 +275,17 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
     add_direct<4, 1, 4, 2>(list);
     add_fixed<Tile<4, 1, 8, 512>, Tile<4, 1, 16, 256>, Tile<4, 1, 32, 64, 128>, Tile<4, 1, 32, 128>,
               Tile<4, 1, 64, 128>, Tile<4, 2, 16, 256>, Tile<4, 2, 32, 128>, Tile<4, 2, 64, 32, 128>>(list);
-    add_placed<placed_words::Tile<4, 1, 1, 32, 128>, placed_words::Tile<4, 1, 2, 32, 64, 128>, placed_words::Tile<4, 1, 4, 64, 64>,
-               placed_words::Tile<4, 2, 2, 64, 64>, placed_words::Tile<4, 2, 4, 32, 128>, placed_words::Tile<4, 4, 4, 64, 64>>(list);
+    add_placed<placed_words::Tile<4, 1, 1, 32, 128>, placed_words::Tile<4, 1, 2, 32, 64, 128>,
+               placed_words::Tile<4, 1, 4, 64, 64>, placed_words::Tile<4, 2, 2, 64, 64>,
+               placed_words::Tile<4, 2, 4, 32, 128>, placed_words::Tile<4, 4, 4, 64, 64>>(list);
     break;
   case 8:
     add_elements<true, ElementTile<8, 64, 32, 256>, ElementTile<8, 32, 32, 256>>(list);
     add_direct<8, 1, 1, 8>(list);
     add_fixed<Tile<8, 1, 8, 256>, Tile<8, 1, 16, 128>, Tile<8, 1, 32, 32, 64>, Tile<8, 1, 32, 64>,
               Tile<8, 1, 64, 16, 128>, Tile<8, 1, 64, 64>>(list);
-    add_placed<placed_words::Tile<8, 1, 1, 32, 64>, placed_words::Tile<8, 1, 2, 16, 64, 128>, placed_words::Tile<8, 1, 2, 64, 32>,
-               placed_words::Tile<8, 2, 2, 32, 64>>(list);
+    add_placed<placed_words::Tile<8, 1, 1, 32, 64>, placed_words::Tile<8, 1, 2, 16, 64, 128>,
+               placed_words::Tile<8, 1, 2, 64, 32>, placed_words::Tile<8, 2, 2, 32, 64>>(list);
     break;
   default:
     break;
@@ -370,11 +375,12 @@ inline constexpr int kSamples = 31;     ///< Of whoever may win: for 1% to be to
 inline constexpr float kNoise = 0.99F;  ///< Of the rule's time: what is not faster than that is the rule's equal.
 
 //! [kernel]
-/// Times the dispatch's choice and the candidates that take a problem, sample by sample in turn, so that whatever the device does
-/// meanwhile it does to all. After 2 samples, what is a third slower than the best is dropped; after 5, a tenth; after
-/// 11, 3%.
+/// Times the dispatch's choice and the candidates that take a problem, sample by sample in turn, so that whatever the
+/// device does meanwhile it does to all. After 2 samples, what is a third slower than the best is dropped; after 5, a
+/// tenth; after 11, 3%.
 ///
-/// \param time_of called with a candidate, or nullptr for the dispatch's choice, and where its milliseconds go. It returns a
+/// \param time_of called with a candidate, or nullptr for the dispatch's choice, and where its milliseconds go. It
+/// returns a
 ///        cudaError_t; cudaErrorInvalidValue where the candidate does not take the problem.
 /// \return what else `time_of` returned, with `choice` as it was.
 template <class TimeOf>
