@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/chapter3_permute/box_plan.hpp"
+#include "chapters/chapter3_permute/library/box_plan.hpp"
 #include "chapters/chapter3_permute/permute.hpp"
 #include "chapters/chapter3_permute/permute_case.hpp"
 #include "common/cuda/fast_division.cuh"
@@ -45,8 +45,11 @@ std::vector<std::byte> moved(const PermuteProblem& p) {
   return dst;
 }
 
-/// An address that is only looked at.
-const void* address(std::uintptr_t value) { return reinterpret_cast<const void*>(value); }
+/// The widest movement of a problem in arrays that begin at `src` and `dst`.
+int movement_bytes_at(PermuteProblem p, std::uintptr_t src, std::uintptr_t dst) {
+  p.alignment = alignment_of(reinterpret_cast<const void*>(src), reinterpret_cast<const void*>(dst));
+  return movement_bytes(p);
+}
 
 }  // namespace
 
@@ -157,7 +160,7 @@ TEST_CASE("a merged problem moves the same, in the fewest dimensions") {
 TEST_CASE("a movement is as wide as row and alignment allow") {
   const auto bytes_of = [](const Sizes& shape, const Order& order, int element_bytes, std::uintptr_t src,
                            std::uintptr_t dst) {
-    return movement_bytes(make_problem(shape, order, element_bytes), address(src), address(dst));
+    return movement_bytes_at(make_problem(shape, order, element_bytes), src, dst);
   };
   const Order swap = {1, 0, 2};
   SECTION("the row's bytes") {
@@ -222,7 +225,7 @@ TEST_CASE("a problem in wider elements moves the same") {
       const std::uintptr_t dst =
           512 + element * static_cast<std::uintptr_t>(dice.pick<std::int64_t>({0, 0, 0, 1, 2, 8}));
       INFO(describe(q) << " src=" << src << " dst=" << dst);
-      const int bytes = movement_bytes(q, address(src), address(dst));
+      const int bytes = movement_bytes_at(q, src, dst);
       if (!keeps_last_dimension(q)) {  // It was of size 1, and is gone.
         REQUIRE(bytes == q.element_bytes);
         continue;

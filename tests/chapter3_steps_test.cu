@@ -10,12 +10,16 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "chapters/chapter3_permute/asides/wide_rows.cuh"
 #include "chapters/chapter3_permute/permute.cuh"
 #include "chapters/chapter3_permute/permute_case.hpp"
+#include "chapters/chapter3_permute/v2a_index_type.cuh"
 #include "common/cuda/tma.cuh"
 #include "common/harness/device.hpp"
+#include "common/harness/make_step.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/chapter3_cases.hpp"
@@ -27,7 +31,7 @@ namespace warpbook::chapter3 {
 Chapter chapter();  // chapter.cu
 
 // There, too: its kernels need not be compiled twice.
-extern template std::span<const v10::Candidate> v10::candidates<PermuteProblem>(int element_bytes);
+extern template std::span<const plan::Candidate> plan::candidates<PermuteProblem>(int element_bytes);
 
 namespace {
 
@@ -36,19 +40,6 @@ namespace {
 const PermuteProblem& problem_of(const Case& c) { return static_cast<const PermuteCase&>(c).problem(); }
 
 using RunProblem = cudaError_t (*)(const PermuteProblem&, const void*, void*, cudaStream_t);
-
-Step make_step(const char* version, RunProblem run, const char* (*refuse)(const PermuteProblem&) = nullptr) {
-  Step step;
-  step.version = version;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse == nullptr ? nullptr : refuse(problem_of(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    return run(problem_of(c), arrays.inputs[0], arrays.output, stream);
-  };
-  return step;
-}
 
 cudaError_t run_take_away(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   return permute(dst, src, p.rank, p.shape.data(), p.permutation.data(), p.element_bytes, stream);
@@ -59,27 +50,28 @@ cudaError_t run_v2a_in_64_bits(const PermuteProblem& p, const void* src, void* d
   return p.count() == 0 ? cudaSuccess : v2a::run_as<std::uint64_t>(p, src, dst, stream);
 }
 
-template <template <class> class Divisor>
-cudaError_t run_v6b_in_64_bits(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  return v6b::run_as<Divisor, std::uint64_t>(with_elements_of(m, movement_bytes(m, src, dst)), src, dst, stream);
+cudaError_t run_gather_in_64_bits(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return p.count() == 0 ? cudaSuccess : gather::run_as<std::uint64_t>(simplified(p), src, dst, stream);
 }
 
-/// Runs v10's candidates: on each case, of those that take it, the one whose kernel has run least, and of its
+cudaError_t run_wide_rows_in_64_bits(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  return p.count() == 0 ? cudaSuccess : wide_rows::run_as<std::uint64_t>(simplified(p), src, dst, stream);
+}
+
+/// Runs the plan's candidates: on each case, of those that take it, the one whose kernel has run least, and of its
 /// arrangements the one that has.
 class CandidatesInTurn {
 public:
   cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-    const PermuteProblem q = simplified(p, src, dst);
+    const PermuteProblem q = simplified(p);
     if (p.count() == 0 || q.rank <= 1) return v9::run(p, src, dst, stream);
-    std::vector<const v10::Candidate*> order;
-    for (const v10::Candidate& candidate : v10::candidates<PermuteProblem>(q.element_bytes))
+    std::vector<const plan::Candidate*> order;
+    for (const plan::Candidate& candidate : plan::candidates<PermuteProblem>(q.element_bytes))
       order.push_back(&candidate);
-    std::ranges::sort(order, {}, [&](const v10::Candidate* candidate) {
+    std::ranges::sort(order, {}, [&](const plan::Candidate* candidate) {
       return std::tuple(kernel_runs_[candidate->launch], runs_[candidate], candidate);
     });
-    for (const v10::Candidate* candidate : order) {
+    for (const plan::Candidate* candidate : order) {
       const cudaError_t error = candidate->run(q, src, dst, stream);
       if (error == cudaErrorInvalidValue) continue;
       ++runs_[candidate];
@@ -90,29 +82,28 @@ public:
   }
 
   /// How often the candidate's kernel ran, in whatever arrangement.
-  int runs(const v10::Candidate& candidate) { return kernel_runs_[candidate.launch]; }
+  int runs(const plan::Candidate& candidate) { return kernel_runs_[candidate.launch]; }
 
 private:
-  std::map<const v10::Candidate*, int> runs_;
-  std::map<decltype(v10::Candidate::launch), int> kernel_runs_;
+  std::map<const plan::Candidate*, int> runs_;
+  std::map<decltype(plan::Candidate::launch), int> kernel_runs_;
 };
 
 Step candidates_step(const std::shared_ptr<CandidatesInTurn>& candidates) {
-  Step step;
-  step.version = "v10, candidates in turn";
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    return candidates->run(problem_of(c), arrays.inputs[0], arrays.output, stream);
-  };
-  return step;
+  return make_step<PermuteCase>({"candidates in turn", "", "", ""},
+                                [=](const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+                                  return candidates->run(p, src, dst, stream);
+                                });
 }
 
 /// The chapter's steps, the take-away function, and what only large tensors use.
 std::vector<Step> all_steps() {
+  using C = PermuteCase;
   std::vector<Step> steps = chapter().steps;
-  steps.push_back(make_step("permute.cuh", run_take_away));
-  steps.push_back(make_step("v2a, 64 bits", run_v2a_in_64_bits));
-  steps.push_back(make_step("v6b, 64 bits", run_v6b_in_64_bits<PlainDivisor>, v6b::refuse));
-  steps.push_back(make_step("v7b rows, 64 bits", run_v6b_in_64_bits<FastDivisor>, v6b::refuse));
+  steps.push_back(make_step<C>({"permute.cuh", "", "", ""}, run_take_away));
+  steps.push_back(make_step<C>({"v2a, 64 bits", "", "", ""}, run_v2a_in_64_bits));
+  steps.push_back(make_step<C>({"gather, 64 bits", "", "", ""}, run_gather_in_64_bits));
+  steps.push_back(make_step<C>({"wide_rows, 64 bits", "", "", ""}, run_wide_rows_in_64_bits, wide_rows::refuse));
   return steps;
 }
 
@@ -140,7 +131,7 @@ TEST_CASE("every step agrees with the reference") {
   std::cout << cases.size() << " cases" << std::endl;
   for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": ran " << tally.ran << ", refused " << tally.refused << std::endl;
-    if (version == "v8" && tensor_copies_missing() != nullptr) {
+    if (version == "tma" && tensor_copies_missing() != nullptr) {
       CHECK(tally.ran == 0);
     } else {
       INFO(version);
@@ -148,19 +139,19 @@ TEST_CASE("every step agrees with the reference") {
     }
   }
   for (const int bytes : {1, 2, 4, 8, 16}) {
-    for (const v10::Candidate& candidate : v10::candidates<PermuteProblem>(bytes)) {
+    for (const plan::Candidate& candidate : plan::candidates<PermuteProblem>(bytes)) {
       INFO(bytes << "-byte elements, " << candidate.name);
       CHECK(candidates->runs(candidate) >= least_runs(2, cases.size()));
     }
   }
 }
 
-TEST_CASE("v10 keeps v9's choice unless another is faster by more than the noise") {
-  const v10::Candidate candidates[] = {
+TEST_CASE("a plan keeps the dispatch's choice unless another is faster by more than the noise") {
+  const plan::Candidate candidates[] = {
       {"slow", nullptr}, {"fast", nullptr}, {"refuses", nullptr}, {"hopeless", nullptr}};
   std::map<std::string, float> times = {{"", 1.0F}, {"slow", 1.02F}, {"fast", 0.95F}, {"refuses", 0}, {"hopeless", 2}};
   std::map<std::string, int> samples;
-  const auto time_of = [&](const v10::Candidate* candidate, float& milliseconds) {
+  const auto time_of = [&](const plan::Candidate* candidate, float& milliseconds) {
     const std::string name = candidate == nullptr ? "" : candidate->name;
     if (name == "refuses") return cudaErrorInvalidValue;
     ++samples[name];
@@ -168,47 +159,47 @@ TEST_CASE("v10 keeps v9's choice unless another is faster by more than the noise
     milliseconds = times[name] * (samples[name] == 1 ? 100.0F : samples[name] % 5 == 0 ? 1.5F : 1.0F);
     return cudaSuccess;
   };
-  v10::Choice choice;
-  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  plan::Choice choice;
+  REQUIRE(plan::choose_measured(candidates, time_of, choice) == cudaSuccess);
   REQUIRE(choice.candidate != nullptr);
   CHECK(choice.candidate->name == "fast");
   CHECK(choice.milliseconds == 0.95F);
   CHECK(choice.rule_milliseconds == 1.0F);
   CHECK(samples["hopeless"] == 3);
   CHECK(samples["slow"] == 12);  // Not after five samples, but after eleven.
-  CHECK(samples["fast"] == 1 + v10::kSamples);
+  CHECK(samples["fast"] == 1 + plan::kSamples);
 
   times["fast"] = 0.985F;  // A little faster is faster, too,
-  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  REQUIRE(plan::choose_measured(candidates, time_of, choice) == cudaSuccess);
   REQUIRE(choice.candidate != nullptr);
   CHECK(choice.candidate->name == "fast");
 
   times["fast"] = 0.995F;  // but not within the noise.
   samples.clear();
-  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  REQUIRE(plan::choose_measured(candidates, time_of, choice) == cudaSuccess);
   CHECK(choice.candidate == nullptr);
   CHECK(choice.milliseconds == 1.0F);
 
   times["slow"] = 1.3F;  // Not after two samples, but after five.
   samples.clear();
-  REQUIRE(v10::choose_measured(candidates, time_of, choice) == cudaSuccess);
+  REQUIRE(plan::choose_measured(candidates, time_of, choice) == cudaSuccess);
   CHECK(samples["slow"] == 6);
 
-  const auto fails = [&](const v10::Candidate* candidate, float& milliseconds) {
+  const auto fails = [&](const plan::Candidate* candidate, float& milliseconds) {
     const cudaError_t error = time_of(candidate, milliseconds);
     return candidate != nullptr && samples[candidate->name] == 4 ? cudaErrorLaunchFailure : error;
   };
   samples.clear();
   choice = {&candidates[0], 1, 2};
-  CHECK(v10::choose_measured(candidates, fails, choice) == cudaErrorLaunchFailure);
+  CHECK(plan::choose_measured(candidates, fails, choice) == cudaErrorLaunchFailure);
   CHECK(choice.candidate == &candidates[0]);  // As it was.
 }
 
-TEST_CASE("v10's choice runs what was chosen, and v9's where it does not take the arrays") {
+TEST_CASE("a plan runs what was chosen, and the dispatch where that does not take the arrays") {
   static int calls = 0;
-  static const v10::Candidate counted = {
-      "counted", [](const v10::Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
-        if (reinterpret_cast<std::uintptr_t>(src) % 256 != 0) return cudaErrorInvalidValue;
+  static const plan::Candidate counted = {
+      "counted", [](const plan::Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+        if (q.alignment < 16) return cudaErrorInvalidValue;
         ++calls;
         return v9::run(q, src, dst, stream);
       }};
@@ -216,44 +207,44 @@ TEST_CASE("v10's choice runs what was chosen, and v9's where it does not take th
   const DeviceBuffer to(4096);
   check(cudaMemset(from.data(), 1, from.bytes()), "filling the input");
   const PermuteProblem p = make_problem({8, 4, 16}, {2, 1, 0}, 4);
-  CHECK(v10::run(p, {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
+  PermuteProblem displaced = p;
+  displaced.alignment = 4;
+  CHECK(plan::run(p, {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
   CHECK(calls == 1);
-  CHECK(v10::run(p, {&counted, 1, 1}, from.data() + 4, to.data(), nullptr) == cudaSuccess);
+  CHECK(plan::run(displaced, {&counted, 1, 1}, from.data() + 4, to.data(), nullptr) == cudaSuccess);
   CHECK(calls == 1);
-  CHECK(v10::run(p, {}, from.data(), to.data(), nullptr) == cudaSuccess);
-  CHECK(v10::run(make_problem({0, 4}, {1, 0}, 4), {&counted, 1, 1}, nullptr, nullptr, nullptr) == cudaSuccess);
-  CHECK(v10::run(make_problem({4, 4}, {0, 1}, 4), {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
+  CHECK(plan::run(p, {}, from.data(), to.data(), nullptr) == cudaSuccess);
+  CHECK(plan::run(make_problem({0, 4}, {1, 0}, 4), {&counted, 1, 1}, nullptr, nullptr, nullptr) == cudaSuccess);
+  CHECK(plan::run(make_problem({4, 4}, {0, 1}, 4), {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
   CHECK(calls == 1);
   check(cudaDeviceSynchronize(), "waiting");
 }
 
-TEST_CASE("a block of v7d moves several boxes") {
+TEST_CASE("a block moves several boxes") {
   // From 4096 boxes on. Found by search: the fewest elements that make as many.
   std::vector<Step> steps = all_steps();
-  std::erase_if(steps, [](const Step& s) {
-    return s.version != "v7a" && s.version != "v7d" && s.version != "v7i" && s.version != "v9";
-  });
+  std::erase_if(steps, [](const Step& s) { return s.version != "boxes" && s.version != "v9"; });
   StepVerifier verifier(chapter(), steps);
   for (const std::string parameters :
        {"shape=458,5,5,4,2 perm=1,0,2,4,3 dtype=complex128", "shape=3,76,2,5,5,2,2,2 perm=3,0,2,1,4,7,6,5 dtype=double",
         "shape=691,3,2,2,33,2 perm=5,1,0,3,4,2 dtype=int8"}) {
     const auto problem = chapter().make_case(Parameters::parse(parameters));
-    REQUIRE(v7d::boxes_per_block(plan_boxes(merged(problem_of(*problem))).boxes) > 1);
+    REQUIRE(boxes::boxes_per_block(plan_boxes(merged(problem_of(*problem))).boxes) > 1);
     verifier.verify(parameters, test_seed());
   }
 }
 
-TEST_CASE("v7i's grid goes along the output, v7c's along the input") {
+TEST_CASE("a grid goes along the input or along the output") {
   const PermuteProblem p = make_problem({5, 100, 3, 200}, {3, 0, 1, 2}, 2);
   const PermuteProblem m = merged(p);  // 1500 x 200, transposed.
   std::int64_t blocks = 0;
-  const v7c::Tiles along_src = v7c::make_tiles(m, src_order(m), 64, 32, 0, blocks);
+  const v8::TileGrid along_src = v8::make_grid(m, src_order(m), 64, 32, blocks);
   CHECK(blocks == 24 * 7);
   CHECK(along_src.dimension[0].src_stride == 1);
   CHECK(along_src.dimension[0].tiles.divisor == 7);
   CHECK(along_src.column_dimension == 0);
   CHECK(along_src.row_dimension == 1);
-  const v7c::Tiles along_dst = v7c::make_tiles(m, dst_order(m), 64, 32, 0, blocks);
+  const v8::TileGrid along_dst = v8::make_grid(m, dst_order(m), 64, 32, blocks);
   CHECK(blocks == 24 * 7);
   CHECK(along_dst.dimension[0].dst_stride == 1);
   CHECK(along_dst.dimension[0].tiles.divisor == 24);
@@ -266,123 +257,82 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   const auto chosen = [](const std::vector<std::int64_t>& shape, const std::vector<int>& permutation, int bytes) {
     const PermuteProblem p = make_problem(shape, permutation, bytes);
     INFO(describe(p));
-    return v9::choose(simplified(p, nullptr, nullptr), nullptr, nullptr);
+    return v9::choose(simplified(p)).kernel;
   };
   // A word of a gather is longer than the two dimensions that it carries its index along; but rows have no runs.
   CHECK(chosen({5, 11, 43, 13, 41, 7, 2, 7}, {0, 2, 3, 4, 7, 1, 6, 5}, 1) == input_runs);
-  CHECK(chosen({3, 48, 7, 19, 2, 92, 3, 3}, {3, 1, 5, 6, 4, 2, 0, 7}, 1) == output_words);
-  CHECK(chosen({64, 512, 512, 3}, {0, 3, 1, 2}, 2) == output_words);
+  CHECK(chosen({3, 48, 7, 19, 2, 92, 3, 3}, {3, 1, 5, 6, 4, 2, 0, 7}, 1) == gathered_words);
+  CHECK(chosen({64, 512, 512, 3}, {0, 3, 1, 2}, 2) == gathered_words);
   // Each lane of a gather would read another line.
-  CHECK(chosen({393, 41, 635, 6}, {0, 2, 3, 1}, 2) == tiles);
-  CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == output_words);  // 23 lanes of 32.
+  CHECK(chosen({393, 41, 635, 6}, {0, 2, 3, 1}, 2) == element_tiles);
+  CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == gathered_words);  // 23 lanes of 32.
   // Short rows: several side by side, and one here, one there.
   CHECK(chosen({422186, 8, 3}, {1, 0, 2}, 2) == fixed_tiles);
-  CHECK(chosen({8, 422186, 9}, {1, 0, 2}, 4) == output_words);  // 36 bytes.
+  CHECK(chosen({8, 422186, 9}, {1, 0, 2}, 4) == gathered_words);  // 36 bytes.
   CHECK(chosen({584, 1351, 7}, {1, 0, 2}, 8) == fixed_tiles);
   CHECK(chosen({584, 1351, 9}, {1, 0, 2}, 8) == gather);
   // Long runs of wide elements, which a gather takes, too.
   CHECK(chosen({4, 33, 37, 1080}, {1, 3, 2, 0}, 4) == fixed_tiles);
-  CHECK(chosen({17, 31, 23207}, {0, 2, 1}, 4) == output_words);  // 124 bytes of columns.
+  CHECK(chosen({17, 31, 23207}, {0, 2, 1}, 4) == gathered_words);  // 124 bytes of columns.
   // Bytes: full tiles; tiles a quarter empty; a strip of lines that no L2 keeps; many columns; whole words.
-  CHECK(chosen({2143, 19, 31, 43}, {2, 3, 1, 0}, 1) == tiles);
+  CHECK(chosen({2143, 19, 31, 43}, {2, 3, 1, 0}, 1) == element_tiles);
   CHECK(chosen({469, 1014, 95}, {2, 1, 0}, 1) == composite_tiles);
   CHECK(chosen({706621, 373}, {1, 0}, 1) == composite_tiles);
   CHECK(chosen({1855, 18, 588}, {2, 1, 0}, 1) == fixed_tiles);
   CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == composite_tiles);
   // Wider elements: tiles more than half empty; single halves, and pairs; doubles.
   CHECK(chosen({66, 70, 52, 13, 4}, {3, 4, 1, 2, 0}, 4) == fixed_tiles);
-  CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == tiles);
+  CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == element_tiles);
   CHECK(chosen({683, 256, 578}, {2, 1, 0}, 2) == fixed_tiles);
   CHECK(chosen({17, 7, 9, 3, 4, 30, 28}, {3, 6, 2, 4, 5, 1, 0}, 2) == fixed_tiles);
   CHECK(chosen({2, 29, 739, 379}, {1, 3, 2, 0}, 2) == composite_tiles);
   CHECK(chosen({185, 11366}, {1, 0}, 8) == fixed_tiles);
   CHECK(chosen({19, 3, 89, 11, 5, 59}, {1, 2, 5, 3, 4, 0}, 8) == fixed_tiles);
   // Runs of the input: of three floats, and of seven.
-  CHECK(chosen({3, 15408077}, {1, 0}, 4) == output_words);
+  CHECK(chosen({3, 15408077}, {1, 0}, 4) == gathered_words);
   CHECK(chosen({15408077, 3}, {1, 0}, 4) == input_runs);
   CHECK(chosen({812829, 7}, {1, 0}, 4) == fixed_tiles);
 }
 
-TEST_CASE("v7j's columns are the output's fastest dimensions, its rows all others") {
-  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
-  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
+namespace {
+
+/// The same problem in arrays that begin at multiples of 2 bytes only.
+PermuteProblem displaced(PermuteProblem p) {
+  p.alignment = 2;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("a composite matrix's columns are the output's fastest dimensions, its rows all others") {
+  using composite_matrix::find_columns;
+  using composite_matrix::make_matrix;
   // 5 x 7 x 11 x 13 halves; the output is 11 x 13 x 5 x 7 and merges to 35 x 143, transposed.
   const PermuteProblem transposed = merged(make_problem({5, 7, 11, 13}, {2, 3, 0, 1}, 2));
-  const v7j::Matrix two = v7j::make_matrix(transposed, v7j::tile_shape(2), 1, aligned);
-  CHECK(two.columns.size == 35);
-  CHECK(two.groups.size == 143);
-  CHECK_FALSE(v7j::pays(transposed));  // 70 bytes of columns.
+  const composite_matrix::Matrix two = make_matrix(transposed, find_columns(transposed, 1024), 1);
+  CHECK(two.columns == 35);
+  CHECK(two.groups == 143);
 
-  // Reversed: columns grow until they have 1024 bytes, here 5 x 7 x 40 = 1400 halves, and end before the fastest, 13.
-  const PermuteProblem reversed = make_problem({5, 7, 40, 13}, {3, 2, 1, 0}, 2);
-  const v7j::Matrix many = v7j::make_matrix(reversed, v7j::tile_shape(2), 1, displaced);
-  CHECK(many.columns.digits == 3);
-  CHECK(many.columns.size == 1400);
-  CHECK(many.columns.digit[0].src_stride == 7 * 40 * 13);
-  CHECK(many.columns.digit[0].dst_stride == 1);
-  CHECK(many.groups.size == 13);
-  CHECK(many.dst_past == 1);
-  CHECK_FALSE(v7j::pays(reversed));  // Runs of the input have 26 bytes.
-  CHECK(v7j::pays(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2)));
-  CHECK(v7j::pays(make_problem({300, 40, 3}, {2, 1, 0}, 1)));  // 300 bytes of columns, runs of 120.
-
-  // A tile has all of 13 rows, and as many columns as make its 256 x 32 elements: 630 at most, so three of 468. Every
-  // row may begin a half early, and is padded to an odd number of quads.
-  CHECK(many.tile_groups.divisor == 13);
-  CHECK(many.tile_columns == 468);
-  CHECK(many.tiles_across.divisor == 3);
-  CHECK(many.quads == 118);
-  CHECK(many.pitch == 119 * 4);
-}
-
-TEST_CASE("v7j loads words where the input's fastest dimension is made of them") {
-  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
-  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
-  const PermuteProblem halves = make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2);
-  CHECK(v7j::rows_in_group(halves, aligned) == 2);
-  CHECK(v7j::rows_in_group(halves, displaced) == 1);
-  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 15}, {3, 2, 1, 0}, 2), aligned) == 1);
-  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 1), aligned) == 4);
-  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 18}, {3, 2, 1, 0}, 1), aligned) == 1);
-  CHECK(v7j::rows_in_group(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 4), aligned) == 1);
-
-  // 16 rows by twos; the next row of a group is 5 x 7 x 40 halves further in the output.
-  const v7j::Matrix pairs = v7j::make_matrix(halves, v7j::tile_shape(2, 2), 2, aligned);
-  CHECK(pairs.groups.size == 8);
-  CHECK(pairs.groups.digit[0].src_stride == 2);
-  CHECK(pairs.groups.digit[0].dst_stride == 2 * 1400);
-  CHECK(pairs.row_step == 1400);
-  CHECK(pairs.tile_groups.divisor == 8);
-  CHECK(pairs.threads_across == 32);
-
-  // Rows of 1400 halves are whole fours, and begin with one where the output does.
-  CHECK(pairs.whole_quads);
-  CHECK_FALSE(v7j::make_matrix(halves, v7j::tile_shape(2, 2), 2, displaced).whole_quads);
-  CHECK_FALSE(
-      v7j::make_matrix(make_problem({5, 7, 39, 16}, {3, 2, 1, 0}, 2), v7j::tile_shape(2, 2), 2, aligned).whole_quads);
-}
-
-TEST_CASE("v7l's columns and rows are v7j's, but where the last dimension stays last") {
-  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
-  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
+  // Reversed: columns grow until they have 1024 bytes, here 5 x 7 x 40 = 1400 halves, and end before the fastest, 16.
   const PermuteProblem reversed = make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2);
-  const v7l::Matrix matrix = v7l::make_matrix(reversed, 1024, 1, displaced);
+  const composite_matrix::Matrix matrix = make_matrix(reversed, find_columns(reversed, 1024), 1);
   CHECK(matrix.columns == 1400);
   CHECK(matrix.column_digits == 3);
   CHECK(matrix.digit[kMaxRank - 1].src_stride == 7 * 40 * 16);
+  CHECK(matrix.digit[kMaxRank - 1].dst_stride == 1);
   CHECK(matrix.groups == 16);
   CHECK(matrix.group_digits == 1);
   CHECK(matrix.digit[0].src_stride == 1);
   CHECK(matrix.digit[0].dst_stride == 1400);
-  CHECK(matrix.dst_past == 1);
   // Rows by eights: 16 bytes of the input.
-  const v7l::Matrix eights = v7l::make_matrix(reversed, 1024, 8, aligned);
+  const composite_matrix::Matrix eights = make_matrix(reversed, find_columns(reversed, 1024), 8);
   CHECK(eights.groups == 2);
   CHECK(eights.digit[0].src_stride == 8);
   CHECK(eights.digit[0].dst_stride == 8 * 1400);
   CHECK(eights.row_step == 1400);
   // 3 halves stay last: they and the 300 are the columns, the 8 the rows.
-  const v7l::Matrix kept = v7l::make_matrix(make_problem({300, 8, 3}, {1, 0, 2}, 2), 1024, 1, aligned);
+  const PermuteProblem short_rows = make_problem({300, 8, 3}, {1, 0, 2}, 2);
+  const composite_matrix::Matrix kept = make_matrix(short_rows, find_columns(short_rows, 1024), 1);
   CHECK(kept.columns == 900);
   CHECK(kept.digit[kMaxRank - 1].src_stride == 1);
   CHECK(kept.digit[kMaxRank - 2].src_stride == 24);
@@ -391,14 +341,74 @@ TEST_CASE("v7l's columns and rows are v7j's, but where the last dimension stays 
   CHECK(kept.digit[0].dst_stride == 900);
 }
 
-TEST_CASE("v7n's runs follow the output, and are read in the input's order") {
-  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
-  const auto* const displaced = reinterpret_cast<const void*>(std::uintptr_t{258});
+TEST_CASE("a composite matrix is loaded by words where the input's fastest dimension is made of them") {
+  const auto elements = [](std::int64_t fastest, int bytes, int alignment) {
+    PermuteProblem p = make_problem({5, 7, 40, fastest}, {3, 2, 1, 0}, bytes);
+    p.alignment = alignment;
+    return composite_matrix::elements_in_load(p);
+  };
+  CHECK(elements(16, 2, 4) == 2);
+  CHECK(elements(16, 2, 2) == 1);
+  CHECK(elements(15, 2, 4) == 1);
+  CHECK(elements(16, 1, 4) == 4);
+  CHECK(elements(16, 1, 2) == 2);
+  CHECK(elements(18, 1, 4) == 2);
+  CHECK(elements(16, 4, 4) == 1);
+  CHECK(composite_tile::rows_in_group(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 1)) == 4);
+  CHECK(composite_tile::rows_in_group(make_problem({5, 7, 40, 18}, {3, 2, 1, 0}, 1)) == 1);
+  CHECK(composite_tile::rows_in_group(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 4)) == 1);
+
+  CHECK(composite_matrix::loads_groups(make_problem({5, 16}, {1, 0}, 4), 4));
+  CHECK_FALSE(composite_matrix::loads_groups(make_problem({5, 18}, {1, 0}, 4), 4));
+  CHECK_FALSE(composite_matrix::loads_groups(displaced(make_problem({5, 16}, {1, 0}, 2)), 2));
+  CHECK_FALSE(composite_matrix::loads_groups(make_problem({5, 6, 16}, {1, 0, 2}, 2), 2));
+}
+
+TEST_CASE("composite tiles are fitted to the matrix") {
+  const auto tile_of = [](const PermuteProblem& p, int group, bool aligned) {
+    const composite_tile::TileShape shape = composite_tile::tile_shape(p.element_bytes, group);
+    composite_matrix::Matrix matrix =
+        composite_matrix::make_matrix(p, composite_matrix::find_columns(p, shape.least_bytes), group);
+    const composite_tile::Tile tile = composite_tile::make_tile(matrix, shape, p.element_bytes, group, aligned);
+    return std::pair(matrix, tile);
+  };
+  // All of 13 rows, and as many columns of 1400 as make 256 x 32 elements: 630 at most, so three times 468. Every row
+  // may begin a half early, and is padded to an odd number of quads.
+  const auto [matrix, tile] = tile_of(make_problem({5, 7, 40, 13}, {3, 2, 1, 0}, 2), 1, false);
+  CHECK(tile.groups.divisor == 13);
+  CHECK(matrix.tile_groups == 13);
+  CHECK(tile.columns == 468);
+  CHECK(matrix.tiles.divisor == 3);
+  CHECK(tile.quads == 118);
+  CHECK(tile.pitch == 119 * 4);
+  CHECK_FALSE(tile.whole_quads);
+
+  // 16 rows by twos; the next row of a group is 5 x 7 x 40 halves further in the output. Rows of 1400 halves are whole
+  // fours, and begin with one where the output does.
+  const PermuteProblem halves = make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2);
+  const auto [twos, of_twos] = tile_of(halves, 2, true);
+  CHECK(twos.groups == 8);
+  CHECK(twos.digit[0].src_stride == 2);
+  CHECK(twos.digit[0].dst_stride == 2 * 1400);
+  CHECK(twos.row_step == 1400);
+  CHECK(of_twos.groups.divisor == 8);
+  CHECK(of_twos.threads_across == 32);
+  CHECK(of_twos.whole_quads);
+  CHECK_FALSE(tile_of(halves, 2, false).second.whole_quads);
+  CHECK_FALSE(tile_of(make_problem({5, 7, 39, 16}, {3, 2, 1, 0}, 2), 2, true).second.whole_quads);
+
+  CHECK_FALSE(composite_tile::pays(merged(make_problem({5, 7, 11, 13}, {2, 3, 0, 1}, 2))));  // 70 bytes of columns.
+  CHECK_FALSE(composite_tile::pays(make_problem({5, 7, 40, 13}, {3, 2, 1, 0}, 2)));          // Runs of 26 bytes.
+  CHECK(composite_tile::pays(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2)));
+  CHECK(composite_tile::pays(make_problem({300, 40, 3}, {2, 1, 0}, 1)));  // 300 bytes of columns, runs of 120.
+}
+
+TEST_CASE("runs follow the output, and are read in the input's order") {
   // The output is 7 x 419 x 18: 1024 halves are 56 rows of 18, and 419 rows are eight parts of 53.
   const PermuteProblem odd = make_problem({18, 7, 419}, {1, 2, 0}, 2);
-  REQUIRE(v7n::reads_runs(odd, 1024));
-  CHECK(v7n::elements_in_load(odd, aligned) == 1);
-  const v7n::Layout layout = v7n::make_layout(odd, 1024, 1);
+  REQUIRE(output_runs::reads_runs(odd, 1024));
+  CHECK(composite_matrix::elements_in_load(odd) == 1);
+  const output_runs::Layout layout = output_runs::make_layout(odd, 1024, 1);
   CHECK(layout.run == 53 * 18);
   CHECK(layout.runs == 8);
   CHECK(layout.span == 419 * 18);
@@ -422,9 +432,9 @@ TEST_CASE("v7n's runs follow the output, and are read in the input's order") {
 
   // By twos, parts are even: of 54 rows.
   const PermuteProblem even = make_problem({18, 7, 420}, {1, 2, 0}, 2);
-  CHECK(v7n::elements_in_load(even, aligned) == 2);
-  CHECK(v7n::elements_in_load(even, displaced) == 1);
-  const v7n::Layout pairs = v7n::make_layout(even, 1024, 2);
+  CHECK(composite_matrix::elements_in_load(even) == 2);
+  CHECK(composite_matrix::elements_in_load(displaced(even)) == 1);
+  const output_runs::Layout pairs = output_runs::make_layout(even, 1024, 2);
   CHECK(pairs.run == 54 * 18);
   CHECK(pairs.group_step == 18);
   CHECK(pairs.lane[0].src_stride == 2);
@@ -433,10 +443,10 @@ TEST_CASE("v7n's runs follow the output, and are read in the input's order") {
   CHECK(pairs.turns == 2);
 
   // A run that ends before the input's fastest dimension reads nothing in a row.
-  CHECK_FALSE(v7n::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 1024));
-  CHECK(v7n::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 4096));
+  CHECK_FALSE(output_runs::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 1024));
+  CHECK(output_runs::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 4096));
   // All of a small output is one run, taken in one turn.
-  const v7n::Layout small = v7n::make_layout(make_problem({3, 5, 7}, {2, 1, 0}, 4), 1024, 1);
+  const output_runs::Layout small = output_runs::make_layout(make_problem({3, 5, 7}, {2, 1, 0}, 4), 1024, 1);
   CHECK(small.run == 105);
   CHECK(small.runs == 1);
   CHECK(small.lanes.divisor == 105);
@@ -444,39 +454,45 @@ TEST_CASE("v7n's runs follow the output, and are read in the input's order") {
   CHECK(small.turns == 1);
 }
 
-TEST_CASE("v7o's columns go on behind the input's fastest dimension") {
+TEST_CASE("columns may go on behind the input's fastest dimension") {
+  using composite_matrix::find_columns;
   // 72 bytes, and as many again at each of the 209.
   const PermuteProblem few = make_problem({209, 72, 6582}, {0, 2, 1}, 1);
-  CHECK(v7o::find_columns(few, 64).count == 1);
-  const v7o::Columns columns = v7o::find_columns(few, 256);
+  CHECK(find_columns(few, 64, true).count == 1);
+  CHECK(find_columns(few, 256, false).count == 1);
+  const composite_matrix::Columns columns = find_columns(few, 256, true);
   CHECK(columns.count == 2);
   CHECK(columns.dimension[0] == 1);
   CHECK(columns.dimension[1] == 0);
   CHECK(columns.piece == 72);
-  const v7l::Matrix matrix = v7l::make_matrix(few, std::span(columns.dimension).first(2), 2);
+  CHECK(columns.size == 72 * 209);
+  CHECK(columns.has(0));
+  CHECK_FALSE(columns.has(2));
+  const composite_matrix::Matrix matrix = composite_matrix::make_matrix(few, columns, 2);
   CHECK(matrix.columns == 72 * 209);
   CHECK(matrix.digit[kMaxRank - 1].dst_stride == 1);
   CHECK(matrix.digit[kMaxRank - 2].dst_stride == 72 * 6582);
   CHECK(matrix.groups == 6582 / 2);
   CHECK(matrix.row_step == 72);
   // Before it, they are one piece, as long as they are.
-  CHECK(v7o::find_columns(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2), 100).piece == 5 * 7 * 40);
+  CHECK(find_columns(make_problem({5, 7, 40, 16}, {3, 2, 1, 0}, 2), 100, true).piece == 5 * 7 * 40);
   // 3 halves stay last: they are the first of the columns.
-  const v7o::Columns kept = v7o::find_columns(make_problem({300, 8, 3}, {1, 0, 2}, 2), 1024);
+  const composite_matrix::Columns kept = find_columns(make_problem({300, 8, 3}, {1, 0, 2}, 2), 1024, true);
   CHECK(kept.count == 2);
   CHECK(kept.dimension[0] == 2);
   CHECK(kept.piece == 900);
 }
 
-TEST_CASE("v7o's words are whole on both sides, or there are none") {
+TEST_CASE("placed words are whole on both sides, or there are none") {
   const DeviceBuffer from(8192);
   const DeviceBuffer to(8192);
-  using T = v7o::Tile<2, 2, 4, 64, 128>;
+  using T = placed_words::Tile<2, 2, 4, 64, 128>;
   const auto takes = [&](const std::vector<std::int64_t>& shape, const std::vector<int>& permutation,
                          std::ptrdiff_t displaced_from, std::ptrdiff_t displaced_to) {
-    const cudaError_t error =
-        v7o::run_arranged<T>(make_problem(shape, permutation, 2), from.data() + displaced_from,
-                             to.data() + displaced_to, nullptr, {.least_bytes = 64, .along_input = false});
+    PermuteProblem p = make_problem(shape, permutation, 2);
+    p.alignment = alignment_of(from.data() + displaced_from, to.data() + displaced_to);
+    const cudaError_t error = placed_words::run_arranged<T>(p, from.data() + displaced_from, to.data() + displaced_to,
+                                                            nullptr, {.least_bytes = 64, .along_input = false});
     if (error != cudaErrorInvalidValue) check(error, "moving tiles");
     check(cudaDeviceSynchronize(), "waiting");
     return error == cudaSuccess;
@@ -491,38 +507,23 @@ TEST_CASE("v7o's words are whole on both sides, or there are none") {
   CHECK_FALSE(takes({10, 12, 10}, {1, 0, 2}, 0, 0));  // The last dimension stays last.
 }
 
-TEST_CASE("v7i keeps to the input's order where a row of tiles reads very many lines") {
-  CHECK(v7i::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 4)));
-  CHECK_FALSE(v7i::prefers_input_order(make_problem({(1 << 15) - 1, 64}, {1, 0}, 4)));
-  CHECK_FALSE(v7i::prefers_input_order(make_problem({64, 1 << 15}, {1, 0}, 4)));
-  CHECK_FALSE(v7i::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 8)));
-}
-
-TEST_CASE("rows that are worth moving as they are") {
-  const auto as_rows = [](const std::vector<std::int64_t>& shape, const std::vector<int>& order, int bytes) {
-    return moves_as_rows(merged(make_problem(shape, order, bytes)));
-  };
-  CHECK(as_rows({}, {}, 4));
-  CHECK(as_rows({5, 7}, {0, 1}, 1));  // The identity is one row, however short.
-  CHECK(as_rows({4, 5, 16}, {1, 0, 2}, 4));
-  CHECK_FALSE(as_rows({4, 5, 15}, {1, 0, 2}, 4));
-  CHECK(as_rows({4, 5, 64}, {1, 0, 2}, 1));
-  CHECK_FALSE(as_rows({4, 5, 63}, {1, 0, 2}, 1));
-  CHECK(as_rows({4, 5, 4, 4}, {1, 0, 2, 3}, 4));  // Merging makes the row longer.
-  CHECK_FALSE(as_rows({4, 5, 64}, {0, 2, 1}, 4));
+TEST_CASE("tiles of elements keep to the input's order where a row of tiles reads very many lines") {
+  CHECK(element_tiles::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 4)));
+  CHECK_FALSE(element_tiles::prefers_input_order(make_problem({(1 << 15) - 1, 64}, {1, 0}, 4)));
+  CHECK_FALSE(element_tiles::prefers_input_order(make_problem({64, 1 << 15}, {1, 0}, 4)));
+  CHECK_FALSE(element_tiles::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 8)));
 }
 
 TEST_CASE("tiles leave sides beyond 32 bits to boxes") {
   // Such a tensor takes 32 GiB, so the rules alone are asked.
-  const auto* const aligned = reinterpret_cast<const void*>(std::uintptr_t{256});
   const std::int64_t long_side = std::int64_t{1} << 31;
   const std::int64_t tile_side = std::int64_t{1} << 30;
-  CHECK(v6a::refuse(make_problem({16, long_side / 2}, {1, 0}, 1), aligned, aligned) == nullptr);
-  CHECK(v6a::refuse(make_problem({16, long_side}, {1, 0}, 1), aligned, aligned) != nullptr);
-  CHECK(v6a::refuse(make_problem({long_side, 16}, {1, 0}, 1), aligned, aligned) != nullptr);
-  CHECK(v7c::refuse(make_problem({20, tile_side - 1}, {1, 0}, 1)) == nullptr);
-  CHECK(v7c::refuse(make_problem({20, tile_side}, {1, 0}, 1)) != nullptr);
-  CHECK(v7c::refuse(make_problem({tile_side, 20}, {1, 0}, 1)) != nullptr);
+  CHECK(v6::refuse(make_problem({16, long_side / 2}, {1, 0}, 1)) == nullptr);
+  CHECK(v6::refuse(make_problem({16, long_side}, {1, 0}, 1)) != nullptr);
+  CHECK(v6::refuse(make_problem({long_side, 16}, {1, 0}, 1)) != nullptr);
+  CHECK(v8::refuse_tiles(make_problem({20, tile_side - 1}, {1, 0}, 1)) == nullptr);
+  CHECK(v8::refuse_tiles(make_problem({20, tile_side}, {1, 0}, 1)) != nullptr);
+  CHECK(v8::refuse_tiles(make_problem({tile_side, 20}, {1, 0}, 1)) != nullptr);
   CHECK(plan_boxes(make_problem({20, long_side}, {1, 0}, 1)).boxes < 0x3fffffff);
 }
 

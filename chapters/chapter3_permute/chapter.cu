@@ -79,9 +79,9 @@ template <const char* (*refuse)(const PermuteProblem&)> const char* simplified(c
 std::vector<Step> ladder() {
   using C = PermuteCase;
   return {
-      make_step<C>({.version = "v1", .name = "naive", .idea = "One thread per element: output offset to index to input offset, in 64 bits.", .counters = {"sectors/request", "divisions-64"}}, v1::run),
+      make_step<C>({.version = "v1", .name = "naive", .base = "", .idea = "One thread per element: output offset to index to input offset, in 64 bits.", .counters = {"sectors/request", "divisions-64"}}, v1::run),
       make_step<C>({.version = "v2a", .name = "index_type", .base = "v1", .idea = "32-bit offsets wherever the tensor is small enough.", .counters = {"divisions-64", "divisions-32"}}, v2a::run),
-      make_step<C>({.version = "v2b", .name = "merged_dims", .base = "v2a", .idea = "Dimensions that move together become one.", .prepares = "v4a: an image becomes a matrix", .counters = {"divisions-32"}}, v2b::run),
+      make_step<C>({.version = "v2b", .name = "merged_dims", .base = "v2a", .idea = "Dimensions that move together become one.", .counters = {"divisions-32"}, .prepares = "v4a: an image becomes a matrix"}, v2b::run),
       make_step<C>({.version = "v3", .name = "movement_size", .base = "v2b", .idea = "Words of up to 16 bytes where the last dimension stays last.", .counters = {"requests", "divisions-32"}}, v3::run),
       make_step<C>({.version = "v4a", .name = "shared_tile", .base = "v3", .idea = "A tile in shared memory: whole rows on both sides of global memory.", .counters = {"sectors/request", "turns/load"}}, v4a::run, only_matrices),
       make_step<C>({.version = "v4b", .name = "padded_tile", .base = "v4a", .idea = "One unused column, and the bank conflicts are gone.", .counters = {"turns/load"}}, v4b::run, only_matrices),
@@ -89,8 +89,8 @@ std::vector<Step> ladder() {
       make_step<C>({.version = "v5", .name = "half2", .base = "v4c", .idea = "Two halves per word on both sides of the tile.", .counters = {"requests", "turns/load"}}, v5::run, v5::refuse),
       make_step<C>({.version = "v6", .name = "wide_tile", .base = "v4c", .idea = "16 bytes per load and per store, for every element size.", .counters = {"requests", "sectors/request", "turns/load"}}, v6::run, v6::refuse),
       make_step<C>({.version = "v7", .name = "kept_input", .base = "v6", .idea = "Loads ask the L2 to keep what they read.", .counters = {"requests", "sectors/request"}}, v7::run, v6::refuse),
-      make_step<C>({.version = "v8", .name = "any_rank_tile", .base = "v7", .idea = "Each block finds its tile among all dimensions, without a division.", .prepares = "v9: wide tiles at any rank", .counters = {"requests", "sectors/request"}}, v8::run, simplified<v8::refuse>),
-      make_step<C>({.version = "v9", .name = "dispatch", .idea = "The right kernel for the problem: what permute.cuh gives away."}, v9::run),
+      make_step<C>({.version = "v8", .name = "any_rank_tile", .base = "v7", .idea = "Each block finds its tile among all dimensions, without a division.", .counters = {"requests", "sectors/request"}, .prepares = "v9: wide tiles at any rank"}, v8::run, simplified<v8::refuse>),
+      make_step<C>({.version = "v9", .name = "dispatch", .base = "", .idea = "The right kernel for the problem: what permute.cuh gives away."}, v9::run),
   };
 }
 
@@ -98,11 +98,11 @@ std::vector<Step> asides() {
   using C = PermuteCase;
   using enum StepKind;
   return {
-      make_step<C>({.version = "copy", .name = "copy", .idea = "No permutation: one element per thread, in order.", .kind = yardstick}, copy::run<1>),
-      make_step<C>({.version = "copy_unrolled", .name = "copy_unrolled", .idea = "The same copy with four elements under way per thread.", .kind = yardstick}, copy::run<4>),
-      make_step<C>({.version = "half2_rotated", .name = "half2_rotated", .base = "v5", .idea = "v5's tile rotated instead of padded: no conflicts, and no gain.", .kind = aside, .counters = {"turns/load"}}, half2_rotated::run, v5::refuse),
-      make_step<C>({.version = "wide_rows", .name = "wide_rows", .base = "v3", .idea = "Several words under way per thread, where v3 has enough.", .kind = aside, .counters = {"requests"}}, wide_rows::run, wide_rows::refuse),
-      make_step<C>({.version = "tma", .name = "tma", .base = "v6", .idea = "Hopper's copy engine fetches the tile.", .kind = aside, .counters = {"requests"}}, tma::run, tma::refuse),
+      make_step<C>({.version = "copy", .name = "copy", .base = "", .idea = "No permutation: one element per thread, in order.", .kind = yardstick}, copy::run<1>),
+      make_step<C>({.version = "copy_unrolled", .name = "copy_unrolled", .base = "", .idea = "The same copy with four elements under way per thread.", .kind = yardstick}, copy::run<4>),
+      make_step<C>({.version = "half2_rotated", .name = "half2_rotated", .base = "v5", .idea = "v5's tile rotated instead of padded: no conflicts, and no gain.", .counters = {"turns/load"}, .kind = aside}, half2_rotated::run, v5::refuse),
+      make_step<C>({.version = "wide_rows", .name = "wide_rows", .base = "v3", .idea = "Several words under way per thread, where v3 has enough.", .counters = {"requests"}, .kind = aside}, wide_rows::run, wide_rows::refuse),
+      make_step<C>({.version = "tma", .name = "tma", .base = "v6", .idea = "Hopper's copy engine fetches the tile.", .counters = {"requests"}, .kind = aside}, tma::run, tma::refuse),
   };
 }
 
@@ -110,19 +110,19 @@ std::vector<Step> library() {
   using C = PermuteCase;
   using enum StepKind;
   return {
-      make_step<C>({.version = "fitted_tile", .name = "fitted_tile", .idea = "v8's tile, one side of which fits images' channels.", .kind = library}, fitted_tile::run, simplified<v8::refuse>),
-      make_step<C>({.version = "element_tiles", .name = "element_tiles", .idea = "Tiles of single elements or 4-byte words, at any size and alignment.", .kind = library}, element_tiles::run, simplified<v8::refuse_tiles>),
-      make_step<C>({.version = "aligned_windows", .name = "aligned_windows", .idea = "Tiles whose writes begin at a sector.", .kind = library}, aligned_windows::run, simplified<aligned_windows::refuse>),
-      make_step<C>({.version = "gather", .name = "gather", .idea = "Any permutation, element by element in the output's order.", .kind = library}, gather::run),
-      make_step<C>({.version = "gathered_words", .name = "gathered_words", .idea = "A gather that works out one index per word of the output.", .kind = library}, gathered_words::run, simplified<gathered_words::refuse>),
-      make_step<C>({.version = "input_runs", .name = "input_runs", .idea = "A thread moves a run of the input by itself.", .kind = library}, input_runs::run, simplified<input_runs::refuse>),
-      make_step<C>({.version = "output_runs", .name = "output_runs", .idea = "A block writes one run of the output.", .kind = library}, output_runs::run<>, simplified<output_runs::refuse_runs>),
-      make_step<C>({.version = "boxes", .name = "boxes", .idea = "Runs on both sides at any rank, by tables.", .kind = library}, boxes::run),
-      make_step<C>({.version = "composite_tile", .name = "composite_tile", .idea = "Tiles whose sides are made of several dimensions.", .kind = library}, composite_tile::run, simplified<composite_tile::refuse>),
-      make_step<C>({.version = "fixed_tile", .name = "fixed_tile", .idea = "The same with sides that the compiler knows.", .kind = library}, fixed_tile::run, simplified<fixed_tile::refuse>),
-      make_step<C>({.version = "placed_words", .name = "placed_words", .idea = "The same where each word of a row has a place of its own.", .kind = library}, placed_words::run<>, simplified<fixed_tile::refuse>),
-      make_step<C>({.version = "direct_tile", .name = "direct_tile", .idea = "The same without shared memory.", .kind = library}, direct_tile::run<>, simplified<fixed_tile::refuse>),
-      planned_step({.version = "plan", .name = "plan", .idea = "The kernel that was fastest when all of them were tried.", .kind = StepKind::library}),
+      make_step<C>({.version = "fitted_tile", .name = "fitted_tile", .base = "", .idea = "v8's tile, one side of which fits images' channels.", .kind = library}, fitted_tile::run, simplified<v8::refuse>),
+      make_step<C>({.version = "element_tiles", .name = "element_tiles", .base = "", .idea = "Tiles of single elements or 4-byte words, at any size and alignment.", .kind = library}, element_tiles::run, simplified<element_tiles::refuse>),
+      make_step<C>({.version = "aligned_windows", .name = "aligned_windows", .base = "", .idea = "Tiles whose writes begin at a sector.", .kind = library}, aligned_windows::run, simplified<aligned_windows::refuse>),
+      make_step<C>({.version = "gather", .name = "gather", .base = "", .idea = "Any permutation, element by element in the output's order.", .kind = library}, gather::run),
+      make_step<C>({.version = "gathered_words", .name = "gathered_words", .base = "", .idea = "A gather that works out one index per word of the output.", .kind = library}, gathered_words::run, simplified<gathered_words::refuse>),
+      make_step<C>({.version = "input_runs", .name = "input_runs", .base = "", .idea = "A thread moves a run of the input by itself.", .kind = library}, input_runs::run, simplified<input_runs::refuse>),
+      make_step<C>({.version = "output_runs", .name = "output_runs", .base = "", .idea = "A block writes one run of the output.", .kind = library}, output_runs::run<>, simplified<output_runs::refuse>),
+      make_step<C>({.version = "boxes", .name = "boxes", .base = "", .idea = "Runs on both sides at any rank, by tables.", .kind = library}, boxes::run, simplified<boxes::refuse>),
+      make_step<C>({.version = "composite_tile", .name = "composite_tile", .base = "", .idea = "Tiles whose sides are made of several dimensions.", .kind = library}, composite_tile::run, simplified<composite_tile::refuse>),
+      make_step<C>({.version = "fixed_tile", .name = "fixed_tile", .base = "", .idea = "The same with sides that the compiler knows.", .kind = library}, fixed_tile::run, simplified<fixed_tile::refuse>),
+      make_step<C>({.version = "placed_words", .name = "placed_words", .base = "", .idea = "The same where each word of a row has a place of its own.", .kind = library}, placed_words::run<>, simplified<fixed_tile::refuse>),
+      make_step<C>({.version = "direct_tile", .name = "direct_tile", .base = "", .idea = "The same without shared memory.", .kind = library}, direct_tile::run<>, simplified<fixed_tile::refuse>),
+      planned_step({.version = "plan", .name = "plan", .base = "", .idea = "The kernel that was fastest when all of them were tried.", .kind = StepKind::library}),
   };
 }
 

@@ -82,7 +82,7 @@ inline cudaError_t run_kernel(Kernel kernel, const PermuteProblem& q, const void
   case Kernel::input_runs:
     return input_runs::run_runs(q, src, dst, stream);
   case Kernel::boxes:
-    return boxes::run_boxes(q, dst_order(q), src, dst, stream);
+    return boxes::run_boxes(q, src, dst, stream);
   }
   return cudaErrorInvalidValue;
 }
