@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import figures  # noqa: E402
+import limits  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
 import texts  # noqa: E402
@@ -34,7 +35,11 @@ def update():
 
 def check():
     pages = texts.texts()
-    return told(sidecar.without_page(pages) + [fault for path in pages for fault in texts.faults(path, path.read_text(encoding="utf-8"))])
+    faults = sidecar.without_page(pages)
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        faults += texts.faults(path, text) + limits.faults(path, text)
+    return told(faults)
 
 
 def told(faults):

@@ -10,7 +10,7 @@ Figure = collections.namedtuple("Figure", "start end text")
 
 MARKER = re.compile(r"^<!-- (?P<kind>table|measure|diff|code|figure) (?P<what>.*?) ?-->\n"
                     r"(?:(?P<body>(?:(?!<!-- ).*\n)*?)<!-- end -->(?:\n|\Z))?", re.M)
-HIDDEN = re.compile(r"<!--.*?-->|`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|\*\*Why not 100%\?\*\*", re.S)
+HIDDEN = re.compile(r"<!--.*?-->|`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|(?<=\*\*Why not )100%(?=\?\*\*)", re.S)
 START = re.compile(r"(?:[ \t>]*(?:[-*+]|\d+\.) +|[ \t>]+|\|[ \t]*|#{1,6} +)+")  # A list's, a quotation's, a row's, a heading's.
 ALONE = re.compile(r"[ \t>]*(?:\||#{1,6} )")  # A line that is a unit by itself: a table's row, a heading.
 OPENS = re.compile(r"[ \t>]*(?:[-*+]|\d+\.) ")

@@ -7,8 +7,10 @@ writes figures and blocks anew, and `python3 docs/book check` fails where one di
 import html
 import re
 
+import addresses
 import blocks
 import sidecar
+from markdown import broken_links, fold_answers, link_pages
 from records import ROOT, Problem
 
 COMMENT = re.compile(r"<!--.*?-->", re.S)
@@ -48,7 +50,7 @@ def faults(path, text):
         if source.answer.text != source.shown:
             found.append(f"{name}:{text.count(chr(10), 0, source.start) + 1}: {source.shown!r} is {source.answer.text!r} by "
                          f"{source.answer.origin}: run `python3 docs/book update`")
-    return found + wrong
+    return found + wrong + [f"{name}:{line}: the link {link} leads nowhere" for line, link in broken_links(text, path)]
 
 
 def published(path):
@@ -61,4 +63,4 @@ def published(path):
         raise Problem(wrong[0])
     text = replaced(text, sources, lambda source: f'<span class="{source.answer.kind}" title="{html.escape(source.answer.origin)}">'
                                                   f"{source.shown}</span>")
-    return COMMENT.sub("", blocks.published(path, text))
+    return link_pages(fold_answers(COMMENT.sub("", blocks.published(path, text))), path, addresses.pages())
