@@ -160,6 +160,12 @@ class Figures(unittest.TestCase):
         self.assertRegex(renewed, r"^v1 takes \d\d+\.\d us,\nor\n\d\d%, of \d+ cases\.$")
         self.assertIn("`v1 nowhere`", self.faults(text, ("v1 takes", ["v1 nowhere", query, "count cases"]))[0])
 
+    def test_comments_that_are_no_blocks_are_refused(self):
+        for text in ("It is so.<!-- why --> Yes.", "<!-- measured v4b float -->\n", "<!-- end -->\n", "<!-- never\n\nends", "69 us<!--= v1 float-->"):
+            self.assertTrue(texts.comments("page", text), text)
+        for text in ("<!-- table ladder -->\n| a |\n<!-- end -->\n", "<!-- diff v4b -->\n", "`<!-- end -->`", "    <!-- code -->\n"):
+            self.assertEqual(texts.comments("page", text), [], text)
+
     def test_a_page_with_a_wrong_figure_fails(self):
         """The tree as it is but for one number."""
         path = ROOT / "chapters" / "chapter3_permute" / "README.md"
@@ -168,6 +174,8 @@ class Figures(unittest.TestCase):
         wrong = text[:source.start] + source.shown.replace(source.shown[0], "7" if source.shown[0] != "7" else "8", 1) + text[source.end:]
         self.assertEqual(texts.faults(path, text), [])
         self.assertEqual(len(texts.faults(path, wrong)), 1)
+        for slip in ("<!-- measured v4b float -->", "[a page](no_such.md)", "It takes 1.5 us.", "<!-- table ladder -->\n<!-- end -->"):
+            self.assertEqual(len(texts.faults(path, f"{text}\n{slip}\n")), 1, slip)
 
 
 class Limits(unittest.TestCase):
@@ -339,15 +347,16 @@ class Planted(unittest.TestCase):
 
     def recorded(self):
         """A record of one case, "a b": v1 takes 4 us and v2 2 us, where a copy takes 1 us."""
-        def row(version, seconds):
-            return {"version": version, "name": version, "status": "pass", "seconds": {"median": seconds, "p25": seconds, "p75": seconds}}
+        def row(version, name, seconds):
+            return {"version": version, "name": name, "status": "pass", "seconds": {"median": seconds, "p25": seconds, "p75": seconds}}
 
-        case = {"parameters": "a b", "name": "a b", "copy_seconds": 1e-6, "bytes_moved": 1, "steps": [row("v1", 4e-6), row("v2", 2e-6)]}
+        case = {"parameters": "a b", "name": "a b", "copy_seconds": 1e-6, "bytes_moved": 1, "steps": [row("v1", "plain", 4e-6), row("v2", "padded", 2e-6)]}
         counted = {"launches": [{"version": version, "case": "a b", "counters": {
             "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": sectors, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 1}}
             for version, sectors in (("v1", 32), ("v2", 4))]}
         device = {"device": {"name": "a GPU"}, "run": {"commit": "here"}, "cases": [case]}
         for patch in (unittest.mock.patch.object(self.chapter, "times", lambda *_: records.Times(device, "planted.json")),
+                      unittest.mock.patch.object(queries, "read", lambda name: (counted if name.endswith("counters") else device, name)),
                       unittest.mock.patch.object(tables, "load", lambda _: counted)):
             patch.start()
             self.addCleanup(patch.stop)
@@ -373,6 +382,17 @@ class Planted(unittest.TestCase):
 
     def test_a_step_without_a_record_says_so(self):
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+
+    def test_old_values_under_new_names_are_no_record(self):
+        self.recorded()
+        self.assertIn("2.00 us", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        self.assertEqual(queries.answer(self.page, "v2 [a b]", "1.0 us").text, "2.0 us")
+        self.chapter.times().cases[0]["steps"][1]["name"] = "shared"
+        self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        self.assertIn("| A column more | v1 | - | | prepares v3 |\n", blocks.renewed(self.page, "<!-- table steps [a b] -->\n"))
+        for query in ("v2 [a b]", "v1 over v2 [a b]", "v2 [a b] sectors"):
+            with self.assertRaisesRegex(Problem, "v2 was shared when"):
+                queries.answer(self.page, query, "1.0x")
 
     def test_the_ladders_table(self):
         self.recorded()

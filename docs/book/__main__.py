@@ -25,7 +25,11 @@ def update():
     """Writes the pages anew. Returns the number of what is left wrong."""
     wrong = []
     for path in texts.texts():
-        text, faults = texts.renewed(path)
+        try:
+            text, faults = texts.renewed(path)
+        except Problem as problem:
+            wrong.append(str(problem))
+            continue
         wrong += faults
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")

@@ -188,6 +188,13 @@ class Chapter:
                 step["version"] = now.get(step["version"], step["version"])
         return Times(record, f"{device}/{other}.json", self.book.get("note", ""))
 
+    def renamed(self, version):
+        """What a version was called when the chapter was recorded, where it is another kernel now; else None."""
+        times = self.times()
+        rows = [row for case in times.cases for row in case["steps"] if row["version"] == version] if times else []
+        now = next((step for step in self.steps + self.asides if step.version == version), None)
+        return rows[0]["name"] if rows and now and rows[0]["name"] != now.name else None
+
     def main_cases(self, record):
         """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""
         ladder = self.book.get("ladder", {})

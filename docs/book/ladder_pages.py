@@ -56,8 +56,11 @@ def everything(chapter, record, modelled):
 def story(chapter):
     """The chapter's own page."""
     name, record = f"chapter{chapter.number}", chapter.times(MEASURED)
-    parts = []
+    parts, introduced = [], chapter.by_harness
     for heading, title, level, body in sections(texts.published(chapter.readme)):
+        if level == 2 and not introduced:
+            introduced = True
+            parts.append(page.clock_charts(chapter))
         if level == 1:
             heading += "\n\n\\tableofcontents{HTML:2}\n\n"
         parts.append(f"{heading}\n{chart(chapter, record) if record and title == 'The ladder' else ''}\n{body}")
@@ -72,10 +75,10 @@ def step_page(chapter, version):
     """A step's page, and behind it what the tree and the records have of the step."""
     name, step, record = f"chapter{chapter.number}-{version}", chapter.kernel(version), chapter.times(MEASURED)
     parts = [texts.published(chapter.pages[version]), raw(page.pictures_block(chapter, step))]
-    if record:
+    if record and not chapter.renamed(version):
         parts.append(raw('<details class="every"><summary>On every headline case</summary>'
                          + page.measured_block(chapter, step, record, chapter.modelled()) + "</details>"))
-    parts.append(raw(page.counters_block(chapter, step) + page.machine_code(chapter, step)))
+        parts.append(raw(page.counters_block(chapter, step) + page.machine_code(chapter, step)))
     parts.append(f"\\anchor {name}-file\n" + raw(f'<details class="code"><summary>The whole file: <code>{step.file}</code></summary>')
                  + f"\n\\includelineno {step.file}\n" + raw("</details>"))
     return finished(name, parts + [navigation(chapter, name)])

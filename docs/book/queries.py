@@ -218,9 +218,17 @@ def row(name, words, shown):
     return Answer(formatted(value, shown, rest[1] if len(rest) > 1 else None), "result", origin(record, file))
 
 
+def refuse_renamed(chapter, name, versions):
+    """Old values under new names are no record."""
+    for version in versions if name is None and "version" not in chapter.book else ():
+        if chapter.renamed(version):
+            raise Problem(f"{version} was {chapter.renamed(version)} when chapter {chapter.number} was recorded, and is another now")
+
+
 def timed(chapter, name, words, shown):
     """`STEP CASE [UNIT]`: a median, a share of the copy (%), or bytes a second; `STEP over STEP CASE`: a gain."""
     record, file = record_of(chapter, name)
+    refuse_renamed(chapter, name, [words[0], words[2]] if words[1:2] in (["over"], ["slower"]) else words[:1])
     times = Times(record, file)
     slower = words[1:2] == ["slower"]  # By how much, in per cent, where "over" says how many times as fast.
     if words[1:2] in (["over"], ["slower"]):
@@ -270,6 +278,7 @@ def counter(chapter, name, words, shown):
 
 def counted(chapter, name, words):
     """A counter's value, and where it is from."""
+    refuse_renamed(chapter, name, words[:1])
     record, file = record_of(chapter, name, "" if name else "_counters")
     step, case, what = words[0], case_named(chapter, words[1]), COUNTERS[words[2]]
     try:

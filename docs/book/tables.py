@@ -211,7 +211,7 @@ def measure_table(chapter, step, base, case_name, counters=""):
     parameters = case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
     case = times.case(parameters) if times else None
-    if not case or not of_step(case, step.version):
+    if not case or not of_step(case, step.version) or chapter.renamed(step.version) or chapter.renamed(base.version):
         return NOT_MEASURED
     out = [f"| | {base.version} | {step.version} | |", "|---|--:|--:|---|"]
     for what in filter(None, counters.split(",")):
@@ -231,7 +231,7 @@ def measure_table(chapter, step, base, case_name, counters=""):
 
 def base_row(chapter, step, case):
     """The row of the step's base in a case, or of the base's base where that did not run there."""
-    return next(filter(None, (of_step(case, base.version) for base in chapter.bases(step))), None)
+    return next(filter(None, (of_step(case, base.version) for base in chapter.bases(step) if not chapter.renamed(base.version))), None)
 
 
 def steps_table(chapter, names):
@@ -247,7 +247,8 @@ def steps_table(chapter, names):
         link = f"[{step.version}](pages/{step.version}.md)" if step.version in chapter.pages else step.version
         cells = [link, step.idea.rstrip("."), step.base]
         for case in cases:
-            row, before = (of_step(case, step.version), base_row(chapter, step, case)) if case else (None, None)
+            row, before = (of_step(case, step.version), base_row(chapter, step, case)) \
+                if case and not chapter.renamed(step.version) else (None, None)
             if not row:
                 cells += ["-", "", ""]
                 continue
