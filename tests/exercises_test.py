@@ -426,6 +426,11 @@ class Handout(unittest.TestCase):
         for chapter in BOOK:
             self.assertIn(f"\nwarpbook_add_chapter({chapter.number} ", build)
 
+    def test_links_to_what_is_not_handed_out_become_words(self):
+        text = "[a](pages/v1.md#x) [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)"
+        self.assertEqual(handout.with_links_within(text, "chapters/chapter1/README.md", ["chapters/chapter1/exercises.toml", "chapters/chapter2/README.md"]),
+                         "a [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)")
+
     def test_links_lead_to_files(self):
         pages = [path for path in self.tree.rglob("*.md") if path.is_relative_to(self.tree / "docs") or path.name == "README.md"]
         self.assertGreater(len(pages), len(BOOK))

@@ -12,8 +12,8 @@ ROW = 22
 BAR = 13
 
 
-def svg(height, body, title, description, classes=""):
-    return (f'<svg class="chart {classes}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" role="img" '
+def svg(height, body, title, description, classes="", width=WIDTH):
+    return (f'<svg class="chart {classes}" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" '
             f'xmlns="http://www.w3.org/2000/svg"><title>{html.escape(title)}</title>'
             f"<desc>{html.escape(description)}</desc>{body}</svg>")
 
@@ -99,27 +99,6 @@ def clocks(cases, title):
         body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
         words.append(f"{case['name']}: " + ", ".join(f"{name} {time_text(s)}" for name, s in zip(names, read) if s))
     return svg(bottom + 2, "".join(body), title, ". ".join(words))
-
-
-def bank_layout(bank_of, title):
-    """Which bank each of a warp's 32 lanes reads from when it reads a column of a tile: lanes are rows, banks columns."""
-    cell, left, top, banks = 13, 60, 56, 32
-    places = [bank_of(lane) % banks for lane in range(32)]
-    turns = max(places.count(bank) for bank in places)
-    body = [text(0, 16, title, "title"), text(left, top - 20, "bank 0", "muted"),
-            text(left + banks * cell, top - 20, "31", "muted", "end"), text(left - 8, top + 11, "lane 0", "muted", "end"),
-            text(left - 8, top + 31 * cell + 11, "31", "muted", "end"),
-            f'<rect class="frame" x="{left}" y="{top}" width="{banks * cell}" height="{32 * cell}"/>']
-    for bank in range(1, banks):
-        body.append(f'<line class="grid" x1="{left + bank * cell}" y1="{top}" x2="{left + bank * cell}" y2="{top + 32 * cell}"/>')
-    for lane, bank in enumerate(places):
-        kind = "bar" if places.count(bank) == 1 else "conflict"
-        body.append(f'<rect class="{kind}" x="{left + bank * cell + 1}" y="{top + lane * cell + 1}" width="{cell - 2}" '
-                    f'height="{cell - 2}"/>')
-    told = "one turn: every lane has a bank of its own" if turns == 1 else f"{turns} turns: that many lanes share a bank"
-    body.append(text(left, top + 32 * cell + 20, told))
-    return svg(top + 32 * cell + 28, "".join(body), title, f"Lanes 0 to 31 read from banks {', '.join(map(str, places))}: {told}.",
-               "square")
 
 
 def modelled_and_measured(pairs, title):
