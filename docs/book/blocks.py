@@ -3,7 +3,7 @@
     <!-- table ladder -->                    a table of the chapter as a whole (tables.py)
     <!-- measure v4b float wavefronts/load -->   a step beside its base: these counters, the time, the share of a copy
     <!-- diff v4b -->                        what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
-    <!-- code v4b load -->                   the region [load] of its file
+    <!-- code v4b load -->                   the region [load] of its file; `permute.hpp:merged` is another file's
     <!-- figure banks ... -->                a drawing (drawings.py, or figures/banks.svg beside the page), above its caption
 
 `update` writes all but the caption, and adds the line `end` where it is missing.
@@ -14,7 +14,7 @@ import re
 
 import drawings
 import tables
-from chapters import chapters
+from chapters import Step, chapters
 from markdown import raw
 from queries import split
 from records import ROOT, Problem
@@ -31,14 +31,14 @@ def chapter_of(path):
 def step_and_base(path, version):
     chapter = chapter_of(path)
     step = chapter.kernel(version)
-    if not step.base:
-        raise Problem(f"chapter.cu names no base of {version}")
-    return step, chapter.kernel(step.base)
+    return step, chapter.kernel(step.base) if step.base else None
 
 
 def difference(path, version, region="kernel"):
     """The lines of a step's difference from its base, with "..." where lines are left out."""
     step, base = step_and_base(path, version)
+    if base is None:
+        raise Problem(f"chapter.cu names no base of {version}")
     lines = step.difference(base, region=region)
     if not lines:
         raise Problem(f"the region [{region}] is the same in {base.file}")
@@ -57,7 +57,9 @@ def made(path, kind, words, given):
     if kind == "diff":
         return fenced("diff", difference(path, *words))
     if kind == "code":
-        return fenced("cuda", chapter_of(path).kernel(words[0]).region(words[1]))
+        file, _, region = words[1].rpartition(":")
+        step = chapter_of(path).kernel(words[0])
+        return fenced("cuda", (Step(step.path.parent / file, {}) if file else step).region(region))
     if not (given or "").strip():
         raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
     return given

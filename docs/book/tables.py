@@ -207,25 +207,29 @@ def direction(before, after):
 
 
 def measure_table(chapter, step, base, case_name, counters=""):
-    """A step beside its base on one case: counters, time, and the share of a copy."""
+    """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
+    base stands there, and so on; a step without a base stands alone."""
     parameters = case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
     case = times.case(parameters) if times else None
-    if not case or not of_step(case, step.version) or chapter.renamed(step.version) or chapter.renamed(base.version):
+    if not case or not of_step(case, step.version) or chapter.renamed(step.version):
         return NOT_MEASURED
-    out = [f"| | {base.version} | {step.version} | |", "|---|--:|--:|---|"]
+    while base and not (of_step(case, base.version) and not chapter.renamed(base.version)):
+        base = chapter.kernel(base.base) if base.base else None
+    compared = [base, step] if base else [step]
+    out = ["| | " + " | ".join(kernel.version for kernel in compared) + " |" + (" |" if base else ""),
+           "|---|" + "--:|" * len(compared) + ("---|" if base else "")]
     for what in filter(None, counters.split(",")):
         if what not in queries.COUNTERS:
             raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
-        values = [counter_value(counted, parameters, version, what) if counted else None for version in (base.version, step.version)]
-        cells = [counter_text(value, what) or "-" for value in values]
-        out.append(f"| {queries.COUNTER_WORDS[what]} | {cells[0]} | {cells[1]} | {direction(*values)} |")
-    before, after = of_step(case, base.version), of_step(case, step.version)
-    medians = [row["seconds"]["median"] if row else None for row in (before, after)]
-    gain = speedup_text(*medians, is_noise(before["seconds"], after["seconds"])) if before else ""
-    out.append("| time | " + " | ".join(time_text(median) if median else "-" for median in medians) + f" | {gain} |")
-    shares = [f"{100 * case['copy_seconds'] / median:.0f}%" if median else "-" for median in medians]
-    out.append(f"| of a copy | {shares[0]} | {shares[1]} | |")
+        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in compared]
+        cells = " | ".join(counter_text(value, what) or "-" for value in values)
+        out.append(f"| {queries.COUNTER_WORDS[what]} | {cells} |" + (f" {direction(*values)} |" if base else ""))
+    rows = [of_step(case, kernel.version) for kernel in compared]
+    medians = [row["seconds"]["median"] for row in rows]
+    gain = f" {speedup_text(*medians, is_noise(rows[0]['seconds'], rows[1]['seconds']))} |" if base else ""
+    out.append("| time | " + " | ".join(time_text(median) for median in medians) + " |" + gain)
+    out.append("| of a copy | " + " | ".join(f"{100 * case['copy_seconds'] / median:.0f}%" for median in medians) + " |" + (" |" if base else ""))
     return "\n".join(out) + "\n"
 
 
