@@ -187,8 +187,9 @@ template <int bytes, int group, int rows, int columns, int threads> struct QuadT
 template <class T>
 __device__ __forceinline__ void load_tile(typename T::W* tile, const typename T::W* from,
                                           const std::uint32_t* offsets) {
-  const int group = threadIdx.x % T::kGroups;
-  const int turn = threadIdx.x / T::kGroups;
+  const int thread = threadIdx.x;
+  const int group = thread % T::kGroups;
+  const int turn = thread / T::kGroups;
   typename T::Loaded loaded[T::kQuads][T::kQuad];
 #pragma unroll
   for (int i = 0; i < T::kQuads; ++i) {

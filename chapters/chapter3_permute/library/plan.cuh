@@ -169,16 +169,14 @@ inline void add_composite(std::vector<Candidate>& list) {
   }
 }
 
-/// element_tiles' tiles of other shapes, along the output or along the input.
-template <bool along_input, class... T> void add_elements(std::vector<Candidate>& list) {
+/// element_tiles' tiles of other shapes, along the output.
+template <class... T> void add_elements(std::vector<Candidate>& list) {
   const auto add = [&]<class Tile>() {
     const auto launch = [](const Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
       if (element_tiles::refuse(q) != nullptr) return cudaErrorInvalidValue;
-      return element_tiles::run_elements<Tile>(q, along_input ? src_order(q) : dst_order(q), src, dst, stream);
+      return element_tiles::run_elements<Tile>(q, dst_order(q), src, dst, stream);
     };
-    list.push_back({"element_tiles " + std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns) +
-                        (along_input ? ", along the input" : ""),
-                    launch});
+    list.push_back({"element_tiles " + std::to_string(Tile::kRows) + "x" + std::to_string(Tile::kColumns), launch});
   };
   (add.template operator()<T>(), ...);
 }
@@ -192,15 +190,28 @@ template <int bytes, int elements, int words> void add_words(std::vector<Candida
   list.push_back({"gathered_words " + std::to_string(words) + " of " + std::to_string(elements), launch});
 }
 
-/// v8's tiles along the output.
-inline cudaError_t run_wide_along_output(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
-  if (v8::refuse(q) != nullptr) return cudaErrorInvalidValue;
+/// Tiles along the output: of 16-byte words, or element_tiles' own.
+inline cudaError_t run_along_output(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+  if (v8::refuse(q) != nullptr) return element_tiles::run(q, src, dst, stream);
   return with_word_bytes(q.element_bytes, [&]<int bytes>() {
     using T = v6::Tile<bytes>;
     std::int64_t blocks = 0;
     const v8::TileGrid grid = v8::make_grid(q, dst_order(q), T::kRows, T::kColumns, blocks);
     return launch(v8::permute_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), grid);
+  });
+}
+
+/// Tiles along the input: of 16-byte words, of words of 4 bytes, or of elements, where these are tall or flat.
+inline cudaError_t run_along_input(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+  if (v8::refuse(q) == nullptr) return v8::run(q, src, dst, stream);
+  if (element_tiles::refuse(q) != nullptr) return cudaErrorInvalidValue;
+  if (element_tiles::moves_words(q)) return element_tiles::run_words(q, src_order(q), src, dst, stream);
+  return element_tiles::with_element_bytes(q, [&]<int bytes>() {
+    using Tall = element_tiles::ElementTile<bytes, bytes <= 4 ? 256 : 64, 32, bytes <= 4 ? 512 : 256>;
+    using Flat = element_tiles::ElementTile<bytes, 32, bytes <= 4 ? 64 : 32, 256>;
+    return q.dst_shape(q.rank - 1) >= 128 ? element_tiles::run_elements<Tall>(q, src_order(q), src, dst, stream)
+                                          : element_tiles::run_elements<Flat>(q, src_order(q), src, dst, stream);
   });
 }
 
@@ -216,10 +227,9 @@ template <Run run> void add_run(std::vector<Candidate>& list, const char* name) 
 inline void add_ruled(std::vector<Candidate>& list, int element_bytes) {
   add_run<gather::run>(list, "gather");
   add_run<boxes::run>(list, "boxes");
-  add_run<v8::run>(list, "any_rank_tile");
-  add_run<run_wide_along_output>(list, "any_rank_tile, along the output");
+  add_run<run_along_input>(list, "tiles along the input");
+  add_run<run_along_output>(list, "tiles along the output");
   add_run<input_runs::run>(list, "input_runs");
-  if (element_bytes <= 8) add_run<element_tiles::run>(list, "element_tiles");
   if (element_bytes <= 4) add_run<gathered_words::run>(list, "gathered_words");
 }
 
@@ -234,8 +244,7 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
   if (element_bytes <= 4) add_composite(list);
   switch (element_bytes) {
   case 1:
-    add_elements<false, ElementTile<1, 32, 128, 128>>(list);
-    add_elements<true, ElementTile<1, 256, 32, 512>, ElementTile<1, 32, 64, 256>>(list);
+    add_elements<ElementTile<1, 32, 128, 128>>(list);
     add_words<1, 8, 2>(list);
     add_direct<1, 1, 1, 16>(list);
     add_direct<1, 1, 4, 8>(list);
@@ -252,8 +261,7 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
                placed_words::Tile<1, 4, 8, 64, 256>>(list);
     break;
   case 2:
-    add_elements<false, ElementTile<2, 32, 64, 64>, ElementTile<2, 128, 32, 128>>(list);
-    add_elements<true, ElementTile<2, 256, 32, 512>, ElementTile<2, 32, 64, 256>>(list);
+    add_elements<ElementTile<2, 32, 64, 64>, ElementTile<2, 128, 32, 128>>(list);
     add_direct<2, 1, 1, 16>(list);
     add_direct<2, 1, 2, 8>(list);
     add_direct<2, 2, 1, 8>(list);
@@ -267,8 +275,7 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
                placed_words::Tile<2, 2, 8, 16, 512>>(list);
     break;
   case 4:
-    add_elements<false, ElementTile<4, 32, 64, 128>>(list);
-    add_elements<true, ElementTile<4, 256, 32, 512>, ElementTile<4, 32, 64, 256>>(list);
+    add_elements<ElementTile<4, 32, 64, 128>>(list);
     add_words<4, 4, 2>(list);
     add_direct<4, 1, 1, 8>(list);
     add_direct<4, 1, 2, 4>(list);
@@ -280,7 +287,6 @@ template <class P> std::vector<Candidate> make_candidates(int element_bytes) {
                placed_words::Tile<4, 2, 4, 32, 128>, placed_words::Tile<4, 4, 4, 64, 64>>(list);
     break;
   case 8:
-    add_elements<true, ElementTile<8, 64, 32, 256>, ElementTile<8, 32, 32, 256>>(list);
     add_direct<8, 1, 1, 8>(list);
     add_fixed<Tile<8, 1, 8, 256>, Tile<8, 1, 16, 128>, Tile<8, 1, 32, 32, 64>, Tile<8, 1, 32, 64>,
               Tile<8, 1, 64, 16, 128>, Tile<8, 1, 64, 64>>(list);
