@@ -65,6 +65,7 @@ void print_device(const DeviceInfo& device) {
   const auto line = [](const char* name, const std::string& value) {
     std::cout << fmt::format("{:<20} {}\n", name, value);
   };
+  line("warpbook", WARPBOOK_VERSION_TEXT);
   line("device", device.name + (device.emulated ? " (emulated, times are modelled)" : ""));
   line("compute capability", fmt::format("{}.{}", device.major, device.minor));
   line("multiprocessors", std::to_string(device.multiprocessors));

@@ -4,12 +4,14 @@ has spaces, and nothing of this project's is on its paths but what was installed
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERSION = re.search(r"^project\(warpbook VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 BUILD = pathlib.Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / DEVICE))
 HEADERS = {"elementwise.cuh", "strided_copy.cuh", "permute.cuh", "atomic_add.cuh", "index_add.cuh", "upsample_nearest.cuh"}
@@ -61,8 +63,9 @@ class Install(unittest.TestCase):
 
     def test_only_headers_and_their_finder_are_installed(self):
         files = {str(p.relative_to(self.prefix)) for p in self.prefix.rglob("*") if p.is_file()}
-        self.assertLessEqual({f"include/warpbook/{h}" for h in HEADERS} | {"lib/cmake/warpbook/warpbook-config.cmake"}, files)
-        self.assertEqual({f for f in files if not f.startswith("include/warpbook/")}, {"lib/cmake/warpbook/warpbook-config.cmake"})
+        finders = {f"lib/cmake/warpbook/warpbook-config{which}.cmake" for which in ("", "-version")}
+        self.assertLessEqual({f"include/warpbook/{h}" for h in HEADERS}, files)
+        self.assertEqual({f for f in files if not f.startswith("include/warpbook/")}, finders)
         for file in files:
             self.assertNotIn(str(ROOT), (self.prefix / file).read_text(), f"{file} names this tree")
 
@@ -80,8 +83,22 @@ class Install(unittest.TestCase):
 
     @unittest.skipUnless(DEVICE == "emulator", "compiles against the emulator's headers")
     def test_found_by_cmake(self):
-        self.build("<warpbook/elementwise.cuh>", "find_package(warpbook REQUIRED)",
+        self.build("<warpbook/elementwise.cuh>", f"find_package(warpbook {VERSION} REQUIRED)",
                    "target_link_libraries(outside PRIVATE warpbook::warpbook)")
+
+    def test_headers_and_finder_have_one_version(self):
+        major, minor, patch = map(int, VERSION.split("."))
+        for header in HEADERS:
+            text = (self.prefix / "include/warpbook" / header).read_text()
+            self.assertIn(f"\n#define WARPBOOK_VERSION {10000 * major + 100 * minor + patch}  // {VERSION}\n", text)
+        script = self.folder / "ask.cmake"
+        for asked, found in ((VERSION, "TRUE"), (f"{major}.{minor}", "TRUE"), (f"{major}.{minor + 1}", "FALSE"), (f"{major + 1}.0", "FALSE"), ("0.1", "FALSE")):
+            script.write_text(f'cmake_minimum_required(VERSION 3.25)\nset(PACKAGE_FIND_VERSION {asked})\nstring(REPLACE "." ";" parts {asked})\n'
+                              "list(GET parts 0 PACKAGE_FIND_VERSION_MAJOR)\nlist(GET parts 1 PACKAGE_FIND_VERSION_MINOR)\n"
+                              f'include("{self.prefix}/lib/cmake/warpbook/warpbook-config-version.cmake")\n'
+                              'if(NOT PACKAGE_VERSION_COMPATIBLE)\n  set(PACKAGE_VERSION_COMPATIBLE FALSE)\nendif()\n'
+                              'message("${PACKAGE_VERSION_COMPATIBLE}")\n')
+            self.assertEqual(call("cmake", "-P", script).stderr.strip(), found, asked)
 
     @unittest.skipUnless(DEVICE == "emulator", "compiles against the emulator's headers")
     def test_copied_by_hand(self):

@@ -114,6 +114,10 @@ class WithoutADevice(unittest.TestCase):
 
 @unittest.skipUnless(has_device(), "no device here")
 class Runs(unittest.TestCase):
+    def test_the_device_is_told_with_the_books_version(self):
+        version = re.search(r"^project\(warpbook VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE).group(1)
+        self.assertRegex(run("--device-info").stdout, rf"^warpbook +{re.escape(version)}\ndevice +\S")
+
     def test_a_case_of_the_users_own_and_all_reports(self):
         with tempfile.TemporaryDirectory() as folder:
             files = {kind: os.path.join(folder, f"a b.{kind}") for kind in ("json", "csv", "svg")}

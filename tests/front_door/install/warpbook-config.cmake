@@ -1,6 +1,6 @@
 # find_package(warpbook): the take-away headers, each a file of its own.
 #
-#     find_package(warpbook REQUIRED)
+#     find_package(warpbook 0.9 REQUIRED)
 #     target_link_libraries(mine PRIVATE warpbook::warpbook)     # #include <warpbook/permute.cuh>
 if(NOT TARGET warpbook::warpbook)
   get_filename_component(warpbook_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
