@@ -65,7 +65,6 @@ void print_device(const DeviceInfo& device) {
   const auto line = [](const char* name, const std::string& value) {
     std::cout << fmt::format("{:<20} {}\n", name, value);
   };
-  line("warpbook", WARPBOOK_VERSION_TEXT);
   line("device", device.name + (device.emulated ? " (emulated, times are modelled)" : ""));
   line("compute capability", fmt::format("{}.{}", device.major, device.minor));
   line("multiprocessors", std::to_string(device.multiprocessors));
@@ -75,6 +74,7 @@ void print_device(const DeviceInfo& device) {
                              format_bytes(static_cast<std::int64_t>(device.free_bytes))));
   line("driver", device.driver);
   line("toolkit", "CUDA " + device.toolkit);
+  line("warpbook", WARPBOOK_VERSION_TEXT);
 }
 
 /// Writes what was asked for. One that fails does not keep the others from being written.
