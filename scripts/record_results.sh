@@ -71,7 +71,7 @@ for n in $chapters; do
     echo "chapter $n: no cuobjdump here: skipped"
   fi
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-    record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/peers/peers.py --chapter "$n" \
+    record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/chapters/peers/peers.py --chapter "$n" \
       --random "${RANDOM_CASES:-200}" --seed "${SEED:-3}" --workers "$(nproc)" ${PEERS:-} --output "$out/chapter${n}_peers.json"
   else
     echo "chapter $n: no PyTorch with a GPU here: skipped"

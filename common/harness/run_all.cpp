@@ -74,6 +74,7 @@ void print_device(const DeviceInfo& device) {
                              format_bytes(static_cast<std::int64_t>(device.free_bytes))));
   line("driver", device.driver);
   line("toolkit", "CUDA " + device.toolkit);
+  line("warpbook", WARPBOOK_VERSION_TEXT);
 }
 
 /// Writes what was asked for. One that fails does not keep the others from being written.

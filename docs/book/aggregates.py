@@ -37,7 +37,7 @@ def model(number, what):
 
 
 def peers(record, group, what):
-    """Of the comparison with PyTorch, in its group "fixed" or "random": what tests/peers/results.py sums up, or the median
+    """Of the comparison with PyTorch, in its group "fixed" or "random": what tests/chapters/peers/results.py sums up, or the median
     of a ratio (`eager/ours`)."""
     if group not in ("fixed", "random"):
         raise Problem(f"the groups are fixed and random, not {group}")
@@ -45,7 +45,7 @@ def peers(record, group, what):
         top, bottom = what.split("/")
         return statistics.median(case[f"{top}_seconds"] / case[f"{bottom}_seconds"] for case in record["cases"]
                                  if case["group"] == group and case.get(f"{top}_seconds") and case.get(f"{bottom}_seconds"))
-    summary = module("tests/peers/results").summarise([case for case in record["cases"] if case["group"] == group])
+    summary = module("tests/chapters/peers/results").summarise([case for case in record["cases"] if case["group"] == group])
     if what not in summary:
         raise Problem(f"summed up are {', '.join(summary)}, not {what}")
     return summary[what]

@@ -55,7 +55,7 @@ def listed_table(path, chapter, table):
 
 def behind_table(record, group):
     """The problems of a group in which PyTorch, eager or compiled, is faster: by 2% or more, with quartiles apart."""
-    results = aggregates.module("tests/peers/results")
+    results = aggregates.module("tests/chapters/peers/results")
     out = ["| case | type | ours, us | slower than eager by | than compiled by |", "|---|---|--:|--:|--:|"]
     for case in record["cases"]:
         if case["group"] != group or "error" in case:
@@ -144,7 +144,7 @@ def peers_table(chapter, record):
 
 def random_table(record):
     """The random problems by element type; where plans were compared, too, those beside the rules."""
-    results = aggregates.module("tests/peers/results")
+    results = aggregates.module("tests/chapters/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
     planned = any(case.get("planned_seconds") for case in cases)
     header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),
