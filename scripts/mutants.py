@@ -214,9 +214,7 @@ class Chapter:
         return found
 
     def source(self, version):
-        expression = next((s for s in self.steps if f'"{version}"' in s), None)
-        if expression is None:
-            expression = next((s for s in self.steps if "template_step" in s), None)
+        expression = next((s for s in self.steps if f'{{"{version}"' in s), None)
         if expression is None:
             raise NotBuilt(f"chapter {self.number} has no step {version} in its list")
         return (f"{self.head}std::vector<Step> steps() {{{self.before_steps}return {{{expression}}};\n}}\n{self.tail}\n"

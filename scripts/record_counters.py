@@ -153,8 +153,7 @@ def command_of(program, cases, steps=None):
         arguments.append("--profile")
         for case in cases:
             arguments += ["--case", case]
-        if steps:
-            arguments += ["--step", steps]
+        arguments += ["--step", steps] if steps else ["--all-steps"]
     return arguments
 
 

@@ -99,7 +99,7 @@ def sanitized_steps():
 EMULATOR = "build/emulator"
 SAID = r"^All tests passed.*|^(?:test cases|assertions):.*failed.*|.*ERROR.*|.*runtime error.*|^SUMMARY:.*|.*WARNING: ThreadSanitizer.*"
 INSTALLED = r"^(?:ok|FAILED|not ok|not tried|error).*"
-LARGE = r"^chapter\d.*|^v\d+\w? +\w+:? +(?:ok|FAIL|skipped).*|^case .* result .*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
+LARGE = r"^chapter\d.*|^v\d+\w? +\w+ .*|^not here: .*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
 PARTS = [
     Part("The verifier against mutants", "Every step's kernels are changed one place at a time; the verification or the emulator's checks have to "
          "notice. The whole report, with each survivor, is [mutants.md](mutants.md).", [

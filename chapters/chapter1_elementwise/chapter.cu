@@ -10,11 +10,10 @@
 #include "chapters/chapter1_elementwise/v5a_packs_in_flight.cuh"
 #include "chapters/chapter1_elementwise/v5b_one_tile.cuh"
 #include "chapters/chapter1_elementwise/v5c_streaming.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter1 {
 namespace {
-
-const ElementwiseCase& as_elementwise(const Case& c) { return static_cast<const ElementwiseCase&>(c); }
 
 /// Calls `f` with a value of the C++ type that a Type stands for.
 template <class F> cudaError_t with_type(Type type, F&& f) {
@@ -42,30 +41,24 @@ const char* refuse_pairs(const ElementwiseCase& c) {
   return c.output_type() == Type::float32 ? "pairs are of half or bfloat16" : nullptr;
 }
 
-/// A step that multiplies. `run(z, x, y, count, stream)` takes pointers of the case's type.
-template <class Run>
-Step multiply_step(const char* version, const char* name, const char* idea,
-                   const char* (*refuse)(const ElementwiseCase&), Run run) {
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse(as_elementwise(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    return with_type(as_elementwise(c).output_type(), [&]<class T>(T) {
+/// Runs a step that multiplies: `run(z, x, y, count, stream)` takes pointers of the case's type.
+template <class Run> auto multiply(Run run) {
+  return [run](const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
+    return with_type(c.output_type(), [&]<class T>(T) {
       return run(static_cast<T*>(arrays.output), static_cast<const T*>(arrays.inputs[0]),
-                 static_cast<const T*>(arrays.inputs[1]), as_elementwise(c).count(), stream);
+                 static_cast<const T*>(arrays.inputs[1]), c.count(), stream);
     });
   };
-  return step;
 }
 
+/// v4 takes pairs; other types are refused before.
+constexpr auto kPackedMath = []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
+  if constexpr (sizeof(T) == 2) return v4::run(z, x, y, n, s);
+  return cudaErrorNotSupported;
+};
+
 /// The take-away functions, each operation with its functor.
-cudaError_t run_template(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
-  const ElementwiseCase& c = as_elementwise(problem);
+cudaError_t run_template(const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
   const std::int64_t count = c.count();
   if (c.mixed()) {
     auto* const z = static_cast<float*>(arrays.output);
@@ -89,95 +82,75 @@ cudaError_t run_template(const Case& problem, const Arrays& arrays, cudaStream_t
   });
 }
 
-Step template_step() {
-  Step step;
-  step.version = "v6";
-  step.name = "template";
-  step.idea = "Any function, types and alignment: what elementwise.cuh gives away.";
-  step.refusal = [](const Case&) { return std::string(); };
-  step.run = run_template;
-  return step;
-}
-
 std::vector<Step> steps() {
   return {
-      multiply_step(
-          "v1", "naive", "One thread an element.", refuse_but_multiply,
-          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v1::run(z, x, y, n, s); }),
-      multiply_step(
-          "v2", "grid_stride", "Blocks for some waves; each thread goes on by the grid's width.", refuse_but_multiply,
-          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v2::run(z, x, y, n, s); }),
-      multiply_step(
-          "v3", "packs", "16 bytes an access, and a scalar tail.", refuse_packs,
-          []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) { return v3::run(z, x, y, n, s); }),
-      multiply_step("v4", "packed_math", "Two halves an instruction.", refuse_pairs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      if constexpr (sizeof(T) == 2) return v4::run(z, x, y, n, s);
-                      return cudaErrorNotSupported;  // Refused before.
-                    }),
-      multiply_step("v5a", "packs_in_flight", "A thread starts the loads of several packs before it waits.",
-                    refuse_packs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      return v5a::run(z, x, y, n, s);
-                    }),
-      multiply_step("v5b", "one_tile", "A block for each tile: the hardware hands them out in order.", refuse_packs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      return v5b::run(z, x, y, n, s);
-                    }),
-      multiply_step("v5c", "streaming", "Results that nobody reads soon leave the L2 first.", refuse_packs,
-                    []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-                      return v5c::run(z, x, y, n, s);
-                    }),
-      template_step(),
+      make_step<ElementwiseCase>({"v1", "naive", "", "One thread an element."},
+                                 multiply([](auto... a) { return v1::run(a...); }), refuse_but_multiply),
+      make_step<ElementwiseCase>(
+          {"v2", "grid_stride", "v1", "Blocks for some waves; each thread goes on by the grid's width."},
+          multiply([](auto... a) { return v2::run(a...); }), refuse_but_multiply),
+      make_step<ElementwiseCase>({"v3", "packs", "v2", "16 bytes an access, and a scalar tail."},
+                                 multiply([](auto... a) { return v3::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>({"v4", "packed_math", "v3", "Two halves an instruction."}, multiply(kPackedMath),
+                                 refuse_pairs),
+      make_step<ElementwiseCase>(
+          {"v5a", "packs_in_flight", "v3", "A thread starts the loads of several packs before it waits."},
+          multiply([](auto... a) { return v5a::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>(
+          {"v5b", "one_tile", "v5a", "A block for each tile: the hardware hands them out in order."},
+          multiply([](auto... a) { return v5b::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>({"v5c", "streaming", "v5b", "Results that nobody reads soon leave the L2 first."},
+                                 multiply([](auto... a) { return v5c::run(a...); }), refuse_packs),
+      make_step<ElementwiseCase>(
+          {"v6", "template", "", "Any function, types and alignment: what elementwise.cuh gives away."}, run_template),
   };
 }
 
 std::vector<CaseSpec> cases() {
-  using enum Tier;
   return {
-      {"n=65536 op=mul dtype=float", quick},
-      {"n=65536 op=mul dtype=half", quick},
-      {"n=65536 op=mul dtype=bfloat16", quick},
-      {"n=65536 op=mul dtype=mixed", quick},
-      {"n=65536 op=scale dtype=half", quick},
-      {"n=65536 op=fma dtype=float", quick},
-      {"n=65537 op=mul dtype=float offset=1", quick},
-      {"n=65537 op=mul dtype=half offset=0,1,3", quick},
+      {"n=65536 op=mul dtype=float"},
+      {"n=65536 op=mul dtype=half"},
+      {"n=65536 op=mul dtype=bfloat16"},
+      {"n=65536 op=mul dtype=mixed"},
+      {"n=65536 op=scale dtype=half"},
+      {"n=65536 op=fma dtype=float"},
+      {"n=65537 op=mul dtype=float offset=1"},
+      {"n=65537 op=mul dtype=half offset=0,1,3"},
       // The sizes, float and half.
-      {"n=1024 op=mul dtype=float", full},
-      {"n=1024 op=mul dtype=half", full},
-      {"n=16384 op=mul dtype=float", full},
-      {"n=16384 op=mul dtype=half", full},
-      {"n=262144 op=mul dtype=float", full},
-      {"n=262144 op=mul dtype=half", full},
-      {"n=1048576 op=mul dtype=float", standard},
-      {"n=1048576 op=mul dtype=half", standard},
-      {"n=4194304 op=mul dtype=float", full},
-      {"n=4194304 op=mul dtype=half", full},
-      {"n=33554432 op=mul dtype=float", standard},
-      {"n=33554432 op=mul dtype=half", standard},
-      {"n=268435456 op=mul dtype=float", full},
-      {"n=268435456 op=mul dtype=half", full},
-      {"n=2147483659 op=mul dtype=half", full},  // Above 2^31.
+      {"n=1024 op=mul dtype=float"},
+      {"n=1024 op=mul dtype=half"},
+      {"n=16384 op=mul dtype=float"},
+      {"n=16384 op=mul dtype=half"},
+      {"n=262144 op=mul dtype=float"},
+      {"n=262144 op=mul dtype=half"},
+      {"n=1048576 op=mul dtype=float"},
+      {"n=1048576 op=mul dtype=half"},
+      {"n=4194304 op=mul dtype=float"},
+      {"n=4194304 op=mul dtype=half"},
+      {"n=33554432 op=mul dtype=float", kHeadline, "n=1048576 op=mul dtype=float"},
+      {"n=33554432 op=mul dtype=half", kHeadline, "n=1048576 op=mul dtype=half"},
+      {"n=268435456 op=mul dtype=float"},
+      {"n=268435456 op=mul dtype=half"},
+      {"n=2147483659 op=mul dtype=half"},  // Above 2^31.
       // Every operation and type.
-      {"n=33554432 op=mul dtype=bfloat16", full},
-      {"n=33554432 op=mul dtype=mixed", full},
-      {"n=33554432 op=scale dtype=float", full},
-      {"n=33554432 op=scale dtype=half", full},
-      {"n=33554432 op=scale dtype=bfloat16", full},
-      {"n=33554432 op=scale dtype=mixed", full},
-      {"n=33554432 op=fma dtype=float", full},
-      {"n=33554432 op=fma dtype=half", full},
-      {"n=33554432 op=fma dtype=bfloat16", full},
+      {"n=33554432 op=mul dtype=bfloat16"},
+      {"n=33554432 op=mul dtype=mixed"},
+      {"n=33554432 op=scale dtype=float"},
+      {"n=33554432 op=scale dtype=half"},
+      {"n=33554432 op=scale dtype=bfloat16"},
+      {"n=33554432 op=scale dtype=mixed"},
+      {"n=33554432 op=fma dtype=float"},
+      {"n=33554432 op=fma dtype=half"},
+      {"n=33554432 op=fma dtype=bfloat16"},
       // Views: all arrays displaced by the same, by different numbers of elements; a prime length.
-      {"n=33554432 op=mul dtype=float offset=1", full},
-      {"n=33554432 op=mul dtype=float offset=0,1,2", full},
-      {"n=33554432 op=mul dtype=half offset=1", full},
-      {"n=33554432 op=mul dtype=half offset=0,1,0", full},
-      {"n=33554432 op=mul dtype=half offset=3,1,6", full},
-      {"n=33554432 op=mul dtype=mixed offset=0,1,2", full},
-      {"n=33554393 op=mul dtype=float", full},
-      {"n=33554393 op=mul dtype=half offset=1,2,3", full},
+      {"n=33554432 op=mul dtype=float offset=1"},
+      {"n=33554432 op=mul dtype=float offset=0,1,2"},
+      {"n=33554432 op=mul dtype=half offset=1"},
+      {"n=33554432 op=mul dtype=half offset=0,1,0"},
+      {"n=33554432 op=mul dtype=half offset=3,1,6"},
+      {"n=33554432 op=mul dtype=mixed offset=0,1,2"},
+      {"n=33554393 op=mul dtype=float"},
+      {"n=33554393 op=mul dtype=half offset=1,2,3"},
   };
 }
 

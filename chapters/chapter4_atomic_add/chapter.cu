@@ -18,34 +18,22 @@
 #include "chapters/chapter4_atomic_add/v8a_binned.cuh"
 #include "chapters/chapter4_atomic_add/v8b_passes.cuh"
 #include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter4 {
 namespace {
 
 using RunScatter = cudaError_t (*)(const ScatterProblem&, const ScatterArrays&, cudaStream_t);
 using RunInner = cudaError_t (*)(const InnerProblem&, const InnerArrays&, cudaStream_t);
-using Refuse = const char* (*)(const SumsCase&);  // Why the step does not take a case, or nullptr.
 
-/// A step. `run_scatter` or `run_inner` may be nullptr, where `refuse` says why.
-Step step(const char* version, const char* name, const char* idea, RunScatter run_scatter, RunInner run_inner,
-          Refuse refuse) {
-  const auto as_sums = [](const Case& c) -> const SumsCase& { return static_cast<const SumsCase&>(c); };
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse(as_sums(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
-    const SumsCase& sums = as_sums(c);
-    if (sums.is_inner()) {
-      return run_inner(sums.inner(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
+/// Runs a step on a case's problem. `scatter` or `inner` may be nullptr, where the step refuses such cases.
+auto sums(RunScatter scatter, RunInner inner) {
+  return [=](const SumsCase& c, const Arrays& arrays, cudaStream_t stream) {
+    if (c.is_inner()) {
+      return inner(c.inner(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
     }
-    return run_scatter(sums.scatter(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
+    return scatter(c.scatter(), {arrays.output, arrays.inputs[0], arrays.inputs[1], arrays.scratch}, stream);
   };
-  return step;
 }
 
 /// Sums in float that are rounded once are exact in every case of this chapter that a step can be verified by.
@@ -116,59 +104,79 @@ const char* dispatched(const SumsCase& c) {
 
 std::vector<Step> steps() {
   return {
-      step("v1", "atomic", "One atomicAdd of the element's own type for every value.", v1::run_scatter, v1::run_inner,
-           only_narrow),
-      step("v2", "float_sums", "Add up in float, in scratch memory, and convert once.", v2::run_scatter, v2::run_inner,
-           only_two_bytes),
-      step("v3", "half2", "Pack values by hand: two halves an atomic operation.", nullptr, v3::run_inner, only_packed),
-      step("v4", "fast_atomic", "A half goes as a pair whose other half adds -0.0: no loop, any alignment.",
-           v4::run_scatter, v4::run_inner, only_fast),
-      step("v5", "warp_sums", "Lanes that have one place add up first; one of them does the atomic.", v5::run_scatter,
-           v5::run_inner, narrow_scatter),
-      step("v6a", "private_bins", "A block adds up in shared memory, and does one atomic a place.", v6a::run_scatter,
-           v6a::run_inner, only_bins),
-      step("v6b", "spread_bins", "Several sums a place where there is room, or where many values meet.",
-           v6b::run_scatter, nullptr, only_spread_bins),
-      step("v7", "vector_atomics",
-           "Blocks pass on float sums by atomics of 16 bytes; two of them share what one has no room for.",
-           v7::run_scatter, nullptr, only_vectors),
-      step("v8a", "binned", "Sort by tile of destinations, then add in shared memory: no atomics on dst.",
-           v8a::run_scatter, nullptr, only_binned),
-      step("v8b", "passes", "A part of dst at a time, that stays in the L2; hot places in shared memory.",
-           v8b::run_scatter, nullptr, only_passes),
-      step("v9", "dispatch", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away.",
-           v9::run_scatter, v9::run_inner, dispatched),
+      make_step<SumsCase>({"v1", "atomic", "", "One atomicAdd of the element's own type for every value."},
+                          sums(v1::run_scatter, v1::run_inner), only_narrow),
+      make_step<SumsCase>({"v2", "float_sums", "v1", "Add up in float, in scratch memory, and convert once."},
+                          sums(v2::run_scatter, v2::run_inner), only_two_bytes),
+      make_step<SumsCase>({"v3", "half2", "v1", "Pack values by hand: two halves an atomic operation."},
+                          sums(nullptr, v3::run_inner), only_packed),
+      make_step<SumsCase>(
+          {"v4", "fast_atomic", "v1", "A half goes as a pair whose other half adds -0.0: no loop, any alignment."},
+          sums(v4::run_scatter, v4::run_inner), only_fast),
+      make_step<SumsCase>(
+          {"v5", "warp_sums", "v1", "Lanes that have one place add up first; one of them does the atomic."},
+          sums(v5::run_scatter, v5::run_inner), narrow_scatter),
+      make_step<SumsCase>(
+          {"v6a", "private_bins", "v1", "A block adds up in shared memory, and does one atomic a place."},
+          sums(v6a::run_scatter, v6a::run_inner), only_bins),
+      make_step<SumsCase>(
+          {"v6b", "spread_bins", "v6a", "Several sums a place where there is room, or where many values meet."},
+          sums(v6b::run_scatter, nullptr), only_spread_bins),
+      make_step<SumsCase>(
+          {"v7", "vector_atomics", "v2",
+           "Blocks pass on float sums by atomics of 16 bytes; two of them share what one has no room for."},
+          sums(v7::run_scatter, nullptr), only_vectors),
+      make_step<SumsCase>(
+          {"v8a", "binned", "v6a", "Sort by tile of destinations, then add in shared memory: no atomics on dst."},
+          sums(v8a::run_scatter, nullptr), only_binned),
+      make_step<SumsCase>(
+          {"v8b", "passes", "v6b", "A part of dst at a time, that stays in the L2; hot places in shared memory."},
+          sums(v8b::run_scatter, nullptr), only_passes),
+      make_step<SumsCase>(
+          {"v9", "dispatch", "", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away."},
+          sums(v9::run_scatter, v9::run_inner), dispatched),
   };
 }
 
 std::vector<CaseSpec> cases() {
-  using enum Tier;
   std::vector<CaseSpec> cases = {
+      // 16 Mi values into few places, into many, and into as many as there are values.
+      {"count=16777216 places=256 skew=uniform dtype=float index=int64", kHeadline,
+       "count=131072 places=256 skew=uniform dtype=float index=int64"},
+      {"count=16777216 places=65536 skew=uniform dtype=half index=int64", kHeadline,
+       "count=131072 places=65536 skew=uniform dtype=half index=int64"},
+      {"count=16777216 places=16777216 skew=uniform dtype=float index=int64", kHeadline,
+       "count=131072 places=131072 skew=uniform dtype=float index=int64"},
       // Small ones of each kind: a half holds their sums, so that every step runs.
-      {"problem=inner count=65536 dtype=half", quick},
-      {"count=131072 places=1024 skew=uniform dtype=half index=int64", quick},
-      {"count=131072 places=1024 skew=zipf dtype=float index=int64", quick},
-      {"count=131072 places=65536 skew=uniform dtype=half index=int32", quick},
-      {"count=131072 places=65536 skew=uniform dtype=bfloat16 index=int64", quick},
-      {"count=131072 places=131072 skew=uniform dtype=float index=int64", quick},
-      {"count=100003 places=70001 skew=stray dtype=half index=int64 offset=1", quick},
-      {"count=1048576 places=1 skew=uniform dtype=float index=int64", standard},
-      {"count=1048576 places=256 skew=uniform dtype=half index=int64", standard},
-      {"count=1048576 places=65536 skew=zipf dtype=float index=int64", standard},
-      {"problem=inner count=1048576 dtype=half", standard},
+      {"problem=inner count=65536 dtype=half"},
+      {"count=131072 places=1024 skew=uniform dtype=half index=int64"},
+      {"count=131072 places=1024 skew=zipf dtype=float index=int64"},
+      {"count=131072 places=256 skew=uniform dtype=float index=int64"},
+      {"count=131072 places=65536 skew=uniform dtype=half index=int32"},
+      {"count=131072 places=65536 skew=uniform dtype=half index=int64"},
+      {"count=131072 places=65536 skew=uniform dtype=bfloat16 index=int64"},
+      {"count=131072 places=131072 skew=uniform dtype=float index=int64"},
+      {"count=100003 places=70001 skew=stray dtype=half index=int64 offset=1"},
+      {"count=1048576 places=1 skew=uniform dtype=float index=int64"},
+      {"count=1048576 places=256 skew=uniform dtype=half index=int64"},
+      {"count=1048576 places=65536 skew=zipf dtype=float index=int64"},
+      {"problem=inner count=1048576 dtype=half"},
       // 32 Mi products.
-      {"problem=inner count=33554432 dtype=half", full},
-      {"problem=inner count=33554432 dtype=bfloat16", full},
-      {"problem=inner count=33554432 dtype=float", full},
+      {"problem=inner count=33554432 dtype=half"},
+      {"problem=inner count=33554432 dtype=bfloat16"},
+      {"problem=inner count=33554432 dtype=float"},
   };
-  // 16 Mi values into n places.
-  for (const char* dtype : {"float", "half", "bfloat16"}) {
-    for (const char* places : {"1", "256", "65536", "16777216"}) {
-      for (const char* skew : {"uniform", "zipf"}) {
-        if (places == std::string("1") && skew == std::string("zipf")) continue;
-        cases.push_back(
-            {std::string("count=16777216 places=") + places + " skew=" + skew + " dtype=" + dtype + " index=int64",
-             full});
+  // 16 Mi values into n places. There is one way to go to one place, and the headline cases are there already.
+  const auto there = [&cases](const std::string& parameters) {
+    return std::any_of(cases.begin(), cases.end(), [&](const CaseSpec& c) { return c.parameters == parameters; });
+  };
+  for (const std::string dtype : {"float", "half", "bfloat16"}) {
+    for (const std::string places : {"1", "256", "65536", "16777216"}) {
+      for (const std::string skew : {"uniform", "zipf"}) {
+        const std::string parameters =
+            "count=16777216 places=" + places + " skew=" + skew + " dtype=" + dtype + " index=int64";
+        if ((places == "1" && skew == "zipf") || there(parameters)) continue;
+        cases.push_back({parameters});
       }
     }
   }
@@ -179,7 +187,7 @@ std::vector<CaseSpec> cases() {
         "places=1048576 skew=uniform dtype=float index=int64", "places=1048576 skew=zipf dtype=float index=int64",
         "places=1048576 skew=uniform dtype=half index=int64", "places=16777216 skew=sorted dtype=float index=int64",
         "places=16777216 skew=head dtype=half index=int64"}) {
-    cases.push_back({std::string("count=16777216 ") + more, full});
+    cases.push_back({std::string("count=16777216 ") + more});
   }
   return cases;
 }

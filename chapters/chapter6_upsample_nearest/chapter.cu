@@ -6,20 +6,15 @@
 
 #include "chapters/chapter6_upsample_nearest/upsample_case.hpp"
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.cuh"
+#include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter6 {
 namespace {
-
-const UpsampleCase& as_upsample(const Case& c) { return static_cast<const UpsampleCase&>(c); }
 
 /// Where the arrays lie, as far as alignment goes.
 template <class T> const T* address_of(const UpsampleCase& c) {
   return reinterpret_cast<const T*>(std::uintptr_t{256} + static_cast<std::uintptr_t>(c.output().offset_bytes));
 }
-
-using Refuse = const char* (*)(const UpsampleCase&);  // Why the step does not take a case, or nullptr.
-
-const char* refuse_nothing(const UpsampleCase&) { return nullptr; }
 
 const char* refuse_pairs(const UpsampleCase& c) {
   if (const char* reason = v2::refuse(make_images(c.problem()))) return reason;
@@ -72,18 +67,9 @@ template <class Function> auto by_numbers(Function f) {
 
 constexpr auto kForwardOnly = [](const auto&...) { return cudaErrorNotSupported; };  // The case is refused before.
 
-template <class Forward, class Backward>
-Step step(const char* version, const char* name, const char* idea, Refuse refuse, Forward forward, Backward backward) {
-  Step step;
-  step.version = version;
-  step.name = name;
-  step.idea = idea;
-  step.refusal = [=](const Case& c) {
-    const char* reason = refuse(as_upsample(c));
-    return std::string(reason == nullptr ? "" : reason);
-  };
-  step.run = [=](const Case& problem, const Arrays& arrays, cudaStream_t stream) {
-    const UpsampleCase& c = as_upsample(problem);
+/// Runs a step on pointers of the case's type, in the case's direction.
+template <class Forward, class Backward> auto both_ways(Forward forward, Backward backward) {
+  return [=](const UpsampleCase& c, const Arrays& arrays, cudaStream_t stream) {
     if (c.output().elements == 0) return cudaSuccess;
     const auto run = [&]<class T>(T) {
       auto* const out = static_cast<T*>(arrays.output);
@@ -99,80 +85,92 @@ Step step(const char* version, const char* name, const char* idea, Refuse refuse
       return run(float{});
     }
   };
-  return step;
 }
 
 std::vector<Step> steps() {
   return {
-      step("v1", "generic", "One thread an element, divisions, PyTorch's rules.", refuse_nothing,
-           by_words([](const auto&... a) { return v1::forward(a...); }),
-           by_numbers([](const auto&... a) { return v1::backward(a...); })),
-      step("v2", "two_by_two", "One input makes a pair in each of two rows.", refuse_pairs,
-           by_words([](const auto&... a) { return v2::forward(a...); }),
-           by_numbers([](const auto&... a) { return v2::backward(a...); })),
-      step("v3", "fast_division", "The last division becomes a multiplication.", refuse_pairs,
-           by_words([](const auto&... a) { return v3::forward(a...); }),
-           by_numbers([](const auto&... a) { return v3::backward(a...); })),
-      step("v4", "wide", "16 bytes to each of two rows.", refuse_wide,
-           by_words([](const auto&... a) { return v4::forward(a...); }),
-           by_numbers([](const auto&... a) { return v4::backward(a...); })),
-      step("v5a", "packs_in_flight", "Four packs a thread in registers before the first is stored.", refuse_wide,
-           by_words([](const auto&... a) { return v5a::forward(a...); }),
-           by_numbers([](const auto&... a) { return v5a::backward(a...); })),
-      step("v5b", "output_order", "What is written is written from the first byte to the last.", refuse_wide_forward,
-           by_words([](const auto&... a) { return v5b::forward(a...); }), kForwardOnly),
-      step("v5c", "asked_ahead", "Few blocks at a time, because their input is in the L2 already.", refuse_wide_forward,
-           by_words([](const auto&... a) { return v5c::forward(a...); }), kForwardOnly),
-      step("v6a", "any_scale", "Wide stores for every scale, and for channels side by side.", refuse_large_planes,
-           by_words([](const auto&... a) { return v6a::forward(a...); }),
-           by_numbers([](const auto&... a) { return v6a::backward(a...); })),
-      step("v6b", "known_window", "Loops of a known length become loads under way.", refuse_unknown_windows,
-           by_words([](const auto&... a) { return v6b::forward(a...); }),
-           by_numbers([](const auto&... a) { return v6b::backward(a...); })),
-      step("v6c", "staged_rows", "Wide stores for rows that packs do not divide.", refuse_staged_rows,
-           by_words([](const auto&... a) { return v6c::forward(a...); }), kForwardOnly),
-      step(
-          "v7", "dispatch", "The right kernel for the problem: what upsample_nearest.cuh gives away.", refuse_nothing,
-          [](const auto&... a) { return upsample_nearest(a...); },
-          [](const auto&... a) { return upsample_nearest_backward(a...); }),
+      make_step<UpsampleCase>({"v1", "generic", "", "One thread an element, divisions, PyTorch's rules."},
+                              both_ways(by_words([](const auto&... a) { return v1::forward(a...); }),
+                                        by_numbers([](const auto&... a) { return v1::backward(a...); }))),
+      make_step<UpsampleCase>({"v2", "two_by_two", "v1", "One input makes a pair in each of two rows."},
+                              both_ways(by_words([](const auto&... a) { return v2::forward(a...); }),
+                                        by_numbers([](const auto&... a) { return v2::backward(a...); })),
+                              refuse_pairs),
+      make_step<UpsampleCase>({"v3", "fast_division", "v2", "The last division becomes a multiplication."},
+                              both_ways(by_words([](const auto&... a) { return v3::forward(a...); }),
+                                        by_numbers([](const auto&... a) { return v3::backward(a...); })),
+                              refuse_pairs),
+      make_step<UpsampleCase>({"v4", "wide", "v3", "16 bytes to each of two rows."},
+                              both_ways(by_words([](const auto&... a) { return v4::forward(a...); }),
+                                        by_numbers([](const auto&... a) { return v4::backward(a...); })),
+                              refuse_wide),
+      make_step<UpsampleCase>(
+          {"v5a", "packs_in_flight", "v4", "Four packs a thread in registers before the first is stored."},
+          both_ways(by_words([](const auto&... a) { return v5a::forward(a...); }),
+                    by_numbers([](const auto&... a) { return v5a::backward(a...); })),
+          refuse_wide),
+      make_step<UpsampleCase>(
+          {"v5b", "output_order", "v4", "What is written is written from the first byte to the last."},
+          both_ways(by_words([](const auto&... a) { return v5b::forward(a...); }), kForwardOnly), refuse_wide_forward),
+      make_step<UpsampleCase>(
+          {"v5c", "asked_ahead", "v5b", "Few blocks at a time, because their input is in the L2 already."},
+          both_ways(by_words([](const auto&... a) { return v5c::forward(a...); }), kForwardOnly), refuse_wide_forward),
+      make_step<UpsampleCase>({"v6a", "any_scale", "v1", "Wide stores for every scale, and for channels side by side."},
+                              both_ways(by_words([](const auto&... a) { return v6a::forward(a...); }),
+                                        by_numbers([](const auto&... a) { return v6a::backward(a...); })),
+                              refuse_large_planes),
+      make_step<UpsampleCase>({"v6b", "known_window", "v6a", "Loops of a known length become loads under way."},
+                              both_ways(by_words([](const auto&... a) { return v6b::forward(a...); }),
+                                        by_numbers([](const auto&... a) { return v6b::backward(a...); })),
+                              refuse_unknown_windows),
+      make_step<UpsampleCase>({"v6c", "staged_rows", "v6a", "Wide stores for rows that packs do not divide."},
+                              both_ways(by_words([](const auto&... a) { return v6c::forward(a...); }), kForwardOnly),
+                              refuse_staged_rows),
+      make_step<UpsampleCase>(
+          {"v7", "dispatch", "", "The right kernel for the problem: what upsample_nearest.cuh gives away."},
+          both_ways([](const auto&... a) { return upsample_nearest(a...); },
+                    [](const auto&... a) { return upsample_nearest_backward(a...); })),
   };
 }
 
 std::vector<CaseSpec> cases() {
-  using enum Tier;
-  std::vector<CaseSpec> cases;
-  const auto both = [&cases](const std::string& text, Tier tier) {
-    cases.push_back({text + " dir=forward", tier});
-    cases.push_back({text + " dir=backward", tier});
+  std::vector<CaseSpec> cases = {
+      {"shape=32,64,256,256 dtype=float dir=forward", kHeadline, "shape=4,32,80,80 dtype=float dir=forward"},
+      {"shape=32,64,256,256 dtype=float dir=backward", kHeadline, "shape=4,32,80,80 dtype=float dir=backward"},
+      {"shape=32,64,256,256 dtype=half dir=forward", kHeadline, "shape=4,32,80,80 dtype=half dir=forward"},
+      {"shape=32,64,256,256 dtype=half dir=backward"},
   };
-  both("shape=2,8,40,40 dtype=float", quick);
-  both("shape=2,8,40,40 dtype=half", quick);
-  both("shape=2,32,20,20 dtype=half layout=nhwc", quick);
-  both("shape=2,8,21,19 dtype=bfloat16 scale=1.5", quick);
-  both("shape=2,3,17,31 dtype=half offset=1", quick);
+  const auto both = [&cases](const std::string& text) {
+    cases.push_back({text + " dir=forward"});
+    cases.push_back({text + " dir=backward"});
+  };
+  both("shape=4,32,80,80 dtype=float");
+  both("shape=4,32,80,80 dtype=half");
+  both("shape=2,8,40,40 dtype=float");
+  both("shape=2,8,40,40 dtype=half");
+  both("shape=2,32,20,20 dtype=half layout=nhwc");
+  both("shape=2,8,21,19 dtype=bfloat16 scale=1.5");
+  both("shape=2,3,17,31 dtype=half offset=1");
   // The article's.
-  both("shape=16,32,80,80 dtype=float", standard);
-  both("shape=16,32,80,80 dtype=half", standard);
-  both("shape=16,32,80,80 dtype=bfloat16", full);
-  // Large.
-  both("shape=32,64,256,256 dtype=float", full);
-  both("shape=32,64,256,256 dtype=half", full);
+  both("shape=16,32,80,80 dtype=float");
+  both("shape=16,32,80,80 dtype=half");
+  both("shape=16,32,80,80 dtype=bfloat16");
   // Channels last, odd widths, other scales, down.
-  both("shape=16,32,80,80 dtype=half layout=nhwc", full);
-  both("shape=32,64,256,256 dtype=half layout=nhwc", full);
-  both("shape=32,64,256,256 dtype=float layout=nhwc", full);
-  both("shape=32,64,127,129 dtype=half", full);
-  both("shape=32,64,128,130 dtype=half", full);
-  both("shape=16,64,128,128 dtype=float scale=3", full);
-  both("shape=16,64,128,128 dtype=half scale=3", full);
-  both("shape=16,64,160,160 dtype=float scale=1.5", full);
-  both("shape=16,64,160,160 dtype=half scale=1.5", full);
-  both("shape=16,64,160,160 dtype=half scale=1.5 layout=nhwc", full);
-  both("shape=16,64,256,256 dtype=half scale=0.5", full);
-  both("shape=16,64,100,100 dtype=half size=333,271", full);
+  both("shape=16,32,80,80 dtype=half layout=nhwc");
+  both("shape=32,64,256,256 dtype=half layout=nhwc");
+  both("shape=32,64,256,256 dtype=float layout=nhwc");
+  both("shape=32,64,127,129 dtype=half");
+  both("shape=32,64,128,130 dtype=half");
+  both("shape=16,64,128,128 dtype=float scale=3");
+  both("shape=16,64,128,128 dtype=half scale=3");
+  both("shape=16,64,160,160 dtype=float scale=1.5");
+  both("shape=16,64,160,160 dtype=half scale=1.5");
+  both("shape=16,64,160,160 dtype=half scale=1.5 layout=nhwc");
+  both("shape=16,64,256,256 dtype=half scale=0.5");
+  both("shape=16,64,100,100 dtype=half size=333,271");
   // Very many small images; one channel in the layout of many.
-  both("shape=4096,64,12,10 dtype=half scale=0.63", full);
-  both("shape=4096,1,71,31 dtype=half layout=nhwc", full);
+  both("shape=4096,64,12,10 dtype=half scale=0.63");
+  both("shape=4096,1,71,31 dtype=half layout=nhwc");
   return cases;
 }
 

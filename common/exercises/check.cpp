@@ -122,7 +122,7 @@ int run(const Arguments& arguments) {
   Step step;
   step.version = "exercise";
   step.name = "exercise";
-  step.yardstick = arguments.yardstick;
+  if (arguments.yardstick) step.kind = StepKind::yardstick;
   step.run = run_exercise;
 
   Results results(arguments.results);

@@ -93,39 +93,52 @@ struct Arrays {
   void* scratch = nullptr;          ///< `Case::scratch_bytes()` of them.
 };
 
-/// One version of the chapter's operation.
-struct Step {
-  std::string version;  ///< "v2a".
-  std::string name;     ///< "index_type".
-  std::string idea;     ///< One sentence.
+/// What a step is to the chapter.
+enum class StepKind {
+  step,      ///< A rung of the ladder.
+  aside,     ///< An experiment beside the ladder.
+  library,   ///< A kernel that the take-away header needs for inputs that the ladder does not teach.
+  yardstick  ///< A plain copy of input 0 to the output, or a fill: compared with, and verified as what it is.
+};
 
+/// "step", "aside", "library", "yardstick".
+const char* kind_name(StepKind kind);
+
+/// What a step says of itself.
+struct StepInfo {
+  std::string version;                     ///< "v2a".
+  std::string name;                        ///< "index_type".
+  std::string base;                        ///< The version whose kernel was edited to make this one; empty: none.
+  std::string idea;                        ///< One sentence.
+  std::vector<std::string> counters = {};  ///< What its story is about: "sectors/request", "turns/shared load".
+  StepKind kind = StepKind::step;          ///< What it is to the chapter.
+  std::string prepares = {};               ///< What a step that gains nothing by itself prepares: "the tiles".
+};
+
+/// One version of the chapter's operation. make_step.hpp makes them.
+struct Step : StepInfo {
   /// Why the step does not take a case ("both dimensions must be even"); empty where it does.
-  std::function<std::string(const Case&)> refusal;
+  std::function<std::string(const Case&)> refusal = {};
   /// Launches the step on the stream, and returns what CUDA said of the launch.
-  std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> run;
+  std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> run = {};
   /// What the step works out for a case by running on its arrays, once before its first launch there: a plan. Not part
   /// of any time; the output is poisoned behind it. Empty for nearly every step.
   std::function<cudaError_t(const Case&, const Arrays&, cudaStream_t)> prepare = {};
-
-  /// True for a yardstick: a kernel that only copies input 0 to the output (of the same size). It is verified against
-  /// the input and stands in the table, but no speedup is counted from or to it.
-  bool yardstick = false;
   /// What a yardstick sets every byte of the output to, where it reads nothing and only fills: what writing alone
   /// takes.
   std::optional<std::byte> fills = std::nullopt;
+
+  bool is_yardstick() const { return kind == StepKind::yardstick; }
 };
 
-/// When a case is run.
-enum class Tier {
-  quick,     ///< Always: the smallest of its kind.
-  standard,  ///< Unless `--quick` is given.
-  full,      ///< With `--full` only.
-};
+/// In place of a bare `true`.
+inline constexpr bool kHeadline = true;
 
 /// A case by its parameters.
 struct CaseSpec {
-  std::string parameters;      ///< As `Case::parameters()`.
-  Tier tier = Tier::standard;  ///< When it is run.
+  std::string parameters;     ///< As `Case::parameters()`.
+  bool headline = false;      ///< One of the two or three that a run without options is made of.
+  std::string emulated = {};  ///< The smaller case of the same kind that the emulator runs in a headline case's place.
 };
 
 /// A chapter as data.
@@ -133,7 +146,7 @@ struct Chapter {
   int number = 0;               ///< 3.
   std::string name;             ///< "permute".
   std::string title;            ///< "Permute: ...": one line.
-  std::vector<Step> steps;      ///< In the book's order. A first step that fails or refuses leaves "vs v1" empty.
+  std::vector<Step> steps;      ///< Of each kind in the book's order: a base before what is built on it.
   std::vector<CaseSpec> cases;  ///< In the order in which they are run.
   int samples = 50;             ///< Taken of each step, unless `--samples` says otherwise.
   std::string case_help;        ///< For `--help`: the keys of a case and what they accept, one line each.
@@ -141,6 +154,13 @@ struct Chapter {
   /// Makes a case; throws BadInput with one line that says what was wrong and what is accepted.
   std::function<std::unique_ptr<Case>(const Parameters&)> make_case;
 };
+
+/// What is wrong with a chapter's data, a line each: a base that is not there before its step, a counter that nobody
+/// knows, no headline case or too many, a case that cannot be made. For the chapters' tests.
+std::vector<std::string> defects(const Chapter& chapter);
+
+/// The step of a version; nullptr where there is none.
+const Step* find_step(const Chapter& chapter, const std::string& version);
 
 /// The main function of every chapter's `run_all`. Returns the exit status (see `--help`).
 int run_all(const Chapter& chapter, int argc, const char* const* argv);

@@ -22,7 +22,7 @@ void append(std::string& text, const std::string& part, const char* separator = 
 class Expected {
 public:
   Expected(const Step& step, const HostCase& host) {
-    if (!step.yardstick) {
+    if (!step.is_yardstick()) {
       span_ = host.expected();
     } else if (!step.fills) {
       span_ = host.inputs().at(0);
@@ -45,7 +45,7 @@ void prepare_output(const Step& step, const HostCase& host, const DeviceCase& de
                     Transfer& transfer) {
   const FencedArray& output = device.main().output();
   output.fill_fences(transfer);
-  if (!step.yardstick) {
+  if (!step.is_yardstick()) {
     device.restore(device.main(), stream);
     return;
   }
@@ -136,9 +136,9 @@ void finish_reason(Verification& result, const Step& step, const HostCase& host)
     std::string text = "first wrong at " + result.coordinate + ": expected " + result.difference.expected + ", got " +
                        result.difference.actual + "; " + format_count(result.difference.count) + " of " +
                        format_quantity(elements, "element") + (result.difference.count == 1 ? " differs" : " differ") +
-                       (!step.yardstick ? ""
-                        : step.fills    ? " from the fill"
-                                        : " from the input");
+                       (!step.is_yardstick() ? ""
+                        : step.fills         ? " from the fill"
+                                             : " from the input");
     append(text, result.cause);
     result.reason = one_line(text);
   } else {
@@ -159,8 +159,8 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
   if (!transfer.holds(output.data(), expected)) {
     HostBytes actual(expected.size());
     transfer.download(output.data(), actual.span());
-    result.difference = step.yardstick ? compare_bits(expected, actual.span(), layout.element_bytes)
-                                       : problem.compare(expected, actual.span());
+    result.difference = step.is_yardstick() ? compare_bits(expected, actual.span(), layout.element_bytes)
+                                            : problem.compare(expected, actual.span());
     if (result.difference.count > 0) {
       result.coordinate = problem.coordinate(result.difference.first);
       const auto inputs = host.inputs();
@@ -168,7 +168,7 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
                                .inputs = inputs,
                                .expected = expected,
                                .actual = actual.span(),
-                               .initial = step.yardstick ? std::span<const std::byte>() : host.initial(),
+                               .initial = step.is_yardstick() ? std::span<const std::byte>() : host.initial(),
                                .difference = result.difference});
     }
   }

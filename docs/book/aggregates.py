@@ -4,7 +4,7 @@ import importlib.util
 import statistics
 import sys
 
-from records import EMULATED, MEASURED, ROOT, Problem, is_noise, load, of_step, seconds_of
+from records import EMULATED, MEASURED, ROOT, Problem, is_noise, is_yardstick, load, of_step, seconds_of
 
 
 def module(path):
@@ -56,7 +56,7 @@ def near(times, version, percent):
     found = 0
     for case in times.cases:
         seconds = [row["seconds"]["median"] for row in case["steps"]
-                   if row["status"] == "pass" and row.get("seconds") and not row.get("yardstick")]
+                   if row["status"] == "pass" and row.get("seconds") and not is_yardstick(row)]
         own = seconds_of(case, version)
         found += bool(own and seconds and own <= (1 + percent / 100) * min(seconds))
     return found
@@ -67,7 +67,7 @@ def far(times, version):
     found = []
     for case in times.cases:
         own = of_step(case, version)
-        rows = [row for row in case["steps"] if row["status"] == "pass" and row.get("seconds") and not row.get("yardstick")]
+        rows = [row for row in case["steps"] if row["status"] == "pass" and row.get("seconds") and not is_yardstick(row)]
         best = min(rows, key=lambda row: row["seconds"]["median"], default=None)
         if own and best and not is_noise(best["seconds"], own["seconds"]):
             found.append((case, best["version"], case["copy_seconds"] / best["seconds"]["median"],

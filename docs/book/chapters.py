@@ -89,8 +89,7 @@ class Chapter:
         self.by_harness = data.exists()
         source = data.read_text(encoding="utf-8") if data.exists() else ""
         ideas = {version: "".join(re.findall(r'"([^"]*)"', text)) for version, text in
-                 re.findall(r'"(v\d+[a-z]?)",\s*"\w+",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)}
-        ideas |= dict(re.findall(r'\.version = "(v\d+[a-z]?)";[^}]*?\.idea = "([^"]*)"', source))
+                 re.findall(r'\{"(v\d+[a-z]?)",\s*"\w+",\s*"\w*",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)}
         files = [path for path in folder.glob("*.cuh") if STEP_FILE.fullmatch(path.name)]
         self.steps = sorted((Step(folder, path, ideas) for path in files), key=lambda step: natural(step.version))
         told = self.readme.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import statistics
 import aggregates
 import clocks
 from queries import answer, case_named, chapter_of, record_of, split
-from records import Problem, Times, is_noise, of_step, seconds_of, share_text, speedup_text, time_text
+from records import Problem, Times, compared_with, is_noise, is_yardstick, of_step, seconds_of, share_text, speedup_text, time_text
 
 
 def table(path, what):
@@ -69,7 +69,7 @@ def behind_table(record, group):
 
 
 def ladder_table(chapter, times):
-    """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
+    """Every step on the ladder's cases: median, share of the copy, gain over its base."""
     names = chapter.book["ladder"]["cases"]
     cases = [times.case(chapter.book["case"][name]) for name in names]
     if not all(cases):
@@ -80,7 +80,7 @@ def ladder_table(chapter, times):
     rows = []
     for case in cases:
         for step in case["steps"]:
-            row = (step["version"], step["name"], step.get("yardstick", False))
+            row = (step["version"], step["name"], is_yardstick(step))
             if row not in rows:
                 rows.append(row)
     renamed = {old: new for new, old in chapter.book.get("version", {}).items()}
@@ -94,9 +94,9 @@ def ladder_table(chapter, times):
                 continue
             median, gain = row["seconds"]["median"], ""
             if not yardstick:
-                if before[number]:
-                    noise = is_noise(before[number]["seconds"], row["seconds"])
-                    gain = speedup_text(before[number]["seconds"]["median"], median, noise)
+                base = compared_with(case, row, before[number])
+                if base:
+                    gain = speedup_text(base["seconds"]["median"], median, is_noise(base["seconds"], row["seconds"]))
                 before[number] = row
             cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
         now = renamed.get(version, version)

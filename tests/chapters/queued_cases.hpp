@@ -155,9 +155,10 @@ private:
 
   /// What a step has to leave in the output.
   static std::vector<std::byte> expected(const Step& step, const HostCase& host) {
-    const std::span<const std::byte> wanted = !step.yardstick || step.fills ? host.expected() : host.inputs().at(0);
+    const std::span<const std::byte> wanted =
+        !step.is_yardstick() || step.fills ? host.expected() : host.inputs().at(0);
     std::vector<std::byte> bytes(wanted.begin(), wanted.end());
-    if (step.yardstick && step.fills) std::fill(bytes.begin(), bytes.end(), *step.fills);
+    if (step.is_yardstick() && step.fills) std::fill(bytes.begin(), bytes.end(), *step.fills);
     return bytes;
   }
 
@@ -223,7 +224,7 @@ private:
     if (wanted.size() != p.output.bytes) return false;
     if (std::equal(wanted.begin(), wanted.end(), after + p.output.begin)) return true;
     const std::span<const std::byte> found(after + p.output.begin, p.output.bytes);
-    return !steps_[run.step].yardstick && p.problem->compare(wanted, found).count == 0;
+    return !steps_[run.step].is_yardstick() && p.problem->compare(wanted, found).count == 0;
   }
 
   Ran judged(const Pending& p, bool reported) const {

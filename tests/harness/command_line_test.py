@@ -122,7 +122,7 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             files = {kind: os.path.join(folder, f"a b.{kind}") for kind in ("json", "csv", "svg")}
             options = [word for kind, file in files.items() for word in (f"--{kind}", file)]
-            result = run("--case", SMALL, "--seed", "0x1234", "--samples", "30", *options)
+            result = run("--case", SMALL, "--seed", "0x1234", "--samples", "30", "--all-steps", *options)
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             self.assertEqual(result.stderr, "")
             self.assertNotIn("\033", result.stdout)
@@ -153,6 +153,40 @@ class Runs(unittest.TestCase):
             svg = xml.etree.ElementTree.parse(files["svg"]).getroot()
             self.assertTrue(svg.tag.endswith("svg"))
             self.assertIn("Chapter 3", svg.find("{http://www.w3.org/2000/svg}title").text)
+
+    def test_without_options_the_ladder_on_the_headline_cases(self):
+        result = run("--samples", "5")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(re.findall(r" ([123]/3)$", result.stdout, re.MULTILINE), ["1/3", "2/3", "3/3"])
+        self.assertNotIn("yardsticks", result.stdout)
+        climbs = re.findall(r"  v1 naive to v\w+ \w+: ([\d.]+)x, \d+% of a copy$", result.stdout, re.MULTILINE)
+        self.assertEqual(len(climbs), 3)
+        self.assertTrue(all(float(gain) > 1 for gain in climbs), climbs)
+
+    def test_all_steps(self):
+        result = run("--case", SMALL_MATRIX, "--step", "c1,v1")  # Of any kind by name, the ladder first.
+        self.assertEqual(re.findall(r"^(\w\d) ", result.stdout, re.MULTILINE), ["v1", "c1"])
+        self.assertIn("\nyardsticks\nc1 ", result.stdout)
+        self.assertIn("\nc1 ", run("--case", SMALL_MATRIX, "--all-steps").stdout)
+        self.assertNotIn("\nc1 ", run("--case", SMALL_MATRIX).stdout)
+
+    def test_steps_that_refuse_a_case_share_a_line(self):
+        result = run("--case", "shape=16,32,64 perm=1,0,2 dtype=half", "--step", "v1,v4,v5a")
+        refused = [line for line in result.stdout.splitlines() if line.startswith("not here: ")]
+        self.assertEqual(refused, ["not here: v4a, v4b, v4c, v5a: not a batch of matrices to transpose"])
+
+    def test_google_benchmark_reports_the_tables_medians(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ours, theirs = os.path.join(folder, "a.json"), os.path.join(folder, "b.json")
+            result = run("--case", SMALL_MATRIX, "--step", "v1,v4a", "--samples", "9", "--json", ours,
+                         f"--benchmark_out={theirs}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            steps = json.loads(pathlib.Path(ours).read_text())["cases"][0]["steps"]
+            rows = json.loads(pathlib.Path(theirs).read_text())["benchmarks"]
+            for step in steps:
+                [median] = [row["real_time"] for row in rows if f"/{step['version']}_" in row["name"]
+                            and (DEVICE == "emulator" or row.get("aggregate_name") == "median")]
+                self.assertAlmostEqual(step["seconds"]["median"] * 1e9 / median, 1, places=4)
 
     def test_empty_and_scalar_cases(self):
         for case in ("shape=0,5 perm=1,0 dtype=float", "shape= perm= dtype=float", "shape=1,1 perm=1,0 dtype=int8"):
@@ -196,10 +230,13 @@ class Runs(unittest.TestCase):
         self.assertEqual(run("--case", SMALL, "--step", "v1,v2a", "--predict").returncode, 0)  # No input at all.
 
     def test_counters(self):
-        result = run("--case", SMALL, "--step", "v1", "--counters")
+        result = run("--case", SMALL_MATRIX, "--step", "v1,v4a", "--counters=all")
         if DEVICE == "emulator":
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", result.stdout)
+            story = run("--case", SMALL_MATRIX, "--step", "v1,v4a", "--counters").stdout
+            self.assertRegex(story, r"\n +sectors/request +4 +v1 +32 +better\n")
+            self.assertNotIn("l1tex__", story)
         else:
             self.assertEqual(result.returncode, 2)
             self.assertIn("ncu", result.stderr)
@@ -296,7 +333,7 @@ class Runs(unittest.TestCase):
         return output.decode()
 
     def test_colour_only_where_it_is_wanted(self):
-        colour = "\033[32m"
+        colour = "\033[1m"
         self.assertIn(colour, self.on_a_terminal(TERM="xterm", NO_COLOR=""))
         self.assertNotIn(colour, self.on_a_terminal(TERM="xterm", NO_COLOR="1"))
         self.assertNotIn(colour, self.on_a_terminal(TERM="dumb", NO_COLOR=""))

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/harness/chapter.hpp"
+#include "common/harness/device.hpp"
 #include "common/harness/options.hpp"
 #include "common/harness/parameters.hpp"
 #include "tests/catch.hpp"
@@ -43,14 +44,18 @@ Chapter small_chapter() {
   chapter.number = 9;
   chapter.name = "numbers";
   chapter.title = "Numbers";
-  for (const char* version : {"v1", "v2a", "v2b", "v3", "v10"}) {
+  for (const char* version : {"copy", "v7", "v1", "v2a", "v2b", "v3", "x1", "v10"}) {
     Step step;
     step.version = version;
+    step.kind = step.version == "copy" ? StepKind::yardstick
+                : step.version == "v7" ? StepKind::library
+                : step.version == "x1" ? StepKind::aside
+                                       : StepKind::step;
     step.name = std::string("name_of_") + version;
     step.idea = "An idea.";
     chapter.steps.push_back(step);
   }
-  chapter.cases = {{"n=1", Tier::quick}, {"n=20", Tier::standard}, {"n=300", Tier::full}};
+  chapter.cases = {{"n=1", kHeadline}, {"n=20", kHeadline, "n=2"}, {"n=300"}};
   chapter.case_help = "n=N  a number";
   chapter.make_case = [](const Parameters& p) -> std::unique_ptr<Case> {
     const std::int64_t n = p.integer("n", 0);
@@ -67,10 +72,10 @@ Options parse(const std::vector<const char*>& words) {
   return parse_options(small_chapter(), static_cast<int>(arguments.size()), arguments.data());
 }
 
-std::vector<std::string> versions(const std::vector<std::string>& names) {
+std::vector<std::string> versions(const std::vector<std::string>& names, bool all = false) {
   const Chapter chapter = small_chapter();
   std::vector<std::string> result;
-  for (const Step* step : select_steps(chapter, names)) result.push_back(step->version);
+  for (const Step* step : select_steps(chapter, names, all)) result.push_back(step->version);
   return result;
 }
 
@@ -120,7 +125,7 @@ TEST_CASE("bad parameters are refused with a line that says why") {
 }
 
 TEST_CASE("options are read") {
-  CHECK(parse({}).selection == Selection::standard);
+  CHECK(parse({}).selection == Selection::headline);
   CHECK(parse({"--quick"}).selection == Selection::quick);
   CHECK(parse({"--full", "--json", "a.json"}).json == "a.json");
   CHECK(parse({"--step", "v1,v2a"}).steps == std::vector<std::string>{"v1", "v2a"});
@@ -129,6 +134,11 @@ TEST_CASE("options are read") {
   CHECK(parse({"--seed=42"}).seed == 42);
   CHECK(parse({"--samples", "31"}).samples == 31);
   CHECK(parse({"--benchmark_repetitions=33"}).samples == 33);
+  CHECK_FALSE(parse({}).all_steps);
+  CHECK(parse({"--all-steps"}).all_steps);
+  CHECK(parse({}).counters == Counters::none);
+  CHECK(parse({"--counters"}).counters == Counters::story);
+  CHECK(parse({"--counters=all", "--quick"}).counters == Counters::all);
   CHECK(parse({}).settle);
   CHECK_FALSE(parse({"--samples", "50"}).settle);  // As many as were asked for, and no more.
   CHECK_FALSE(parse({"--benchmark_repetitions=50"}).settle);
@@ -141,6 +151,8 @@ TEST_CASE("bad options are refused with a line that says what is accepted") {
   CHECK(contains(refused({"--frobnicate"}), "unknown option '--frobnicate' (accepted: --help, --list"));
   CHECK(contains(refused({"stray"}), "unexpected argument 'stray'"));
   CHECK(contains(refused({"--quick", "--full"}), "exclude each other"));
+  CHECK(contains(refused({"--counters=some"}), "--counters=some: accepted is --counters or --counters=all"));
+  CHECK(contains(refused({"--all-steps=2"}), "--all-steps"));
   CHECK(contains(refused({"--json", ""}), "--json needs a file's name"));
   CHECK(contains(refused({"--json"}), "--json"));
   CHECK(contains(refused({"--step", ""}), "--step"));
@@ -163,25 +175,33 @@ TEST_CASE("bad options are refused with a line that says what is accepted") {
   }
 }
 
-TEST_CASE("steps are selected by version, number or name") {
+TEST_CASE("without a name the ladder is selected, or every kind") {
   CHECK(versions({}) == std::vector<std::string>{"v1", "v2a", "v2b", "v3", "v10"});
+  CHECK(versions({}, true) == std::vector<std::string>{"v1", "v2a", "v2b", "v3", "v10", "x1", "v7", "copy"});
+  CHECK(versions({"copy", "v7", "v1"}) == std::vector<std::string>{"v1", "v7", "copy"});
+}
+
+TEST_CASE("steps are selected by version, number or name") {
   CHECK(versions({"v2"}) == std::vector<std::string>{"v2a", "v2b"});
   CHECK(versions({"v3", "v1"}) == std::vector<std::string>{"v1", "v3"});
   CHECK(versions({"v1"}) == std::vector<std::string>{"v1"});
   CHECK(versions({"name_of_v2b"}) == std::vector<std::string>{"v2b"});
-  CHECK(contains(message_of([] { versions({"v4"}); }), "unknown step 'v4' (accepted: v1, v2a, v2b, v3, v10)"));
+  CHECK(contains(message_of([] { versions({"v4"}); }),
+                 "unknown step 'v4' (accepted: copy, v7, v1, v2a, v2b, v3, x1, v10)"));
   CHECK_FALSE(message_of([] { versions({"v"}); }).empty());
 }
 
-TEST_CASE("cases are selected by tier, by expression, or made by the user") {
-  CHECK(selected({}) == std::vector<std::string>{"n=1", "n=20"});
+TEST_CASE("cases are the headline ones, all, those of an expression, or the user's own") {
+  const std::string second = device_emulated() ? "n=2" : "n=20";  // The emulator runs a smaller one in its place,
+  CHECK(selected({}) == std::vector<std::string>{"n=1", second});
   CHECK(selected({"--quick"}) == std::vector<std::string>{"n=1"});
-  CHECK(selected({"--full"}) == std::vector<std::string>{"n=1", "n=20", "n=300"});
-  CHECK(selected({"--case", "x2$"}) == std::vector<std::string>{"n=1", "n=20"});          // Of the selection first.
-  CHECK(selected({"--case", "300x"}) == std::vector<std::string>{"n=300"});               // Then of all.
+  CHECK(selected({"--full"}) == std::vector<std::string>{"n=1", "n=20", "n=300"});  // but not where all are asked for.
+  CHECK(selected({"--case", "x2$"}) == std::vector<std::string>{"n=1", second});    // Of the selection first.
+  CHECK(selected({"--case", "300x"}) == std::vector<std::string>{"n=300"});         // Then of all.
   CHECK(selected({"--case", "(0,1)->(1,0)  20x2"}) == std::vector<std::string>{"n=20"});  // As it stands.
   CHECK(selected({"--case", "n=77"}) == std::vector<std::string>{"n=77"});
-  CHECK(selected({"--case", "n=77", "--case", "20"}) == std::vector<std::string>{"n=20", "n=77"});
+  CHECK(selected({"--case", "n=77", "--case", "20"}) == std::vector<std::string>{"n=77", "n=20"});
+  CHECK(selected({"--case", "300", "--case", "00x"}) == std::vector<std::string>{"n=300"});
   CHECK(contains(message_of([] { selected({"--case", "nothing"}); }), "fits no case"));
   CHECK(contains(message_of([] { selected({"--case", "["}); }), "no regular expression"));
   CHECK(contains(message_of([] { selected({"--case", "n=-1"}); }), "n must not be negative"));
@@ -190,9 +210,9 @@ TEST_CASE("cases are selected by tier, by expression, or made by the user") {
 
 TEST_CASE("the help names every option and the case's keys") {
   const std::string help = help_text(small_chapter());
-  for (const char* part :
-       {"--list", "--step", "--case", "--quick", "--full", "--json", "--csv", "--svg", "--counters", "--predict",
-        "--seed", "--samples", "--device-info", "--help", "--benchmark_filter", "n=N  a number", "Exit status"}) {
+  for (const char* part : {"--list", "--step", "--case", "--all-steps", "--quick", "--full", "--json", "--csv", "--svg",
+                           "--counters", "--predict", "--seed", "--samples", "--device-info", "--help",
+                           "--benchmark_filter", "n=N  a number", "Exit status"}) {
     CAPTURE(part);
     CHECK(contains(help, part));
   }

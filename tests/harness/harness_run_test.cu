@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,20 +27,48 @@ TEST_CASE("a run in which all is right ends with 0 and writes its files") {
   CHECK(json["partial"] == false);
   REQUIRE(json["cases"].size() == 3);
   const auto& steps = json["cases"][0]["steps"];
-  REQUIRE(steps.size() == 4);
-  CHECK(steps[0]["status"] == "pass");
-  CHECK(steps[0]["yardstick"] == true);
-  CHECK(steps[0]["speedup_vs_first"].is_null());
-  CHECK(steps[1]["speedup_vs_first"] == 1.0);
-  CHECK(steps[2]["previous"] == "v1");
-  CHECK(steps[3]["status"] == "skipped");
-  CHECK(steps[3]["reason"] == "only empty cases");
-  CHECK(steps[1]["modelled"] == device_emulated());
-  CHECK(steps[1]["samples"] == (device_emulated() ? 1 : 30));
-  CHECK(steps[1]["seconds"]["median"].get<double>() > 0);
+  REQUIRE(steps.size() == 3);  // The ladder.
+  CHECK(steps[0]["speedup_vs_first"] == 1.0);
+  CHECK(steps[1]["kind"] == "step");
+  CHECK(steps[1]["base"] == "v1");
+  CHECK(steps[1]["gain_over"] == "v1");
+  CHECK(steps[2]["status"] == "skipped");
+  CHECK(steps[2]["reason"] == "only empty cases");
+  CHECK(steps[0]["modelled"] == device_emulated());
+  CHECK(steps[0]["samples"] == (device_emulated() ? 1 : 30));
+  CHECK(steps[0]["seconds"]["median"].get<double>() > 0);
   CHECK(json["cases"][0]["copy_seconds"].get<double>() > 0);
   CHECK(json["cases"][1]["copy_seconds"].is_null());        // Nothing to copy,
   CHECK(json["cases"][1]["steps"][1]["status"] == "pass");  // and nothing done wrong.
+}
+
+TEST_CASE("every kind of step is run where it is asked for, the ladder first") {
+  Chapter chapter = make_chapter();
+  chapter.steps.push_back(make_step("x", 0, 0));
+  chapter.steps.back().kind = StepKind::aside;
+  chapter.steps.push_back(make_step("k", 0, 0));
+  chapter.steps.back().kind = StepKind::library;
+  const TemporaryFolder folder;
+  const Outcome r = run(chapter, {"--quick", "--all-steps", "--json", folder.file("a.json")});
+  CAPTURE(r.out);
+  const auto steps = read_json(folder.file("a.json"))["cases"][0]["steps"];
+  std::vector<std::string> kinds;
+  for (const auto& step : steps) kinds.push_back(step["kind"]);
+  CHECK(kinds == std::vector<std::string>{"step", "step", "step", "aside", "library", "yardstick"});
+  CHECK(steps[5]["status"] == "pass");
+  CHECK(steps[5]["speedup_vs_first"].is_null());
+  for (const char* heading : {"\nasides\n", "\nlibrary kernels\n", "\nyardsticks\n"}) {
+    CAPTURE(heading);
+    CHECK(r.out.find(heading) != std::string::npos);
+  }
+  CHECK(run(chapter, {"--quick"}).out.find("asides") == std::string::npos);
+}
+
+TEST_CASE("a run ends with how far the ladder climbed on each case") {
+  const Outcome r = run(make_chapter(), {"--quick"});
+  CAPTURE(r.out);
+  CHECK(r.out.find("v1 step to v2 step: ") != std::string::npos);
+  CHECK(r.out.find("% of a copy\n") != std::string::npos);
 }
 
 TEST_CASE("samples that leave the median in doubt are followed by more, unless their number was given") {
@@ -50,7 +79,7 @@ TEST_CASE("samples that leave the median in doubt are followed by more, unless t
     more.insert(more.end(), {"--quick", "--json", folder.file("a.json")});
     REQUIRE(run(chapter, more).status == 0);
     const auto json = read_json(folder.file("a.json"));
-    return json["cases"][0]["steps"][1]["samples"].get<int>();
+    return json["cases"][0]["steps"][0]["samples"].get<int>();
   };
   const int settled = samples({});
   CHECK((device_emulated() ? settled == 1 : settled >= 6));  // A modelled time is never in doubt.
@@ -60,7 +89,9 @@ TEST_CASE("samples that leave the median in doubt are followed by more, unless t
 TEST_CASE("a wrong step makes the status 1, and gets no time") {
   Chapter chapter = make_chapter();
   chapter.steps.push_back(make_step("v4", 1, 0));
+  chapter.steps.back().base = "v3";
   chapter.steps.push_back(make_step("v5", 0, 0));
+  chapter.steps.back().base = "v4";
   const TemporaryFolder folder;
   const Outcome r = run(chapter, {"--quick", "--json", folder.file("a.json")});
   CAPTURE(r.out);
@@ -68,11 +99,12 @@ TEST_CASE("a wrong step makes the status 1, and gets no time") {
   CHECK(r.out.find("FAIL") != std::string::npos);
   CHECK(r.out.find("first wrong at [999]") != std::string::npos);
   const auto steps = read_json(folder.file("a.json"))["cases"][0]["steps"];
-  CHECK(steps[4]["status"] == "fail");
-  CHECK(steps[4]["seconds"].is_null());
-  CHECK(steps[4]["reason"].get<std::string>().find("dropped tail") != std::string::npos);
-  CHECK(steps[5]["status"] == "pass");
-  CHECK(steps[5]["previous"] == "v2");
+  CHECK(steps[3]["status"] == "fail");
+  CHECK(steps[3]["seconds"].is_null());
+  CHECK(steps[3]["reason"].get<std::string>().find("dropped tail") != std::string::npos);
+  CHECK(steps[4]["status"] == "pass");
+  CHECK(steps[4]["gain_over"] == "v2");  // v4 is wrong, and v3 refused the case.
+  CHECK(r.out.find("base: v2, as v4 is not here") != std::string::npos);
 }
 
 TEST_CASE("after a step that traps the others run if the device comes back", kTraps) {
@@ -84,13 +116,13 @@ TEST_CASE("after a step that traps the others run if the device comes back", kTr
   CAPTURE(r.out);
   CHECK(r.status == 1);
   const auto steps = read_json(folder.file("a.json"))["cases"][0]["steps"];
-  CHECK(steps[4]["status"] == "fail");
-  CHECK(steps[4]["reason"].get<std::string>().find("cudaErrorIllegalAddress") != std::string::npos);
+  CHECK(steps[3]["status"] == "fail");
+  CHECK(steps[3]["reason"].get<std::string>().find("cudaErrorIllegalAddress") != std::string::npos);
 #ifdef WARPBOOK_EMULATED
-  CHECK(steps[5]["status"] == "pass");
+  CHECK(steps[4]["status"] == "pass");
 #else
-  CHECK(steps[5]["status"] == "skipped");
-  CHECK(steps[5]["reason"] == "the device did not come back after v4 failed");
+  CHECK(steps[4]["status"] == "skipped");
+  CHECK(steps[4]["reason"] == "the device did not come back after v4 failed");
 #endif
 }
 
@@ -112,7 +144,7 @@ TEST_CASE("an interrupt ends the run with 130, and writes what there is") {
   CHECK(json["partial"] == true);
   REQUIRE(json["cases"].size() == 1);
   CHECK(json["cases"][0]["steps"][1]["status"] == "pass");
-  CHECK(json["cases"][0]["steps"].size() <= 5);  // v5 never ran.
+  CHECK(json["cases"][0]["steps"].size() <= 4);  // v5 never ran.
   CHECK(run(make_chapter(), {"--quick"}).status == 0);
 }
 
@@ -147,11 +179,11 @@ TEST_CASE("a case beyond the memory is status 3 when it was asked for") {
   CHECK(std::count(r.error.begin(), r.error.end(), '\n') == 1);
 
   Chapter chapter = make_chapter();
-  chapter.cases.push_back({"n=100000000000000", Tier::quick});
+  chapter.cases.push_back({"n=100000000000000"});
   const Outcome left_out = run(chapter, {"--full", "--step", "v1"});
   CAPTURE(left_out.out);
   CHECK(left_out.status == 0);
-  CHECK(left_out.out.find("left out: copy of 100000000000000: needs ") != std::string::npos);
+  CHECK(left_out.out.find("left out: copy of 100000000000000: ") != std::string::npos);
 }
 
 TEST_CASE("memory is added up without overflow") {
@@ -165,17 +197,47 @@ TEST_CASE("memory is added up without overflow") {
 TEST_CASE("Google Benchmark's flags reach it") {
   const TemporaryFolder folder;
   const Outcome filtered =
-      run(make_chapter(), {"--benchmark_filter=copy of 1000/v[12]", "--benchmark_out=" + folder.file("b.json")});
+      run(make_chapter(), {"--benchmark_filter=copy of 1000/v[13]", "--benchmark_out=" + folder.file("b.json")});
   CAPTURE(filtered.out, filtered.error);
   CHECK(filtered.status == 0);
-  CHECK(filtered.out.find("v1 step") != std::string::npos);
-  CHECK(filtered.out.find("copy step") == std::string::npos);
+  CHECK(filtered.out.find("v1    step") != std::string::npos);
+  CHECK(filtered.out.find("v2    step") == std::string::npos);
+  CHECK(filtered.out.find("copy of 300000") == std::string::npos);
   CHECK(read_json(folder.file("b.json"))["benchmarks"].size() >= 2);
+  const Outcome listed = run(make_chapter(), {"--benchmark_list_tests", "--benchmark_filter=-v2|of 0|300000"});
+  CHECK(listed.out == "copying/copy of 1000/v1_step\ncopying/copy of 1000/v3_step\n");
 
   const Outcome nothing = run(make_chapter(), {"--benchmark_filter=no such thing"});
   CHECK(nothing.status == 2);
   CHECK(nothing.out.empty());
   CHECK(std::count(nothing.error.begin(), nothing.error.end(), '\n') == 1);
+}
+
+TEST_CASE("Google Benchmark's report has the table's medians, and what failed") {
+  Chapter chapter = make_chapter();
+  chapter.steps.push_back(make_step("v4", 1, 0));
+  const TemporaryFolder folder;
+  const Outcome r = run(chapter, {"--quick", "--samples", "7", "--json", folder.file("a.json"),
+                                  "--benchmark_out=" + folder.file("b.json"), "--benchmark_time_unit=ns"});
+  CHECK(r.status == 1);
+  const auto ours = read_json(folder.file("a.json"))["cases"][0];
+  std::map<std::string, double> medians;
+  std::map<std::string, std::string> errors;
+  const auto theirs = read_json(folder.file("b.json"));
+  for (const auto& row : theirs["benchmarks"]) {
+    const std::string name = row["run_name"].get<std::string>();
+    const std::string step = name.substr(0, name.find("/iterations"));
+    if (row.value("error_occurred", false)) errors[step] = row["error_message"];
+    if (device_emulated() || row.value("aggregate_name", "") == "median") medians[step] = row["real_time"];
+  }
+  const auto same = [](const nlohmann::json& seconds, double nanoseconds) {
+    return seconds.get<double>() * 1e9 == Approx(nanoseconds).epsilon(1e-4);
+  };
+  CHECK(same(ours["copy"]["median"], medians["copying/copy of 1000/cudaMemcpyAsync"]));
+  CHECK(same(ours["steps"][0]["seconds"]["median"], medians["copying/copy of 1000/v1_step"]));
+  CHECK(same(ours["steps"][1]["seconds"]["median"], medians["copying/copy of 1000/v2_step"]));
+  CHECK(errors["copying/copy of 1000/v3_step"] == "only empty cases");
+  CHECK(errors["copying/copy of 1000/v4_step"].find("dropped tail") != std::string::npos);
 }
 
 }  // namespace warpbook

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "common/harness/compare.hpp"
+#include "common/harness/counter_names.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/reports.hpp"
-#include "common/harness/run.hpp"
 #include "common/harness/statistics.hpp"
 #include "tests/catch.hpp"
 
@@ -24,12 +25,32 @@ Summary around(double median, double spread) {
           .samples = 30};
 }
 
+/// v1, v2 on v1, v3 on v2, v4 on v3, and a dispatch that is built on nothing.
+Chapter small_chapter() {
+  Chapter chapter;
+  const auto add = [&](const StepInfo& info) { chapter.steps.push_back(Step{info}); };
+  add({"v1", "name", "", ""});
+  add({"v2", "name", "v1", ""});
+  add({"v3", "name", "v2", ""});
+  add({"v4", "name", "v3", ""});
+  add({"v5", "dispatch", "", ""});
+  add({"copy", "name", "", "", {}, StepKind::yardstick});
+  return chapter;
+}
+
+/// A row of small_chapter()'s.
+StepResult row_of(const std::string& version) {
+  StepResult row;
+  const Chapter chapter = small_chapter();
+  static_cast<StepInfo&>(row) = *find_step(chapter, version);
+  return row;
+}
+
 StepResult passed(const std::string& version, const Summary& seconds) {
-  StepResult step;
-  step.version = version;
-  step.name = "name";
+  StepResult step = row_of(version);
   step.status = Status::pass;
   step.seconds = seconds;
+  step.samples.assign(30, seconds.median);
   step.method = "launch";
   return step;
 }
@@ -50,19 +71,17 @@ ChapterResult sample_run() {
   c.bytes_moved = 48;
   c.copy = around(1e-6, 0.01);
   StepResult first = passed("v1", around(4e-6, 0.01));
-  first.counters = {{"dram__bytes_read.sum", 24}};
-  compare_step(first, c, "v1");
+  first.counted = {{"dram__bytes_read.sum", 24}};
+  compare_step(first, c, small_chapter());
   c.steps.push_back(first);
   StepResult second = passed("v2", around(2e-6, 0.01));
-  compare_step(second, c, "v1");
+  compare_step(second, c, small_chapter());
   c.steps.push_back(second);
-  StepResult wrong;
-  wrong.version = "v3";
+  StepResult wrong = row_of("v3");
   wrong.status = Status::fail;
   wrong.reason = "first wrong at [0, 1]: expected \"1\", got 2";
   c.steps.push_back(wrong);
-  StepResult skipped;
-  skipped.version = "v4";
+  StepResult skipped = row_of("v4");
   skipped.reason = "odd";
   c.steps.push_back(skipped);
   run.cases.push_back(c);
@@ -123,47 +142,88 @@ TEST_CASE("equal is less than 2% apart, or overlapping") {
   CHECK_FALSE(never_slower(around(1.1, 0.01), around(1.0, 0.01)));
 }
 
-TEST_CASE("a step is compared with the copy, the first and the previous step") {
+TEST_CASE("a step is compared with the limit, the first step, and its base") {
+  const Chapter chapter = small_chapter();
   CaseResult c;
   c.copy = around(1e-6, 0);
-  StepResult yardstick = passed("copy", around(1e-6, 0));
-  yardstick.yardstick = true;
-  compare_step(yardstick, c, "v1");
-  CHECK(*yardstick.fraction_of_copy == Approx(1));
-  CHECK_FALSE(yardstick.speedup_vs_first);
-  CHECK_FALSE(yardstick.speedup_vs_previous);
-  c.steps.push_back(yardstick);
+  const auto add = [&](StepResult row) -> const StepResult& {
+    compare_step(row, c, chapter);
+    return c.steps.emplace_back(std::move(row));
+  };
+  const StepResult yardstick = add(passed("copy", around(1e-6, 0)));
+  CHECK(*yardstick.fraction_of_limit == Approx(1));
+  CHECK_FALSE(yardstick.over_first);
+  CHECK_FALSE(yardstick.over_base);
 
-  StepResult v1 = passed("v1", around(8e-6, 0.01));
-  compare_step(v1, c, "v1");
-  CHECK(*v1.speedup_vs_first == 1);
-  CHECK_FALSE(v1.speedup_vs_previous);
-  c.steps.push_back(v1);
+  const StepResult v1 = add(passed("v1", around(8e-6, 0.01)));
+  CHECK(v1.over_first->times == 1);
+  CHECK_FALSE(v1.over_base);
 
-  StepResult wrong;
-  wrong.version = "v2";
+  StepResult wrong = row_of("v2");
   wrong.status = Status::fail;
-  c.steps.push_back(wrong);
-  StepResult v3 = passed("v3", around(4e-6, 0.01));
-  compare_step(v3, c, "v1");
-  CHECK(*v3.speedup_vs_first == Approx(2));
-  CHECK(*v3.speedup_vs_previous == Approx(2));
-  CHECK(v3.previous == "v1");
-  CHECK_FALSE(v3.previous_is_noise);
-  CHECK(*v3.fraction_of_copy == Approx(0.25));
-  c.steps.push_back(v3);
+  add(wrong);
+  const StepResult v3 = add(passed("v3", around(4e-6, 0.01)));  // Its base gave no time: its base's base did.
+  CHECK(v3.over_first->times == Approx(2));
+  CHECK(v3.over_base->times == Approx(2));
+  CHECK(v3.over_base->over == "v1");
+  CHECK_FALSE(v3.over_base->is_noise);
+  CHECK(*v3.fraction_of_limit == Approx(0.25));
 
-  StepResult v4 = passed("v4", around(4.05e-6, 0.01));
-  compare_step(v4, c, "v1");
-  CHECK(v4.previous == "v3");
-  CHECK(v4.previous_is_noise);
-  CHECK_FALSE(v4.first_is_noise);
+  const StepResult v4 = add(passed("v4", around(4.05e-6, 0.01)));
+  CHECK(v4.over_base->over == "v3");
+  CHECK(v4.over_base->is_noise);
+  CHECK_FALSE(v4.over_first->is_noise);
+
+  const StepResult dispatch = add(passed("v5", around(2e-6, 0.01)));
+  CHECK(dispatch.over_first->times == Approx(4));
+  CHECK_FALSE(dispatch.over_base);  // Nobody's gain.
+
+  const auto climb = climb_of(c);
+  CHECK(climb->from->version == "v1");
+  CHECK(climb->to->version == "v5");
+  CHECK(climb->gain == Approx(4));
 
   CaseResult without_first;
   StepResult alone = passed("v4", around(4e-6, 0.01));
-  compare_step(alone, without_first, "v1");
-  CHECK_FALSE(alone.speedup_vs_first);
-  CHECK_FALSE(alone.fraction_of_copy);
+  compare_step(alone, without_first, chapter);
+  CHECK_FALSE(alone.over_first);
+  CHECK_FALSE(alone.over_base);
+  CHECK_FALSE(alone.fraction_of_limit);
+  without_first.steps.push_back(alone);
+  CHECK_FALSE(climb_of(without_first));
+}
+
+TEST_CASE("a chapter's data are checked") {
+  Chapter chapter = small_chapter();
+  chapter.make_case = [](const Parameters&) -> std::unique_ptr<Case> { throw BadInput("no such case"); };
+  CHECK(defects(chapter) == std::vector<std::string>{"0 headline cases"});
+  chapter.steps[2].base = "v4";  // Behind it.
+  chapter.steps[3].counters = {"sectors/request", "sectors/minute"};
+  chapter.cases = {{"n=1", kHeadline}};
+  CHECK(defects(chapter) == std::vector<std::string>{"v3: its base v4 does not stand before it",
+                                                     "v4: there is no counter sectors/minute", "n=1: no such case",
+                                                     "n=1: no such case"});
+}
+
+TEST_CASE("a story's counters stand beside its base's, and say which is better") {
+  const auto counting = [](const char* version, double sectors, double requests, double hits) {
+    StepResult row = passed(version, around(1e-6, 0));
+    row.counters = {"sectors/request", "L1 hits", "divisions-64"};
+    row.counted = {{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", sectors},
+                   {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", requests},
+                   {"l1tex__t_sector_hit_rate.pct", hits}};
+    return row;
+  };
+  const StepResult base = counting("v1", 320, 10, 50);
+  const auto printed = [&](const StepResult& step, const StepResult* beside) {
+    std::ostringstream out;
+    TableReport(out, false).story(step, beside);
+    return one_line(out.str());
+  };
+  CHECK(printed(counting("v2", 40, 10, 40), &base) ==
+        "sectors/request 4 v1 32 better L1 hits 40 v1 50 worse");  // Divisions were not counted.
+  CHECK(printed(counting("v2", 64, 2, 50), &base) == "sectors/request 32 v1 32 the same L1 hits 50 v1 50 the same");
+  CHECK(printed(counting("v2", 40, 0, 50), nullptr) == "L1 hits 50");  // No requests, no ratio.
 }
 
 TEST_CASE("numbers are printed as people read them") {
@@ -188,25 +248,44 @@ TEST_CASE("the table says what passed, what failed and why") {
   table.begin(run);
   table.begin_case(run.cases[0], 1, 1);
   for (const StepResult& step : run.cases[0].steps) table.step(step);
+  table.end_case(run.cases[0]);
   table.end(run);
   const std::string text = out.str();
   CHECK(text.find('\033') == std::string::npos);
-  for (const char* part : {"Chapter 3", "A device (measured)", "(0,1)->(1,0), 2x3", "cudaMemcpyAsync", "2.00x", "FAIL",
-                           "expected \"1\", got 2", "skipped", "odd", "left out: big: needs more",
-                           "1 case: 2 right, 1 WRONG, 1 skipped"}) {
+  for (const char* part : {"Chapter 3", "A device (measured)", "(0,1)->(1,0), 2x3", "cudaMemcpyAsync, the limit",
+                           "2.00x", "FAIL", "expected \"1\", got 2", "not here: v4: odd\n", "left out: big: needs more",
+                           "v1 name to v2 name: 2.00x, 50% of a copy\n", "1 case: 2 right, 1 WRONG, 1 skipped"}) {
     CAPTURE(part, text);
     CHECK(text.find(part) != std::string::npos);
   }
 }
 
-TEST_CASE("noise is called noise") {
+TEST_CASE("a row shows its gain, or that there is none, and what it means") {
+  const auto printed = [](const StepResult& step) {
+    std::ostringstream out;
+    TableReport(out, false).step(step);
+    return one_line(out.str());
+  };
   StepResult step = passed("v2", around(1e-6, 0.01));
-  step.speedup_vs_previous = 1.01;
-  step.previous_is_noise = true;
+  step.over_base = {.over = "v1", .times = 1.01, .is_noise = true};
+  CHECK(printed(step) == "v2 name v1 1.00 us same");
+  step.prepares = "the tiles";
+  CHECK(printed(step) == "v2 name v1 1.00 us same prepares the tiles");
+  step = passed("v3", around(1e-6, 0.03));
+  step.over_base = {.over = "v1", .times = 1.5, .is_noise = false};
+  CHECK(printed(step) == "v3 name v2 1.00 us ± 3% 1.50x base: v1, as v2 is not here");
+}
+
+TEST_CASE("steps that refuse a case share a line, and those of one reason its words") {
+  CaseResult c;
+  for (const auto& [version, reason] : {std::pair{"v2", "odd"}, {"v3", "no matrix"}, {"v4", "odd"}}) {
+    StepResult row = row_of(version);
+    row.reason = reason;
+    c.steps.push_back(row);
+  }
   std::ostringstream out;
-  TableReport(out, false).step(step);
-  CHECK(out.str().find("noise") != std::string::npos);
-  CHECK(out.str().find("1.01x") == std::string::npos);
+  TableReport(out, false).end_case(c);
+  CHECK(out.str() == "not here: v2, v4: odd; v3: no matrix\n");
 }
 
 TEST_CASE("a clock that falls while it is measured is told, one that wavers is not") {
@@ -249,13 +328,26 @@ TEST_CASE("JSON holds the run") {
   CHECK(steps[0]["counters"]["dram__bytes_read.sum"] == 24);
   CHECK(steps[0]["seconds"]["median"] == 4e-6);
   CHECK(steps[0]["samples"] == 30);
-  CHECK(steps[1]["speedup_vs_previous"].get<double>() == Approx(2));
-  CHECK(steps[1]["previous"] == "v1");
+  CHECK(steps[1]["kind"] == "step");
+  CHECK(steps[0]["base"].is_null());
+  CHECK(steps[1]["base"] == "v1");
+  CHECK(steps[1]["gain_over_base"].get<double>() == Approx(2));
+  CHECK(steps[1]["gain_over_base_is_noise"] == false);
+  CHECK(steps[1]["gain_over"] == "v1");
   CHECK(steps[2]["status"] == "fail");
   CHECK(steps[2]["seconds"].is_null());
   CHECK(steps[3]["status"] == "skipped");
   CHECK(steps[3]["reason"] == "odd");
   CHECK(json["left_out"][0]["reason"] == "needs more");
+}
+
+TEST_CASE("JSON has five significant digits, and a line for each case") {
+  ChapterResult run = sample_run();
+  run.cases[0].steps[0].seconds->median = 1.23456789e-5;
+  run.cases.push_back(run.cases[0]);
+  const std::string text = json_report(run);
+  CHECK(text.find("\"median\":1.2346e-05") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 4);
 }
 
 TEST_CASE("CSV quotes what needs it, and has one line a step") {
@@ -265,6 +357,14 @@ TEST_CASE("CSV quotes what needs it, and has one line a step") {
   CHECK(csv.find("\"first wrong at [0, 1]: expected \"\"1\"\", got 2\"") != std::string::npos);
 }
 
+TEST_CASE("every counter's short name stands for one") {
+  for (const CounterName& name : counter_names()) {
+    CAPTURE(name.name);
+    CHECK(find_counter(name.name) == &name);
+    CHECK(name.counter.find("__") != std::string::npos);
+  }
+}
+
 TEST_CASE("the chart is well-formed and described") {
   const std::string svg = svg_report(sample_run());
   CHECK(svg.find("Permute: &quot;a&quot; &lt;b&gt; &amp; c") != std::string::npos);
@@ -272,6 +372,7 @@ TEST_CASE("the chart is well-formed and described") {
   CHECK(svg.find("<desc ") != std::string::npos);
   CHECK(svg.find("prefers-color-scheme: dark") != std::string::npos);
   CHECK(svg.find("wrong result") != std::string::npos);
+  CHECK(svg.find("2.00x v1") != std::string::npos);
   CHECK(svg.find(" & ") == std::string::npos);
   CHECK(svg.ends_with("</svg>\n"));
 }

@@ -511,10 +511,10 @@ TEST_CASE("a yardstick is compared with the input") {
                   static_cast<float*>(arrays.output), static_cast<const float*>(arrays.inputs[0]), n, 0);
   });
   CHECK(verify(copy, kOddMatrix).status == Status::fail);
-  copy.yardstick = true;
+  copy.kind = StepKind::yardstick;
   CHECK(verify(copy, kOddMatrix).status == Status::pass);
   Step wrong = step_of(run_tiled<Mistake::none>);
-  wrong.yardstick = true;
+  wrong.kind = StepKind::yardstick;
   CHECK(verify(wrong, kOddMatrix).status == Status::fail);
 }
 
@@ -523,7 +523,7 @@ TEST_CASE("a yardstick that fills is compared with what it fills with") {
     Step fill = step_of([=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
       return cudaMemsetAsync(arrays.output, value, static_cast<std::size_t>(c.output().bytes()), stream);
     });
-    fill.yardstick = true;
+    fill.kind = StepKind::yardstick;
     fill.fills = std::byte{0x5a};
     return fill;
   };

@@ -66,7 +66,7 @@ Chapter make_chapter() {
   chapter.number = 0;
   chapter.name = "known_pairs";
   chapter.title = "Known pairs: can times be told apart?";
-  chapter.cases = {{"n=33554432", Tier::quick}, {"n=134217728", Tier::standard}};
+  chapter.cases = {{"n=33554432", kHeadline}, {"n=134217728", kHeadline}};
   chapter.case_help = "n=N  elements of 4 bytes";
   chapter.make_case = [](const Parameters& p) -> std::unique_ptr<Case> {
     const std::int64_t n = p.integer("n", 0);
