@@ -6,10 +6,10 @@
 What is changed, in device functions of the step's own file: operators (+ - * / % < <= > >= == != & | << >>), whole
 numbers by one, conditions that are always or never true, additions and barriers left out, thread and block numbers. A
 step is compiled once with all its mutants, each of which a number switches on; each then runs in a process of its own
-over the chapter's cases (tests/mutants/cases.toml) on the emulator, with all of its checks.
+over the chapter's cases (tests/chapters/mutants/cases.toml) on the emulator, with all of its checks.
 
 A mutant is killed where the verification or the emulator objects, the program crashes, or it never ends. One that
-survives is equivalent where tests/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
+survives is equivalent where tests/chapters/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
 verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json, by the code of the
 step's file and its cases: an interrupted run goes on, and a step that stayed as it was is not run again.
 
@@ -166,7 +166,7 @@ def written(text, numbered):
             edits.append((begin, 2, end, replacement))
     for position, _order, end, replacement in sorted(edits, key=lambda e: (e[0], e[1]), reverse=True):
         text = text[:position] + replacement + text[end:]
-    return text.replace("#pragma once\n", '#pragma once\n#include "tests/mutants/mutant.hpp"\n', 1)
+    return text.replace("#pragma once\n", '#pragma once\n#include "tests/chapters/mutants/mutant.hpp"\n', 1)
 
 
 # ---------------------------------------------------------------------------------------------------------- chapters
@@ -191,7 +191,7 @@ class Chapter:
         self.text = (self.folder / "chapter.cu").read_text()
         for name in NEEDLESS:
             self.text = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", self.text, flags=re.S | re.M)
-        with (ROOT / "tests/mutants/cases.toml").open("rb") as file:
+        with (ROOT / "tests/chapters/mutants/cases.toml").open("rb") as file:
             self.all_cases = tomllib.load(file)
         self.cases = self.all_cases[f"chapter{number}"]
         self.hosts = {}
@@ -261,7 +261,7 @@ class Bench:
 
     def driver(self):
         """The driver's object, compiled when it is older than its source."""
-        output, source = self.build / "mutants" / "driver.o", ROOT / "tests/mutants/driver.cpp"
+        output, source = self.build / "mutants" / "driver.o", ROOT / "tests/chapters/mutants/driver.cpp"
         if not output.exists() or output.stat().st_mtime < source.stat().st_mtime:
             output.parent.mkdir(parents=True, exist_ok=True)
             run([self.compiler(), "-std=c++20", "-O1", "-fdeclspec",
@@ -391,7 +391,7 @@ def try_step(bench, chapter, version, file, most):
 # ------------------------------------------------------------------------------------------------------------ report
 def load_equivalent():
     """[(chapter, step or *, source and change as regular expressions, why, whether it is equivalent)]"""
-    with (ROOT / "tests/mutants/equivalent.toml").open("rb") as file:
+    with (ROOT / "tests/chapters/mutants/equivalent.toml").open("rb") as file:
         return [(e["chapter"], e.get("step", "*"), re.compile(e["source"]), re.compile(e.get("change", "")), e["why"],
                  e.get("equivalent", True))
                 for e in tomllib.load(file).get("equivalent", [])]  # fmt: skip
@@ -464,7 +464,7 @@ def main():
     bench = Bench(build)
     work = []
     for number in options.chapter or sorted(int(p.name[7:].split("_")[0]) for p in (ROOT / "chapters").glob("chapter*_*")):
-        if f"[chapter{number}]" not in "".join(("[" + k + "]") for k in tomllib.loads((ROOT / "tests/mutants/cases.toml").read_text())):
+        if f"[chapter{number}]" not in "".join(("[" + k + "]") for k in tomllib.loads((ROOT / "tests/chapters/mutants/cases.toml").read_text())):
             continue
         chapter = Chapter(number)
         work += [(chapter, v, f) for v, f in chapter.step_files().items() if not options.step or v in options.step]

@@ -4,7 +4,7 @@ import html
 import math
 import textwrap
 
-from records import of_step, seconds_of, share_text, time_text
+from records import is_yardstick, of_step, seconds_of, share_text, time_text
 
 WIDTH = 720
 LEFT = 160  # Where bars begin.
@@ -147,7 +147,7 @@ def gains(measured, modelled, parameters=None):
             continue
         for step in case["steps"]:
             ours, theirs = seconds_of(case, step["version"]), seconds_of(other, step["version"])
-            if ours and theirs and not step.get("yardstick") and step["version"] != "v1":
+            if ours and theirs and not is_yardstick(step) and step["version"] != "v1":
                 found.append((f"{step['version']} {step['name']}, {case['name']}", first / ours,
                               seconds_of(other, "v1") / theirs))
     return found

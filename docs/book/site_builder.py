@@ -2,12 +2,14 @@
 
 import html
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 
 import addresses
+import aggregates
 import front
 import ladder_pages
 import page
@@ -69,7 +71,8 @@ def layout():
 def run_doxygen():
     shutil.rmtree(SITE, ignore_errors=True)
     write(OUT / "layout.xml", layout())
-    result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, capture_output=True, text=True)
+    environment = os.environ | {"WARPBOOK_VERSION": aggregates.module("scripts/version").project_version()}
+    result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, env=environment, capture_output=True, text=True)
     log = result.stderr.strip()
     write(OUT / "doxygen.log", result.stdout + result.stderr)
     if result.returncode != 0 or "warning:" in log or "error:" in log:

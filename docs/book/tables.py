@@ -7,7 +7,8 @@ import aggregates
 import clocks
 import queries
 from queries import answer, case_named, chapter_of, record_of, split
-from records import MEASURED, Problem, Times, is_noise, load, of_step, seconds_of, share_text, speedup_text, time_text
+from records import (MEASURED, Problem, Times, compared_with, is_noise, is_yardstick, load, of_step, seconds_of, share_text, speedup_text,
+                     time_text)
 
 
 def table(path, what):
@@ -58,7 +59,7 @@ def listed_table(path, chapter, table):
 
 def behind_table(record, group):
     """The problems of a group in which PyTorch, eager or compiled, is faster: by 2% or more, with quartiles apart."""
-    results = aggregates.module("tests/peers/results")
+    results = aggregates.module("tests/chapters/peers/results")
     out = ["| case | type | ours, us | slower than eager by | than compiled by |", "|---|---|--:|--:|--:|"]
     for case in record["cases"]:
         if case["group"] != group or "error" in case:
@@ -72,7 +73,7 @@ def behind_table(record, group):
 
 
 def ladder_table(chapter, times):
-    """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
+    """Every step on the ladder's cases: median, share of the copy, gain over its base."""
     names = chapter.book["ladder"]["cases"]
     cases = [times.case(chapter.book["case"][name]) for name in names]
     if not all(cases):
@@ -83,7 +84,7 @@ def ladder_table(chapter, times):
     rows = []
     for case in cases:
         for step in case["steps"]:
-            row = (step["version"], step["name"], step.get("yardstick", False))
+            row = (step["version"], step["name"], is_yardstick(step))
             if row not in rows:
                 rows.append(row)
     renamed = {old: new for new, old in chapter.book.get("version", {}).items()}
@@ -97,9 +98,9 @@ def ladder_table(chapter, times):
                 continue
             median, gain = row["seconds"]["median"], ""
             if not yardstick:
-                if before[number]:
-                    noise = is_noise(before[number]["seconds"], row["seconds"])
-                    gain = speedup_text(before[number]["seconds"]["median"], median, noise)
+                base = compared_with(case, row, before[number])
+                if base:
+                    gain = speedup_text(base["seconds"]["median"], median, is_noise(base["seconds"], row["seconds"]))
                 before[number] = row
             cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
         now = renamed.get(version, version)
@@ -147,7 +148,7 @@ def peers_table(chapter, record):
 
 def random_table(record):
     """The random problems by element type; where plans were compared, too, those beside the rules."""
-    results = aggregates.module("tests/peers/results")
+    results = aggregates.module("tests/chapters/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
     planned = any(case.get("planned_seconds") for case in cases)
     header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),
