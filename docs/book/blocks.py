@@ -1,10 +1,11 @@
 """What stands on a page between a line `<!-- KIND ... -->` and a line `<!-- end -->`:
 
-    <!-- table ladder -->                    a table of the chapter as a whole (tables.py)
-    <!-- measure v4b float wavefronts/load -->   a step beside its base: these counters, the time, the share of a copy
-    <!-- diff v4b -->                        what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
-    <!-- code v4b load -->                   the region [load] of its file
-    <!-- figure banks ... -->                a drawing (drawings.py, or figures/banks.svg beside the page), above its caption
+    <!-- table ladder -->                   a table of the chapter as a whole (tables.py)
+    <!-- chart ladder -->                   in the book, the ladder on the chapter's first case
+    <!-- measure v4b float turns/load -->   a step beside its base on a case: counters, the time, the share of a copy
+    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
+    <!-- code v4b load -->                  the region [load] of its file; `<!-- code v4b load permute.hpp -->` of another one
+    <!-- figure padded_banks -->            in the book, a drawing (drawings.py, or figures/NAME.svg beside the page), above its caption
 
 `update` writes all but the caption, and adds the line `end` where it is missing.
 """
@@ -12,12 +13,13 @@
 import html
 import re
 
+import charts
 import drawings
 import tables
 from chapters import chapters
 from markdown import raw
 from queries import split
-from records import ROOT, Problem
+from records import MEASURED, ROOT, Problem
 from sentences import MARKER
 
 
@@ -52,12 +54,15 @@ def fenced(language, lines):
 def made(path, kind, words, given):
     if kind == "table":
         return tables.table(path, " ".join(words))
+    if kind == "chart":
+        return ""
     if kind == "measure":
-        return tables.measure_table(chapter_of(path), *step_and_base(path, words[0]), *words[1:])
+        return tables.measure_table(chapter_of(path), words[0], words[1], " ".join(words[2:]).replace(",", " ").split())
     if kind == "diff":
         return fenced("diff", difference(path, *words))
     if kind == "code":
-        return fenced("cuda", chapter_of(path).kernel(words[0]).region(words[1]))
+        return fenced("cuda", chapter_of(path).kernel(words[0]).region(*words[1:]))
+    drawing(path, *words)
     if not (given or "").strip():
         raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
     return given
@@ -83,16 +88,29 @@ def difference_html(lines):
     return f'<pre class="diff" tabindex="0">{spans}</pre>'
 
 
-def drawing(path, what):
-    """A figure as SVG: of a file beside the page, or of drawings.py."""
-    name, _, rest = what.partition(" ")
+def drawing(path, name):
+    """A figure as SVG: of drawings.py, or of a file beside the page."""
     file = path.parent / "figures" / f"{name}.svg"
+    if name in drawings.DRAWINGS:
+        return drawings.DRAWINGS[name]()
     if not file.exists():
-        return drawings.draw(name, rest)
+        raise Problem(f"there is no drawing {name} in docs/book/drawings.py, and no {file.relative_to(ROOT)}")
     text = file.read_text(encoding="utf-8")
     if "<title>" not in text:
         raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")
     return text[text.index("<svg"):]
+
+
+def ladder_chart(chapter):
+    """The ladder on the chapter's first case."""
+    record = chapter.times(MEASURED)
+    if not record:
+        return '<p class="muted">Not measured yet.</p>'
+    _, case = chapter.main_cases(record)[0]
+    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
+    return charts.figure(charts.ladder(case, steps, f"{chapter.title}: {case['name']}"),
+                         "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
+                         f"{html.escape(record.origin())}.")
 
 
 def published(path, text):
@@ -102,11 +120,10 @@ def published(path, text):
             return raw(difference_html(difference(path, *split(match["what"]))))
         if match["kind"] == "code":
             return match["body"].replace("```cuda", "~~~{.cpp}").replace("```", "~~~")
+        if match["kind"] == "chart":
+            return raw(ladder_chart(chapter_of(path)))
         if match["kind"] == "figure":
-            try:
-                picture = drawing(path, match["what"])
-            except Problem as problem:
-                raise Problem(f"{path.relative_to(ROOT)}: <!-- figure {match['what']} -->: {problem}") from None
+            picture = drawing(path, match["what"])
             return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')
                     + f"\n{match['body']}\n" + raw("</figcaption></figure>"))
         return f"\n{match['body']}\n"

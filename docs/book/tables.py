@@ -16,8 +16,10 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
-    if words[0] == "steps":
-        return steps_table(chapter, words[1:])
+    if words[0] == "ladder" and chapter.pages:
+        return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
+    if words[0] == "all":
+        return cases_table(chapter)
     kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
@@ -206,27 +208,31 @@ def direction(before, after):
     return "same" if abs(after - before) <= 0.01 * max(abs(before), abs(after)) else "\u25bc" if after < before else "\u25b2"
 
 
-def measure_table(chapter, step, base, case_name, counters=""):
-    """A step beside its base on one case: counters, time, and the share of a copy."""
-    parameters = case_named(chapter, case_name)
+def measure_table(chapter, version, case_name, counters):
+    """A step beside its base on one case: counters, time, and the share of a copy. A step without a base stands alone."""
+    step, parameters = chapter.kernel(version), case_named(chapter, case_name)
+    kernels = ([chapter.kernel(step.base)] if step.base else []) + [step]
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
     case = times.case(parameters) if times else None
-    if not case or not of_step(case, step.version) or chapter.renamed(step.version) or chapter.renamed(base.version):
-        return NOT_MEASURED
-    out = [f"| | {base.version} | {step.version} | |", "|---|--:|--:|---|"]
-    for what in filter(None, counters.split(",")):
+    for what in counters:
         if what not in queries.COUNTERS:
             raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
-        values = [counter_value(counted, parameters, version, what) if counted else None for version in (base.version, step.version)]
-        cells = [counter_text(value, what) or "-" for value in values]
-        out.append(f"| {queries.COUNTER_WORDS[what]} | {cells[0]} | {cells[1]} | {direction(*values)} |")
-    before, after = of_step(case, base.version), of_step(case, step.version)
-    medians = [row["seconds"]["median"] if row else None for row in (before, after)]
-    gain = speedup_text(*medians, is_noise(before["seconds"], after["seconds"])) if before else ""
-    out.append("| time | " + " | ".join(time_text(median) if median else "-" for median in medians) + f" | {gain} |")
-    shares = [f"{100 * case['copy_seconds'] / median:.0f}%" if median else "-" for median in medians]
-    out.append(f"| of a copy | {shares[0]} | {shares[1]} | |")
-    return "\n".join(out) + "\n"
+    if not case or not of_step(case, version) or any(chapter.renamed(kernel.version) for kernel in kernels):
+        return NOT_MEASURED
+
+    def row(head, cells, verdict):
+        return f"| {head} | " + " | ".join(cell or "-" for cell in cells) + (f" | {verdict} |" if step.base else " |")
+
+    out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if step.base else "|")]
+    for what in counters:
+        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
+        out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
+    rows = [of_step(case, kernel.version) for kernel in kernels]
+    medians = [found["seconds"]["median"] if found else None for found in rows]
+    gain = speedup_text(medians[0], medians[-1], is_noise(rows[0]["seconds"], rows[-1]["seconds"])) if rows[0] else ""
+    out.append(row("time", [time_text(median) if median else "" for median in medians], gain))
+    out.append(row("of a copy", [f"{100 * case['copy_seconds'] / median:.0f}%" if median else "" for median in medians], ""))
+    return "\n".join(out).replace("  |", " |") + "\n"
 
 
 def base_row(chapter, step, case):
@@ -235,27 +241,44 @@ def base_row(chapter, step, case):
 
 
 def steps_table(chapter, names):
-    """The ladder: each step's idea, the step that it is built on, and on each case its time, share of the copy and gain over
-    that step. The dispatch has no base: what it gains is nobody's."""
+    """The ladder: each step's idea, the step that it is built on, and on each case its share of a copy and its gain over that
+    step; on one case alone its time, too. The dispatch has no base: what it gains is nobody's."""
     times = chapter.times()
     cases = [times.case(case_named(chapter, name)) if times else None for name in names]
     ladder = chapter.book.get("ladder", {})
     labels = dict(zip(ladder.get("cases", []), ladder.get("labels", [])))
-    heads = "".join(f" {labels.get(name, name) if len(names) > 1 else 'time'} | of a copy | gain |" for name in names)
-    out = [f"| step | idea | built on |{heads}", "|---|---|---|" + "--:|--:|--:|" * len(cases)]
+    alone = len(names) == 1
+    heads = " time | of a copy | gain |" if alone else "".join(f" {labels.get(name, name)} | gain |" for name in names)
+    out = [f"| step | idea | built on |{heads}", "|---|---|---|" + "--:|" * heads.count("|")]
     for step in chapter.steps:
         link = f"[{step.version}](pages/{step.version}.md)" if step.version in chapter.pages else step.version
         cells = [link, step.idea.rstrip("."), step.base]
+        gained = False
         for case in cases:
             row, before = (of_step(case, step.version), base_row(chapter, step, case)) \
                 if case and not chapter.renamed(step.version) else (None, None)
             if not row:
-                cells += ["-", "", ""]
+                cells += ["-"] + [""] * (1 + alone)
                 continue
             median = row["seconds"]["median"]
             gain = speedup_text(before["seconds"]["median"], median, is_noise(before["seconds"], row["seconds"])) if before else ""
-            cells += [time_text(median), f"{100 * case['copy_seconds'] / median:.0f}%", gain]
-        if cases and step.prepares and cells[-1] in ("", "same"):
-            cells[-1] = f"prepares {step.prepares.split(':')[0]}"
+            gained |= gain not in ("", "same")
+            cells += ([time_text(median)] if alone else []) + [f"{100 * case['copy_seconds'] / median:.0f}%", gain]
+        if step.prepares and not gained:
+            cells[1] += f" (prepares {step.prepares.split(':')[0]})"
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out).replace("  |", " |") + "\n"
+
+
+def cases_table(chapter):
+    """Every recorded case: what a copy takes, and each step's share of its speed."""
+    times = chapter.times()
+    if not times:
+        return "*Not measured yet.*\n"
+    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
+    out = ["| case | copy | " + " | ".join(step.version for step in steps) + " |", "|---|" + "--:|" * (len(steps) + 1)]
+    for case in times.cases:
+        shares = [seconds_of(case, step.version) for step in steps]
+        cells = [f"{100 * case['copy_seconds'] / seconds:.0f}%" if seconds else "-" for seconds in shares]
+        out.append(f"| {case['name']} | {time_text(case['copy_seconds'])} | " + " | ".join(cells) + " |")
+    return "\n".join(out) + "\n"
