@@ -115,7 +115,7 @@ class Figures(unittest.TestCase):
             found = [f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)]
             self.assertEqual(found, [figure], text)
         self.assertEqual([f.text for s in sentences.sentences("26 of 27 hold") for f in sentences.figures("26 of 27 hold", s)], ["26", "27"])
-        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`",
+        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`", "row 2x", "at word 66x",
                      "[page](a_1.5x.md)", "    17.3 us", "```\n17.3 us\n```", "<!-- table ladder -->\n17.3 us\n<!-- end -->"):
             self.assertEqual([f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)], [], text)
 
@@ -231,7 +231,7 @@ Each lane has a bank of its own.
         self.assertEqual(self.faults(self.GOOD.replace("**Your turn**", "Your turn")), [])
         aside = self.GOOD.replace("**Why not 100%?**", "**Why no gain?**")
         self.assertIn("the parts are", " ".join(self.faults(aside)))
-        self.assertEqual(self.faults(aside.replace("# v4b", "# tma"), path=self.STEP.with_name("tma.md")), [])
+        self.assertEqual(self.faults(aside.replace("# v4b", "# Aside"), path=self.STEP.with_name("tma.md")), [])
 
     def test_title_names_the_step(self):
         self.assertIn("the first line", self.faults(self.GOOD.replace("# v4b", "# v4a"))[0])

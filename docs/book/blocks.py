@@ -72,7 +72,7 @@ def body(path, match):
     """A block's lines, as the page's source has them."""
     try:
         return made(path, match["kind"], split(match["what"]), match["body"])
-    except (Problem, KeyError, ValueError, IndexError, TypeError) as error:
+    except (Problem, KeyError, ValueError, IndexError, TypeError, OSError) as error:
         raise Problem(f"{path.relative_to(ROOT)}: <!-- {match['kind']} {match['what']} -->: {error}") from None
 
 
