@@ -187,7 +187,7 @@ class Limits(unittest.TestCase):
 
 **Problem.** v4a reaches only 37% of a copy.
 
-<!-- figure padded_banks -->
+<!-- figure banks v4a: lane * 32 | v4b: lane * 33 -->
 Each lane has a bank of its own.
 <!-- end -->
 
@@ -231,7 +231,7 @@ Each lane has a bank of its own.
         self.assertEqual(self.faults(self.GOOD.replace("**Your turn**", "Your turn")), [])
         aside = self.GOOD.replace("**Why not 100%?**", "**Why no gain?**")
         self.assertIn("the parts are", " ".join(self.faults(aside)))
-        self.assertEqual(self.faults(aside.replace("# v4b", "# Aside"), path=self.STEP.with_name("tma.md")), [])
+        self.assertEqual(self.faults(aside.replace("# v4b", "# tma"), path=self.STEP.with_name("tma.md")), [])
 
     def test_title_names_the_step(self):
         self.assertIn("the first line", self.faults(self.GOOD.replace("# v4b", "# v4a"))[0])
@@ -310,7 +310,7 @@ PAGE = """# v2 · One unused column
 
 **Problem.** See [v1](v1.md), [its file](../v1_plain.cuh), and [time](../../../../docs/pages/timing.md#a-cold-cache).
 
-<!-- figure padded_banks -->
+<!-- figure banks v4a: lane * 32 | v4b: lane * 33 -->
 A caption.
 <!-- end -->
 
@@ -417,11 +417,12 @@ class Planted(unittest.TestCase):
 
     def test_blocks_that_cannot_be_made(self):
         for wrong in ("diff v9", "diff v1", "diff v2 load", "diff v2 nothing", "measure v2 [a b] nothing", "code v2 nothing", "code v2",
-                      "code v2 load nothing.hpp", "figure padded_banks", "table nothing"):
+                      "code v2 load nothing.hpp", "figure banks v1: lane * 32", "table nothing"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\n")
-        with self.assertRaises(Problem):
-            blocks.renewed(self.page, "<!-- figure nothing -->\ncaption\n<!-- end -->\n")
+        for wrong in ("figure nothing", "figure banks v1: __import__('os')", "figure banks v1: lane.real"):
+            with self.assertRaises(Problem, msg=wrong):
+                blocks.renewed(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
 
     def test_a_drawing_beside_the_page(self):
         marker = "<!-- figure tile -->\nA caption.\n<!-- end -->\n"
@@ -440,7 +441,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(set(drawings.bank_of("lane * 32")), {0})
         self.assertEqual(drawings.bank_of("lane * 33"), list(range(32)))
         self.assertEqual(drawings.bank_of("(lane * 32) + (lane ^ 1)")[:4], [1, 0, 3, 2])
-        drawn = drawings.DRAWINGS["padded_banks"]()
+        drawn = drawings.draw("banks", "v4a: lane * 32 | v4b: lane * 33")
         self.assertEqual((drawn.count('class="conflict"'), drawn.count('class="bar"')), (32, 32))
         self.assertIn("32 turns: 32 lanes share a bank", drawn)
         self.assertIn("1 turn: each lane has a bank of its own", drawn)

@@ -5,7 +5,8 @@
     <!-- measure v4b float turns/load -->   a step beside its base on a case: counters, the time, the share of a copy
     <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
     <!-- code v4b load -->                  the region [load] of its file; `<!-- code v4b load permute.hpp -->` of another one
-    <!-- figure padded_banks -->            in the book, a drawing (drawings.py, or figures/NAME.svg beside the page), above its caption
+    <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
+    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
 
 `update` writes all but the caption, and adds the line `end` where it is missing.
 """
@@ -62,7 +63,7 @@ def made(path, kind, words, given):
         return fenced("diff", difference(path, *words))
     if kind == "code":
         return fenced("cuda", chapter_of(path).kernel(words[0]).region(*words[1:]))
-    drawing(path, *words)
+    drawing(path, " ".join(words))
     if not (given or "").strip():
         raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
     return given
@@ -88,13 +89,12 @@ def difference_html(lines):
     return f'<pre class="diff" tabindex="0">{spans}</pre>'
 
 
-def drawing(path, name):
-    """A figure as SVG: of drawings.py, or of a file beside the page."""
+def drawing(path, what):
+    """A figure as SVG: of a file beside the page, or of drawings.py."""
+    name, _, arguments = what.partition(" ")
     file = path.parent / "figures" / f"{name}.svg"
-    if name in drawings.DRAWINGS:
-        return drawings.DRAWINGS[name]()
     if not file.exists():
-        raise Problem(f"there is no drawing {name} in docs/book/drawings.py, and no {file.relative_to(ROOT)}")
+        return drawings.draw(name, arguments)
     text = file.read_text(encoding="utf-8")
     if "<title>" not in text:
         raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")

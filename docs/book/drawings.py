@@ -1,8 +1,10 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import re
 import textwrap
 
 from charts import svg, text
+from records import Problem
 
 LANES = BANKS = 32
 CELL = 10
@@ -10,6 +12,8 @@ CELL = 10
 
 def bank_of(expression):
     """The bank of each lane, where `expression` is the word (of 4 bytes) that it reads: `lane * 33`."""
+    if not re.fullmatch(r"(?:lane|[\d\s+*/%^&()-])+", expression):
+        raise Problem(f"a word's place is told by `lane` and numbers, not by {expression}")
     rule = compile(expression.strip(), "figure", "eval")
     return [eval(rule, {"__builtins__": {}}, {"lane": lane}) % BANKS for lane in range(LANES)]  # pylint: disable=eval-used
 
@@ -46,9 +50,8 @@ def banks(panels):
     return f'<div class="panels">{"".join(panel(*each) for each in panels)}</div>'
 
 
-# What a page may name in `<!-- figure NAME -->`.
-DRAWINGS = {
-    "padded_banks": lambda: banks([("v4a: rows of 32 floats", "lane * 32"), ("v4b: rows of 33 floats", "lane * 33")]),
-    "rotated_banks": lambda: banks([("v5: rows of 33 words, lane x reads from row 2x", "2 * lane * 33"),
-                                    ("rotated: row 2x of 32 words, turned by x", "2 * lane * 32 + lane")]),
-}
+def draw(name, arguments):
+    """The drawing of that name: `banks v4a: lane * 32 | v4b: lane * 33`."""
+    if name != "banks":
+        raise Problem(f"there is no drawing {name} in docs/book/drawings.py")
+    return banks([tuple(part.strip() for part in each.rpartition(":")[::2]) for each in arguments.split("|")])

@@ -53,9 +53,8 @@ def step_page(path, text, entries=None):
     found = measured(path, text, entries)
     faults = crowded(name, text, found)
     is_step = re.fullmatch(r"v\d+[a-z]?", path.stem)
-    title = path.stem if is_step else "Aside"
-    if not re.match(rf"# {title} · \S", text):
-        faults.append(f"{name}: the first line is to be `# {title} · What it does`")
+    if not re.match(rf"# {re.escape(path.stem)} · \S", text):
+        faults.append(f"{name}: the first line is to be `# {path.stem} · What it does`")
     parts = [part.rstrip(".") for part in re.findall(r"^\*\*(.+?)\*\*", text, re.M)]
     if not is_step:
         parts = [PARTS[-1] if part == NO_GAIN else part for part in parts]
