@@ -203,7 +203,7 @@ Each lane has a bank of its own.
 
 **Measure** (a case).
 
-<!-- measure v4b float turns/load -->
+<!-- measure v4b float wavefronts/load -->
 | | v4a | v4b | |
 |---|--:|--:|---|
 | turns per shared load | 32.4 | 1.1 | ▼ |
@@ -305,7 +305,7 @@ make_step<C>({.version = "v2", .name = "padded", .base = "v1", .idea = "A column
               "more.", .prepares = "v3: nothing"}, v2::run),
 make_step<C>({"tma", "tma", "v2", "An engine."}, tma::run),
 """
-STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- chart ladder -->\n\n<!-- table ladder [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
+STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table ladder [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
 PAGE = """# v2 · One unused column
 
 **Problem.** See [v1](v1.md), [its file](../v1_plain.cuh), and [time](../../../../docs/pages/timing.md#a-cold-cache).
@@ -390,11 +390,7 @@ class Planted(unittest.TestCase):
 
     def test_a_region_of_another_file(self):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
-        self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 load plan.hpp -->\n"))
-
-    def test_a_table_of_all_cases(self):
-        self.recorded()
-        self.assertIn("| case | copy | v1 | v2 |\n|---|--:|--:|--:|\n| a b | 1.00 us | 25% | 50% |\n", blocks.renewed(self.page, "<!-- table all -->\n"))
+        self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
 
     def test_a_step_without_a_record_says_so(self):
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
@@ -403,7 +399,10 @@ class Planted(unittest.TestCase):
         self.recorded()
         self.assertIn("2.00 us", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
         self.assertEqual(queries.answer(self.page, "v2 [a b]", "1.0 us").text, "2.0 us")
-        self.chapter.times().cases[0]["steps"][1]["name"] = "shared"
+        case = self.chapter.times().cases[0]
+        case["steps"][0]["status"] = "fail"
+        self.assertIn("| | v2 |\n", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        case["steps"][0]["status"], case["steps"][1]["name"] = "pass", "shared"
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
         self.assertIn("| A column more (prepares v3) | v1 | - | | |\n", blocks.renewed(self.page, "<!-- table ladder [a b] -->\n"))
         for query in ("v2 [a b]", "v1 over v2 [a b]", "v2 [a b] sectors"):
@@ -412,12 +411,13 @@ class Planted(unittest.TestCase):
 
     def test_the_ladders_table(self):
         self.recorded()
-        table = blocks.renewed(self.folder / "README.md", "<!-- table ladder [a b] -->\n")
+        table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
+        self.assertIn(table.split("\n", 1)[1], blocks.renewed(self.folder / "README.md", "<!-- table ladder [a b] -->\n"))
         self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
 
     def test_blocks_that_cannot_be_made(self):
         for wrong in ("diff v9", "diff v1", "diff v2 load", "diff v2 nothing", "measure v2 [a b] nothing", "code v2 nothing", "code v2",
-                      "code v2 load nothing.hpp", "figure banks v1: lane * 32", "table nothing"):
+                      "code v2 nothing.hpp:load", "figure banks v1: lane * 32", "table nothing"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\n")
         for wrong in ("figure nothing", "figure banks v1: __import__('os')", "figure banks v1: lane.real"):
@@ -465,8 +465,8 @@ class Planted(unittest.TestCase):
         self.assertIn("<svg", step)
         self.assertIn("[v2](#chapter99-v2)", made["chapter99"])
         self.assertLess(made["chapter99"].index("## The ladder"), made["chapter99"].index("<svg"))
-        self.assertIn("The ladder on the headline cases", made["chapter99-evidence"])
-        self.assertNotIn("The ladder on the headline cases", made["chapter99"])
+        self.assertIn("All steps", made["chapter99-evidence"])
+        self.assertNotIn("All steps", made["chapter99"])
 
     def test_a_page_of_no_step_is_refused(self):
         (self.folder / "pages" / "v7.md").write_text("# v7 · Nothing\n", encoding="utf-8")

@@ -1,10 +1,9 @@
 """What stands on a page between a line `<!-- KIND ... -->` and a line `<!-- end -->`:
 
     <!-- table ladder -->                   a table of the chapter as a whole (tables.py)
-    <!-- chart ladder -->                   in the book, the ladder on the chapter's first case
-    <!-- measure v4b float turns/load -->   a step beside its base on a case: counters, the time, the share of a copy
+    <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
     <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
-    <!-- code v4b load -->                  the region [load] of its file; `<!-- code v4b load permute.hpp -->` of another one
+    <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
     <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
     <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
 
@@ -14,13 +13,12 @@
 import html
 import re
 
-import charts
 import drawings
 import tables
 from chapters import chapters
 from markdown import raw
 from queries import split
-from records import MEASURED, ROOT, Problem
+from records import ROOT, Problem
 from sentences import MARKER
 
 
@@ -55,14 +53,13 @@ def fenced(language, lines):
 def made(path, kind, words, given):
     if kind == "table":
         return tables.table(path, " ".join(words))
-    if kind == "chart":
-        return ""
     if kind == "measure":
         return tables.measure_table(chapter_of(path), words[0], words[1], " ".join(words[2:]).replace(",", " ").split())
     if kind == "diff":
         return fenced("diff", difference(path, *words))
     if kind == "code":
-        return fenced("cuda", chapter_of(path).kernel(words[0]).region(*words[1:]))
+        file, _, region = words[1].rpartition(":")
+        return fenced("cuda", chapter_of(path).kernel(words[0]).region(region, file))
     drawing(path, " ".join(words))
     if not (given or "").strip():
         raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
@@ -101,18 +98,6 @@ def drawing(path, what):
     return text[text.index("<svg"):]
 
 
-def ladder_chart(chapter):
-    """The ladder on the chapter's first case."""
-    record = chapter.times(MEASURED)
-    if not record:
-        return '<p class="muted">Not measured yet.</p>'
-    _, case = chapter.main_cases(record)[0]
-    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
-    return charts.figure(charts.ladder(case, steps, f"{chapter.title}: {case['name']}"),
-                         "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
-                         f"{html.escape(record.origin())}.")
-
-
 def published(path, text):
     """The text with its blocks as the book shows them."""
     def shown(match):
@@ -120,8 +105,6 @@ def published(path, text):
             return raw(difference_html(difference(path, *split(match["what"]))))
         if match["kind"] == "code":
             return match["body"].replace("```cuda", "~~~{.cpp}").replace("```", "~~~")
-        if match["kind"] == "chart":
-            return raw(ladder_chart(chapter_of(path)))
         if match["kind"] == "figure":
             picture = drawing(path, match["what"])
             return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')

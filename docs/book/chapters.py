@@ -80,7 +80,7 @@ class Step:
             lines.pop(0)
         return [line for line in lines if not line.strip().startswith("//! [")]
 
-    def region(self, name, file=None):
+    def region(self, name, file=""):
         """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder, without other
         marks."""
         path = self.chapter / file if file else self.path

@@ -3,6 +3,7 @@
 import html
 
 import addresses
+import charts
 import page
 import texts
 from markdown import fence_indented, name_headings, near_pictures, raw, sections
@@ -38,27 +39,38 @@ def finished(name, parts):
     return name_headings(near_pictures(fence_indented("\n\n".join(parts))), name)
 
 
-def everything(chapter, told):
-    """All that was recorded of the ladder: behind the evidence, or behind the story where there is none. A table of all cases
-    may stand there already."""
+def ladder_chart(chapter):
+    """The ladder on the chapter's first case."""
     record = chapter.times(MEASURED)
-    cases = raw(page.every_case(chapter, record)) if record and "<!-- table all" not in told.read_text(encoding="utf-8") else ""
-    return ["## The ladder on the headline cases\n" + raw(page.full_table(chapter, record)) + cases] + page.modelled_beside_measured(record, chapter.modelled())
+    if not record:
+        return ""
+    _, case = chapter.main_cases(record)[0]
+    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
+    return raw(charts.figure(charts.ladder(case, steps, f"{chapter.title}: {case['name']}"),
+                         "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
+                         f"{html.escape(record.origin())}."))
+
+
+def everything(chapter):
+    """All that was recorded of the ladder: behind the evidence, or behind the story where there is none."""
+    record = chapter.times(MEASURED)
+    cases = raw(page.every_case(chapter, record)) if record else ""
+    return ["## All steps\n" + raw(page.full_table(chapter, record)) + cases] + page.modelled_beside_measured(record, chapter.modelled())
 
 
 def story(chapter):
     """The chapter's own page."""
     name = f"chapter{chapter.number}"
     parts, introduced = [], chapter.by_harness
-    for heading, _, level, body in sections(texts.published(chapter.readme)):
+    for heading, title, level, body in sections(texts.published(chapter.readme)):
         if level == 2 and not introduced:
             introduced = True
             parts.append(page.clock_charts(chapter))
         if level == 1:
             heading += "\n\n\\tableofcontents{HTML:2}\n\n"
-        parts.append(f"{heading}\n{body}")
+        parts.append(f"{heading}\n{ladder_chart(chapter) if title == 'The ladder' else ''}\n{body}")
     if f"{name}-evidence" not in addresses.of_chapter(chapter):
-        parts += everything(chapter, chapter.readme)
+        parts += everything(chapter)
     parts.append("## Exercises\n" + page.exercises(chapter))
     parts.append(raw(page.navigation(chapter)))
     return finished(name, parts)
@@ -85,6 +97,6 @@ def compose(chapter):
         if name not in made:
             parts = [texts.published(path)]
             if name.endswith("-evidence"):
-                parts += everything(chapter, path)
+                parts += everything(chapter)
             made[name] = finished(name, parts + [navigation(chapter, name)])
     return made

@@ -134,7 +134,7 @@ def difference_block(step, previous):
 
 # What a step's table of counters shows.
 SHOWN_COUNTERS = ("requests", "sectors/request", "store-sectors/request", "reductions", "reduction-sectors/request", "atomics",
-                  "shared-atomics", "turns/load", "instructions", "issue")
+                  "shared-atomics", "wavefronts/load", "instructions", "issue")
 
 
 def counters_block(chapter, step):

@@ -16,10 +16,8 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
-    if words[0] == "ladder" and chapter.pages:
+    if words[0] == "steps" or words[0] == "ladder" and chapter.pages:
         return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
-    if words[0] == "all":
-        return cases_table(chapter)
     kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
@@ -209,29 +207,31 @@ def direction(before, after):
 
 
 def measure_table(chapter, version, case_name, counters):
-    """A step beside its base on one case: counters, time, and the share of a copy. A step without a base stands alone."""
+    """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
+    base stands there, and so on; a step without a base stands alone."""
     step, parameters = chapter.kernel(version), case_named(chapter, case_name)
-    kernels = ([chapter.kernel(step.base)] if step.base else []) + [step]
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
     case = times.case(parameters) if times else None
     for what in counters:
         if what not in queries.COUNTERS:
             raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
-    if not case or not of_step(case, version) or any(chapter.renamed(kernel.version) for kernel in kernels):
+    if not case or not of_step(case, version) or chapter.renamed(version):
         return NOT_MEASURED
+    base = next((base for base in chapter.bases(step) if of_step(case, base.version) and not chapter.renamed(base.version)), None)
+    kernels = [base, step] if base else [step]
 
     def row(head, cells, verdict):
-        return f"| {head} | " + " | ".join(cell or "-" for cell in cells) + (f" | {verdict} |" if step.base else " |")
+        return f"| {head} | " + " | ".join(cell or "-" for cell in cells) + (f" | {verdict} |" if base else " |")
 
-    out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if step.base else "|")]
+    out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if base else "|")]
     for what in counters:
         values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
         out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
-    rows = [of_step(case, kernel.version) for kernel in kernels]
-    medians = [found["seconds"]["median"] if found else None for found in rows]
-    gain = speedup_text(medians[0], medians[-1], is_noise(rows[0]["seconds"], rows[-1]["seconds"])) if rows[0] else ""
-    out.append(row("time", [time_text(median) if median else "" for median in medians], gain))
-    out.append(row("of a copy", [f"{100 * case['copy_seconds'] / median:.0f}%" if median else "" for median in medians], ""))
+    spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
+    medians = [spread["median"] for spread in spreads]
+    gain = speedup_text(medians[0], medians[-1], is_noise(spreads[0], spreads[-1]))
+    out.append(row("time", map(time_text, medians), gain))
+    out.append(row("of a copy", [f"{100 * case['copy_seconds'] / median:.0f}%" for median in medians], ""))
     return "\n".join(out).replace("  |", " |") + "\n"
 
 
@@ -268,17 +268,3 @@ def steps_table(chapter, names):
             cells[1] += f" (prepares {step.prepares.split(':')[0]})"
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out).replace("  |", " |") + "\n"
-
-
-def cases_table(chapter):
-    """Every recorded case: what a copy takes, and each step's share of its speed."""
-    times = chapter.times()
-    if not times:
-        return "*Not measured yet.*\n"
-    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
-    out = ["| case | copy | " + " | ".join(step.version for step in steps) + " |", "|---|" + "--:|" * (len(steps) + 1)]
-    for case in times.cases:
-        shares = [seconds_of(case, step.version) for step in steps]
-        cells = [f"{100 * case['copy_seconds'] / seconds:.0f}%" if seconds else "-" for seconds in shares]
-        out.append(f"| {case['name']} | {time_text(case['copy_seconds'])} | " + " | ".join(cells) + " |")
-    return "\n".join(out) + "\n"
