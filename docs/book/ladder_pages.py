@@ -47,8 +47,8 @@ def ladder_chart(chapter):
     _, case = chapter.main_cases(record)[0]
     steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
     return raw(charts.figure(charts.ladder(case, steps, f"{chapter.title}: {case['name']}"),
-                         "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
-                         f"{html.escape(record.origin())}."))
+                             "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
+                             f"{html.escape(record.origin())}."))
 
 
 def everything(chapter):
