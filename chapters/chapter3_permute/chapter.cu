@@ -181,8 +181,8 @@ std::vector<Step> library() {
   using enum StepKind;
   return {
       make_step<C>(
-          {"fitted_tile", "fitted_tile", "", "v8's tile, one side of which fits images' channels.", {}, library},
-          fitted_tile::run, simplified<v8::refuse>),
+          {"fitted_tile", "fitted_tile", "", "v7's tile, one side of which fits images' channels.", {}, library},
+          fitted_tile::run, simplified<v6::refuse>),
       make_step<C>({"element_tiles",
                     "element_tiles",
                     "",
@@ -287,6 +287,11 @@ std::vector<CaseSpec> cases() {
       // Narrow elements whose fast dimensions are short or odd.
       {"shape=8251,3647,5 perm=2,1,0 dtype=int8"},
       {"shape=3,31,23,2,5,19,194 perm=2,4,6,0,3,1,5 dtype=half"},
+      // Short rows and short sides.
+      {"shape=96,1500,96 perm=2,1,0 dtype=int8"},
+      {"shape=812829,7 perm=1,0 dtype=float"},
+      {"shape=1777545,9 perm=1,0 dtype=double"},
+      {"shape=888885,9,2 perm=1,0,2 dtype=double"},
   };
 }
 

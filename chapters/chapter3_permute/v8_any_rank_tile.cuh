@@ -121,19 +121,19 @@ inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, 
   return grid;
 }
 
-/// Moves tiles T of a simplified problem that is not refused; neighbouring blocks read neighbours.
-template <class T> cudaError_t run_tiles(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
-  std::int64_t blocks = 0;
-  const TileGrid grid = make_grid(q, src_order(q), T::kRows, T::kColumns, blocks);
-  return launch(permute_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
-                static_cast<typename T::Element*>(dst), static_cast<const typename T::Element*>(src), grid);
+/// Moves a simplified problem that is not refused; neighbouring blocks read neighbours.
+inline cudaError_t run_wide(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+  return with_word_bytes(q.element_bytes, [&]<int bytes>() {
+    using T = v6::Tile<bytes>;
+    std::int64_t blocks = 0;
+    const TileGrid grid = make_grid(q, src_order(q), T::kRows, T::kColumns, blocks);
+    return launch(permute_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
+                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), grid);
+  });
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem q = simplified(p);
-  if (refuse(q) != nullptr) return cudaErrorInvalidValue;
-  return with_word_bytes(q.element_bytes, [&]<int bytes>() { return run_tiles<v6::Tile<bytes>>(q, src, dst, stream); });
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_wide(q, src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::v8

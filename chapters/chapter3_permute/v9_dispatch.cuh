@@ -19,7 +19,8 @@ namespace warpbook::chapter3::v9 {
 
 /// What runs for a problem.
 enum class Kernel {
-  wide_tiles,       ///< v8's tiles, one of them with a side that fits images.
+  transpose,        ///< v7's tiles of matrices, one of them with a side that fits images.
+  wide_tiles,       ///< v8's tiles, of any rank.
   fixed_in_order,   ///< Fixed tiles that follow each other along the input.
   fixed_tiles,      ///< Composite matrices by tiles whose sides the compiler knows.
   gathered_words,   ///< A gather that writes words.
@@ -34,26 +35,26 @@ enum class Kernel {
 struct Rule {
   bool (*holds)(const PermuteProblem&);
   Kernel kernel;
-  const char* evidence;  ///< A case of chapter3.json that this rule decides; "" where no recorded case needs it.
+  const char* evidence;  ///< A recorded case that this rule decides.
 };
 
 //! [kernel]
 /// Tried from the top on a simplified problem of rank 2 or more; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
-    {predicates::is_wide_transpose, Kernel::wide_tiles, "shape=32,1024,1024 perm=0,2,1 dtype=float"},
-    {predicates::prefers_input_order, Kernel::fixed_in_order, ""},
-    {predicates::takes_wide_tiles, Kernel::wide_tiles, ""},
-    {predicates::is_tiled_gather, Kernel::fixed_tiles, ""},
-    {predicates::is_gather_of_words, Kernel::gathered_words, ""},
+    {predicates::is_wide_transpose, Kernel::transpose, "shape=32,1024,1024 perm=0,2,1 dtype=float"},
+    {predicates::prefers_input_order, Kernel::fixed_in_order, "shape=96,1500,96 perm=2,1,0 dtype=int8"},
+    {predicates::takes_wide_tiles, Kernel::wide_tiles, "shape=512,512,128 perm=2,1,0 dtype=float"},
+    {predicates::is_tiled_gather, Kernel::fixed_tiles, "shape=1000,1511,5 perm=1,0,2 dtype=float"},
+    {predicates::is_gather_of_words, Kernel::gathered_words, "shape=64,512,512,3 perm=0,3,1,2 dtype=half"},
     {predicates::is_gather, Kernel::gather, "shape=32,2048,1024 perm=1,0,2 dtype=half"},
-    {predicates::prefers_fixed_tiles, Kernel::fixed_tiles, ""},
-    {predicates::takes_element_tiles, Kernel::element_tiles, ""},
-    {predicates::takes_composite_words, Kernel::fixed_tiles, ""},
-    {predicates::takes_composite_tiles, Kernel::composite_tiles, ""},
-    {predicates::takes_runs_by_tiles, Kernel::fixed_tiles, ""},
-    {predicates::takes_input_runs, Kernel::input_runs, ""},
-    {predicates::has_long_columns, Kernel::fixed_tiles, ""},
-    {predicates::always, Kernel::boxes, ""},
+    {predicates::prefers_fixed_tiles, Kernel::fixed_tiles, "shape=16,1024,1024 perm=0,2,1 dtype=double"},
+    {predicates::takes_element_tiles, Kernel::element_tiles, "shape=7,1023,2047 perm=0,2,1 dtype=half"},
+    {predicates::takes_composite_words, Kernel::fixed_tiles, "shape=8,16,9,20,24,12 perm=5,2,0,4,1,3 dtype=float"},
+    {predicates::takes_composite_tiles, Kernel::composite_tiles, "shape=8251,3647,5 perm=2,1,0 dtype=int8"},
+    {predicates::takes_runs_by_tiles, Kernel::fixed_tiles, "shape=812829,7 perm=1,0 dtype=float"},
+    {predicates::takes_input_runs, Kernel::input_runs, "shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half"},
+    {predicates::has_long_columns, Kernel::fixed_tiles, "shape=1777545,9 perm=1,0 dtype=double"},
+    {predicates::always, Kernel::boxes, "shape=888885,9,2 perm=1,0,2 dtype=double"},
 };
 
 /// The rule for a simplified problem of rank 2 or more with elements.
@@ -65,8 +66,10 @@ inline const Rule& choose(const PermuteProblem& q) {
 /// Runs a kernel on a simplified problem that it takes.
 inline cudaError_t run_kernel(Kernel kernel, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
   switch (kernel) {
-  case Kernel::wide_tiles:
+  case Kernel::transpose:
     return fitted_tile::run_tiles(q, src, dst, stream);
+  case Kernel::wide_tiles:
+    return v8::run_wide(q, src, dst, stream);
   case Kernel::fixed_in_order:
     return fixed_tile::run_in_input_order(q, src, dst, stream);
   case Kernel::fixed_tiles:

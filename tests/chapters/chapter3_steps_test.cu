@@ -252,6 +252,16 @@ TEST_CASE("a grid goes along the input or along the output") {
   CHECK(along_dst.row_dimension == 0);
 }
 
+TEST_CASE("each of v9's rules decides the case that it names, and the chapter records it") {
+  for (const v9::Rule& rule : v9::kRules) {
+    INFO(rule.evidence);
+    const PermuteCase c(Parameters::parse(rule.evidence));
+    CHECK(&v9::choose(simplified(c.problem())) == &rule);
+    const std::vector<CaseSpec> cases = chapter().cases;
+    CHECK(std::ranges::any_of(cases, [&](const CaseSpec& spec) { return spec.parameters == rule.evidence; }));
+  }
+}
+
 TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   using enum v9::Kernel;
   const auto chosen = [](const std::vector<std::int64_t>& shape, const std::vector<int>& permutation, int bytes) {

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
   const auto [matrix, row0, column0] = tiles.origin();
   const int rows = tiles.rows;
   const int columns = tiles.columns;
-  const int batch = blockIdx.x / (tiles.down * tiles.across);
+  const int batch = blockIdx.x / (tiles.down.divisor * tiles.across.divisor);
 
   if (threadIdx.x == 0) init_copy_barrier(&barrier);
   __syncthreads();
