@@ -91,7 +91,8 @@ def drawing(path, what):
     name, _, arguments = what.partition(" ")
     file = path.parent / "figures" / f"{name}.svg"
     if not file.exists():
-        return drawings.draw(name, arguments)
+        folder = next((chapter.folder for chapter in chapters() if chapter.folder in path.parents), path.parent)
+        return drawings.draw(name, arguments, folder)
     text = file.read_text(encoding="utf-8")
     if "<title>" not in text:
         raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")

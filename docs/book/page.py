@@ -5,7 +5,6 @@ import html
 import re
 
 import charts
-import drawings
 import figures
 import queries
 import tables
@@ -49,13 +48,6 @@ def picture_block(picture):
 
 def pictures_block(chapter, step):
     return "".join(map(picture_block, figures.pictures(chapter, step)))
-
-
-def layouts(chapter, step):
-    """[[layout]] in book.toml: where in the banks of shared memory a column of the step's tile lies."""
-    for layout in chapter.book.get("layout", []):
-        if layout["step"] == step.version:
-            yield figure(drawings.banks([(f"{step.title}: {layout['title']}", layout["bank"])]), html.escape(layout["caption"]))
 
 
 def gain_text(before, after):
@@ -184,8 +176,6 @@ def code_block(step, previous):
 def step_extras(chapter, step, record, modelled):
     """What follows a step's text: figures, what was measured, the difference, the code."""
     parts = []
-    for drawing in layouts(chapter, step):
-        parts.append(raw(drawing))
     parts.append(raw(pictures_block(chapter, step)))
     if record:
         parts.append(raw(measured_block(chapter, step, record, modelled)))

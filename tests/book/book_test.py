@@ -28,11 +28,14 @@ import front  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
 import markdown  # noqa: E402
+import memory_drawings  # noqa: E402
+import order_drawings  # noqa: E402
 import page  # noqa: E402
 import queries  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
 import sidecar  # noqa: E402
+import sketch  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
 from records import Problem, seconds_of  # noqa: E402
@@ -284,6 +287,125 @@ Each lane has a bank of its own.
             self.assertIn("900 lines", limits.faults(readme, "line\n" * 900)[0])
 
 
+class Drawings(unittest.TestCase):
+    """What drawings compute from what a page's marker says."""
+
+    def drawn(self, name, arguments):
+        return drawings.draw(name, arguments, ROOT / "chapters" / "chapter3_permute")
+
+    def test_expressions(self):
+        self.assertEqual(sketch.function_of("lane % 8 * 4 ^ part", "lane", "part")(9, 1), 5)
+        for wrong in ("__import__('os')", "lane.real", "lanes", "lane lane", "lane / 2", "lane // 0", "other", "lane ** -1", "(", "lane 7"):
+            with self.assertRaises(Problem, msg=wrong):
+                sketch.function_of(wrong, "lane")
+
+    def test_arguments_that_no_drawing_takes(self):
+        for name, wrong in (("banks", "lane * 32"), ("sectors", "v1: lane * 4"), ("sectors", "v1: lane * 4, four"),
+                            ("merging", "64x3 by 1,0"), ("rules", "nothing.cuh"), ("carried", "16 v3: thread, 2"), ("places", "8x8 out: lane, 0"),
+                            ("places", "load: lane, 0"), ("chunks", "v6: lane, chunk // 2"), ("chunks", "v6: lane, chunk + row"), ("moved", "4x6 by 1,1"),
+                            ("moved", "4x6"), ("merging", "N=4 C=3 by 0"), ("divided", "4x6 by 1,0"), ("divided", "4x6 by 1,0 at 24"),
+                            ("located", "4x64x64 by 1,0,2 tile 64x64 block 0"), ("located", "4x64x64 by 0,2,1 tile 64x64 block 4"),
+                            ("timeline", "4 v4b: S L"), ("timeline", "4 v4b: L X"), ("underway", "v4b: 4"), ("cached", "hint: rx"),
+                            ("rules", "v1_naive.cuh")):
+            with self.assertRaises(Problem, msg=f"{name} {wrong}"):
+                self.drawn(name, wrong)
+
+    def test_each_has_words_for_those_who_cannot_see_it(self):
+        shown = [(path, match["what"]) for path in texts.texts() for match in sentences.MARKER.finditer(path.read_text(encoding="utf-8"))
+                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in drawings.DRAWN]
+        self.assertEqual({what.partition(" ")[0] for _, what in shown}, set(drawings.DRAWN))
+        for path, what in shown:
+            drawing = blocks.drawing(path, what)
+            self.assertEqual(drawing.count("<svg"), len(re.findall(r"<title>[^<]+</title><desc>[^<]+</desc>", drawing)), what)
+
+    def test_a_page_of_no_chapter_has_drawings_too(self):
+        self.assertEqual(blocks.drawing(ROOT / "docs" / "pages" / "planted.md", "banks a: lane * 33"), self.drawn("banks", "a: lane * 33"))
+
+    def test_banks_are_those_of_the_expression(self):
+        self.assertEqual(set(memory_drawings.bank_of("lane * 32")), {0})
+        self.assertEqual(memory_drawings.bank_of("lane * 33"), list(range(32)))
+        self.assertEqual(memory_drawings.bank_of("(lane * 32) + (lane ^ 1)")[:4], [1, 0, 3, 2])
+        drawn = self.drawn("banks", "v4a: lane * 32 | v4b: lane * 33")
+        self.assertEqual((drawn.count('class="conflict"'), drawn.count('class="bar"')), (32, 32))
+        self.assertIn("32 turns: 32 lanes share a bank", drawn)
+        self.assertIn("1 turn: each lane has a bank of its own", drawn)
+
+    def test_sectors_are_those_of_the_addresses(self):
+        for what, words, used in (("lane * 4, 4", "4 sectors, side by side", "128 of 128"), ("lane * 4 + 4, 4", "5 sectors, side by side", "128 of 160"),
+                                  ("lane * 2, 2", "2 sectors, side by side", "64 of 64"), ("lane * 12, 4", "12 sectors, side by side", "128 of 384"),
+                                  ("lane * 4096, 4", "32 sectors, 4096 bytes apart", "128 of 1024"), ("lane * 16, 16", "16 sectors", "512 of 512"),
+                                  ("lane * 4096 + 24, 16", "64 sectors, apart", "512 of 2048"), ("0, 4", "1 sector, side by side", "4 of 32")):
+            drawn = self.drawn("sectors", f"one: {what}")
+            self.assertIn(f"{words}", drawn, what)
+            self.assertIn(f"{used} bytes are used", drawn, what)
+        self.assertEqual(memory_drawings.touched("lane * 8", 4)[1], {0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27})
+
+    def test_threads_that_carry_a_row(self):
+        for what, words in (("thread * 2, 2", "16 threads of 2 bytes"), ("thread * 16, 16", "2 threads of 16 bytes"), ("thread * 12, 12", "2 threads of 12 bytes")):
+            self.assertIn(words, self.drawn("carried", f"16x2 one: {what}"))
+
+    def test_places_in_a_tile(self):
+        drawn = self.drawn("places", "8x8 lanes 4 parts 2 in: 2, lane * 2 + part | out: lane * 2 + part, 5")
+        self.assertEqual(drawn.count('class="mark"'), 16)
+        for words in ("in: row 2", "out: column 5", "lane 0 is at [(2, 0), (2, 1)], lane 3 at [(2, 6), (2, 7)]"):
+            self.assertIn(words, drawn)
+        self.assertIn("32 rows", self.drawn("places", "32x32 across: lane, lane"))
+
+    def test_chunks_take_turns(self):
+        for what, turns in (("lane * 4, chunk", "8 turns"), ("lane * 4, chunk ^ row // 4 % 8", "1 turn"), ("lane * 4, chunk ^ row % 8", "4 turns"),
+                            ("lane * 4 + lane // 2, chunk ^ row % 8", "1 turn")):
+            self.assertIn(f"chunk 0 of these rows: {turns}", self.drawn("chunks", f"one: {what}"))
+        self.assertEqual(memory_drawings.chunk_rows("lane * 4, chunk ^ row // 4 % 8")[2], (8, [2, 3, 0, 1, 6, 7, 4, 5]))
+
+    def test_what_a_permutation_moves(self):
+        self.assertEqual(order_drawings.offsets([2, 3], [1, 0]), [0, 3, 1, 4, 2, 5])
+        self.assertEqual(order_drawings.offsets([2, 2, 2], [1, 2, 0]), [0, 4, 1, 5, 2, 6, 3, 7])
+        self.assertEqual(self.drawn("moved", "4x6 by 1,0").count('class="flow"'), 6)
+
+    def test_dimensions_that_merge(self):
+        for shape, order, runs in (([64, 512, 512, 3], [0, 3, 1, 2], [[0], [3], [1, 2]]), ([2, 3, 4, 5], [2, 3, 0, 1], [[2, 3], [0, 1]]),
+                                   ([2, 1, 4], [0, 1, 2], [[0, 2]]), ([2, 1, 4], [1, 2, 0], [[2], [0]]), ([2, 3, 4], [0, 2, 1], [[0], [2], [1]])):
+            self.assertEqual(order_drawings.merged(shape, order), runs)
+        drawn = self.drawn("merging", "N=64 H=512 W=512 C=3 by 0,3,1,2")
+        self.assertIn("N x HW x C = 64 x 262144 x 3, permutation 0,2,1", drawn)
+        self.assertEqual(drawn.count('class="limit"'), 2)
+
+    def test_an_offset_becomes_an_index(self):
+        drawn = self.drawn("divided", "3x5x7 by 1,0,2 at 50")  # The output is 5x3x7.
+        self.assertIn("element 50 has the indices 2, 1, 1 and is input element 50", drawn)
+        self.assertIn("element 22 has the indices 1, 0, 1 and is input element 8", self.drawn("divided", "3x5x7 by 1,0,2 at 22"))
+        self.assertIn("2 divisions per element, then 3 products", drawn)
+        for place, comes in enumerate(order_drawings.offsets([3, 5, 7], [2, 0, 1])):
+            self.assertIn(f"is input element {comes}.", self.drawn("divided", f"3x5x7 by 2,0,1 at {place}"))
+
+    def test_where_a_block_finds_its_tile(self):
+        # The input 2x130x64 as the output 64x2x130: 2 x 3 x 1 tiles. Block 5 has the last rows of the second matrix.
+        drawn = self.drawn("located", "2x130x64 by 2,0,1 tile 64x64 block 5")
+        self.assertIn("The tile spans dimensions 1 and 2. Block 5 begins at 1, 128, 0: input element 16512, output element 258.", drawn)
+
+    def test_loads_under_way(self):
+        done, flights = order_drawings.schedule("L S L S")
+        late = order_drawings.ARRIVES + 1
+        self.assertEqual(flights, [(0, late), (late + 1, 2 * late + 1)])
+        self.assertEqual([begins for _, begins, _ in done], [0, late, late + 1, 2 * late + 1])
+        self.assertEqual([begins for _, begins, _ in order_drawings.schedule("L L S S")[0]], [0, 1, late, late + 1])
+        self.assertEqual(order_drawings.schedule("L " * 20 + "S S")[0][-2:], [("S", 20, 21), ("S", 21, 22)])  # They need not wait.
+        drawn = self.drawn("timeline", "4 v4b: L S L S L S L S | v4c: L L L L S S S S")
+        self.assertIn("v4b: 4 loads, at most 4 bytes under way", drawn)
+        self.assertIn("v4c: 4 loads, at most 16 bytes under way", drawn)
+        self.assertIn("v4c: 4 loads of 4 bytes, v3: 1 load of 16 bytes", self.drawn("underway", "v4c: 4x4 | v3: 1x16"))
+
+    def test_the_order_in_which_lines_leave(self):
+        self.assertEqual(order_drawings.leaving("rwrw"), [1, 2, 3, 4])
+        self.assertEqual(order_drawings.leaving("kwkw"), [3, 1, 4, 2])
+
+    def test_rules_are_those_of_the_table(self):
+        self.assertEqual(order_drawings.rules_of("x kRules[] = {\n    {is_small, Kernel::one, \"a\"},\n    {predicates::always, Kernel::all_others, \"\"},\n};"),
+                         [("is small", "one"), ("always", "all others")])
+        source = (ROOT / "chapters" / "chapter3_permute" / "v9_dispatch.cuh").read_text(encoding="utf-8")
+        self.assertEqual(len(order_drawings.rules_of(source)), source.count(", Kernel::"))
+
+
 V1 = """/// \\file
 /// v1 plain: a story.
 #pragma once
@@ -419,7 +541,7 @@ class Planted(unittest.TestCase):
                       "code v2 nothing.hpp:load", "figure banks v1: lane * 32", "table nothing"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\n")
-        for wrong in ("figure nothing", "figure banks v1: __import__('os')", "figure banks v1: lane.real"):
+        for wrong in ("figure nothing", "figure rules v1_plain.cuh", "figure rules nothing.cuh"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
 
@@ -435,15 +557,6 @@ class Planted(unittest.TestCase):
         self.assertIn("<svg><title>A tile</title></svg>", shown)
         self.assertIn("A caption.", shown)
         self.assertNotIn("<?xml", shown)
-
-    def test_banks_are_those_of_the_expression(self):
-        self.assertEqual(set(drawings.bank_of("lane * 32")), {0})
-        self.assertEqual(drawings.bank_of("lane * 33"), list(range(32)))
-        self.assertEqual(drawings.bank_of("(lane * 32) + (lane ^ 1)")[:4], [1, 0, 3, 2])
-        drawn = drawings.draw("banks", "v4a: lane * 32 | v4b: lane * 33")
-        self.assertEqual((drawn.count('class="conflict"'), drawn.count('class="bar"')), (32, 32))
-        self.assertIn("32 turns: 32 lanes share a bank", drawn)
-        self.assertIn("1 turn: each lane has a bank of its own", drawn)
 
     def test_pages_of_the_book(self):
         self.recorded()
