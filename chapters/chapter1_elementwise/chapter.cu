@@ -156,7 +156,7 @@ std::vector<CaseSpec> cases() {
       {"n=33554432 op=mul dtype=float offset=0,1,2"},
       {"n=33554432 op=mul dtype=half offset=1"},
       {"n=33554432 op=mul dtype=half offset=0,1,0"},
-      {"n=33554432 op=mul dtype=half offset=3,1,6"},
+      {"n=33554432 op=mul dtype=half offset=3,1,6", kHeadline, "n=1048576 op=mul dtype=half offset=3,1,6"},
       {"n=33554432 op=mul dtype=mixed offset=0,1,2"},
       {"n=33554393 op=mul dtype=float"},
       {"n=33554393 op=mul dtype=half offset=1,2,3"},
