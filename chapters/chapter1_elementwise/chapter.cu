@@ -111,7 +111,7 @@ std::vector<Step> asides() {
       make_step<C>({.version = "one_wave", .name = "one_wave", .base = "v3", .idea = "One wave of blocks, which stay until everything is done.", .counters = {"requests", "instructions"}, .kind = aside}, multiply(kOneWave), refuse_packs),
       make_step<C>({.version = "packed_math", .name = "packed_math", .base = "v4", .idea = "Two halves per instruction, as the compiler has it already.", .counters = {"instructions"}, .kind = aside}, multiply(kPackedMath), refuse_pairs),
       make_step<C>({.version = "packs_in_flight", .name = "packs_in_flight", .base = "v4", .idea = "Two packs under way per thread, where one is enough.", .counters = {"requests", "instructions"}, .kind = aside}, multiply(kPacksInFlight), refuse_packs),
-      make_step<C>({.version = "streaming", .name = "streaming", .base = "v4", .idea = "Results that nobody reads soon leave the L2 first.", .counters = {"requests"}, .kind = aside}, multiply(kStreaming), refuse_packs),
+      make_step<C>({.version = "streaming", .name = "streaming", .base = "v4", .idea = "Results that nobody reads soon leave the L2 first.", .counters = {"memory reads", "memory writes"}, .kind = aside}, multiply(kStreaming), refuse_packs),
   };
 }
 

@@ -13,27 +13,29 @@
 
 namespace warpbook::chapter1::v4 {
 
-/// Threads of a block.
-inline constexpr int kThreads = 256;
+using v3::FullPack;
+using v3::kPerPack;
+using v3::kThreads;
+using v3::multiply_pack;
+using v3::multiply_tail;
 
 //! [kernel]
 template <class T>
 __global__ void multiply_kernel(T* __restrict__ z, const T* __restrict__ x, const T* __restrict__ y,
                                 std::int64_t count) {
-  using v3::FullPack;
-  const std::int64_t packs = count / v3::kPerPack<T>;
+  const std::int64_t packs = count / kPerPack<T>;
   auto* const z_packs = reinterpret_cast<FullPack<T>*>(z);
   const auto* const x_packs = reinterpret_cast<const FullPack<T>*>(x);
   const auto* const y_packs = reinterpret_cast<const FullPack<T>*>(y);
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < packs) z_packs[i] = v3::multiply_pack<T>(x_packs[i], y_packs[i]);
-  v3::multiply_tail(z, x, y, count);
+  if (i < packs) z_packs[i] = multiply_pack<T>(x_packs[i], y_packs[i]);
+  multiply_tail(z, x, y, count);
 }
 //! [kernel]
 
 template <class T> cudaError_t run(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
-  const std::int64_t packs = ceil_div<std::int64_t>(count, v3::kPerPack<T>);
+  const std::int64_t packs = ceil_div<std::int64_t>(count, kPerPack<T>);
   return launch(multiply_kernel<T>,
                 {.grid = ceil_div<std::int64_t>(packs, kThreads), .block = kThreads, .stream = stream}, z, x, y, count);
 }

@@ -16,6 +16,10 @@
 
 namespace warpbook::chapter1::v5 {
 
+using v3::FullPack;
+using v3::kPerPack;
+using v3::multiply_pack;
+
 /// Threads of a block: at least one for each element of the edges.
 inline constexpr int kThreads = 256;
 
@@ -72,7 +76,7 @@ __device__ __forceinline__ Pack<X, kWidth> load_pack(const Input<X>& input, int 
 
 template <bool kShifted, class T>
 __global__ void multiply_kernel(T* __restrict__ z, Walk walk, Input<T> x, Input<T> y) {
-  constexpr int kWidth = v3::kPerPack<T>;
+  constexpr int kWidth = kPerPack<T>;
   if (walk.edge != 0 && blockIdx.x == gridDim.x - 1) {  // The edges' own block, so that no pack waits for them.
     const int k = threadIdx.x;
     if (k < walk.edge) {
@@ -81,11 +85,11 @@ __global__ void multiply_kernel(T* __restrict__ z, Walk walk, Input<T> x, Input<
     }
     return;
   }
-  auto* const z_packs = reinterpret_cast<v3::FullPack<T>*>(z + walk.head);
+  auto* const z_packs = reinterpret_cast<FullPack<T>*>(z + walk.head);
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < walk.packs) {
-    z_packs[i] = v3::multiply_pack<T>(load_pack<kShifted, kWidth>(x, walk.head, i),
-                                      load_pack<kShifted, kWidth>(y, walk.head, i));
+    z_packs[i] =
+        multiply_pack<T>(load_pack<kShifted, kWidth>(x, walk.head, i), load_pack<kShifted, kWidth>(y, walk.head, i));
   }
 }
 //! [kernel]
@@ -98,7 +102,7 @@ template <class X> Placement placement(const X* data) {
 template <class T> cudaError_t run(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   const Placement inputs[] = {placement(x), placement(y)};
-  const Cut<2> packs = cut(count, v3::kPerPack<T>, placement(z), inputs);
+  const Cut<2> packs = cut(count, kPerPack<T>, placement(z), inputs);
   return launch(packs.shifted() ? multiply_kernel<true, T> : multiply_kernel<false, T>,
                 {.grid = ceil_div<std::int64_t>(packs.packs, kThreads) + (packs.edge != 0 ? 1 : 0),
                  .block = kThreads,

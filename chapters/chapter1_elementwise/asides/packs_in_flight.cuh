@@ -13,6 +13,11 @@
 
 namespace warpbook::chapter1::packs_in_flight {
 
+using v3::FullPack;
+using v3::kPerPack;
+using v3::multiply_pack;
+using v3::multiply_tail;
+
 /// Threads of a block, and packs of each.
 inline constexpr int kThreads = 128;
 inline constexpr int kPacks = 2;
@@ -21,8 +26,7 @@ inline constexpr int kPacks = 2;
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     multiply_kernel(T* __restrict__ z, const T* __restrict__ x, const T* __restrict__ y, std::int64_t count) {
-  using v3::FullPack;
-  const std::int64_t packs = count / v3::kPerPack<T>;
+  const std::int64_t packs = count / kPerPack<T>;
   auto* const z_packs = reinterpret_cast<FullPack<T>*>(z);
   const auto* const x_packs = reinterpret_cast<const FullPack<T>*>(x);
   const auto* const y_packs = reinterpret_cast<const FullPack<T>*>(y);
@@ -34,21 +38,21 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) {
       const std::int64_t i = first + k * kThreads;
-      product[k] = v3::multiply_pack<T>(x_packs[i], y_packs[i]);
+      product[k] = multiply_pack<T>(x_packs[i], y_packs[i]);
     }
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) z_packs[first + k * kThreads] = product[k];
   } else {
-    for (std::int64_t i = first; i < packs; i += kThreads) z_packs[i] = v3::multiply_pack<T>(x_packs[i], y_packs[i]);
+    for (std::int64_t i = first; i < packs; i += kThreads) z_packs[i] = multiply_pack<T>(x_packs[i], y_packs[i]);
   }
   //! [exercise tile]
-  v3::multiply_tail(z, x, y, count);
+  multiply_tail(z, x, y, count);
 }
 //! [kernel]
 
 template <class T> cudaError_t run(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
-  const std::int64_t tiles = ceil_div<std::int64_t>(count, std::int64_t{v3::kPerPack<T>} * kThreads * kPacks);
+  const std::int64_t tiles = ceil_div<std::int64_t>(count, std::int64_t{kPerPack<T>} * kThreads * kPacks);
   return launch(multiply_kernel<T>, {.grid = tiles, .block = kThreads, .stream = stream}, z, x, y, count);
 }
 
