@@ -60,7 +60,7 @@ template <class W> __device__ __forceinline__ W shifted_word(W low, W high, int 
 }
 //! [shift]
 
-//! [kernel]
+//! [load]
 /// Pack number i of an input whose first pack begins at element `head`.
 template <bool kShifted, int kWidth, class X>
 __device__ __forceinline__ Pack<X, kWidth> load_pack(const Input<X>& input, int head, std::int64_t i) {
@@ -73,7 +73,9 @@ __device__ __forceinline__ Pack<X, kWidth> load_pack(const Input<X>& input, int 
   const W word = shifted_word<W>(words[0], words[next], input.shift_bytes);
   return reinterpret_cast<const P&>(word);
 }
+//! [load]
 
+//! [kernel]
 template <bool kShifted, class T>
 __global__ void multiply_kernel(T* __restrict__ z, Walk walk, Input<T> x, Input<T> y) {
   constexpr int kWidth = kPerPack<T>;
