@@ -96,10 +96,10 @@ std::vector<Step> ladder() {
   using C = ElementwiseCase;
   return {
       make_step<C>({.version = "v1", .name = "naive", .base = "", .idea = "One thread per element.", .counters = {"requests", "sectors/request"}}, multiply(kV1), refuse_but_multiply),
-      make_step<C>({.version = "v2", .name = "grid_stride", .base = "v1", .idea = "Blocks for some waves; each thread goes on by the grid's width.", .counters = {"requests", "instructions"}}, multiply(kV2), refuse_but_multiply),
+      make_step<C>({.version = "v2", .name = "grid_stride", .base = "v1", .idea = "Fewer blocks, which go on by the grid's width.", .counters = {"requests", "instructions"}}, multiply(kV2), refuse_but_multiply),
       make_step<C>({.version = "v3", .name = "packs", .base = "v2", .idea = "16 bytes per access, and a scalar tail.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV3), refuse_packs),
-      make_step<C>({.version = "v4", .name = "in_order", .base = "v3", .idea = "One pack per thread and no loop: the hardware hands blocks out in order.", .counters = {"requests", "instructions"}, .prepares = "v5: a grid with room for a block of edges"}, multiply(kV4), refuse_packs),
-      make_step<C>({.version = "v5", .name = "any_alignment", .base = "v4", .idea = "Arrays that begin anywhere: packs cut out of aligned words.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV5), refuse_but_multiply),
+      make_step<C>({.version = "v4", .name = "in_order", .base = "v3", .idea = "One pack per thread and no loop: blocks run in order.", .counters = {"requests", "instructions"}, .prepares = "v5: a grid with a block for the edges"}, multiply(kV4), refuse_packs),
+      make_step<C>({.version = "v5", .name = "any_alignment", .base = "v4", .idea = "Arrays that begin anywhere, by packs all the same.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV5), refuse_but_multiply),
       make_step<C>({.version = "v6", .name = "dispatch", .base = "", .idea = "Any function and types: what elementwise.cuh gives away.", .counters = {"requests", "instructions"}}, run_template),
   };
 }
