@@ -43,9 +43,10 @@ Chapter = collections.namedtuple("Chapter", "golden representative")
 
 CHAPTERS = {
     1: Chapter(
-        golden=["n=65536 op=mul dtype=float", "n=65536 op=mul dtype=half", "n=65537 op=mul dtype=half offset=0,1,3"],
+        golden=["n=65536 op=mul dtype=float", "n=65536 op=mul dtype=half", "n=65537 op=mul dtype=half offset=0,1,3",
+                "n=262157 op=mul dtype=half offset=0,1,3"],
         representative=["n=33554432 op=mul dtype=float", "n=33554432 op=mul dtype=half",
-                        "n=33554432 op=mul dtype=half offset=3,1,6"]),
+                        "n=33554432 op=mul dtype=half offset=3,1,6", "n=268435456 op=mul dtype=float"]),
     2: Chapter(
         golden=["shape=16,256,128 strides=65536,256,2 dtype=float", "shape=16,256,128 strides=32768,1,256 dtype=float",
                 "shape=16,255,255 strides=65536,256,1 offset=257 dtype=half",

@@ -1,15 +1,17 @@
 /// \file
-/// Chapter 1 as data: its steps and its cases.
+/// Chapter 1 as data: its ladder, asides and cases.
 
+#include "chapters/chapter1_elementwise/asides/one_wave.cuh"
+#include "chapters/chapter1_elementwise/asides/packed_math.cuh"
+#include "chapters/chapter1_elementwise/asides/packs_in_flight.cuh"
+#include "chapters/chapter1_elementwise/asides/streaming.cuh"
 #include "chapters/chapter1_elementwise/elementwise.cuh"
 #include "chapters/chapter1_elementwise/elementwise_case.hpp"
 #include "chapters/chapter1_elementwise/v1_naive.cuh"
 #include "chapters/chapter1_elementwise/v2_grid_stride.cuh"
 #include "chapters/chapter1_elementwise/v3_packs.cuh"
-#include "chapters/chapter1_elementwise/v4_packed_math.cuh"
-#include "chapters/chapter1_elementwise/v5a_packs_in_flight.cuh"
-#include "chapters/chapter1_elementwise/v5b_one_tile.cuh"
-#include "chapters/chapter1_elementwise/v5c_streaming.cuh"
+#include "chapters/chapter1_elementwise/v4_in_order.cuh"
+#include "chapters/chapter1_elementwise/v5_any_alignment.cuh"
 #include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter1 {
@@ -51,9 +53,17 @@ template <class Run> auto multiply(Run run) {
   };
 }
 
-/// v4 takes pairs; other types are refused before.
-constexpr auto kPackedMath = []<class T>(T* z, const T* x, const T* y, std::int64_t n, cudaStream_t s) {
-  if constexpr (sizeof(T) == 2) return v4::run(z, x, y, n, s);
+/// The kernels of each step that multiplies, for every type. `packed_math` takes pairs; others are refused before.
+constexpr auto kV1 = [](auto... arguments) { return v1::run(arguments...); };
+constexpr auto kV2 = [](auto... arguments) { return v2::run(arguments...); };
+constexpr auto kV3 = [](auto... arguments) { return v3::run(arguments...); };
+constexpr auto kV4 = [](auto... arguments) { return v4::run(arguments...); };
+constexpr auto kV5 = [](auto... arguments) { return v5::run(arguments...); };
+constexpr auto kOneWave = [](auto... arguments) { return one_wave::run(arguments...); };
+constexpr auto kPacksInFlight = [](auto... arguments) { return packs_in_flight::run(arguments...); };
+constexpr auto kStreaming = [](auto... arguments) { return streaming::run(arguments...); };
+constexpr auto kPackedMath = []<class T>(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
+  if constexpr (sizeof(T) == 2) return packed_math::run(z, x, y, count, stream);
   return cudaErrorNotSupported;
 };
 
@@ -82,34 +92,26 @@ cudaError_t run_template(const ElementwiseCase& c, const Arrays& arrays, cudaStr
   });
 }
 
-std::vector<Step> steps() {
+std::vector<Step> ladder() {
+  using C = ElementwiseCase;
   return {
-      make_step<ElementwiseCase>({"v1", "naive", "", "One thread an element.", {"requests", "instructions"}},
-                                 multiply([](auto... a) { return v1::run(a...); }), refuse_but_multiply),
-      make_step<ElementwiseCase>({"v2",
-                                  "grid_stride",
-                                  "v1",
-                                  "Blocks for some waves; each thread goes on by the grid's width.",
-                                  {"instructions"}},
-                                 multiply([](auto... a) { return v2::run(a...); }), refuse_but_multiply),
-      make_step<ElementwiseCase>({"v3", "packs", "v2", "16 bytes an access, and a scalar tail.", {"requests"}},
-                                 multiply([](auto... a) { return v3::run(a...); }), refuse_packs),
-      make_step<ElementwiseCase>({"v4", "packed_math", "v3", "Two halves an instruction.", {"instructions"}},
-                                 multiply(kPackedMath), refuse_pairs),
-      make_step<ElementwiseCase>(
-          {"v5a", "packs_in_flight", "v3", "A thread starts the loads of several packs before it waits."},
-          multiply([](auto... a) { return v5a::run(a...); }), refuse_packs),
-      make_step<ElementwiseCase>(
-          {"v5b", "one_tile", "v5a", "A block for each tile: the hardware hands them out in order.", {"instructions"}},
-          multiply([](auto... a) { return v5b::run(a...); }), refuse_packs),
-      make_step<ElementwiseCase>({"v5c",
-                                  "streaming",
-                                  "v5b",
-                                  "Results that nobody reads soon leave the L2 first.",
-                                  {"memory reads", "memory writes"}},
-                                 multiply([](auto... a) { return v5c::run(a...); }), refuse_packs),
-      make_step<ElementwiseCase>(
-          {"v6", "template", "", "Any function, types and alignment: what elementwise.cuh gives away."}, run_template),
+      make_step<C>({.version = "v1", .name = "naive", .base = "", .idea = "One thread per element.", .counters = {"requests", "sectors/request"}}, multiply(kV1), refuse_but_multiply),
+      make_step<C>({.version = "v2", .name = "grid_stride", .base = "v1", .idea = "Fewer blocks, which go on by the grid's width.", .counters = {"requests", "instructions"}}, multiply(kV2), refuse_but_multiply),
+      make_step<C>({.version = "v3", .name = "packs", .base = "v2", .idea = "16 bytes per access, and a scalar tail.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV3), refuse_packs),
+      make_step<C>({.version = "v4", .name = "in_order", .base = "v3", .idea = "One pack per thread and no loop: blocks run in order.", .counters = {"requests", "instructions"}, .prepares = "v5: a grid with a block for the edges"}, multiply(kV4), refuse_packs),
+      make_step<C>({.version = "v5", .name = "any_alignment", .base = "v4", .idea = "Arrays that begin anywhere, by packs all the same.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV5), refuse_but_multiply),
+      make_step<C>({.version = "v6", .name = "dispatch", .base = "", .idea = "Any function and types: what elementwise.cuh gives away.", .counters = {"requests", "instructions"}}, run_template),
+  };
+}
+
+std::vector<Step> asides() {
+  using C = ElementwiseCase;
+  using enum StepKind;
+  return {
+      make_step<C>({.version = "one_wave", .name = "one_wave", .base = "v3", .idea = "One wave of blocks, which stay until everything is done.", .counters = {"requests", "instructions"}, .kind = aside}, multiply(kOneWave), refuse_packs),
+      make_step<C>({.version = "packed_math", .name = "packed_math", .base = "v4", .idea = "Two halves per instruction, as the compiler has it already.", .counters = {"instructions"}, .kind = aside}, multiply(kPackedMath), refuse_pairs),
+      make_step<C>({.version = "packs_in_flight", .name = "packs_in_flight", .base = "v4", .idea = "Two packs under way per thread, where one is enough.", .counters = {"requests", "instructions"}, .kind = aside}, multiply(kPacksInFlight), refuse_packs),
+      make_step<C>({.version = "streaming", .name = "streaming", .base = "v4", .idea = "Results that nobody reads soon leave the L2 first.", .counters = {"memory reads", "memory writes"}, .kind = aside}, multiply(kStreaming), refuse_packs),
   };
 }
 
@@ -154,7 +156,7 @@ std::vector<CaseSpec> cases() {
       {"n=33554432 op=mul dtype=float offset=0,1,2"},
       {"n=33554432 op=mul dtype=half offset=1"},
       {"n=33554432 op=mul dtype=half offset=0,1,0"},
-      {"n=33554432 op=mul dtype=half offset=3,1,6"},
+      {"n=33554432 op=mul dtype=half offset=3,1,6", kHeadline, "n=1048576 op=mul dtype=half offset=3,1,6"},
       {"n=33554432 op=mul dtype=mixed offset=0,1,2"},
       {"n=33554393 op=mul dtype=float"},
       {"n=33554393 op=mul dtype=half offset=1,2,3"},
@@ -168,7 +170,9 @@ Chapter chapter() {
   chapter.number = 1;
   chapter.name = "elementwise";
   chapter.title = "Elementwise: a function of each element, at the speed of the memory";
-  chapter.steps = steps();
+  for (const auto& kernels : {ladder(), asides()}) {
+    chapter.steps.insert(chapter.steps.end(), kernels.begin(), kernels.end());
+  }
   chapter.cases = cases();
   chapter.case_help = elementwise_case_help();
   chapter.make_case = [](const Parameters& parameters) -> std::unique_ptr<Case> {

@@ -29,7 +29,7 @@
 #include <type_traits>
 
 #include "chapters/chapter1_elementwise/functors.cuh"
-#include "chapters/chapter1_elementwise/v6_template.cuh"
+#include "chapters/chapter1_elementwise/v6_dispatch.cuh"
 
 namespace warpbook {
 

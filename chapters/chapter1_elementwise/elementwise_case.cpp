@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -32,7 +30,10 @@ struct Format {
   int fraction_bits;
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  int least_exponent() const { return 1 - bias(); }  // Below it the fraction loses bits.
   int bytes() const { return (1 + exponent_bits + fraction_bits) / 8; }
+  std::uint64_t sign() const { return std::uint64_t{1} << (exponent_bits + fraction_bits); }
+  std::uint64_t infinity() const { return sign() - (std::uint64_t{1} << fraction_bits); }
 };
 
 Format format_of(Type type) {
@@ -54,16 +55,11 @@ std::uint64_t load_bits(Format f, const std::byte* element) {
 
 // Bits of a finite value as a number that grows with the value: neighbours differ by 1, and -0 is +0.
 std::int64_t ordinal(Format f, std::uint64_t bits) {
-  const std::uint64_t sign = std::uint64_t{1} << (f.exponent_bits + f.fraction_bits);
-  const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
-  return (bits & sign) != 0 ? -magnitude : magnitude;
+  const auto magnitude = static_cast<std::int64_t>(bits & ~f.sign());
+  return (bits & f.sign()) != 0 ? -magnitude : magnitude;
 }
 
-bool is_nan(Format f, std::uint64_t bits) {
-  const std::uint64_t infinity = ((std::uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits;
-  const std::uint64_t sign = std::uint64_t{1} << (f.exponent_bits + f.fraction_bits);
-  return (bits & (sign - 1)) > infinity;
-}
+bool is_nan(Format f, std::uint64_t bits) { return (bits & ~f.sign()) > f.infinity(); }
 
 // Makes of any bits a finite value between 2^-8 and 2^5 in magnitude: products of two reach below half's normal numbers
 // and stay far from its largest.
@@ -81,47 +77,32 @@ std::uint64_t moderate(Format f, std::uint64_t bits) {
 double decode(Type type, const std::byte* element) {
   const Format f = format_of(type);
   const std::uint64_t bits = load_bits(f, element);
-  const std::uint64_t exponent_mask = (std::uint64_t{1} << f.exponent_bits) - 1;
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << f.fraction_bits) - 1);
-  const std::uint64_t exponent = bits >> f.fraction_bits & exponent_mask;
-  const bool negative = (bits >> (f.exponent_bits + f.fraction_bits)) != 0;
-  double value = 0;
-  if (exponent == exponent_mask) {
-    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<double>(fraction), 1 - f.bias() - f.fraction_bits);
-  } else {
-    const std::uint64_t wide = (exponent + static_cast<std::uint64_t>(1023 - f.bias())) << 52;
-    value = std::bit_cast<double>(wide | fraction << (52 - f.fraction_bits));
+  const std::uint64_t magnitude = bits & ~f.sign();
+  const std::uint64_t one = std::uint64_t{1} << f.fraction_bits;  // What the fraction is counted in.
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (magnitude < f.infinity()) {
+    const int exponent = static_cast<int>(magnitude / one);
+    const std::uint64_t significand = exponent == 0 ? magnitude : magnitude % one + one;
+    value = std::ldexp(static_cast<double>(significand), std::max(exponent, 1) - f.bias() - f.fraction_bits);
+  } else if (magnitude == f.infinity()) {
+    value = std::numeric_limits<double>::infinity();
   }
-  return negative ? -value : value;
+  return bits == magnitude ? value : -value;
 }
 
 void encode(Type type, double value, std::byte* element) {
   const Format f = format_of(type);
-  const auto wide = std::bit_cast<std::uint64_t>(value);
-  const std::uint64_t infinity = ((std::uint64_t{1} << f.exponent_bits) - 1) << f.fraction_bits;
-  std::uint64_t bits = 0;
+  std::uint64_t bits = f.infinity();
   if (std::isnan(value)) {
-    bits = infinity | std::uint64_t{1} << (f.fraction_bits - 1);
-  } else if (std::isinf(value)) {
-    bits = infinity;
-  } else {
-    const int exponent = static_cast<int>(wide >> 52 & 0x7ff) - 1023;
-    const std::uint64_t significand = (wide & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
-    const int least = 1 - f.bias();  // The least normal exponent: below it the fraction loses bits.
-    const int dropped = 52 - f.fraction_bits + std::max(0, least - exponent);
-    if (dropped < 54) {  // Else it is less than half of the least value above zero.
-      std::uint64_t kept = significand >> dropped;
-      const std::uint64_t rest = significand & ((std::uint64_t{1} << dropped) - 1);
-      const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
-      if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
-      // The leading bit, where there is one, adds 1 to the exponent below; a carry out of the fraction does too.
-      const auto above = static_cast<std::uint64_t>(std::max(0, exponent - least));
-      bits = std::min((above << f.fraction_bits) + kept, infinity);
-    }
+    bits |= std::uint64_t{1} << (f.fraction_bits - 1);
+  } else if (std::isfinite(value)) {
+    const int exponent = value == 0 ? f.least_exponent() : std::max(std::ilogb(value), f.least_exponent());
+    // Rounds ties to even. The leading bit, where there is one, adds 1 to the exponent; a carry does, too.
+    const double significand = std::nearbyint(std::ldexp(std::abs(value), f.fraction_bits - exponent));
+    const auto above = static_cast<std::uint64_t>(exponent - f.least_exponent());
+    bits = std::min((above << f.fraction_bits) + static_cast<std::uint64_t>(significand), f.infinity());
   }
-  bits |= wide >> 63 << (f.exponent_bits + f.fraction_bits);
+  if (std::signbit(value)) bits |= f.sign();
   std::memcpy(element, &bits, static_cast<std::size_t>(f.bytes()));
 }
 
@@ -289,31 +270,19 @@ Difference ElementwiseCase::compare(std::span<const std::byte> expected, std::sp
   const std::int64_t tolerance = tolerance_ulps();
   if (in_bits.count == 0 || tolerance == 0) return in_bits;
 
+  // What is near enough counts as expected.
   const Format f = format_of(t);
   const auto width = static_cast<std::size_t>(f.bytes());
-  std::atomic<std::int64_t> count = 0;
-  std::atomic<std::int64_t> first = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::byte> wanted(expected.begin(), expected.end());
   parallel_for(count_, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t found = 0;
-    std::int64_t found_first = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint64_t want = load_bits(f, expected.data() + static_cast<std::size_t>(i) * width);
-      const std::uint64_t got = load_bits(f, actual.data() + static_cast<std::size_t>(i) * width);
-      if (!is_nan(f, got) && std::abs(ordinal(f, want) - ordinal(f, got)) <= tolerance) continue;
-      if (found++ == 0) found_first = i;
-    }
-    count += found;
-    std::int64_t known = first.load();
-    while (found_first < known && !first.compare_exchange_weak(known, found_first)) {
+      std::byte* const want = wanted.data() + static_cast<std::size_t>(i) * width;
+      const std::byte* const got = actual.data() + static_cast<std::size_t>(i) * width;
+      const std::int64_t distance = ordinal(f, load_bits(f, want)) - ordinal(f, load_bits(f, got));
+      if (!is_nan(f, load_bits(f, got)) && std::abs(distance) <= tolerance) std::memcpy(want, got, width);
     }
   });
-  Difference result;
-  result.count = count;
-  if (result.count == 0) return result;
-  result.first = first;
-  result.expected = print(expected.data() + static_cast<std::size_t>(result.first) * width);
-  result.actual = print(actual.data() + static_cast<std::size_t>(result.first) * width);
-  return result;
+  return compare_bits(wanted, actual, bytes_of(t), print);
 }
 
 std::string ElementwiseCase::coordinate(std::int64_t element) const { return fmt::format("[{}]", element); }

@@ -1,15 +1,15 @@
 /// \file
-/// v1 naive: one thread an element.
+/// v1 naive: one thread per element.
 ///
 /// Each thread finds its element, loads two values, multiplies them and stores the product. Neighbouring threads touch
-/// neighbouring elements, so a warp's request is one contiguous piece: nothing is read that is not needed.
+/// neighbouring elements, so nothing is read that is not needed: 4 sectors per request for floats, 2 for halves.
 ///
-/// Expect DRAM traffic as small as it can be, and yet less than its full speed. A warp asks for 128 bytes of floats, 64
-/// of halves, per instruction; a thread has two loads under way and then ends. For half as many requests as for float
-/// carry half the bytes.
+/// Expect the least traffic, and not its full speed. A request carries 128 bytes of floats, and only 64 of halves. And
+/// a block is soon done: 32 Mi elements are 131,072 blocks, each of which has to be placed.
 #pragma once
 
 #include "chapters/chapter1_elementwise/elementwise.hpp"
+#include "common/cuda/launch.cuh"
 
 namespace warpbook::chapter1::v1 {
 

@@ -58,40 +58,56 @@ TEST_CASE("chapter 1, v1 and v2: one element a lane") {
   }
 }
 
-TEST_CASE("chapter 1, v3 to v6: 16 bytes a lane") {
+TEST_CASE("chapter 1, v3 to v5 and asides: 16 bytes per lane") {
   // A request has 512 bytes, 16 sectors: 64 requests for 32 KiB of floats, 32 for 16 KiB of halves. The same sectors as
   // v1, a quarter and an eighth of its requests.
-  for (const std::string version : {"v3", "v5a", "v5b", "v5c", "v6"}) {
+  for (const std::string version : {"v3", "v4", "v5", "one_wave", "packs_in_flight", "streaming"}) {
     check_global(version, kFloat, 2 * 64, 2 * 64 * 16, 64, 64 * 16);
     check_global(version, kHalf, 2 * 32, 2 * 32 * 16, 32, 32 * 16);
   }
-  check_global("v4", kHalf, 2 * 32, 2 * 32 * 16, 32, 32 * 16);
+  check_global("packed_math", kHalf, 2 * 32, 2 * 32 * 16, 32, 32 * 16);
 }
 
-TEST_CASE("chapter 1, v6: the head of arrays that are displaced alike") {
+TEST_CASE("chapter 1, v5: the head of arrays that are displaced alike") {
   // Three floats up to the boundary, 2047 packs, one float behind. The packs begin 16 bytes behind a sector: 63
-  // requests of 512 bytes in 17 sectors, one of 496 bytes in 16. The edge is one request, in a sector at each end. The
-  // last thread lacks its second pack and loads its first again, which is a sector more for each input.
+  // requests of 512 bytes in 17 sectors, one of 496 bytes in 16. The edge is one request, in a sector at each end.
   constexpr double kSectors = 63 * 17 + 16 + 2;
-  check_global("v6", kFloat + " offset=1", 2 * (64 + 1), 2 * (kSectors + 1), 64 + 1, kSectors);
+  check_global("v5", kFloat + " offset=1", 2 * (64 + 1), 2 * kSectors, 64 + 1, kSectors);
 }
 
-TEST_CASE("chapter 1, v6: an input displaced otherwise is read by aligned words, two a pack") {
-  // 2^19 elements: below 2^18 they would go singly. z and x are aligned, y begins 8 bytes behind a boundary. The first
-  // pack would need the word before y: four floats go to the head, four to the tail. 131070 packs from byte 16 on: 4095
-  // requests of 17 sectors, one of 480 bytes in 16. Both inputs are asked for two words a pack: x for the same one
-  // twice; y for the one that begins at its byte 16, and for the next, from byte 32 on: 4095 requests of 16 sectors,
-  // one of 15. Edges: a sector at each end, and one more in y, where the last four floats lie across a boundary.
-  constexpr double kUneven = 4095 * 17 + 16;
-  constexpr double kEven = 4095 * 16 + 15;
-  const double x = 2 * kUneven + 2;
-  const double y = kUneven + kEven + 3;
-  check_global("v6", "n=524288 op=mul dtype=float offset=0,0,2", 4 * 4096 + 2, x + y, 4096 + 1, kUneven + 2);
+// z and x are aligned, y begins 8 bytes behind a boundary. The first pack would need the word before y: four floats go to
+// the head, four to the tail. Two fewer packs than the array has, from byte 16 on: a request of 32 has 17 sectors, the
+// last one, of 30 packs, 16. Both inputs are asked for two words per pack: x for the same one twice; y for the one that
+// begins at its byte 16, and for the next, from byte 32 on: 16 sectors per request, 15 for the last. Edges: a sector at
+// each end, and one more in y, where the last four floats lie across a boundary.
+void check_shifted(const std::string& version, int count) {
+  const int full = count / 128 - 1;  // Requests of 32 packs.
+  const double uneven = full * 17 + 16;
+  const double even = full * 16 + 15;
+  const double x = 2 * uneven + 2;
+  const double y = uneven + even + 3;
+  check_global(version, "n=" + std::to_string(count) + " op=mul dtype=float offset=0,0,2", 4 * (full + 1) + 2, x + y,
+               full + 2, uneven + 2);
 }
 
-TEST_CASE("chapter 1, v6: few elements that would have to be shifted go singly") {
-  // As in v1: 256 requests, of which those of y cross a sector's boundary: 5 sectors instead of 4.
+TEST_CASE("chapter 1: an input displaced otherwise is read by aligned words, two per pack") {
+  check_shifted("v5", 8192);
+  check_shifted("v6", 1 << 18);
+}
+
+TEST_CASE("chapter 1, v6: few elements go singly") {
+  // As in v1: 256 requests, of which those of a displaced array cross a sector's boundary: 5 sectors instead of 4.
+  check_global("v6", kFloat, 2 * 256, 2 * 256 * 4, 256, 256 * 4);
   check_global("v6", kFloat + " offset=0,0,2", 2 * 256, 256 * 4 + 256 * 5, 256, 256 * 4);
+}
+
+TEST_CASE("chapter 1, v6: many elements go by packs, two per thread") {
+  // 2^18 floats are 2048 requests of 16 sectors per array.
+  check_global("v6", "n=262144 op=mul dtype=float", 2 * 2048, 2 * 2048 * 16, 2048, 2048 * 16);
+  // Displaced alike, as in v5: but the last thread lacks its second pack and loads its first again, a sector more for
+  // each input.
+  constexpr double kSectors = 2047 * 17 + 16 + 2;
+  check_global("v6", "n=262144 op=mul dtype=float offset=1", 2 * (2048 + 1), 2 * (kSectors + 1), 2048 + 1, kSectors);
 }
 
 }  // namespace warpbook::chapter1

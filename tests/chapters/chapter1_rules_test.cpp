@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "chapters/chapter1_elementwise/edges.hpp"
+#include "chapters/chapter1_elementwise/elementwise.hpp"
 #include "chapters/chapter1_elementwise/elementwise_case.hpp"
 #include "tests/catch.hpp"
 #include "tests/chapters/dice.hpp"

@@ -1,6 +1,7 @@
 // Every step of chapter 1 against the reference, through the harness's own verification; and the take-away functions'
 // judgement of their arguments, with types and functions that the chapter itself does not use.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -12,6 +13,7 @@
 #include "chapters/chapter1_elementwise/elementwise.cuh"
 #include "chapters/chapter1_elementwise/elementwise_case.hpp"
 #include "common/harness/device.hpp"
+#include "common/harness/make_step.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 #include "tests/chapters/dice.hpp"
@@ -55,6 +57,15 @@ std::vector<std::string> awkward_cases() {
       }
     }
   }
+  // Enough elements for v6 to move packs, aligned and shifted.
+  for (const std::string& dtype : kTypes) {
+    for (const std::string& operation : kOperations) {
+      if (!exists(operation, dtype)) continue;
+      cases.push_back(case_text(262'157, operation, dtype, "0"));
+      cases.push_back(case_text(262'144, operation, dtype,
+                                operation == "scale" ? "0,3" : "1,0,2" + std::string(operation == "fma" ? ",7" : "")));
+    }
+  }
   // Each displacement of each array of halves against the others.
   for (int z = 0; z < 8; ++z) {
     for (int x = 0; x < 8; ++x) {
@@ -78,33 +89,44 @@ std::string random_case(Dice& dice) {
   return case_text(dice.log_uniform(1, 20'000), operation, dtype, offset);
 }
 
-/// v6 as it shifts large arrays, for arrays of any size.
-template <class T> cudaError_t multiply_shifted(const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
-  if (c.count() == 0) return cudaSuccess;
-  return v6::run_from(0, detail::Always<Multiply>{}, static_cast<T*>(arrays.output), c.count(), stream,
-                      static_cast<const T*>(arrays.inputs[0]), static_cast<const T*>(arrays.inputs[1]));
+/// z = f(x...) as v6 computes it for many elements, for arrays of any size.
+template <class Factory, class Z, class... X>
+cudaError_t run_by_packs(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
+  const auto cut = v6::cut_arrays(count, z, x...);
+  const v6::Kernel kernel = cut.shifted() ? v6::Kernel::shifted_packs : v6::Kernel::packs;
+  return v6::run_kernel(kernel, cut, factory, z, count, stream, x...);
 }
 
-Step shifted_step() {
-  const auto as_elementwise = [](const Case& c) -> const ElementwiseCase& {
-    return static_cast<const ElementwiseCase&>(c);
+Step packs_step() {
+  StepInfo info{.version = "v6, by packs", .name = "", .base = "", .idea = ""};
+  const auto run = [](const ElementwiseCase& c, const Arrays& arrays, cudaStream_t stream) {
+    const auto multiply = [&]<class T>(T) {
+      return c.count() == 0 ? cudaSuccess
+                            : run_by_packs(detail::Always<Multiply>{}, static_cast<T*>(arrays.output), c.count(),
+                                           stream, static_cast<const T*>(arrays.inputs[0]),
+                                           static_cast<const T*>(arrays.inputs[1]));
+    };
+    return c.output_type() == Type::half ? multiply(__half{}) : multiply(float{});
   };
-  Step step;
-  step.version = "v6, shifted";
-  step.refusal = [=](const Case& c) {
-    const bool taken = as_elementwise(c).operation() == Operation::multiply && !as_elementwise(c).mixed() &&
-                       as_elementwise(c).output_type() != Type::bfloat16;
-    return std::string(taken ? "" : "multiplies floats and halves only");
+  const auto refuse = [](const ElementwiseCase& c) {
+    const bool taken = c.operation() == Operation::multiply && !c.mixed() && c.output_type() != Type::bfloat16;
+    return taken ? nullptr : "multiplies floats and halves only";
   };
-  step.run = [=](const Case& problem, const Arrays& arrays, cudaStream_t stream) {
-    const ElementwiseCase& c = as_elementwise(problem);
-    return c.output_type() == Type::half ? multiply_shifted<__half>(c, arrays, stream)
-                                         : multiply_shifted<float>(c, arrays, stream);
+  return make_step<ElementwiseCase>(info, run, refuse);
+}
+
+/// The rule that decides on a case's arrays, by where the harness puts them.
+const v6::Rule& rule_for(const Case& c) {
+  const auto place = [](const BufferLayout& b) {
+    return Placement{static_cast<std::uintptr_t>(256 + b.offset_bytes), b.element_bytes};
   };
-  return step;
+  const Placement inputs[] = {place(c.inputs()[0]), place(c.inputs()[1])};
+  const int width = 16 / c.output().element_bytes;
+  return v6::choose(c.output().elements, cut(c.output().elements, width, place(c.output()), inputs).shifted());
 }
 
 constexpr int kRandomCases = 300;
+
 // ------------------------------------------------------------------------------------ functions of other people's
 
 struct Plus {
@@ -130,7 +152,7 @@ struct AddTo {
   __device__ Function operator()() const { return {*where}; }
 };
 
-/// Runs a function as the take-away does, and again, shifting however few elements there are. Leaves the second result,
+/// Runs a function as the take-away does, and again by packs, however few elements there are. Leaves the second result,
 /// for the caller to judge; an error where the first was another.
 template <class F, class Z, class... X> cudaError_t run_both(const F& f, Z* z, std::int64_t count, const X*... x) {
   std::vector<Z> first(static_cast<std::size_t>(count));
@@ -139,7 +161,7 @@ template <class F, class Z, class... X> cudaError_t run_both(const F& f, Z* z, s
   check(elementwise(f, z, x..., count, nullptr), "elementwise");
   check(cudaMemcpy(first.data(), z, bytes, cudaMemcpyDeviceToHost), "copying");
   check(cudaMemset(z, 0x5a, bytes), "clearing");
-  check(v6::run_from(0, detail::Always<F>{f}, z, count, nullptr, x...), "elementwise, shifted");
+  check(run_by_packs(detail::Always<F>{f}, z, count, nullptr, x...), "elementwise, by packs");
   check(cudaMemcpy(second.data(), z, bytes, cudaMemcpyDeviceToHost), "copying");
   return first == second ? cudaSuccess : cudaErrorUnknown;
 }
@@ -183,7 +205,7 @@ TEST_CASE("chapter 1: every step agrees with the reference") {
   if (!fuzzing()) REQUIRE(cases.size() >= 500);
 
   std::vector<Step> steps = chapter().steps;
-  steps.push_back(shifted_step());
+  steps.push_back(packs_step());
   StepVerifier verifier(chapter(), steps);
   for (const std::string& parameters : cases) verifier.verify(parameters, seed);
   std::cout << cases.size() << " cases" << std::endl;
@@ -200,15 +222,26 @@ TEST_CASE("chapter 1: a step that walks takes more than one turn") {
   const Chapter chapter = chapter1::chapter();
   const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse("n=8700001 op=mul dtype=half"));
   for (const Step& step : chapter.steps) {
-    if (step.version != "v2") continue;
+    if (step.version != "v2" && step.version != "one_wave") continue;
     const Verification found = verify_step(step, *problem, test_seed());
     INFO(found.reason);
     CHECK(found.status == Status::pass);
   }
 }
 
+TEST_CASE("chapter 1: each rule of v6 decides the recorded case that it names") {
+  const Chapter chapter = chapter1::chapter();
+  for (const v6::Rule& rule : v6::kRules) {
+    INFO(rule.evidence);
+    const bool recorded = std::any_of(chapter.cases.begin(), chapter.cases.end(),
+                                      [&](const CaseSpec& spec) { return spec.parameters == rule.evidence; });
+    CHECK(recorded);
+    CHECK(&rule_for(*chapter.make_case(Parameters::parse(rule.evidence))) == &rule);
+  }
+}
+
 TEST_CASE("elementwise takes any types") {
-  // By packs, singly, shifted.
+  // Singly, by packs, shifted.
   for (const std::int64_t count : {1, 64, 1000, 4099}) {
     for (std::int64_t offset = 0; offset < 17; offset += 3) {
       INFO("count " << count << " offset " << offset);
@@ -247,7 +280,7 @@ TEST_CASE("elementwise works in place, with another input shifted") {
   constexpr std::int64_t kCount = 3001;
   const Array<float> x(kCount, 1);
   const Array<float> y(kCount, 2);
-  REQUIRE(v6::run_from(0, detail::Always<Plus>{}, x.data(), kCount, nullptr, x.data(), y.data()) == cudaSuccess);
+  REQUIRE(run_by_packs(detail::Always<Plus>{}, x.data(), kCount, nullptr, x.data(), y.data()) == cudaSuccess);
   const std::vector<float> sums = x.now();
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < kCount; ++i) wrong += sums[static_cast<std::size_t>(i)] == x[i] + y[i] ? 0 : 1;

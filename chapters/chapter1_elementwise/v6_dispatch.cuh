@@ -1,0 +1,188 @@
+/// \file
+/// v6 dispatch: any function of one to three inputs, of any types.
+///
+/// v1 to v5 multiply, and take one type. Elementwise operations differ in nothing but the function, so the function
+/// becomes a template parameter, and so do the types: a pack has as many elements as 16 bytes hold of the widest. A
+/// function that needs something from device memory comes as a factory, which each thread asks once. Which kernel runs
+/// is a table: few elements go singly as in v1, many by v4's packs, two per thread, or by v5's shifted ones.
+///
+/// Expect v4's time for aligned arrays and v5's for others. This is what `elementwise.cuh` gives away.
+///
+/// Source: OneFlow's elementwise template (function, factory, packs).
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include "chapters/chapter1_elementwise/v5_any_alignment.cuh"
+
+namespace warpbook::chapter1::v6 {
+
+using v5::Input;
+using v5::load_pack;
+
+/// Threads of a block that move single elements.
+inline constexpr int kSingleThreads = 256;
+
+/// Threads of a block that move packs, and packs of each. A shifted pack is two loads of each input.
+inline constexpr int kThreads = 128;
+template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
+
+/// Fewer elements than this go singly: such a launch lasts as long as its longest chain of instructions.
+inline constexpr std::int64_t kFewElements = 1 << 18;
+
+/// An output of so many bytes is stored with the hint that it leaves the L2 first: it would not stay there anyway.
+inline constexpr std::int64_t kStreamedBytes = 32 << 20;
+
+/// What runs for arrays.
+enum class Kernel {
+  singles,        ///< One element per thread.
+  packs,          ///< Aligned packs.
+  shifted_packs,  ///< Packs of which some input's are not aligned.
+};
+
+/// A row of the table.
+struct Rule {
+  bool (*holds)(std::int64_t count, bool shifted);
+  Kernel kernel;
+  const char* evidence;  ///< A case of chapter1.json that this rule decides.
+};
+
+inline bool is_small(std::int64_t count, bool /*shifted*/) { return count < kFewElements; }
+inline bool lies_alike(std::int64_t /*count*/, bool shifted) { return !shifted; }
+inline bool always(std::int64_t /*count*/, bool /*shifted*/) { return true; }
+
+//! [rules]
+/// Tried from the top; the first rule that holds decides. `shifted`: some input lies otherwise than the output.
+inline constexpr Rule kRules[] = {
+    {is_small, Kernel::singles, "n=65537 op=mul dtype=half offset=0,1,3"},
+    {lies_alike, Kernel::packs, "n=33554432 op=mul dtype=half"},
+    {always, Kernel::shifted_packs, "n=33554432 op=mul dtype=half offset=3,1,6"},
+};
+
+/// The rule for arrays of `count` elements.
+inline const Rule& choose(std::int64_t count, bool shifted) {
+  return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(count, shifted); });
+}
+//! [rules]
+
+/// True where f takes two neighbours at a time, as f.pairs(half2, ...) beside f(half, ...).
+template <class F, class Z, class... X>
+concept TakesPairs = requires(const F& f, typename PairOf<X>::Type... x) {
+  { f.pairs(x...) } -> std::same_as<typename PairOf<Z>::Type>;
+};
+
+/// f of each element of a pack.
+template <class Z, class F, int kWidth, class... X>
+__device__ __forceinline__ Pack<Z, kWidth> apply(const F& f, const Pack<X, kWidth>&... x) {
+  if constexpr (kWidth % 2 == 0 && TakesPairs<F, Z, X...>) {
+    Pack<typename PairOf<Z>::Type, kWidth / 2> z;
+#pragma unroll
+    for (int k = 0; k < kWidth / 2; ++k) {
+      z[k] = f.pairs(reinterpret_cast<const Pack<typename PairOf<X>::Type, kWidth / 2>&>(x)[k]...);
+    }
+    return reinterpret_cast<const Pack<Z, kWidth>&>(z);
+  } else {
+    Pack<Z, kWidth> z;
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) z[k] = f(x[k]...);
+    return z;
+  }
+}
+
+/// Stores a pack; `streamed`: with the hint that it leaves the L2 first.
+template <class P> __device__ __forceinline__ void store(P* to, const P& pack, bool streamed) {
+  if (streamed) {
+    store_streaming(to, pack);
+  } else {
+    *to = pack;
+  }
+}
+
+/// One element per thread, of arrays of few elements.
+template <class Factory, class Z, class... X>
+__global__ void singles_kernel(Z* z, int count, Factory factory, const X*... x) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) z[i] = factory()(x[i]...);
+}
+
+//! [kernel]
+template <bool kShifted, int kWidth, class Factory, class Z, class... X>
+__global__ void __launch_bounds__(kThreads)
+    packs_kernel(Z* z, Walk walk, bool streamed, Factory factory, Input<X>... x) {
+  const auto f = factory();
+  if (walk.edge != 0 && blockIdx.x == gridDim.x - 1) {
+    const int k = threadIdx.x;
+    if (k < walk.edge) {
+      const std::int64_t i = walk.edge_element(k, kWidth);
+      z[i] = f(x.data[i]...);
+    }
+    return;
+  }
+  auto* const z_packs = reinterpret_cast<Pack<Z, kWidth>*>(z + walk.head);
+  const std::int64_t first = std::int64_t{blockIdx.x} * (kThreads * kPacks<kShifted>)+threadIdx.x;
+  if (first >= walk.packs) return;
+  Pack<Z, kWidth> result[kPacks<kShifted>];
+#pragma unroll
+  for (int k = 0; k < kPacks<kShifted>; ++k) {
+    // In the last block a thread may lack its second pack. It takes its first one again, so that no branch stands
+    // between the loads.
+    const std::int64_t next = first + k * kThreads;
+    const std::int64_t i = next < walk.packs ? next : first;
+    result[k] = apply<Z>(f, load_pack<kShifted, kWidth>(x, walk.head, i)...);
+  }
+#pragma unroll
+  for (int k = 0; k < kPacks<kShifted>; ++k) {
+    const std::int64_t i = first + k * kThreads;
+    if (i < walk.packs) store(&z_packs[i], result[k], streamed);
+  }
+}
+//! [kernel]
+
+/// Elements of a pack: as many as 16 bytes hold of the widest type.
+template <class... T> inline constexpr int kWidth = 16 / int(std::max({sizeof(T)...}));
+
+/// How arrays are cut into packs.
+template <class Z, class... X> Cut<sizeof...(X)> cut_arrays(std::int64_t count, const Z* z, const X*... x) {
+  const Placement inputs[] = {v5::placement(x)...};
+  return cut(count, kWidth<Z, X...>, v5::placement(z), inputs);
+}
+
+/// Launches the kernel of packs, aligned or shifted. `input` are the numbers of the inputs.
+template <bool kShifted, class Factory, class Z, class... X, std::size_t... input>
+cudaError_t run_packs(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
+                      cudaStream_t stream, std::index_sequence<input...> /*inputs*/, const X*... x) {
+  static_assert(4 * kWidth<Z, X...> <= kThreads, "a block must have a thread for each element of the edges");
+  const std::int64_t tiles = ceil_div<std::int64_t>(cut.packs, kThreads * kPacks<kShifted>);
+  const bool streamed = count * std::int64_t(sizeof(Z)) >= kStreamedBytes;
+  return launch(packs_kernel<kShifted, kWidth<Z, X...>, Factory, Z, X...>,
+                {.grid = tiles + (cut.edge != 0 ? 1 : 0), .block = kThreads, .stream = stream}, z, cut, streamed,
+                factory, Input<X>{x, cut.shift_bytes[input]}...);
+}
+
+/// Runs one kernel for count > 0 elements: `singles` for fewer than 2^31, `packs` where no input is shifted.
+template <class Factory, class Z, class... X>
+cudaError_t run_kernel(Kernel kernel, const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
+                       cudaStream_t stream, const X*... x) {
+  constexpr auto kInputs = std::index_sequence_for<X...>{};
+  switch (kernel) {
+  case Kernel::singles:
+    return launch(singles_kernel<Factory, Z, X...>,
+                  {.grid = ceil_div<std::int64_t>(count, kSingleThreads), .block = kSingleThreads, .stream = stream}, z,
+                  int(count), factory, x...);
+  case Kernel::packs:
+    return run_packs<false>(cut, factory, z, count, stream, kInputs, x...);
+  case Kernel::shifted_packs:
+    return run_packs<true>(cut, factory, z, count, stream, kInputs, x...);
+  }
+  return cudaErrorInvalidValue;
+}
+
+/// Runs z[i] = factory()(x[i]...) for count > 0 elements. Arguments are not checked.
+template <class Factory, class Z, class... X>
+cudaError_t run(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
+  const auto cut = cut_arrays(count, z, x...);
+  return run_kernel(choose(count, cut.shifted()).kernel, cut, factory, z, count, stream, x...);
+}
+
+}  // namespace warpbook::chapter1::v6
