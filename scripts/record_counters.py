@@ -19,7 +19,7 @@ is an entry. A case takes some 5 seconds, and the file is written anew behind ea
 
 To add a chapter, add its line to CHAPTERS below: a few small cases for the golden file, one of each kind, which the
 tests run on the emulator with every block traced (about 256 Ki elements each), and the representative cases for the
-book. Then record both files; tests/emulator_golden_test.py compares every golden file that is there.
+book. Then record both files; tests/emulator/emulator_golden_test.py compares every golden file that is there.
 """
 
 import argparse
@@ -153,8 +153,7 @@ def command_of(program, cases, steps=None):
         arguments.append("--profile")
         for case in cases:
             arguments += ["--case", case]
-        if steps:
-            arguments += ["--step", steps]
+        arguments += ["--step", steps] if steps else ["--all-steps"]
     return arguments
 
 

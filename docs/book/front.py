@@ -3,11 +3,12 @@
 import html
 import re
 
+import addresses
 import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import MEASURED, RESULTS, ROOT, devices, load, of_step, origin, seconds_of, share_text, time_text
+from records import MEASURED, ROOT, devices, load, of_step, origin, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -172,15 +173,10 @@ def comparison():
     return "\n".join(parts)
 
 
-def result_texts():
-    """The texts that scripts write into docs/results/ beside the records: pages of the book, too."""
-    return sorted(RESULTS.glob("*.md")) + sorted(RESULTS.glob("*/*.md"))
-
-
 def results():
     """A link to each of them."""
     lines = []
-    for path in result_texts():
+    for path in addresses.result_texts():
         title = re.match(r"# (.+)", path.read_text(encoding="utf-8")).group(1)
         lines.append(f"- [{title}](#result_{path.stem})")
     return "\n".join(lines) + "\n"

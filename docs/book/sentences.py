@@ -10,7 +10,8 @@ Figure = collections.namedtuple("Figure", "start end text")
 
 MARKER = re.compile(r"^<!-- (?P<kind>table|measure|diff|code|figure) (?P<what>.*?) ?-->\n"
                     r"(?:(?P<body>(?:(?!<!-- ).*\n)*?)<!-- end -->(?:\n|\Z))?", re.M)
-HIDDEN = re.compile(r"<!--.*?-->|`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|\*\*Why not 100%\?\*\*", re.S)
+COMMENT = r"<!--.*?-->|"
+HIDDEN = (r"`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|(?<=\*\*Why not )100%(?=\?\*\*)")
 START = re.compile(r"(?:[ \t>]*(?:[-*+]|\d+\.) +|[ \t>]+|\|[ \t]*|#{1,6} +)+")  # A list's, a quotation's, a row's, a heading's.
 ALONE = re.compile(r"[ \t>]*(?:\||#{1,6} )")  # A line that is a unit by itself: a table's row, a heading.
 OPENS = re.compile(r"[ \t>]*(?:[-*+]|\d+\.) ")
@@ -31,8 +32,9 @@ def blanked(match):
     return re.sub(r"[^\n]", "\0", match.group())
 
 
-def masked(text):
-    """The page with all that is no prose hidden: generated blocks, code, comments, links' targets. Places stay as they are."""
+def masked(text, comments=False):
+    """The page with all that is no prose hidden: generated blocks, code, links' targets, and comments if these are not wanted.
+    Places stay as they are."""
     def block(match):
         if match["kind"] != "figure" or match["body"] is None:
             return re.sub(r"[^\n]", " ", match.group())
@@ -43,7 +45,7 @@ def masked(text):
     for number, line, is_code in lines_outside_code(list(lines)):
         if is_code:
             lines[number] = " " * len(line)
-    return HIDDEN.sub(blanked, "\n".join(lines))
+    return re.sub(HIDDEN if comments else COMMENT + HIDDEN, blanked, "\n".join(lines), flags=re.S)
 
 
 def paragraphs(shown):
