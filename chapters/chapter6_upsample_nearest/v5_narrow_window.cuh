@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kBlocksAhead = 1056;
 inline constexpr std::uint32_t kBlocksAsked = 2;
 
 //! [kernel]
+//! [forward]
 template <class W, int kWidth>
 __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W, kWidth>* __restrict__ x,
                                Divisor row_packs, std::uint32_t out_packs) {
@@ -38,6 +39,7 @@ __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W
   const std::uint64_t source = std::uint64_t{row / 2} * row_packs.divisor + column;
   store_streaming(&y[i], v4::doubled(x[source]));
 }
+//! [forward]
 //! [kernel]
 
 /// Why v5 does not take a problem forward; nullptr where it does.

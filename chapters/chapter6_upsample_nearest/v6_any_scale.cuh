@@ -3,11 +3,12 @@
 ///
 /// v2 to v5 only double. All other scales still go by v1, with its divisions and one element per store. Here a thread
 /// makes the same 16 bytes of two output rows. It asks the rule twice for a row and once per element for the column,
-/// and gathers. Neighbouring lanes find their inputs in the same sectors, so the L1 makes up for the many small loads.
-/// All divisors are known on the host. Backward a thread takes one input, as in v1, without the divisions.
+/// and gathers: a thread's neighbouring outputs find their inputs in the same sectors. All divisors are known on the
+/// host. Backward a thread takes one input, as in v1, without the divisions.
 ///
-/// Expect v1's sectors, an eighth of its store requests for half, and time that follows. Backward expect less: a thread
-/// still asks for an output, waits, adds, and only then asks for the next.
+/// Expect v1's load requests with more sectors each, which come from the L1, an eighth of its store requests for half,
+/// and several times its speed. Backward expect less: a thread still asks for an output, waits, adds, and then asks
+/// again.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v1_generic.cuh"
@@ -64,6 +65,7 @@ template <class W, int kWidth> __global__ void forward_kernel(W* __restrict__ y,
   if (two) store_whole(to + row_packs, lower);
 }
 
+//! [backward]
 /// An item is an input.
 template <class T> __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, Items items) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -79,6 +81,7 @@ template <class T> __global__ void backward_kernel(T* __restrict__ dx, const T* 
   }
   dx[i] = T(sum);
 }
+//! [backward]
 //! [kernel]
 
 /// Why v6 and what is built on it do not take a problem; nullptr where they do.

@@ -7,7 +7,8 @@
 /// takes four neighbours, or two where the window is large, so that they share the row's rule, the divisions and the
 /// store. Where rows do not divide by that, a thread takes as many rows of one column.
 ///
-/// Expect v6's sectors, fewer instructions, and less than half of the time where an input has several outputs.
+/// Expect more sectors per request than v6's, as lanes lie further apart, less than half of its instructions, and less
+/// than half of its time where an input has several outputs.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v6_any_scale.cuh"
@@ -26,6 +27,7 @@ template <int kWindow> inline constexpr int kTaken = kWindow <= 2 ? 4 : 2;
 inline int window(const Images& images) { return std::max(most_outputs(images.height), most_outputs(images.width)); }
 
 //! [kernel]
+//! [backward]
 /// An item is kColumns neighbours in each of kRows input rows. An input has at most kWindow outputs along a side.
 template <class T, int kWindow, int kColumns, int kRows>
 __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, Items items) {
@@ -67,6 +69,7 @@ __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, It
     store_whole(reinterpret_cast<Pack<T, kColumns>*>(to + std::int64_t{r} * width.in), pack);
   }
 }
+//! [backward]
 //! [kernel]
 
 /// Why v7 does not take a problem backward; nullptr where it does.
