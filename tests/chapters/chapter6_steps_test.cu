@@ -74,6 +74,7 @@ std::vector<std::string> awkward_cases() {
       "shape=1,2,5,7 scale=1.5",
       "shape=1,2,5,8 scale=2.1",
       "shape=1,2,9,16 scale=0.5",
+      "shape=1,2,4,4 size=2,3",
       "shape=1,2,5,7 scale=1",
       "shape=1,2,5,7 size=5,7",
       "shape=1,2,4,4 size=8,8 scale=1.5",
@@ -179,6 +180,8 @@ TEST_CASE("chapter 6: v8 is right where problems are large enough for every kern
            {"shape=2,2,128,130 dtype=half size=513,517", predicates::has_uneven_rows},
            {"shape=4200,3,12,10 dtype=half scale=0.63", predicates::has_uneven_rows},  // Many planes a piece.
            {"shape=37500,2,2,3 dtype=float size=1,7", predicates::has_uneven_rows},    // Planes of one row.
+           {"shape=131072,1,1,4 dtype=half size=4,1",
+            predicates::has_uneven_rows},  // Pieces of as many rows as may be.
            {"shape=2,2,128,130 dtype=half size=513,517 offset=3", predicates::has_uneven_rows},
            {"shape=3,1,71,31 dtype=half layout=nhwc", predicates::is_doubled},  // One channel: both layouts.
            {"shape=3,1,71,31 dtype=half layout=nhwc scale=3", predicates::fits_launches},
