@@ -4,8 +4,8 @@
     scripts/compare_model.py             # prints the summary of docs/results/{emulated-h200,nvidia-h200}/chapterN.json
     scripts/compare_model.py --write     # also writes docs/results/emulator_model.md and .json
 
-Both files of a chapter are what `run_all --json` wrote: with --full on the GPU; on the emulator, where that takes minutes,
-the default cases will do. Compared are the steps that ran on both sides. The model's constants come from tests/emulator/microbenchmarks, never from a
+Both files of a chapter are what `run_all --json` wrote: with --full --all-steps, which on the emulator leaves out
+what would take long. Compared are the steps that ran on both sides. The model's constants come from tests/emulator/microbenchmarks, never from a
 chapter.
 
     pairs     of two steps on one case, measured more than 5% apart: how many the model puts in the right order

@@ -68,9 +68,8 @@ CHAPTERS = {
                 "shape=6,10,10,15,32 perm=3,1,4,0,2 dtype=half", "shape=52,569,11 perm=2,0,1 dtype=half",
                 "shape=40,19,384 perm=0,2,1 dtype=half"],
         representative=["shape=32,1024,1024 perm=0,2,1 dtype=float", "shape=64,1024,1024 perm=0,2,1 dtype=half",
-                        "shape=32,1024,1024 perm=1,0,2 dtype=float", "shape=64,96,80,80 perm=0,2,3,1 dtype=half",
-                        "shape=2633,569,11 perm=2,0,1 dtype=half",
-                        "shape=305,2,45,10,17,28 perm=0,2,5,1,3,4 dtype=half"]),
+                        "shape=32,2048,1024 perm=1,0,2 dtype=half", "shape=512,512,128 perm=2,1,0 dtype=float",
+                        "shape=7,1023,2047 perm=0,2,1 dtype=half"]),
     4: Chapter(
         golden=["count=131072 places=1024 skew=uniform dtype=float index=int64",
                 "count=131072 places=1024 skew=zipf dtype=half index=int64"],

@@ -84,22 +84,29 @@ cudaError_t run_template(const ElementwiseCase& c, const Arrays& arrays, cudaStr
 
 std::vector<Step> steps() {
   return {
-      make_step<ElementwiseCase>({"v1", "naive", "", "One thread an element."},
+      make_step<ElementwiseCase>({"v1", "naive", "", "One thread an element.", {"requests", "instructions"}},
                                  multiply([](auto... a) { return v1::run(a...); }), refuse_but_multiply),
-      make_step<ElementwiseCase>(
-          {"v2", "grid_stride", "v1", "Blocks for some waves; each thread goes on by the grid's width."},
-          multiply([](auto... a) { return v2::run(a...); }), refuse_but_multiply),
-      make_step<ElementwiseCase>({"v3", "packs", "v2", "16 bytes an access, and a scalar tail."},
+      make_step<ElementwiseCase>({"v2",
+                                  "grid_stride",
+                                  "v1",
+                                  "Blocks for some waves; each thread goes on by the grid's width.",
+                                  {"instructions"}},
+                                 multiply([](auto... a) { return v2::run(a...); }), refuse_but_multiply),
+      make_step<ElementwiseCase>({"v3", "packs", "v2", "16 bytes an access, and a scalar tail.", {"requests"}},
                                  multiply([](auto... a) { return v3::run(a...); }), refuse_packs),
-      make_step<ElementwiseCase>({"v4", "packed_math", "v3", "Two halves an instruction."}, multiply(kPackedMath),
-                                 refuse_pairs),
+      make_step<ElementwiseCase>({"v4", "packed_math", "v3", "Two halves an instruction.", {"instructions"}},
+                                 multiply(kPackedMath), refuse_pairs),
       make_step<ElementwiseCase>(
           {"v5a", "packs_in_flight", "v3", "A thread starts the loads of several packs before it waits."},
           multiply([](auto... a) { return v5a::run(a...); }), refuse_packs),
       make_step<ElementwiseCase>(
-          {"v5b", "one_tile", "v5a", "A block for each tile: the hardware hands them out in order."},
+          {"v5b", "one_tile", "v5a", "A block for each tile: the hardware hands them out in order.", {"instructions"}},
           multiply([](auto... a) { return v5b::run(a...); }), refuse_packs),
-      make_step<ElementwiseCase>({"v5c", "streaming", "v5b", "Results that nobody reads soon leave the L2 first."},
+      make_step<ElementwiseCase>({"v5c",
+                                  "streaming",
+                                  "v5b",
+                                  "Results that nobody reads soon leave the L2 first.",
+                                  {"memory reads", "memory writes"}},
                                  multiply([](auto... a) { return v5c::run(a...); }), refuse_packs),
       make_step<ElementwiseCase>(
           {"v6", "template", "", "Any function, types and alignment: what elementwise.cuh gives away."}, run_template),

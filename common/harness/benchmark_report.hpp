@@ -22,7 +22,9 @@ std::string benchmark_name(const std::string& chapter, const std::string& title,
 /// `--benchmark_filter`: whether a name is asked for. An expression after "-" leaves out what it fits.
 class BenchmarkFilter {
 public:
+  /// \param text as given; empty: everything fits.
   explicit BenchmarkFilter(const std::string& text);
+  /// Whether the name is asked for.
   bool fits(const std::string& name) const;
 
 private:

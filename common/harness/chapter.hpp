@@ -128,7 +128,7 @@ struct Step : StepInfo {
   /// takes.
   std::optional<std::byte> fills = std::nullopt;
 
-  bool is_yardstick() const { return kind == StepKind::yardstick; }
+  bool is_yardstick() const { return kind == StepKind::yardstick; }  ///< It copies or fills.
 };
 
 /// In place of a bare `true`.

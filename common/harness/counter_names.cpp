@@ -6,9 +6,6 @@
 namespace warpbook {
 namespace {
 
-constexpr bool kLess = true;
-constexpr bool kMore = false;
-
 constexpr std::string_view kLoads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 constexpr std::string_view kLoadSectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 constexpr std::string_view kStores = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum";
@@ -21,29 +18,27 @@ constexpr std::string_view kSharedStores = "smsp__inst_executed_op_shared_st.sum
 constexpr std::string_view kSharedStoreTurns = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum";
 
 constexpr auto kNames = std::to_array<CounterName>({
-    {"requests", kLoads, "", kLess},
-    {"sectors", kLoadSectors, "", kLess},
-    {"sectors/request", kLoadSectors, kLoads, kLess},
-    {"store requests", kStores, "", kLess},
-    {"store sectors", kStoreSectors, "", kLess},
-    {"sectors/store request", kStoreSectors, kStores, kLess},
-    {"reductions", kReductions, "", kLess},
-    {"sectors/reduction", kReductionSectors, kReductions, kLess},
-    {"atomics", "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "", kLess},
-    {"shared atomics", "smsp__inst_executed_op_shared_atom.sum", "", kLess},
-    {"turns/shared load", kSharedLoadTurns, kSharedLoads, kLess},
-    {"turns/shared store", kSharedStoreTurns, kSharedStores, kLess},
-    {"shared load turns", kSharedLoadTurns, "", kLess},
-    {"shared store turns", kSharedStoreTurns, "", kLess},
-    {"instructions", "smsp__inst_executed.sum", "", kLess},
-    {"divisions-32", "warpbook__integer_divisions_32bit.sum", "", kLess},
-    {"divisions-64", "warpbook__integer_divisions_64bit.sum", "", kLess},
-    {"L2 reads", "lts__t_sectors_op_read.sum", "", kLess},
-    {"L2 writes", "lts__t_sectors_op_write.sum", "", kLess},
-    {"L1 hits", "l1tex__t_sector_hit_rate.pct", "", kMore},
-    {"memory reads", "dram__bytes_read.sum", "", kLess},
-    {"memory writes", "dram__bytes_write.sum", "", kLess},
-    {"active warps", "sm__warps_active.avg.pct_of_peak_sustained_active", "", kMore},
+    {"requests", kLoads, ""},
+    {"sectors", kLoadSectors, ""},
+    {"sectors/request", kLoadSectors, kLoads},
+    {"store requests", kStores, ""},
+    {"store sectors", kStoreSectors, ""},
+    {"sectors/store request", kStoreSectors, kStores},
+    {"reductions", kReductions, ""},
+    {"sectors/reduction", kReductionSectors, kReductions},
+    {"atomics", "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", ""},
+    {"shared atomics", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", ""},
+    {"turns/shared load", kSharedLoadTurns, kSharedLoads},
+    {"turns/shared store", kSharedStoreTurns, kSharedStores},
+    {"shared load turns", kSharedLoadTurns, ""},
+    {"shared store turns", kSharedStoreTurns, ""},
+    {"instructions", "warpbook__thread_instructions_estimate.sum", ""},
+    {"divisions-32", "warpbook__integer_divisions_32bit.sum", ""},
+    {"divisions-64", "warpbook__integer_divisions_64bit.sum", ""},
+    {"L2 reads", "lts__t_sectors_op_read.sum", ""},
+    {"L2 writes", "lts__t_sectors_op_write.sum", ""},
+    {"memory reads", "dram__bytes_read.sum", ""},
+    {"memory writes", "dram__bytes_write.sum", ""},
 });
 
 std::optional<double> counted(std::string_view counter, const StepResult& step) {

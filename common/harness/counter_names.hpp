@@ -11,12 +11,11 @@
 
 namespace warpbook {
 
-/// A counter, or a ratio of two, that a step may name.
+/// A counter that the emulator has, or a ratio of two, that a step may name. Of each, less is better.
 struct CounterName {
   std::string_view name;     ///< "sectors/request".
   std::string_view counter;  ///< Nsight Compute's name.
   std::string_view per;      ///< What it is divided by, by Nsight Compute's name; empty: nothing.
-  bool less_is_better;       ///< False for shares of a peak, and for hits.
 };
 
 /// All of them.

@@ -153,9 +153,7 @@ void TableReport::story(const StepResult& step, const StepResult* base) {
     std::string text = fmt::format("      {:<24} {:>14}", name, format_counter(*value));
     const std::optional<double> before = base == nullptr ? std::nullopt : value_of(*known, *base);
     if (before) {
-      const char* const verdict = *value == *before                             ? "the same"
-                                  : (*value < *before) == known->less_is_better ? "better"
-                                                                                : "worse";
+      const char* const verdict = *value == *before ? "the same" : *value < *before ? "better" : "worse";
       text += fmt::format("   {} {:>14}   {}", base->version, format_counter(*before), verdict);
     }
     out_ << colored(kDim, text) << '\n';

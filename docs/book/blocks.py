@@ -1,10 +1,11 @@
 """What stands on a page between a line `<!-- KIND ... -->` and a line `<!-- end -->`:
 
-    <!-- table ladder -->                    a table of the chapter as a whole (tables.py)
-    <!-- measure v4b float wavefronts/load -->   a step beside its base: these counters, the time, the share of a copy
-    <!-- diff v4b -->                        what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
-    <!-- code v4b load -->                   the region [load] of its file; `permute.hpp:merged` is another file's
-    <!-- figure banks ... -->                a drawing (drawings.py, or figures/banks.svg beside the page), above its caption
+    <!-- table ladder -->                   a table of the chapter as a whole (tables.py)
+    <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
+    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
+    <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
+    <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
+    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
 
 `update` writes all but the caption, and adds the line `end` where it is missing.
 """
@@ -53,13 +54,13 @@ def made(path, kind, words, given):
     if kind == "table":
         return tables.table(path, " ".join(words))
     if kind == "measure":
-        return tables.measure_table(chapter_of(path), *step_and_base(path, words[0]), *words[1:])
+        return tables.measure_table(chapter_of(path), words[0], words[1], " ".join(words[2:]).replace(",", " ").split())
     if kind == "diff":
         return fenced("diff", difference(path, *words))
     if kind == "code":
         file, _, region = words[1].rpartition(":")
-        step = chapter_of(path).kernel(words[0])
-        return fenced("cuda", (Step(step.path.parent / file, {}) if file else step).region(region))
+        return fenced("cuda", chapter_of(path).kernel(words[0]).region(region, file))
+    drawing(path, " ".join(words))
     if not (given or "").strip():
         raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
     return given
@@ -69,7 +70,7 @@ def body(path, match):
     """A block's lines, as the page's source has them."""
     try:
         return made(path, match["kind"], split(match["what"]), match["body"])
-    except (Problem, KeyError, ValueError, IndexError, TypeError) as error:
+    except (Problem, KeyError, ValueError, IndexError, TypeError, OSError) as error:
         raise Problem(f"{path.relative_to(ROOT)}: <!-- {match['kind']} {match['what']} -->: {error}") from None
 
 
@@ -87,10 +88,10 @@ def difference_html(lines):
 
 def drawing(path, what):
     """A figure as SVG: of a file beside the page, or of drawings.py."""
-    name, _, rest = what.partition(" ")
+    name, _, arguments = what.partition(" ")
     file = path.parent / "figures" / f"{name}.svg"
     if not file.exists():
-        return drawings.draw(name, rest)
+        return drawings.draw(name, arguments)
     text = file.read_text(encoding="utf-8")
     if "<title>" not in text:
         raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")
@@ -105,10 +106,7 @@ def published(path, text):
         if match["kind"] == "code":
             return match["body"].replace("```cuda", "~~~{.cpp}").replace("```", "~~~")
         if match["kind"] == "figure":
-            try:
-                picture = drawing(path, match["what"])
-            except Problem as problem:
-                raise Problem(f"{path.relative_to(ROOT)}: <!-- figure {match['what']} -->: {problem}") from None
+            picture = drawing(path, match["what"])
             return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')
                     + f"\n{match['body']}\n" + raw("</figcaption></figure>"))
         return f"\n{match['body']}\n"

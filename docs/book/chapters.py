@@ -38,7 +38,8 @@ def declared(source):
 class Step:
     """One kernel: a step of the ladder, an aside, or one of the library. Its file, its story, its code."""
 
-    def __init__(self, path, told):
+    def __init__(self, chapter, path, told):
+        self.chapter = chapter  # Its folder.
         named = STEP_FILE.fullmatch(path.name)
         self.version, self.name = named.groups() if named else (path.stem, path.stem)
         self.path = path
@@ -79,12 +80,15 @@ class Step:
             lines.pop(0)
         return [line for line in lines if not line.strip().startswith("//! [")]
 
-    def region(self, name):
-        """The lines between the `//! [name]` marks, without other marks."""
-        places = [number for number, line in enumerate(self.lines) if line.strip() == f"//! [{name}]"]
+    def region(self, name, file=""):
+        """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder, without other
+        marks."""
+        path = self.chapter / file if file else self.path
+        everything = path.read_text(encoding="utf-8").splitlines() if file else self.lines
+        places = [number for number, line in enumerate(everything) if line.strip() == f"//! [{name}]"]
         if len(places) != 2:
-            raise Problem(f"{self.file} has {len(places)} marks //! [{name}]; a region has two")
-        lines = [line for line in self.lines[places[0] + 1:places[1]] if not line.strip().startswith("//! [")]
+            raise Problem(f"{path.relative_to(ROOT)} has {len(places)} marks //! [{name}]; a region has two")
+        lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith("//! [")]
         return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
 
     def kernel(self):
@@ -121,7 +125,7 @@ class Chapter:
         known = declared(source)
 
         def kernels(place, wanted):
-            found = [Step(path, known) for path in place.glob("*.cuh") if wanted(path)]
+            found = [Step(folder, path, known) for path in place.glob("*.cuh") if wanted(path)]
             return sorted(found, key=lambda step: natural(step.version))
 
         self.steps = kernels(folder, lambda path: STEP_FILE.fullmatch(path.name))

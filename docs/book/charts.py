@@ -22,6 +22,11 @@ def text(x, y, words, classes="", anchor="start"):
     return f'<text x="{x:g}" y="{y:g}" class="{classes}" text-anchor="{anchor}">{html.escape(str(words))}</text>'
 
 
+def figure(drawing, caption):
+    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
+            "</figcaption></figure>")
+
+
 def ladder(case, steps, title):
     """Each step's share of the copy's speed in one case, with its time; a step that did not run there has no row."""
     rows = [(step, of_step(case, step.version)) for step in steps]

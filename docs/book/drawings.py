@@ -1,6 +1,5 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
-import html
 import re
 import textwrap
 
@@ -54,6 +53,5 @@ def banks(panels):
 def draw(name, arguments):
     """The drawing of that name: `banks v4a: lane * 32 | v4b: lane * 33`."""
     if name != "banks":
-        raise Problem(f"there is no drawing {name}, and no figures/{html.escape(name)}.svg beside the page")
-    panels = [tuple(part.strip() for part in panel.rpartition(":")[::2]) for panel in arguments.split("|")]
-    return banks(panels)
+        raise Problem(f"there is no drawing {name} in docs/book/drawings.py")
+    return banks([tuple(part.strip() for part in each.rpartition(":")[::2]) for each in arguments.split("|")])

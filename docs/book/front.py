@@ -19,7 +19,7 @@ def picture():
     record = chapter.times(MEASURED)
     name, case = chapter.main_cases(record)[0]
     drawing = charts.ladder(case, chapter.steps, f"Chapter 3, permute: {case['name']}")
-    return raw(page.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
+    return raw(charts.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
                            f"{html.escape(record.origin())}."))
 
 
@@ -167,7 +167,7 @@ def comparison():
         header = ["case", "v1, measured", "v1, modelled", f"{last}, measured", f"{last}, modelled", "gain, measured", "gain, modelled"]
         parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n")
         if pairs:
-            parts.append(raw(page.figure(charts.modelled_and_measured(pairs, f"{chapter.title}: gain over v1"),
+            parts.append(raw(charts.figure(charts.modelled_and_measured(pairs, f"{chapter.title}: gain over v1"),
                                          f"Measured: {html.escape(measured.origin())}. Modelled: {html.escape(modelled.origin())}.")))
         parts.append(raw(page.table(header, rows, "compare")))
     return "\n".join(parts)

@@ -39,23 +39,28 @@ def finished(name, parts):
     return name_headings(near_pictures(fence_indented("\n\n".join(parts))), name)
 
 
-def chart(chapter, record):
+def ladder_chart(chapter):
     """The ladder on the chapter's first case."""
+    record = chapter.times(MEASURED)
+    if not record:
+        return ""
     _, case = chapter.main_cases(record)[0]
-    return raw(page.figure(charts.ladder(case, chapter.steps, f"{chapter.title}: {case['name']}"),
-                           "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
-                           f"{html.escape(record.origin())}."))
+    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
+    return raw(charts.figure(charts.ladder(case, steps, f"{chapter.title}: {case['name']}"),
+                             "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
+                             f"{html.escape(record.origin())}."))
 
 
-def everything(chapter, record, modelled):
+def everything(chapter):
     """All that was recorded of the ladder: behind the evidence, or behind the story where there is none."""
-    parts = ["## All steps\n" + raw(page.full_table(chapter, record)) + (raw(page.every_case(chapter, record)) if record else "")]
-    return parts + page.modelled_beside_measured(record, modelled)
+    record = chapter.times(MEASURED)
+    cases = raw(page.every_case(chapter, record)) if record else ""
+    return ["## All steps\n" + raw(page.full_table(chapter, record)) + cases] + page.modelled_beside_measured(record, chapter.modelled())
 
 
 def story(chapter):
     """The chapter's own page."""
-    name, record = f"chapter{chapter.number}", chapter.times(MEASURED)
+    name = f"chapter{chapter.number}"
     parts, introduced = [], chapter.by_harness
     for heading, title, level, body in sections(texts.published(chapter.readme)):
         if level == 2 and not introduced:
@@ -63,9 +68,9 @@ def story(chapter):
             parts.append(page.clock_charts(chapter))
         if level == 1:
             heading += "\n\n\\tableofcontents{HTML:2}\n\n"
-        parts.append(f"{heading}\n{chart(chapter, record) if record and title == 'The ladder' else ''}\n{body}")
+        parts.append(f"{heading}\n{ladder_chart(chapter) if title == 'The ladder' else ''}\n{body}")
     if f"{name}-evidence" not in addresses.of_chapter(chapter):
-        parts += everything(chapter, record, chapter.modelled())
+        parts += everything(chapter)
     parts.append("## Exercises\n" + page.exercises(chapter))
     parts.append(raw(page.navigation(chapter)))
     return finished(name, parts)
@@ -92,6 +97,6 @@ def compose(chapter):
         if name not in made:
             parts = [texts.published(path)]
             if name.endswith("-evidence"):
-                parts += everything(chapter, chapter.times(MEASURED), chapter.modelled())
+                parts += everything(chapter)
             made[name] = finished(name, parts + [navigation(chapter, name)])
     return made

@@ -12,7 +12,7 @@ from queries import split
 from records import ROOT
 
 PARTS = ["Problem", "Predict", "Change", "Measure", "Why not 100%?"]
-ASIDE = [*PARTS[:-1], "Why no gain?"]  # An experiment that did not pay.
+NO_GAIN = "Why no gain?"  # How an aside ends.
 LAST = "Your turn"  # May follow: which exercise belongs to the step.
 STEP_WORDS, STEP_FIGURES, CHAPTER_LINES = 250, 8, 220
 PER_SENTENCE, PER_HUNDRED_WORDS = 2, 4
@@ -52,10 +52,13 @@ def step_page(path, text, entries=None):
     name = path.relative_to(ROOT)
     found = measured(path, text, entries)
     faults = crowded(name, text, found)
+    is_step = re.fullmatch(r"v\d+[a-z]?", path.stem)
     if not re.match(rf"# {re.escape(path.stem)} · \S", text):
         faults.append(f"{name}: the first line is to be `# {path.stem} · What it does`")
     parts = [part.rstrip(".") for part in re.findall(r"^\*\*(.+?)\*\*", text, re.M)]
-    if parts not in (PARTS, PARTS + [LAST], ASIDE, ASIDE + [LAST]):
+    if not is_step:
+        parts = [PARTS[-1] if part == NO_GAIN else part for part in parts]
+    if parts not in (PARTS, PARTS + [LAST]):
         faults.append(f"{name}: the parts are {', '.join(parts)}; they are to be {', '.join(PARTS)}, and {LAST} may follow")
     if words(text) > STEP_WORDS:
         faults.append(f"{name}: {words(text)} words; at most {STEP_WORDS}")

@@ -11,6 +11,7 @@ import queries
 import tables
 import texts
 from chapters import chapters
+from charts import figure
 from markdown import fence_indented, name_headings, near_pictures, raw, sections
 from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text,
                      time_text)
@@ -35,11 +36,6 @@ def table(header, rows, classes, caption=""):
     told = f"<caption>{caption}</caption>" if caption else ""
     return (f'<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
             f"{head}</tr></thead><tbody>{body}</tbody></table></div>")
-
-
-def figure(drawing, caption):
-    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
-            "</figcaption></figure>")
 
 
 def picture_block(picture):

@@ -19,7 +19,8 @@ STOP = re.compile(r"[.!?][)\"*_]*\s+")
 SHORTENED = re.compile(r"(?:\b[A-Z]|\be\.g|\bi\.e|\bet al|\bvs|\bcf)\.$")
 
 # What has to have a source: a number with a unit, a number with decimals, and a count of what is measured or recorded.
-NAMED = "".join(rf"(?<!{name}\s)" for name in ("CUDA", "Toolkit", "nvcc", "clang", "capability", "PyTorch", "Triton", "Ubuntu"))
+NAMED = "".join(rf"(?<!{name}\s)" for name in ("CUDA", "Toolkit", "nvcc", "clang", "capability", "PyTorch", "Triton", "Ubuntu",
+                                                 "row", "word", "bank", "lane", "column"))  # Where 2x is an index.
 NUMBER = r"[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?"
 UNIT = r"(?:\s?(?:us|ms|ns|GB/s|TB/s|TFLOP/s)(?!\w)|\s?%(?!\w)|x(?![\w(])|\ss(?!\w))"
 COUNTED = r"\s(?:turns|wavefronts|cycles|instructions|sectors per|cases|problems)\b|\sof\s(?:the\s)?\d+(?![\w.,]*\w)"

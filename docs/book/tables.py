@@ -17,8 +17,8 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
-    if words[0] == "steps":
-        return steps_table(chapter, words[1:])
+    if words[0] == "steps" or words[0] == "ladder" and chapter.pages:
+        return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
     kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
@@ -207,31 +207,33 @@ def direction(before, after):
     return "same" if abs(after - before) <= 0.01 * max(abs(before), abs(after)) else "\u25bc" if after < before else "\u25b2"
 
 
-def measure_table(chapter, step, base, case_name, counters=""):
+def measure_table(chapter, version, case_name, counters):
     """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
     base stands there, and so on; a step without a base stands alone."""
-    parameters = case_named(chapter, case_name)
+    step, parameters = chapter.kernel(version), case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
     case = times.case(parameters) if times else None
-    if not case or not of_step(case, step.version) or chapter.renamed(step.version):
-        return NOT_MEASURED
-    while base and not (of_step(case, base.version) and not chapter.renamed(base.version)):
-        base = chapter.kernel(base.base) if base.base else None
-    compared = [base, step] if base else [step]
-    out = ["| | " + " | ".join(kernel.version for kernel in compared) + " |" + (" |" if base else ""),
-           "|---|" + "--:|" * len(compared) + ("---|" if base else "")]
-    for what in filter(None, counters.split(",")):
+    for what in counters:
         if what not in queries.COUNTERS:
             raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
-        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in compared]
-        cells = " | ".join(counter_text(value, what) or "-" for value in values)
-        out.append(f"| {queries.COUNTER_WORDS[what]} | {cells} |" + (f" {direction(*values)} |" if base else ""))
-    rows = [of_step(case, kernel.version) for kernel in compared]
-    medians = [row["seconds"]["median"] for row in rows]
-    gain = f" {speedup_text(*medians, is_noise(rows[0]['seconds'], rows[1]['seconds']))} |" if base else ""
-    out.append("| time | " + " | ".join(time_text(median) for median in medians) + " |" + gain)
-    out.append("| of a copy | " + " | ".join(f"{100 * case['copy_seconds'] / median:.0f}%" for median in medians) + " |" + (" |" if base else ""))
-    return "\n".join(out) + "\n"
+    if not case or not of_step(case, version) or chapter.renamed(version):
+        return NOT_MEASURED
+    base = next((base for base in chapter.bases(step) if of_step(case, base.version) and not chapter.renamed(base.version)), None)
+    kernels = [base, step] if base else [step]
+
+    def row(head, cells, verdict):
+        return f"| {head} | " + " | ".join(cell or "-" for cell in cells) + (f" | {verdict} |" if base else " |")
+
+    out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if base else "|")]
+    for what in counters:
+        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
+        out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
+    spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
+    medians = [spread["median"] for spread in spreads]
+    gain = speedup_text(medians[0], medians[-1], is_noise(spreads[0], spreads[-1]))
+    out.append(row("time", map(time_text, medians), gain))
+    out.append(row("of a copy", [f"{100 * case['copy_seconds'] / median:.0f}%" for median in medians], ""))
+    return "\n".join(out).replace("  |", " |") + "\n"
 
 
 def base_row(chapter, step, case):
@@ -240,27 +242,30 @@ def base_row(chapter, step, case):
 
 
 def steps_table(chapter, names):
-    """The ladder: each step's idea, the step that it is built on, and on each case its time, share of the copy and gain over
-    that step. The dispatch has no base: what it gains is nobody's."""
+    """The ladder: each step's idea, the step that it is built on, and on each case its share of a copy and its gain over that
+    step; on one case alone its time, too. The dispatch has no base: what it gains is nobody's."""
     times = chapter.times()
     cases = [times.case(case_named(chapter, name)) if times else None for name in names]
     ladder = chapter.book.get("ladder", {})
     labels = dict(zip(ladder.get("cases", []), ladder.get("labels", [])))
-    heads = "".join(f" {labels.get(name, name) if len(names) > 1 else 'time'} | of a copy | gain |" for name in names)
-    out = [f"| step | idea | built on |{heads}", "|---|---|---|" + "--:|--:|--:|" * len(cases)]
+    alone = len(names) == 1
+    heads = " time | of a copy | gain |" if alone else "".join(f" {labels.get(name, name)} | gain |" for name in names)
+    out = [f"| step | idea | built on |{heads}", "|---|---|---|" + "--:|" * heads.count("|")]
     for step in chapter.steps:
         link = f"[{step.version}](pages/{step.version}.md)" if step.version in chapter.pages else step.version
         cells = [link, step.idea.rstrip("."), step.base]
+        gained = False
         for case in cases:
             row, before = (of_step(case, step.version), base_row(chapter, step, case)) \
                 if case and not chapter.renamed(step.version) else (None, None)
             if not row:
-                cells += ["-", "", ""]
+                cells += ["-"] + [""] * (1 + alone)
                 continue
             median = row["seconds"]["median"]
             gain = speedup_text(before["seconds"]["median"], median, is_noise(before["seconds"], row["seconds"])) if before else ""
-            cells += [time_text(median), f"{100 * case['copy_seconds'] / median:.0f}%", gain]
-        if cases and step.prepares and cells[-1] in ("", "same"):
-            cells[-1] = f"prepares {step.prepares.split(':')[0]}"
+            gained |= gain not in ("", "same")
+            cells += ([time_text(median)] if alone else []) + [f"{100 * case['copy_seconds'] / median:.0f}%", gain]
+        if step.prepares and not gained:
+            cells[1] += f" (prepares {step.prepares.split(':')[0]})"
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out).replace("  |", " |") + "\n"

@@ -44,9 +44,9 @@ def faults(path, text):
     try:
         found = [] if blocks.renewed(path, text) == text else [f"{name}: a table or a block differs from what it is made of: "
                                                                "run `python3 docs/book update`"]
-        sources, wrong = sidecar.resolve(path, text)
     except Problem as problem:
-        return [str(problem)]
+        found = [str(problem)]
+    sources, wrong = sidecar.resolve(path, text)
     for source in sources:
         if source.answer.text != source.shown:
             found.append(f"{name}:{text.count(chr(10), 0, source.start) + 1}: {source.shown!r} is {source.answer.text!r} by "

@@ -114,7 +114,7 @@ class Figures(unittest.TestCase):
             found = [f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)]
             self.assertEqual(found, [figure], text)
         self.assertEqual([f.text for s in sentences.sentences("26 of 27 hold") for f in sentences.figures("26 of 27 hold", s)], ["26", "27"])
-        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`",
+        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`", "row 2x", "at word 66x",
                      "[page](a_1.5x.md)", "    17.3 us", "```\n17.3 us\n```", "<!-- table ladder -->\n17.3 us\n<!-- end -->"):
             self.assertEqual([f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)], [], text)
 
@@ -186,7 +186,7 @@ class Limits(unittest.TestCase):
 
 **Problem.** v4a reaches only 37% of a copy.
 
-<!-- figure banks v4b: lane * 33 -->
+<!-- figure banks v4a: lane * 32 | v4b: lane * 33 -->
 Each lane has a bank of its own.
 <!-- end -->
 
@@ -228,6 +228,9 @@ Each lane has a bank of its own.
                       self.GOOD + "\n**And more.** Text.\n"):
             self.assertIn("the parts are", " ".join(self.faults(wrong)))
         self.assertEqual(self.faults(self.GOOD.replace("**Your turn**", "Your turn")), [])
+        aside = self.GOOD.replace("**Why not 100%?**", "**Why no gain?**")
+        self.assertIn("the parts are", " ".join(self.faults(aside)))
+        self.assertEqual(self.faults(aside.replace("# v4b", "# tma"), path=self.STEP.with_name("tma.md")), [])
 
     def test_title_names_the_step(self):
         self.assertIn("the first line", self.faults(self.GOOD.replace("# v4b", "# v4a"))[0])
@@ -301,12 +304,12 @@ make_step<C>({.version = "v2", .name = "padded", .base = "v1", .idea = "A column
               "more.", .prepares = "v3: nothing"}, v2::run),
 make_step<C>({"tma", "tma", "v2", "An engine."}, tma::run),
 """
-STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table steps [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
+STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table ladder [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
 PAGE = """# v2 · One unused column
 
 **Problem.** See [v1](v1.md), [its file](../v1_plain.cuh), and [time](../../../../docs/pages/timing.md#a-cold-cache).
 
-<!-- figure banks v1: lane * 32 | v2: lane * 33 -->
+<!-- figure banks v4a: lane * 32 | v4b: lane * 33 -->
 A caption.
 <!-- end -->
 
@@ -379,6 +382,15 @@ class Planted(unittest.TestCase):
         self.assertEqual(text.count("<!-- end -->"), 4)
         self.assertEqual(blocks.renewed(self.page, text), text)
 
+    def test_a_step_without_a_base_stands_alone(self):
+        self.recorded()
+        self.assertIn("| | v1 |\n|---|--:|\n| sectors per load request | 32.0 |\n| load requests | 1 |\n| time | 4.00 us |\n| of a copy | 25% |\n",
+                      blocks.renewed(self.page, "<!-- measure v1 [a b] sectors/request requests -->\n"))
+
+    def test_a_region_of_another_file(self):
+        (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
+        self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
+
     def test_a_step_without_a_record_says_so(self):
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
 
@@ -386,9 +398,12 @@ class Planted(unittest.TestCase):
         self.recorded()
         self.assertIn("2.00 us", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
         self.assertEqual(queries.answer(self.page, "v2 [a b]", "1.0 us").text, "2.0 us")
-        self.chapter.times().cases[0]["steps"][1]["name"] = "shared"
+        case = self.chapter.times().cases[0]
+        case["steps"][0]["status"] = "fail"
+        self.assertIn("| | v2 |\n", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        case["steps"][0]["status"], case["steps"][1]["name"] = "pass", "shared"
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
-        self.assertIn("| A column more | v1 | - | | prepares v3 |\n", blocks.renewed(self.page, "<!-- table steps [a b] -->\n"))
+        self.assertIn("| A column more (prepares v3) | v1 | - | | |\n", blocks.renewed(self.page, "<!-- table ladder [a b] -->\n"))
         for query in ("v2 [a b]", "v1 over v2 [a b]", "v2 [a b] sectors"):
             with self.assertRaisesRegex(Problem, "v2 was shared when"):
                 queries.answer(self.page, query, "1.0x")
@@ -396,16 +411,17 @@ class Planted(unittest.TestCase):
     def test_the_ladders_table(self):
         self.recorded()
         table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
+        self.assertIn(table.split("\n", 1)[1], blocks.renewed(self.folder / "README.md", "<!-- table ladder [a b] -->\n"))
         self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
 
     def test_blocks_that_cannot_be_made(self):
-        for wrong in ("diff v9", "diff v1", "diff v2 load", "diff v2 nothing", "measure v1 [a b]", "code v2 nothing", "code v2",
-                      "figure banks v1: lane * 32", "table nothing"):
+        for wrong in ("diff v9", "diff v1", "diff v2 load", "diff v2 nothing", "measure v2 [a b] nothing", "code v2 nothing", "code v2",
+                      "code v2 nothing.hpp:load", "figure banks v1: lane * 32", "table nothing"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\n")
         for wrong in ("figure nothing", "figure banks v1: __import__('os')", "figure banks v1: lane.real"):
             with self.assertRaises(Problem, msg=wrong):
-                blocks.published(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
+                blocks.renewed(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
 
     def test_a_drawing_beside_the_page(self):
         marker = "<!-- figure tile -->\nA caption.\n<!-- end -->\n"

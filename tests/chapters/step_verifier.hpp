@@ -40,6 +40,7 @@ public:
   /// step that is right left in the scratch memory.
   StepVerifier(Chapter chapter, std::vector<Step> steps, QueuedCases::Look look = {})
       : chapter_(std::move(chapter)), steps_(std::move(steps)), look_(std::move(look)), transfer_(stream_) {
+    CHECK(defects(chapter_) == std::vector<std::string>());
     const char* queued = std::getenv("WARPBOOK_TEST_QUEUED");
     if (queued != nullptr && std::string(queued) == "1") queued_ = std::make_unique<QueuedCases>(steps_, look_);
     const char* progress = std::getenv("WARPBOOK_TEST_PROGRESS");

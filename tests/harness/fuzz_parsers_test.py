@@ -26,7 +26,7 @@ def seeds(folder):
             (folder / f"case{number}").write_text(letter + text)
             number += 1
     for line in ("--case\nshape=2,3 perm=1,0 dtype=half\n--step\nv1,v2", "--quick\n--json\na.json", "--seed\n0x12\n--samples\n30",
-                 "--benchmark_filter=a\n--benchmark_out=b", "--list", "--case\nhalf\n--full"):  # fmt: skip
+                 "--benchmark_filter=a\n--benchmark_out=b", "--list", "--case\nhalf\n--full", "--all-steps\n--counters=all"):  # fmt: skip
         (folder / f"line{number}").write_text("Z" + line)
         number += 1
     return number

@@ -128,12 +128,12 @@ __global__ void __launch_bounds__(kThreads, kBlocks<bytes>)
   const int groups = min(matrix.tile_groups, matrix.groups - group0);
   const int column0 = static_cast<int>(across) * shape.columns;
 
+  const auto [turn, own] = shape.groups.divide(thread);
+  const Place place = find_group<false>(matrix, group0 + min(static_cast<int>(own), groups - 1));
   for (int i = thread; i < shape.quads * kQuad; i += kThreads) {
     const int column = min(max(column0 - kBefore<bytes> + i, 0), matrix.columns - 1);  // What lies beyond is not
     offsets[i] = find_column<false>(matrix, column).src;                               // written.
   }
-  const auto [turn, own] = shape.groups.divide(thread);
-  const Place place = find_group<false>(matrix, group0 + min(static_cast<int>(own), groups - 1));
   if (turn == 0) group_places[own] = place.dst + column0;
   __syncthreads();
 
