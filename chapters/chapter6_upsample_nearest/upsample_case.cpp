@@ -35,24 +35,16 @@ std::array<double, 2> parse_scales(const std::string& text) {
   return scales;
 }
 
+template <class T> T read(const std::byte* element) {
+  T value;
+  std::memcpy(&value, element, sizeof(value));
+  return value;
+}
+
 double to_double(Type type, const std::byte* element) {
-  std::uint16_t bits = 0;
-  float value = 0;
-  switch (type) {
-  case Type::half: {
-    std::memcpy(&bits, element, 2);
-    const int exponent = bits >> 10 & 31;
-    const int fraction = bits & 1023;
-    const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-    return (bits & 0x8000) != 0 ? -magnitude : magnitude;  // Infinities and NaN do not occur.
-  }
-  case Type::bfloat16:
-    std::memcpy(&bits, element, 2);
-    return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16));
-  default:
-    std::memcpy(&value, element, 4);
-    return static_cast<double>(value);
-  }
+  if (type == Type::half) return static_cast<double>(__half2float(read<__half>(element)));
+  if (type == Type::bfloat16) return static_cast<double>(__bfloat162float(read<__nv_bfloat16>(element)));
+  return static_cast<double>(read<float>(element));
 }
 
 // `value` is exact in float: one rounding is left.
@@ -80,17 +72,23 @@ struct Strides {
         column(p.layout == ImageLayout::nchw ? 1 : p.channels) {}
 };
 
+// A float as an integer: what is above `most` becomes that, and what is no number 0, as on a GPU.
+std::int64_t whole(float x, std::int64_t most) {
+  if (x >= static_cast<float>(most)) return most;
+  return x > 0 ? static_cast<std::int64_t>(x) : 0;
+}
+
 }  // namespace
 
 std::int64_t source_on_host(std::int64_t o, std::int64_t in, std::int64_t out, double scale) {
   if (in == out) return o;  // Whatever scale was given, as PyTorch has it.
   const float step = scale > 0 ? static_cast<float>(1.0 / scale) : static_cast<float>(in) / static_cast<float>(out);
-  return std::min(static_cast<std::int64_t>(std::floor(static_cast<float>(o) * step)), in - 1);
+  return whole(std::floor(static_cast<float>(o) * step), in - 1);
 }
 
 std::int64_t first_output_on_host(std::int64_t i, std::int64_t in, std::int64_t out, double scale) {
   const float step = scale > 0 ? static_cast<float>(scale) : static_cast<float>(out) / static_cast<float>(in);
-  return std::min(static_cast<std::int64_t>(std::ceil(static_cast<float>(i) * step)), out);
+  return whole(std::ceil(static_cast<float>(i) * step), out);
 }
 
 UpsampleCase::UpsampleCase(const Parameters& parameters) {
@@ -178,6 +176,11 @@ std::string UpsampleCase::parameters() const {
   if (!scale_text_.empty()) text += " scale=" + scale_text_;
   if (offset_ != 0) text += fmt::format(" offset={}", offset_);
   return text;
+}
+
+Images UpsampleCase::images() const {
+  const auto address = static_cast<std::uintptr_t>(output().offset_bytes);  // From a 256-byte boundary on.
+  return make_images(problem_, element_bytes(), address, address);
 }
 
 BufferLayout UpsampleCase::layout_of(const char* name, std::int64_t count) const {

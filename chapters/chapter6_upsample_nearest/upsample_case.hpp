@@ -25,6 +25,8 @@ public:
   explicit UpsampleCase(const Parameters& parameters);
 
   const UpsampleNearest& problem() const { return problem_; }
+  /// The problem as kernels see it, with the arrays' alignment.
+  Images images() const;
   bool backward() const { return backward_; }
   Type type() const { return type_; }
   int element_bytes() const { return type_ == Type::float32 ? 4 : 2; }

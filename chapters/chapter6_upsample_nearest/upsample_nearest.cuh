@@ -21,7 +21,7 @@
 #include <limits>
 
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.hpp"
-#include "chapters/chapter6_upsample_nearest/v7_dispatch.cuh"
+#include "chapters/chapter6_upsample_nearest/v8_dispatch.cuh"
 
 namespace warpbook {
 
@@ -49,7 +49,7 @@ inline cudaError_t check_upsample(const UpsampleNearest& p, const void* in, cons
     most /= size;
   }
   const auto address = reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out);
-  const bool usable = in != nullptr && out != nullptr && address % static_cast<std::uintptr_t>(element_bytes) == 0;
+  const bool usable = in != nullptr && out != nullptr && address % unsigned(element_bytes) == 0;
   return usable ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -62,8 +62,9 @@ template <class T> cudaError_t upsample_nearest(T* y, const T* x, const Upsample
   bool empty = false;
   const cudaError_t error = detail::check_upsample(problem, x, y, sizeof(T), empty);
   if (error != cudaSuccess || empty) return error;
-  return chapter6::v7::forward(reinterpret_cast<W*>(y), reinterpret_cast<const W*>(x), chapter6::make_images(problem),
-                               stream);
+  const chapter6::Images images = chapter6::make_images(problem, sizeof(T), reinterpret_cast<std::uintptr_t>(x),
+                                                        reinterpret_cast<std::uintptr_t>(y));
+  return chapter6::v8::forward(reinterpret_cast<W*>(y), reinterpret_cast<const W*>(x), images, stream);
 }
 
 /// dx = the gradient of x: for each input the sum of dy over its outputs, added up in float and rounded once to T.
@@ -73,7 +74,9 @@ cudaError_t upsample_nearest_backward(T* dx, const T* dy, const UpsampleNearest&
   bool empty = false;
   const cudaError_t error = detail::check_upsample(problem, dy, dx, sizeof(T), empty);
   if (error != cudaSuccess || empty) return error;
-  return chapter6::v7::backward(dx, dy, chapter6::make_images(problem), stream);
+  const chapter6::Images images = chapter6::make_images(problem, sizeof(T), reinterpret_cast<std::uintptr_t>(dx),
+                                                        reinterpret_cast<std::uintptr_t>(dy));
+  return chapter6::v8::backward(dx, dy, images, stream);
 }
 
 }  // namespace warpbook

@@ -4,9 +4,12 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "common/cuda/fast_division.cuh"
 
 namespace warpbook {
 
@@ -28,6 +31,16 @@ struct UpsampleNearest {
 
 namespace chapter6 {
 
+/// A float that is no negative number as an int, as a GPU converts it: what is too large becomes the greatest int, and
+/// what is no number 0.
+__host__ __device__ inline int saturated(float x) {
+#ifdef __CUDA_ARCH__
+  return static_cast<int>(x);
+#else
+  return x >= 2147483648.0F ? std::numeric_limits<int>::max() : x > 0 ? static_cast<int>(x) : 0;
+#endif
+}
+
 /// One dimension of the images: which input an output comes from, and which outputs an input goes to.
 struct Axis {
   int in = 0;
@@ -37,13 +50,13 @@ struct Axis {
 
   /// The input that output o shows: floor(o * step) in float, as PyTorch computes it, rounding and all.
   __host__ __device__ int source(int o) const {
-    const int i = static_cast<int>(floorf(static_cast<float>(o) * step));
+    const int i = saturated(floorf(static_cast<float>(o) * step));
     return i < in - 1 ? i : in - 1;
   }
   /// The first output that belongs to input i; the first of i + 1 ends them. PyTorch's backward rule: ceil(i *
   /// back_step).
   __host__ __device__ int first_output(int i) const {
-    const int o = static_cast<int>(ceilf(static_cast<float>(i) * back_step));
+    const int o = saturated(ceilf(static_cast<float>(i) * back_step));
     return o < out ? o : out;
   }
 };
@@ -77,6 +90,9 @@ struct Images {
   Axis height;
   Axis width;
   ImageLayout layout = ImageLayout::nchw;
+  int element_bytes = 4;
+  int in_alignment = 16;   ///< The array of in_count() elements begins at a multiple of so many bytes; so does
+  int out_alignment = 16;  ///< the other, of out_count(): 1, 2, 4, 8 or 16.
 
   std::int64_t planes() const { return batch * channels; }
   std::int64_t in_pixels() const { return std::int64_t{height.in} * width.in; }
@@ -85,12 +101,24 @@ struct Images {
   std::int64_t out_count() const { return planes() * out_pixels(); }
 };
 
-inline Images make_images(const UpsampleNearest& p) {
+/// The alignment of an array, at most 16 bytes.
+inline int alignment_of(std::uintptr_t address) {
+  int alignment = 16;
+  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
+  return alignment;
+}
+
+/// \param in, out the addresses of the arrays of in_count() and out_count() elements, whichever of them is written.
+inline Images make_images(const UpsampleNearest& p, int element_bytes = 4, std::uintptr_t in = 0,
+                          std::uintptr_t out = 0) {
   return {.batch = p.batch,
           .channels = p.channels,
           .height = make_axis(p.in_height, p.out_height, p.scale_height),
           .width = make_axis(p.in_width, p.out_width, p.scale_width),
-          .layout = p.layout};
+          .layout = p.layout,
+          .element_bytes = element_bytes,
+          .in_alignment = alignment_of(in),
+          .out_alignment = alignment_of(out)};
 }
 
 /// True where every input becomes 2 x 2 outputs, by the sizes and by the steps.
@@ -99,6 +127,29 @@ inline bool is_two_by_two(const Images& images) {
     return axis.out == 2 * axis.in && axis.step == 0.5F && axis.back_step == 2.0F;
   };
   return doubles(images.height) && doubles(images.width);
+}
+
+/// What most kernels divide by: numbers that the host knows.
+using Divisor = FastDivisor<std::uint32_t>;
+
+/// Items that one launch may have: their numbers, and those of the last block's idle threads, stay below 2^31.
+inline constexpr std::int64_t kMostItems = (std::int64_t{1} << 31) - (1 << 20);
+
+/// Whether a plane's items fit one launch (nhwc: an image's). Else only v1 takes the problem.
+inline bool planes_fit_launches(const Images& images) {
+  const std::int64_t channels = images.layout == ImageLayout::nhwc ? images.channels : 1;
+  return channels <= kMostItems / images.in_pixels() && channels <= kMostItems / images.out_pixels();
+}
+
+/// Calls `part(first_row, rows)` for pieces of `rows` rows with at most kMostItems items together, until one fails.
+/// A row (or plane, or image) has `row_items` items, and must have at most kMostItems.
+template <class F> cudaError_t in_parts(std::int64_t rows, std::int64_t row_items, F&& part) {
+  const std::int64_t most = std::max<std::int64_t>(1, kMostItems / std::max<std::int64_t>(1, row_items));
+  for (std::int64_t first = 0; first < rows; first += most) {
+    const cudaError_t error = part(first, std::min(most, rows - first));
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
 }
 
 }  // namespace chapter6

@@ -1,13 +1,14 @@
 /// \file
-/// v1 generic: one thread an element, and the rules as they stand.
+/// v1 generic: one thread per element, and the rules as they stand.
 ///
-/// Forward, a thread takes an output, divides its number into plane, row and column, asks the rule for the input's row
-/// and column, and copies. Backward it takes an input, asks which outputs show it, and adds them up, in float whatever
-/// the type: a half has eleven bits, and a sum of four may need thirteen. This is how PyTorch's kernels are made.
+/// Forward, a thread takes one output. It divides the output's number into plane, row and column, asks the rule which
+/// input belongs there, and copies. Backward, it takes one input, asks which outputs show it, and adds them up. The sum
+/// is a float for every type: a half has eleven bits, and the sum of four of them may need thirteen.
 ///
-/// Expect the divisions to be what it waits for (64-bit ones here, two an element, three with channels last), and
-/// requests that carry one element a lane: the output is written in order, but an input of half the width is read twice
-/// as often as needed.
+/// Expect most of the time to go into 64-bit divisions, two per element, or three with channels last. Each is a
+/// subroutine. Forward, every input of a doubled image is also read four times.
+///
+/// Source: PyTorch's `UpSampleNearest2d.cu` is made like this.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.hpp"
@@ -29,12 +30,12 @@ template <bool kChannelsLast>
 __device__ __forceinline__ Place place_of(std::int64_t i, std::int64_t channels, int rows, int columns) {
   Place place{};
   if constexpr (kChannelsLast) {
-    place.channel = static_cast<int>(i % channels);
+    place.channel = int(i % channels);
     i /= channels;
   }
-  place.column = static_cast<int>(i % columns);
+  place.column = int(i % columns);
   i /= columns;
-  place.row = static_cast<int>(i % rows);
+  place.row = int(i % rows);
   place.plane = i / rows;
   return place;
 }
@@ -50,12 +51,10 @@ template <class W, bool kChannelsLast>
 __global__ void forward_kernel(W* __restrict__ y, const W* __restrict__ x, Images images, std::int64_t out_count) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= out_count) return;
-  //! [exercise source]
   Place place = place_of<kChannelsLast>(i, images.channels, images.height.out, images.width.out);
   place.row = images.height.source(place.row);
   place.column = images.width.source(place.column);
   y[i] = x[offset_of<kChannelsLast>(place, images.channels, images.height.in, images.width.in)];
-  //! [exercise source]
 }
 
 template <class T, bool kChannelsLast>
@@ -70,12 +69,10 @@ __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, Im
   for (int row = images.height.first_output(place.row); row < last_row; ++row) {
     for (int column = images.width.first_output(place.column); column < last_column; ++column) {
       const Place output{place.plane, row, column, place.channel};
-      const std::int64_t offset =
-          offset_of<kChannelsLast>(output, images.channels, images.height.out, images.width.out);
-      sum += static_cast<float>(dy[offset]);
+      sum += float(dy[offset_of<kChannelsLast>(output, images.channels, images.height.out, images.width.out)]);
     }
   }
-  dx[i] = static_cast<T>(sum);
+  dx[i] = T(sum);
   //! [exercise contributions]
 }
 //! [kernel]

@@ -48,6 +48,9 @@ TEST_CASE("an output shows the input that PyTorch's rule names") {
   CHECK(sources(make_axis(2, 2, 1.3)) == std::vector<int>{0, 1});
   // The last input takes what would lie behind it.
   CHECK(sources(make_axis(2, 6, 2)) == std::vector<int>{0, 0, 1, 1, 1, 1});
+  // Beyond every int it is the last input; and 0 times an infinite step is no number, which a GPU takes for 0.
+  CHECK(sources(make_axis(4, 3, 1e-12)) == std::vector<int>{0, 3, 3});
+  CHECK(sources(make_axis(4, 3, 1e-40)) == std::vector<int>{0, 3, 3});
   // In float, 1 / 49 * 49 is below 1; in double it would be too, but at another place.
   const Axis axis = make_axis(49, 98, 0);
   CHECK(axis.source(97) == 48);
@@ -57,6 +60,7 @@ TEST_CASE("an input's outputs are those that PyTorch's backward rule names") {
   CHECK(first_outputs(make_axis(3, 6, 0)) == std::vector<int>{0, 2, 4, 6});
   CHECK(first_outputs(make_axis(5, 3, 0)) == std::vector<int>{0, 1, 2, 2, 3, 3});  // The third and fifth have none.
   CHECK(first_outputs(make_axis(4, 6, 1.6)) == std::vector<int>{0, 2, 4, 5, 6});
+  CHECK(first_outputs(make_axis(4, 6, 1e30)) == std::vector<int>{0, 6, 6, 6, 6});
 }
 
 TEST_CASE("the kernels' rules and the reference's agree") {
@@ -66,7 +70,8 @@ TEST_CASE("the kernels' rules and the reference's agree") {
   for (int k = 0; k < 2000; ++k) {
     const std::int64_t in = dice.log_uniform(1, 3000);
     const std::int64_t out = dice.log_uniform(1, 3000);
-    const double scale = dice.one_in(2) ? 0 : static_cast<double>(dice.log_uniform(1, 1000)) / 100;
+    double scale = dice.one_in(2) ? 0 : static_cast<double>(dice.log_uniform(1, 1000)) / 100;
+    if (dice.one_in(10)) scale *= dice.one_in(2) ? 1e-20 : 1e20;
     INFO(in << " to " << out << " scale " << scale);
     const Axis axis = make_axis(in, out, scale);
     bool equal = true;

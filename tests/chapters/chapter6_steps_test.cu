@@ -1,13 +1,16 @@
 // Every step of chapter 6 against the reference, through the harness's own verification; and the take-away functions'
 // judgement of their arguments.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chapters/chapter6_upsample_nearest/upsample_case.hpp"
@@ -49,7 +52,7 @@ std::vector<std::string> awkward_cases() {
       "shape=1,1,7,128",
       "shape=1,1,7,129",
       "shape=1,1,3,1030",
-      // Packs around a block's, and around v5a's four.
+      // Packs around a block's, and around four blocks'.
       "shape=1,1,32,32",
       "shape=1,1,33,32",
       "shape=2,2,16,64",
@@ -71,6 +74,7 @@ std::vector<std::string> awkward_cases() {
       "shape=1,2,5,7 scale=1.5",
       "shape=1,2,5,8 scale=2.1",
       "shape=1,2,9,16 scale=0.5",
+      "shape=1,2,4,4 size=2,3",
       "shape=1,2,5,7 scale=1",
       "shape=1,2,5,7 size=5,7",
       "shape=1,2,4,4 size=8,8 scale=1.5",
@@ -85,6 +89,10 @@ std::vector<std::string> awkward_cases() {
       "shape=1,2,6,9 size=17,32",
       "shape=1,8,6,9 size=17,32 layout=nhwc",
       "shape=1,8,6,9 scale=0.4 layout=nhwc",
+      // Scales whose sources lie beyond every int, and are no number.
+      "shape=1,1,4,4 size=3000,5 scale=1e-7",
+      "shape=1,2,3,4 size=6,8 scale=1e-40",
+      "shape=1,2,3,4 size=6,8 scale=1e30",
   };
   std::vector<std::string> cases;
   for (const std::string& shape : shapes) {
@@ -130,6 +138,14 @@ std::string random_case(Dice& dice) {
 
 constexpr int kRandomCases = 300;
 
+/// The rule of v8 that decides a case: its predicate is the same for every type.
+const v8::Rule<float>& rule_of(const Case& problem) {
+  const auto& c = static_cast<const UpsampleCase&>(problem);
+  const Images images = v8::in_best_layout(c.images());
+  return c.backward() ? v8::choose<float>(v8::kBackwardRules<float>, images)
+                      : v8::choose<float>(v8::kForwardRules<float>, images);
+}
+
 }  // namespace
 
 TEST_CASE("chapter 6: every step agrees with the reference") {
@@ -146,34 +162,66 @@ TEST_CASE("chapter 6: every step agrees with the reference") {
   for (const auto& [version, tally] : verifier.tallies()) {
     std::cout << "  " << version << ": ran " << tally.ran << std::endl;
     INFO(version);
-    CHECK(tally.ran >= (version == "v7" ? static_cast<int>(cases.size()) : least_runs(20, cases.size())));
+    CHECK(tally.ran >= (version == "v8" ? static_cast<int>(cases.size()) : least_runs(20, cases.size())));
   }
 }
 
-TEST_CASE("chapter 6: v7 is right where problems are large enough for every kernel") {
+TEST_CASE("chapter 6: v8 is right where problems are large enough for every kernel") {
   const std::uint64_t seed = test_seed();
   std::cout << "WARPBOOK_TEST_SEED=" << seed << std::endl;
   const Chapter chapter = chapter6::chapter();
-  for (const std::string parameters : {
-           "shape=2,2,128,130 dtype=half size=513,517",                        // v6c
-           "shape=4200,3,12,10 dtype=half scale=0.63",                         // v6c, many planes a tile
-           "shape=37500,2,2,3 dtype=float size=1,7",                           // v6c, planes of one row
-           "shape=3,1,71,31 dtype=half layout=nhwc",                           // One channel: both layouts
-           "shape=2,2,128,130 dtype=half size=513,517 offset=3",               // v6c, rows and array askew
-           "shape=1,4,123,128 dtype=float scale=3",                            // v6b, pairs of rows
-           "shape=1,4,123,131 dtype=half size=368,1024 offset=8",              // v6b, the last row alone
-           "shape=2,2,362,380 dtype=half size=181,190 dir=backward",           // v6b, window 1, packs
-           "shape=2,2,363,381 dtype=float scale=1.5 dir=backward",             // v6b, window 2, rows
-           "shape=2,2,363,382 dtype=bfloat16 scale=2.5 dir=backward offset=2"  // v6b, window 3
+  const auto v8 =
+      std::find_if(chapter.steps.begin(), chapter.steps.end(), [](const Step& s) { return s.version == "v8"; });
+  REQUIRE(v8 != chapter.steps.end());
+  for (const auto& [parameters, decides] : std::vector<std::pair<std::string, bool (*)(const Images&)>>{
+           {"shape=1,16,512,513 dtype=float", predicates::is_doubled},
+           {"shape=1,16,512,512 dtype=float", predicates::is_doubled_large},
+           {"shape=1,17,256,252 dtype=half", predicates::is_doubled_in_flight},
+           {"shape=2,2,128,130 dtype=half size=513,517", predicates::has_uneven_rows},
+           {"shape=4200,3,12,10 dtype=half scale=0.63", predicates::has_uneven_rows},  // Many planes a piece.
+           {"shape=37500,2,2,3 dtype=float size=1,7", predicates::has_uneven_rows},    // Planes of one row.
+           {"shape=131072,1,1,4 dtype=half size=4,1",
+            predicates::has_uneven_rows},  // Pieces of as many rows as may be.
+           {"shape=2,2,128,130 dtype=half size=513,517 offset=3", predicates::has_uneven_rows},
+           {"shape=3,1,71,31 dtype=half layout=nhwc", predicates::is_doubled},  // One channel: both layouts.
+           {"shape=3,1,71,31 dtype=half layout=nhwc scale=3", predicates::fits_launches},
+           {"shape=3,2,71,31 dtype=half layout=nhwc scale=3", predicates::is_channels_last},
+           {"shape=1,4,123,131 dtype=half size=369,1024 offset=8", predicates::fits_launches},
+           {"shape=2,2,240,256 dtype=float dir=backward", predicates::is_doubled_read_once},
+           {"shape=2,2,240,256 dtype=half dir=backward", predicates::is_doubled},
+           {"shape=2,2,362,380 dtype=half size=181,190 dir=backward", predicates::has_known_window},  // 1, packs.
+           {"shape=2,2,363,381 dtype=float scale=1.5 dir=backward", predicates::has_known_window},    // 2, rows.
+           {"shape=2,2,363,382 dtype=bfloat16 scale=2.5 dir=backward offset=2", predicates::has_known_window},
+           {"shape=2,2,362,380 dtype=half scale=4 dir=backward", predicates::has_known_window},
+           {"shape=2,2,362,380 dtype=half scale=4.1 dir=backward", predicates::fits_launches},
        }) {
     const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-    const Verification found = verify_step(chapter.steps.back(), *problem, seed);
-    INFO(parameters << ": " << found.reason);
+    INFO(parameters);
+    CHECK(rule_of(*problem).holds == decides);
+    const Verification found = verify_step(*v8, *problem, seed);
+    INFO(found.reason);
     CHECK(found.status == Status::pass);
   }
 }
 
-TEST_CASE("v6c's tiles have no more planes than 32 bits can count sources of") {
+TEST_CASE("chapter 6: each rule decides the recorded case that it names") {
+  const Chapter chapter = chapter6::chapter();
+  std::vector<std::string> recorded;
+  for (const CaseSpec& spec : chapter.cases) {
+    recorded.push_back(chapter.make_case(Parameters::parse(spec.parameters))->parameters());
+  }
+  for (const auto& rules : {std::span<const v8::Rule<float>>(v8::kForwardRules<float>),
+                            std::span<const v8::Rule<float>>(v8::kBackwardRules<float>)}) {
+    for (const v8::Rule<float>& rule : rules.first(rules.size() - 1)) {
+      INFO(rule.evidence);
+      CHECK(std::count(recorded.begin(), recorded.end(), rule.evidence) == 1);
+      CHECK(rule_of(*chapter.make_case(Parameters::parse(rule.evidence))).holds == rule.holds);
+    }
+    CHECK(rules.back().holds == predicates::always);
+  }
+}
+
+TEST_CASE("pieces of staged rows have no more planes than 32 bits can count sources of") {
   for (const std::int64_t width : {1, 40, 65'535}) {
     for (const int out_rows : {1, 3, 70'000}) {
       const Images images = make_images({.batch = 1 << 20,
@@ -182,10 +230,10 @@ TEST_CASE("v6c's tiles have no more planes than 32 bits can count sources of") {
                                          .in_width = width,
                                          .out_height = out_rows,
                                          .out_width = 7});
-      const std::int64_t rows = v6c::tile_rows(images, 4);
+      const std::int64_t rows = staged_rows::piece_rows(images);
       CHECK(rows >= 1);
-      CHECK(rows <= v6c::kMostRows);
-      const std::int64_t planes = ceil_div<std::int64_t>(rows - 1, out_rows) + 1;  // Wherever the tile begins.
+      CHECK(rows <= staged_rows::kMostRows);
+      const std::int64_t planes = ceil_div<std::int64_t>(rows - 1, out_rows) + 1;  // Wherever the piece begins.
       CHECK(planes * images.in_pixels() <= std::int64_t{1} << 32);
     }
   }
@@ -197,15 +245,15 @@ TEST_CASE("work of 2^31 items goes in parts that meet") {
   int parts = 0;
   const auto part = [&](std::int64_t first, std::int64_t rows) {
     CHECK(first == next);
-    CHECK(rows * 1'000'003 <= v3::kMostItems);
+    CHECK(rows * 1'000'003 <= kMostItems);
     next = first + rows;
     ++parts;
     return cudaSuccess;
   };
-  CHECK(v3::in_parts(10'000, 1'000'003, part) == cudaSuccess);
+  CHECK(in_parts(10'000, 1'000'003, part) == cudaSuccess);
   CHECK(next == 10'000);
   CHECK(parts == 5);
-  CHECK(v3::in_parts(10, v3::kMostItems / 4, [](std::int64_t first, std::int64_t) {
+  CHECK(in_parts(10, kMostItems / 4, [](std::int64_t first, std::int64_t) {
           return first == 0 ? cudaSuccess : cudaErrorInvalidConfiguration;
         }) == cudaErrorInvalidConfiguration);
 }

@@ -1,0 +1,102 @@
+/// \file
+/// v7 known window: backward loops of a known length become loads under way.
+///
+/// v6's thread learns from the rule how many outputs its input has, so it can only ask for them one after another. But
+/// the scale tells the host how many there can be at most along each side. With that number as a template parameter the
+/// loops are unrolled: a load gets a condition instead of a turn, and all loads of a thread go out together. A thread
+/// takes four neighbours, or two where the window is large, so that they share the row's rule, the divisions and the
+/// store. Where rows do not divide by that, a thread takes as many rows of one column.
+///
+/// Expect more sectors per request than v6's, as lanes lie further apart, less than half of its instructions, and less
+/// than half of its time where an input has several outputs.
+#pragma once
+
+#include "chapters/chapter6_upsample_nearest/v6_any_scale.cuh"
+
+namespace warpbook::chapter6::v7 {
+
+using v6::Items;
+
+/// The largest window that there is a kernel for. What has more outputs along a side keeps v6's loop busy.
+inline constexpr int kMostWindow = 4;
+
+/// Inputs that a thread takes: neighbours of a row, or of a column.
+template <int kWindow> inline constexpr int kTaken = kWindow <= 2 ? 4 : 2;
+
+/// The window of a problem: the most outputs that an input can have along a side.
+inline int window(const Images& images) { return std::max(most_outputs(images.height), most_outputs(images.width)); }
+
+//! [kernel]
+//! [backward]
+/// An item is kColumns neighbours in each of kRows input rows. An input has at most kWindow outputs along a side.
+template <class T, int kWindow, int kColumns, int kRows>
+__global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, Items items) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= items.count) return;
+  const auto [plane, group, item] = items.place(i);
+  const Axis height = items.height;
+  const Axis width = items.width;
+  const int first_column = item * kColumns;
+  const int first_row = group * kRows;
+  int columns[kColumns + 1];  // Where each input's outputs begin, and the last one's end.
+#pragma unroll
+  for (int c = 0; c <= kColumns; ++c) columns[c] = width.first_output(first_column + c);
+  const T* const outputs = dy + plane * height.out * width.out;
+  T* const to = dx + (plane * height.in + first_row) * width.in + first_column;
+  int end = height.first_output(first_row);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    if (first_row + r >= height.in) break;
+    const int begin = end;
+    end = height.first_output(first_row + r + 1);
+    float sum[kColumns] = {};
+    const T* output_row = outputs + std::int64_t{begin} * width.out;
+#pragma unroll
+    for (int u = 0; u < kWindow; ++u) {
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+#pragma unroll
+        for (int v = 0; v < kWindow; ++v) {
+          const int column = columns[c] + v;
+          if (begin + u < end && column < columns[c + 1]) sum[c] += float(output_row[column]);
+        }
+      }
+      output_row += width.out;
+    }
+    Pack<T, kColumns> pack;
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) pack[c] = T(sum[c]);
+    store_whole(reinterpret_cast<Pack<T, kColumns>*>(to + std::int64_t{r} * width.in), pack);
+  }
+}
+//! [backward]
+//! [kernel]
+
+/// Why v7 does not take a problem backward; nullptr where it does.
+inline const char* refuse(const Images& images) {
+  if (const char* reason = v6::refuse(images)) return reason;
+  return window(images) <= kMostWindow ? nullptr : "an input has more than four outputs along a side";
+}
+
+template <int kWindow, int kColumns, int kRows, class T>
+cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+  const std::int64_t per_row = images.width.in / kColumns;
+  const std::int64_t groups = ceil_div<std::int64_t>(images.height.in, kRows);
+  return in_parts(images.planes(), per_row * groups, [&](std::int64_t first, std::int64_t planes) {
+    return v6::launch_items(backward_kernel<T, kWindow, kColumns, kRows>, dx + first * images.in_pixels(),
+                            dy + first * images.out_pixels(), images, planes, per_row, groups, stream);
+  });
+}
+
+template <class T, int kWindow = kMostWindow>
+cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+  if constexpr (kWindow > 1) {
+    if (window(images) < kWindow) return backward<T, kWindow - 1>(dx, dy, images, stream);
+  }
+  constexpr int kItems = kTaken<kWindow>;
+  const bool divides = images.width.in % kItems == 0 && images.in_alignment >= kItems * images.element_bytes;
+  return divides ? backward_by<kWindow, kItems, 1>(dx, dy, images, stream)
+                 : backward_by<kWindow, 1, kItems>(dx, dy, images, stream);
+}
+
+}  // namespace warpbook::chapter6::v7

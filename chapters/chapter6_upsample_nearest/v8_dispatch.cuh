@@ -1,0 +1,75 @@
+/// \file
+/// v8 dispatch: the right kernel for the problem.
+///
+/// v4 and v5 are as fast as a copy on doubled images, v6 and v7 come near it at other scales. Small images, channels
+/// last, and rows that 16 bytes do not divide want kernels of their own: library kernels (library/README.md). Which one
+/// runs is decided by two tables, one per direction: the first rule that holds. A rule looks at sizes, scales, layout,
+/// element size and alignment only. Images of one channel are the same in both layouts, and count as nchw.
+///
+/// Expect the time of each case's best kernel. This is what `upsample_nearest.cuh` gives away.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "chapters/chapter6_upsample_nearest/library/packs_in_flight.cuh"
+#include "chapters/chapter6_upsample_nearest/library/predicates.hpp"
+#include "chapters/chapter6_upsample_nearest/library/read_once.cuh"
+
+namespace warpbook::chapter6::v8 {
+
+/// A row of a table: what runs where the predicate holds.
+template <class T> struct Rule {
+  bool (*holds)(const Images&);
+  cudaError_t (*run)(T* to, const T* from, const Images&, cudaStream_t);
+  const char* evidence;  ///< A case of chapter6.json that this rule decides; "" where no recorded case needs it.
+};
+
+//! [kernel]
+/// Tried from the top; the first rule that holds decides.
+template <class W>
+inline constexpr Rule<W> kForwardRules[] = {
+    {predicates::is_doubled_large, v5::forward<W>, "shape=32,64,256,256 dir=forward dtype=half"},
+    {predicates::is_doubled_in_flight, packs_in_flight::forward<W>, "shape=16,32,80,80 dir=forward dtype=half"},
+    {predicates::is_doubled, v4::forward<W>, "shape=32,64,128,130 dir=forward dtype=half"},
+    {predicates::is_channels_last, channels_last::forward<W>, "shape=32,64,256,256 dir=forward dtype=half layout=nhwc"},
+    {predicates::has_uneven_rows, staged_rows::forward<W>, "shape=16,64,100,100 dir=forward dtype=half size=333,271"},
+    {predicates::fits_launches, v6::forward<W>, "shape=16,64,160,160 dir=forward dtype=half size=240,240 scale=1.5"},
+    {predicates::always, v1::forward<W>, ""},
+};
+
+template <class T>
+inline constexpr Rule<T> kBackwardRules[] = {
+    {predicates::is_doubled_read_once, read_once::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
+    {predicates::is_doubled, v4::backward<T>, "shape=32,64,256,256 dir=backward dtype=half"},
+    {predicates::is_channels_last, channels_last::backward<T>,
+     "shape=32,64,256,256 dir=backward dtype=half layout=nhwc"},
+    {predicates::has_known_window, v7::backward<T>,
+     "shape=16,64,160,160 dir=backward dtype=half size=240,240 scale=1.5"},
+    {predicates::fits_launches, v6::backward<T>, "shape=2,8,21,19 dir=backward dtype=bfloat16 size=31,28 scale=1.5"},
+    {predicates::always, v1::backward<T>, ""},
+};
+//! [kernel]
+
+/// The problem in the layout that has more kernels, where its images are of both.
+inline Images in_best_layout(Images images) {
+  if (images.channels == 1) images.layout = ImageLayout::nchw;
+  return images;
+}
+
+/// The rule that decides for images in their best layout.
+template <class T> const Rule<T>& choose(std::span<const Rule<T>> rules, const Images& images) {
+  return *std::ranges::find_if(rules, [&](const Rule<T>& rule) { return rule.holds(images); });
+}
+
+template <class W> cudaError_t forward(W* y, const W* x, const Images& problem, cudaStream_t stream) {
+  const Images images = in_best_layout(problem);
+  return choose<W>(kForwardRules<W>, images).run(y, x, images, stream);
+}
+
+template <class T> cudaError_t backward(T* dx, const T* dy, const Images& problem, cudaStream_t stream) {
+  const Images images = in_best_layout(problem);
+  return choose<T>(kBackwardRules<T>, images).run(dx, dy, images, stream);
+}
+
+}  // namespace warpbook::chapter6::v8
