@@ -7,7 +7,7 @@ import aggregates
 import clocks
 import queries
 from queries import answer, case_named, chapter_of, record_of, split
-from records import (MEASURED, Problem, Times, compared_with, is_noise, is_yardstick, load, of_step, seconds_of, share_text, speedup_text,
+from records import (EMULATED, MEASURED, Problem, Times, compared_with, is_noise, is_yardstick, load, of_step, seconds_of, share_text, speedup_text,
                      time_text)
 
 
@@ -212,6 +212,7 @@ def measure_table(chapter, version, case_name, counters):
     base stands there, and so on; a step without a base stands alone."""
     step, parameters = chapter.kernel(version), case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
+    emulated = load(f"{EMULATED}/chapter{chapter.number}_divisions")
     case = times.case(parameters) if times else None
     for what in counters:
         if what not in queries.COUNTERS:

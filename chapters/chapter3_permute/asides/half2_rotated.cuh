@@ -19,7 +19,7 @@ using v5::kThreadRows;
 using v5::kTile;
 
 /// Where word `word` of a row stands in the tile.
-__device__ __forceinline__ int place(int row, int word) { return (word + row / 2) % kPairs; }
+__device__ __forceinline__ unsigned place(unsigned row, unsigned word) { return (word + row / 2) % kPairs; }
 
 //! [kernel]
 static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __restrict__ src, MatrixTiles tiles) {
@@ -45,7 +45,7 @@ static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __
     }
   }
   __syncthreads();
-  const auto column_pair = [&](int y) {
+  const auto column_pair = [&](unsigned y) {
     const Half2 upper = tile[2 * x][place(2 * x, y / 2)];
     const Half2 lower = tile[2 * x + 1][place(2 * x + 1, y / 2)];
     return __byte_perm(upper, lower, y % 2 == 0 ? 0x5410 : 0x7632);  // Both low halves, or both high ones.
