@@ -2,8 +2,8 @@
 DEVICE ?= $(shell scripts/pick_device.sh)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
-MUTATED := $(patsubst %,%_steps,$(filter $(CHAPTERS),$(shell sed -n "s/^\(chapter[0-9]*\) = .*/\1/p" tests/mutants/cases.toml 2>/dev/null)))
-STEPS_TESTS := $(patsubst tests/%.cu,%,$(wildcard tests/chapter*_steps_test.cu))
+MUTATED := $(patsubst %,%_steps,$(filter $(CHAPTERS),$(shell sed -n "s/^\(chapter[0-9]*\) = .*/\1/p" tests/chapters/mutants/cases.toml 2>/dev/null)))
+STEPS_TESTS := $(basename $(notdir $(wildcard tests/chapters/chapter*_steps_test.cu)))
 EXERCISES := $(shell ls chapters/*/exercises.toml 2>/dev/null | sed -n 's/.*chapter\([0-9]*\)_.*/exercise\1/p')
 
 ifneq ($(if $(DEVICE),$(filter-out gpu emulator,$(DEVICE)),none),)

@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+from version import project_version
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADERS = [
@@ -80,7 +82,10 @@ class Amalgamation:
         lines = [f"// {pathlib.Path(self.header).name}: from Warpbook, {self.header} and what it includes, in one file."]
         lines += ["// Made by `make headers`: change the files it is made from, not this one.", "//"]
         lines += [f"// {line}".rstrip() for line in licence]
-        lines += ["#pragma once", ""]
+        version = project_version()
+        major, minor, patch = map(int, version.split("."))
+        # The same in all of them: headers of two versions in one program make the compiler complain.
+        lines += ["#pragma once", "", f"#define WARPBOOK_VERSION {10000 * major + 100 * minor + patch}  // {version}", ""]
         lines += [f"#include <{name}>" for name in toolkit] + [""]
         lines += [f"#include <{name}>" for name in standard] + [""]
         return "\n".join(collapse_blank_lines(lines + self.body))

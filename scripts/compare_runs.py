@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do two runs of the same program agree? scripts/compare_runs.py A.json B.json, both from `run_all --json`.
 
-Medians of cases over 50 us are to be within 2% (--share). With --known-pairs, the file is tests/timing/known_pairs' own:
+Medians of cases over 50 us are to be within 2% (--share). With --known-pairs, the file is tests/harness/timing/known_pairs' own:
 in it v2 is v1 again and to be called noise; v3 and v4 move more and are to be called slower.
 
 Exit status: 0 they agree; 1 they do not; 2 a file is none of these.

@@ -6,10 +6,10 @@
 What is changed, in device functions of the step's own file: operators (+ - * / % < <= > >= == != & | << >>), whole
 numbers by one, conditions that are always or never true, additions and barriers left out, thread and block numbers. A
 step is compiled once with all its mutants, each of which a number switches on; each then runs in a process of its own
-over the chapter's cases (tests/mutants/cases.toml) on the emulator, with all of its checks.
+over the chapter's cases (tests/chapters/mutants/cases.toml) on the emulator, with all of its checks.
 
 A mutant is killed where the verification or the emulator objects, the program crashes, or it never ends. One that
-survives is equivalent where tests/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
+survives is equivalent where tests/chapters/mutants/equivalent.toml argues why it cannot be seen, and else a hole in the
 verification (that file may say why). What was run is kept in BUILD/mutants/, and beside F as F.json, by the code of the
 step's file and its cases: an interrupted run goes on, and a step that stayed as it was is not run again.
 
@@ -166,7 +166,7 @@ def written(text, numbered):
             edits.append((begin, 2, end, replacement))
     for position, _order, end, replacement in sorted(edits, key=lambda e: (e[0], e[1]), reverse=True):
         text = text[:position] + replacement + text[end:]
-    return text.replace("#pragma once\n", '#pragma once\n#include "tests/mutants/mutant.hpp"\n', 1)
+    return text.replace("#pragma once\n", '#pragma once\n#include "tests/chapters/mutants/mutant.hpp"\n', 1)
 
 
 # ---------------------------------------------------------------------------------------------------------- chapters
@@ -189,36 +189,48 @@ class Chapter:
         self.number = number
         self.folder = next((ROOT / "chapters").glob(f"chapter{number}_*"))
         self.text = (self.folder / "chapter.cu").read_text()
-        head, body = self.text.split("std::vector<Step> steps() {", 1)
-        self.before_steps = body[: body.index("return {")]
-        self.steps = top_level(body[body.index("return {") + 8 :])
         for name in NEEDLESS:
-            head = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", head, flags=re.S | re.M)
-        tail = re.split(r"^\}\n", body, maxsplit=1, flags=re.M)[1]
-        for name in NEEDLESS:
-            tail = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", tail, flags=re.S | re.M)
-        self.head, self.tail = head, tail.replace("Chapter chapter() {", f"Chapter chapter{number}_mutated() {{")
-        with (ROOT / "tests/mutants/cases.toml").open("rb") as file:
+            self.text = re.sub(r"^[\w:<> ]+\b" + name + r"\([^{]*\{.*?^\}\n", "", self.text, flags=re.S | re.M)
+        with (ROOT / "tests/chapters/mutants/cases.toml").open("rb") as file:
             self.all_cases = tomllib.load(file)
         self.cases = self.all_cases[f"chapter{number}"]
+        self.hosts = {}
 
     def cases_of(self, version):
         """The chapter's cases, and what a step has of its own."""
-        return self.cases + self.all_cases.get(f"chapter{self.number}_{version}", [])
+        return self.cases + self.all_cases.get(f"chapter{self.number}_{self.hosts.get(version, version)}", [])
 
     def step_files(self):
-        """{version: file}, of the steps that have one."""
-        found = {}
-        for file in sorted(self.folder.glob("v*_*.cuh")):
-            found[file.name.split("_")[0]] = file
+        """{version: file}, of the steps that have one: vN_idea.cuh, and asides and library kernels by their file's name."""
+        found = {file.name.split("_")[0]: file for file in sorted(self.folder.glob("v*_*.cuh"))}
+        for file in [*sorted(self.folder.glob("asides/*.cuh")), *sorted(self.folder.glob("library/*.cuh"))]:
+            if f'.version = "{file.stem}"' in self.text or f'{{"{file.stem}"' in self.text:
+                found[file.stem] = file
+        # What several library kernels share is tried under the first of them.
+        self.hosts = {}
+        for file in sorted(self.folder.glob("library/*.cuh")):
+            users = [v for v, f in found.items() if f"library/{file.name}" in f.read_text() and v not in self.hosts]
+            if file.stem not in found and users and "__device__" in file.read_text():
+                self.hosts[file.stem] = users[0]
+        found |= {name: self.folder / "library" / f"{name}.cuh" for name in self.hosts}
         return found
 
     def source(self, version):
-        expression = next((s for s in self.steps if f'{{"{version}"' in s), None)
-        if expression is None:
+        """chapter.cu with this step alone in its lists of steps."""
+        version, found = self.hosts.get(version, version), False
+
+        def alone(match):
+            nonlocal found
+            kept = [s for s in top_level(match["list"]) if f'.version = "{version}"' in s or f'{{"{version}"' in s]
+            found = found or bool(kept)
+            return f"{match['head']}return {{{', '.join(kept)}}};\n}}\n"
+
+        text = re.sub(r"^(?P<head>std::vector<Step> \w+\(\) \{\n.*?)return \{(?P<list>.*?\n  \});\n\}\n", alone, self.text, flags=re.S | re.M)
+        if not found:
             raise NotBuilt(f"chapter {self.number} has no step {version} in its list")
-        return (f"{self.head}std::vector<Step> steps() {{{self.before_steps}return {{{expression}}};\n}}\n{self.tail}\n"
-                f"namespace warpbook {{\nChapter mutated_chapter() {{ return chapter{self.number}::chapter{self.number}_mutated(); }}\n}}\n")  # fmt: skip
+        text = text.replace("Chapter chapter() {", f"Chapter chapter{self.number}_mutated() {{")
+        return (f"{text}\nnamespace warpbook {{\nChapter mutated_chapter() {{ "
+                f"return chapter{self.number}::chapter{self.number}_mutated(); }}\n}}\n")  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------- steps
@@ -249,7 +261,7 @@ class Bench:
 
     def driver(self):
         """The driver's object, compiled when it is older than its source."""
-        output, source = self.build / "mutants" / "driver.o", ROOT / "tests/mutants/driver.cpp"
+        output, source = self.build / "mutants" / "driver.o", ROOT / "tests/chapters/mutants/driver.cpp"
         if not output.exists() or output.stat().st_mtime < source.stat().st_mtime:
             output.parent.mkdir(parents=True, exist_ok=True)
             run([self.compiler(), "-std=c++20", "-O1", "-fdeclspec",
@@ -344,7 +356,7 @@ def try_step(bench, chapter, version, file, most):
     text = file.read_text()
     found = places(text)
     numbered = list(enumerate(chosen(found, most), 1))
-    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.name,
+    record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.relative_to(chapter.folder).as_posix(),
               "places": len(found), "no_cpp": 0, "mutants": []}  # fmt: skip
     if numbered:
         compiled = bench.compile(chapter, version, file, numbered, folder)
@@ -379,7 +391,7 @@ def try_step(bench, chapter, version, file, most):
 # ------------------------------------------------------------------------------------------------------------ report
 def load_equivalent():
     """[(chapter, step or *, source and change as regular expressions, why, whether it is equivalent)]"""
-    with (ROOT / "tests/mutants/equivalent.toml").open("rb") as file:
+    with (ROOT / "tests/chapters/mutants/equivalent.toml").open("rb") as file:
         return [(e["chapter"], e.get("step", "*"), re.compile(e["source"]), re.compile(e.get("change", "")), e["why"],
                  e.get("equivalent", True))
                 for e in tomllib.load(file).get("equivalent", [])]  # fmt: skip
@@ -452,7 +464,7 @@ def main():
     bench = Bench(build)
     work = []
     for number in options.chapter or sorted(int(p.name[7:].split("_")[0]) for p in (ROOT / "chapters").glob("chapter*_*")):
-        if f"[chapter{number}]" not in "".join(("[" + k + "]") for k in tomllib.loads((ROOT / "tests/mutants/cases.toml").read_text())):
+        if f"[chapter{number}]" not in "".join(("[" + k + "]") for k in tomllib.loads((ROOT / "tests/chapters/mutants/cases.toml").read_text())):
             continue
         chapter = Chapter(number)
         work += [(chapter, v, f) for v, f in chapter.step_files().items() if not options.step or v in options.step]

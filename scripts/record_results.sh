@@ -2,19 +2,19 @@
 # Records chapters on the GPU that is here: `make results` (which builds them first), or scripts/record_results.sh 3 5 for
 # some that are built.
 #
-# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full), chapterN_sanitizers.txt (all four of
-# compute-sanitizer's tools over the quick cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
+# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full --all-steps), chapterN_sanitizers.txt (all four of
+# compute-sanitizer's tools over the small cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
 # code) and chapterN_peers.json (PyTorch beside it).
 # Without numbers, all chapters, and behind them whether the exercises' bars of speed hold: exercises.json.
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
-#   BUILD=dir  what is run (build/gpu)               OPTIONS=--full             of run_all
+#   BUILD=dir  what is run (build/gpu)               OPTIONS="--full --all-steps"   of run_all
 #   TOOLS="memcheck racecheck"  (all four)           PEERS="--budget-seconds 60"   more of peers.py
 set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build/gpu}
-OPTIONS=${OPTIONS:---full}
+OPTIONS=${OPTIONS:---full --all-steps}
 chapters=${*:-$(ls chapters | sed -n 's/^chapter\([0-9]*\)_.*/\1/p')}
 logs=$BUILD/results
 failed=0
@@ -71,7 +71,7 @@ for n in $chapters; do
     echo "chapter $n: no cuobjdump here: skipped"
   fi
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-    record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/peers/peers.py --chapter "$n" \
+    record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/chapters/peers/peers.py --chapter "$n" \
       --random "${RANDOM_CASES:-200}" --seed "${SEED:-3}" --workers "$(nproc)" ${PEERS:-} --output "$out/chapter${n}_peers.json"
   else
     echo "chapter $n: no PyTorch with a GPU here: skipped"

@@ -38,7 +38,15 @@ def first_line(*command):
 def steps_of(program):
     """The steps that the program lists, yardsticks left out."""
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout
-    return re.findall(r"^  (v\w+) ", listed.partition("Cases")[0], re.MULTILINE)
+    return re.findall(r"^  (\w+) ", listed.partition("\nCases")[0].partition("\nYardsticks")[0], re.MULTILINE)
+
+
+def small_cases_of(program):
+    """The cases that the program lists and that move 16 MiB or less: the tools make a kernel some hundred times slower."""
+    listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout
+    units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    found = re.findall(r"moves ([\d.]+) (\w+)\n +--case '([^']*)'", listed)
+    return [case for amount, unit, case in found if float(amount) * units[unit] <= 16 << 20]
 
 
 def check(tool, step, program, cases, limit):
@@ -64,7 +72,7 @@ def main():
     parser.add_argument("chapter", type=int)
     parser.add_argument("--program", help="default: chapterN/run_all")
     parser.add_argument("--step", help="some steps, with commas between (all)")
-    parser.add_argument("--case", action="append", help="a case instead of the quick ones; may be repeated")
+    parser.add_argument("--case", action="append", help="a case instead of the small ones; may be repeated")
     parser.add_argument("--tool", action="append", choices=TOOLS, help="may be repeated (all four)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time (the number of cores)")
     parser.add_argument("--limit", type=int, default=600, help="seconds for each process (600)")
@@ -79,7 +87,8 @@ def main():
         print("error: compute-sanitizer is not on the PATH: it comes with the CUDA Toolkit", file=sys.stderr)
         return 3
     steps = arguments.step.split(",") if arguments.step else steps_of(program)
-    cases = [part for case in arguments.case or [] for part in ("--case", case)] or ["--quick"]
+    chosen = arguments.case or small_cases_of(program)
+    cases = [part for case in chosen for part in ("--case", case)]
     tools = arguments.tool or TOOLS
 
     device = first_line("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
@@ -88,7 +97,7 @@ def main():
     driver = first_line("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
     version = first_line("compute-sanitizer", "--version")
     commit = os.environ.get("WARPBOOK_COMMIT") or first_line("git", "describe", "--always", "--dirty")
-    shown = "--quick" if not arguments.case else "".join(f"\n  --case '{case}'" for case in arguments.case)
+    shown = "".join(f"\n  --case '{case}'" for case in chosen)
     head = (f"{version} over chapter {arguments.chapter}'s run_all, one step a process, on an {device}, driver {driver}, "
             f"commit {commit}, {datetime.date.today()}.\nCases: {shown}\n")
 

@@ -99,7 +99,7 @@ def sanitized_steps():
 EMULATOR = "build/emulator"
 SAID = r"^All tests passed.*|^(?:test cases|assertions):.*failed.*|.*ERROR.*|.*runtime error.*|^SUMMARY:.*|.*WARNING: ThreadSanitizer.*"
 INSTALLED = r"^(?:ok|FAILED|not ok|not tried|error).*"
-LARGE = r"^chapter\d.*|^v\d+\w? +\w+:? +(?:ok|FAIL|skipped).*|^case .* result .*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
+LARGE = r"^chapter\d.*|^v\d+\w? +\w+ .*|^not here: .*|^run_all: .*|^status.*|^\d+ cases?:.*|^error:.*"
 PARTS = [
     Part("The verifier against mutants", "Every step's kernels are changed one place at a time; the verification or the emulator's checks have to "
          "notice. The whole report, with each survivor, is [mutants.md](mutants.md).", [
@@ -110,26 +110,26 @@ PARTS = [
         Row("fuzz_emulator", "1,000 problems a chapter, emulated", "make fuzz DEVICE=emulator CASES=1000 SEED=7", r"^chapter \d.*"),
         Row("fuzz_h200", "10,000 problems a chapter, on the H200", "scripts/fuzz.sh build/gpu CASES SEED CHAPTER", r"^chapter \d.*|^Of .*"),
         Row("fuzz_parsers", "case strings and command lines, by libFuzzer with the address and undefined-behaviour sanitizers",
-            f"cmake --build {EMULATOR} --target parsers_fuzz && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 python3 tests/fuzz_parsers_test.py",
+            f"cmake --build {EMULATOR} --target parsers_fuzz && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 python3 tests/harness/fuzz_parsers_test.py",
             r"^Done \d+ runs.*|^Ran .*|^OK.*|^FAILED.*"),
-        Row("fuzz_readers", "exercises.toml and every JSON that is read, 5,000 changes of each", "WARPBOOK_NIGHTLY=1 python3 tests/fuzz_readers_test.py",
+        Row("fuzz_readers", "exercises.toml and every JSON that is read, 5,000 changes of each", "WARPBOOK_NIGHTLY=1 python3 tests/harness/fuzz_readers_test.py",
             r"^Ran .*|^OK.*|^FAILED.*"),
         Row("fuzz_readers_libfuzzer", "the same files by libFuzzer, which sees the readers' branches, a minute each",
             "python3 -m venv build/fuzz && build/fuzz/bin/pip install -q atheris && WARPBOOK_NIGHTLY=1 WARPBOOK_FUZZ_SECONDS=60 build/fuzz/bin/python "
-            "tests/fuzz_readers_test.py UnderLibFuzzer", r"^\S+: Done.*|^Ran .*|^OK.*|^FAILED.*"),
+            "tests/harness/fuzz_readers_test.py UnderLibFuzzer", r"^\S+: Done.*|^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Size", "More than 2^31 elements and 4 GiB in every chapter's take-away header; every element compared on the GPU with a formula, parts of "
          "the result on the CPU.", [
         Row("size_h200", "take-away headers on the H200", "cmake --build build/gpu --target size && build/gpu/tests/size", r"^\d  .*|^   .*|^Of .*"),
-        Row("large_cases_h200", "first and last steps on such cases, the whole result compared on the CPU", "tests/size/large_cases.sh large", LARGE),
-        Row("memory_h200", "cases that do not fit: what is needed, what is free, and status 3", "tests/size/large_cases.sh too-large", LARGE),
+        Row("large_cases_h200", "first and last steps on such cases, the whole result compared on the CPU", "tests/chapters/size/large_cases.sh large", LARGE),
+        Row("memory_h200", "cases that do not fit: what is needed, what is free, and status 3", "tests/chapters/size/large_cases.sh too-large", LARGE),
     ]),
     Part("Faults", "Each allocation of a run fails once, the device is lost at each of its launches, disks are full, files cut short, runs "
          "interrupted: each ends with its status and one line, with whole files and nothing left allocated.", [
         Row("faults_device", "device: every allocation, every launch (injected)", f"{EMULATOR}/tests/emulator_faults_test", r"^All tests passed.*|.*failed.*"),
         Row("faults_run", "a kernel that traps, interrupts, files that cannot be written", f"{EMULATOR}/tests/harness_run_test", r"^All tests passed.*|.*failed.*"),
         Row("faults_run_h200", "the same on the H200", "build/gpu/tests/harness_run_test", r"^All tests passed.*|.*failed.*"),
-        Row("faults_files", "full disk, files cut short", f"cmake --build {EMULATOR} --target chapter3_run_all && python3 tests/faults_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
+        Row("faults_files", "full disk, files cut short", f"cmake --build {EMULATOR} --target chapter3_run_all && python3 tests/harness/faults_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Sanitizers", "Host code (harness and emulator) under clang's sanitizers, with fibers announced to the address and the thread sanitizer; "
          "every step under compute-sanitizer on a GPU.", [
@@ -154,13 +154,13 @@ PARTS = [
     ]),
     Part("Installing", "From a clean checkout in a fresh root of Debian 12, by the README's commands; a header copied to another project, and found "
          "by `find_package(warpbook)`; a path with spaces; nothing written where nothing should be.", [
-        Row("install_user", "fresh Debian 12, without the toolkit, by a user who asks for what is missing", "tests/install/fresh_root.sh emulator user", INSTALLED),
-        Row("install_toolkit", "fresh Debian 12, as root, with the toolkit", "tests/install/fresh_root.sh gpu", INSTALLED),
-        Row("install_headers", "the installed headers, from a project outside the tree", "python3 tests/install_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
+        Row("install_user", "fresh Debian 12, without the toolkit, by a user who asks for what is missing", "tests/front_door/install/fresh_root.sh emulator user", INSTALLED),
+        Row("install_toolkit", "fresh Debian 12, as root, with the toolkit", "tests/front_door/install/fresh_root.sh gpu", INSTALLED),
+        Row("install_headers", "the installed headers, from a project outside the tree", "python3 tests/front_door/install_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Students' code is not trusted", "What `make grade` runs has limits of time, memory, files and processes, no network where the system lets "
          "it be taken away, and with Landlock no file to write but its own scratch folder's. (Root's processes are not counted by Linux.)", [
-        Row("sandbox", "endless loop, memory, large and many files, fork bomb, network, others' files", "python3 tests/exercises_test.py Sandboxed",
+        Row("sandbox", "endless loop, memory, large and many files, fork bomb, network, others' files", "python3 tests/exercises/exercises_test.py Sandboxed",
             r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
 ]  # fmt: skip

@@ -70,7 +70,7 @@ inline Chapter make_chapter() {
   chapter.number = 9;
   chapter.name = "copying";
   chapter.title = "Copying";
-  chapter.cases = {{"n=1000", Tier::quick}, {"n=0", Tier::standard}, {"n=300000", Tier::standard}};
+  chapter.cases = {{"n=1000", kHeadline}, {"n=0", kHeadline}, {"n=300000", kHeadline}};
   chapter.case_help = "n=N  elements";
   chapter.make_case = [](const Parameters& p) -> std::unique_ptr<Case> {
     const std::int64_t n = p.integer("n", 0);
@@ -81,7 +81,10 @@ inline Chapter make_chapter() {
   yardstick.kind = StepKind::yardstick;
   Step refusing = make_step("v3", 0, 0);
   refusing.refusal = [](const Case& c) { return static_cast<const CopyCase&>(c).n == 0 ? "" : "only empty cases"; };
-  chapter.steps = {yardstick, make_step("v1", 0, 0), make_step("v2", 0, 0), refusing};
+  Step second = make_step("v2", 0, 0);
+  second.base = "v1";
+  refusing.base = "v2";
+  chapter.steps = {yardstick, make_step("v1", 0, 0), second, refusing};
   return chapter;
 }
 

@@ -77,7 +77,7 @@ inline cudaError_t permute(void* dst, const void* src, int rank, const std::int6
 /// A problem, and the kernel that was fastest on it: made by `plan_permute`. It owns nothing; a copy is as good.
 struct PermutePlan {
   chapter3::PermuteProblem problem;  ///< What it was made for.
-  chapter3::plan::Choice choice;      ///< What was fastest, and by how much.
+  chapter3::plan::Choice choice;     ///< What was fastest, and by how much.
 };
 
 /// Makes a plan by timing: every kernel that takes the problem runs on these arrays some 3 to 32 times, first among

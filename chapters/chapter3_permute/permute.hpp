@@ -166,6 +166,15 @@ inline PermuteProblem simplified(const PermuteProblem& p) {
   return with_elements_of(m, movement_bytes(m));
 }
 
+/// Runs a kernel for simplified problems, `run(q)`, on a problem as it is given; nothing is to do without elements.
+/// \return cudaErrorInvalidValue where `refuse(q)` tells a reason.
+template <class Run>
+cudaError_t run_simplified(const PermuteProblem& p, const char* (*refuse)(const PermuteProblem&), const Run& run) {
+  if (p.count() == 0) return cudaSuccess;
+  const PermuteProblem q = simplified(p);
+  return refuse(q) == nullptr ? run(q) : cudaErrorInvalidValue;
+}
+
 /// Calls `f.template operator()<rank>()` for a rank from 1 to kMaxRank; rank 0, one element, counts as 1.
 template <int rank = 1, class F> cudaError_t with_rank(int wanted, const F& f) {
   if constexpr (rank > kMaxRank) {

@@ -5,8 +5,9 @@
 /// an index along each dimension, and multiplies the indices by the input's strides. All offsets have 64 bits, so any
 /// tensor works.
 ///
-/// Expect it to be slow for two reasons. A 64-bit division is a subroutine of dozens of instructions. And where the last
-/// dimension moves, the 32 threads of a warp read 32 addresses that lie far apart: 32 sectors per request instead of 4.
+/// Expect it to be slow for two reasons. A 64-bit division is a subroutine of dozens of instructions. And where the
+/// last dimension moves, the 32 threads of a warp read 32 addresses that lie far apart: 32 sectors per request instead
+/// of 4.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

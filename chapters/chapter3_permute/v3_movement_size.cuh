@@ -2,8 +2,8 @@
 /// v3 movement size: words of up to 16 bytes, where the last dimension stays last.
 ///
 /// v2b moves one element per thread. For a half that is one address calculation, one load and one store for 2 bytes.
-/// Where the last dimension keeps its place, runs of it move as they are. So let the "element" be a word of 16 bytes, if
-/// the last dimension holds a whole number of them and both arrays are aligned. The rule is `movement_bytes` in
+/// Where the last dimension keeps its place, runs of it move as they are. So let the "element" be a word of 16 bytes,
+/// if the last dimension holds a whole number of them and both arrays are aligned. The rule is `movement_bytes` in
 /// permute.hpp; the kernel is still v2a's, with a wider word and a shorter last dimension.
 ///
 /// Expect an eighth of the threads, requests and divisions for halves, and nothing where the last dimension moves.

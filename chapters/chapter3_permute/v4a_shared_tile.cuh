@@ -2,8 +2,9 @@
 /// v4a shared tile: matrices are transposed through a tile in shared memory.
 ///
 /// Up to v3, a warp that writes 32 neighbours of the output reads 32 different rows of the input. It fetches 32 sectors
-/// of 32 bytes and uses one element of each. Here a block reads a tile of 32 x 32 elements row by row into shared memory
-/// and writes it column by column. Both sides of global memory see whole rows; shared memory takes the scattered access.
+/// of 32 bytes and uses one element of each. Here a block reads a tile of 32 x 32 elements row by row into shared
+/// memory and writes it column by column. Both sides of global memory see whole rows; shared memory takes the scattered
+/// access.
 ///
 /// Expect 4 sectors per read request instead of 32 (float), as in a copy. The price: the 32 elements of a column lie in
 /// one bank of shared memory, so a warp that reads them is served in 32 turns.
@@ -21,8 +22,7 @@ inline constexpr int kTile = 32;
 inline constexpr int kThreadRows = 8;  // A block is 32 x 8 threads: each moves four elements of the tile.
 
 //! [kernel]
-template <class W>
-__global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
+template <class W> __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
   //! [exercise tile_array]
   __shared__ W tile[kTile][kTile];
 

@@ -1,9 +1,9 @@
 /// \file
 /// v4b padded tile: one unused column, and the bank conflicts are gone.
 ///
-/// Shared memory has 32 banks, and word w lies in bank w mod 32. A row of v4a's tile has 32 floats, so all elements of a
-/// column lie in the same bank, and a warp that reads a column is served in 32 turns. Make each row one element longer:
-/// now neighbours in a column lie in neighbouring banks.
+/// Shared memory has 32 banks, and word w lies in bank w mod 32. A row of v4a's tile has 32 floats, so all elements of
+/// a column lie in the same bank, and a warp that reads a column is served in 32 turns. Make each row one element
+/// longer: now neighbours in a column lie in neighbouring banks.
 ///
 /// Expect one turn per shared load instead of 32 (float), and time to follow, because v4a waited for this queue.
 ///
@@ -18,8 +18,7 @@ using v4a::kThreadRows;
 using v4a::kTile;
 
 //! [kernel]
-template <class W>
-__global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
+template <class W> __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
   //! [exercise padded_array]
   __shared__ W tile[kTile][kTile + 1];
 

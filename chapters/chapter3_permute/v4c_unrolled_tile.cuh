@@ -1,10 +1,10 @@
 /// \file
 /// v4c unrolled tile: four loads under way per thread.
 ///
-/// v4b's loops end at the tile's edge or at the matrix's, whichever comes first. The compiler cannot know how often they
-/// turn, so the machine code holds one load and one store in a loop: a thread waits for each load before it starts the
-/// next. Here the matrix's edge is tested once, for the whole tile. Inside the matrix the loop has exactly four turns, is
-/// unrolled, and its four loads are on their way before the first value is needed.
+/// v4b's loops end at the tile's edge or at the matrix's, whichever comes first. The compiler cannot know how often
+/// they turn, so the machine code holds one load and one store in a loop: a thread waits for each load before it starts
+/// the next. Here the matrix's edge is tested once, for the whole tile. Inside the matrix the loop has exactly four
+/// turns, is unrolled, and its four loads are on their way before the first value is needed.
 ///
 /// Expect no counter of traffic to change, four load instructions in a row in the machine code, and a gain because more
 /// bytes are under way at once.
@@ -18,8 +18,7 @@ using v4b::kThreadRows;
 using v4b::kTile;
 
 //! [kernel]
-template <class W>
-__global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
+template <class W> __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
   __shared__ W tile[kTile][kTile + 1];
 
   const auto [matrix, row0, column0] = tiles.origin();

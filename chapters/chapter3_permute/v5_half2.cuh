@@ -2,12 +2,12 @@
 /// v5 half2: two halves per word, on both sides of the tile.
 ///
 /// For a 2-byte type, a request of v4c carries 32 x 2 = 64 bytes, half of what it could. Where both sides of the matrix
-/// are even, a thread can read two neighbours of a row as one 4-byte word (half2) into a tile of 64 x 64 halves. For the
-/// output it picks two neighbours of a column out of the tile and joins them into one word. Rows have 66 halves, so that
-/// the padding is one word.
+/// are even, a thread can read two neighbours of a row as one 4-byte word (half2) into a tile of 64 x 64 halves. For
+/// the output it picks two neighbours of a column out of the tile and joins them into one word. Rows have 66 halves, so
+/// that the padding is one word.
 ///
-/// Expect half of v4c's requests, with 4 sectors each. One flaw is left: lane x picks from rows 2x and 2x + 1, which lie
-/// 66 words apart, so 32 lanes share 16 banks: two turns per shared load.
+/// Expect half of v4c's requests, with 4 sectors each. One flaw is left: lane x picks from rows 2x and 2x + 1, which
+/// lie 66 words apart, so 32 lanes share 16 banks: two turns per shared load.
 ///
 /// Source: Z. Zheng et al., "How to implement a permute/transpose op 6 times faster than PyTorch", OneFlow, 2021.
 #pragma once

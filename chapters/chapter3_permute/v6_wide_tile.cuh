@@ -4,8 +4,8 @@
 /// A request of v4c carries 128 bytes for floats, one of v5 as much for halves. Here every thread loads 16 bytes and
 /// stores 16 bytes, so a request carries 512. In between, elements are regrouped in shared memory, in words of at least
 /// 4 bytes: halves of two rows, or bytes of four, are first packed into words of columns. A padded tile would misalign
-/// the 16-byte chunks, so the tile is swizzled instead: chunk c of word row r stands at c XOR (r / words per chunk) mod 8,
-/// and eight lanes that read down a column meet eight different groups of banks.
+/// the 16-byte chunks, so the tile is swizzled instead: chunk c of word row r stands at c XOR (r / words per chunk) mod
+/// 8, and eight lanes that read down a column meet eight different groups of banks.
 ///
 /// Expect a quarter of v4c's requests with 16 sectors each, no bank conflicts, and nearly the speed of a copy.
 ///
@@ -26,21 +26,26 @@ template <int bytes, int rows, int columns, int threads> struct TileOf {
   static constexpr int kColumns = columns;
   static constexpr int kThreads = threads;
   static constexpr int kWordBytes = bytes < 4 ? 4 : bytes;
-  static constexpr int kPacked = kWordBytes / bytes;        // Elements of a column that one word holds.
-  static constexpr int kElements = 16 / bytes;              // Of a chunk of 16 bytes.
-  static constexpr int kWords = 16 / kWordBytes;            // The same in words.
-  static constexpr int kWordRows = rows / kPacked;          // Of the tile in shared memory,
-  static constexpr int kChunks = columns / kWords;          // and chunks of each.
-  static constexpr int kRowChunks = columns / kElements;    // Chunks of a row in global memory,
-  static constexpr int kColumnChunks = rows / kElements;    // and of a column.
+  static constexpr int kPacked = kWordBytes / bytes;      // Elements of a column that one word holds.
+  static constexpr int kElements = 16 / bytes;            // Of a chunk of 16 bytes.
+  static constexpr int kWords = 16 / kWordBytes;          // The same in words.
+  static constexpr int kWordRows = rows / kPacked;        // Of the tile in shared memory,
+  static constexpr int kChunks = columns / kWords;        // and chunks of each.
+  static constexpr int kRowChunks = columns / kElements;  // Chunks of a row in global memory,
+  static constexpr int kColumnChunks = rows / kElements;  // and of a column.
   static constexpr int kLoads = kWordRows * kRowChunks / threads;
   static constexpr int kStores = columns * kColumnChunks / threads;
   static constexpr int kTogether = kColumnChunks % 8 == 0 ? 8 : kColumnChunks;  // Lanes that write one column.
 };
 
 /// The square tile for elements of `bytes`: 4 KiB of floats, and as much as threads can keep under way of the others.
-template <int bytes, int side = bytes == 1 ? 128 : bytes <= 4 ? 64 : 32>
-using Tile = TileOf<bytes, side, side, bytes == 2 ? 128 : bytes == 4 ? 512 : 256>;
+template <int bytes, int side = bytes == 1   ? 128
+                                : bytes <= 4 ? 64
+                                             : 32>
+using Tile = TileOf<bytes, side, side,
+                    bytes == 2   ? 128
+                    : bytes == 4 ? 512
+                                 : 256>;
 
 template <class T> using SharedTile = uint4[T::kWordRows][T::kChunks];
 template <class T> using Loaded = uint4[T::kLoads][T::kPacked];
@@ -156,9 +161,8 @@ cudaError_t run_tiles(const PermuteProblem& p, const void* src, void* dst, cudaS
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;
     const MatrixTiles tiles(m.batch, m.rows, m.columns, T::kRows, T::kColumns);
-    return launch(kernel_for(T{}),
-                  {.grid = tiles.blocks, .block = T::kThreads, .stream = stream}, static_cast<Word<bytes>*>(dst),
-                  static_cast<const Word<bytes>*>(src), tiles);
+    return launch(kernel_for(T{}), {.grid = tiles.blocks, .block = T::kThreads, .stream = stream},
+                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), tiles);
   });
 }
 

@@ -88,7 +88,8 @@ inline const char* refuse_tiles(const PermuteProblem& q) {
 /// Why the step refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& q) {
   if (const char* reason = refuse_tiles(q)) return reason;
-  const bool whole = q.shape[q.rank - 1] * q.element_bytes % 16 == 0 && q.dst_shape(q.rank - 1) * q.element_bytes % 16 == 0;
+  const bool whole =
+      q.shape[q.rank - 1] * q.element_bytes % 16 == 0 && q.dst_shape(q.rank - 1) * q.element_bytes % 16 == 0;
   return whole && q.alignment == 16 ? nullptr : "both fast dimensions, and both arrays, must be multiples of 16 bytes";
 }
 
@@ -121,8 +122,7 @@ inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, 
 }
 
 /// Moves tiles T of a simplified problem that is not refused; neighbouring blocks read neighbours.
-template <class T>
-cudaError_t run_tiles(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+template <class T> cudaError_t run_tiles(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
   std::int64_t blocks = 0;
   const TileGrid grid = make_grid(q, src_order(q), T::kRows, T::kColumns, blocks);
   return launch(permute_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},

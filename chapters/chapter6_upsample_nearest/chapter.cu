@@ -89,18 +89,27 @@ template <class Forward, class Backward> auto both_ways(Forward forward, Backwar
 
 std::vector<Step> steps() {
   return {
-      make_step<UpsampleCase>({"v1", "generic", "", "One thread an element, divisions, PyTorch's rules."},
+      make_step<UpsampleCase>({"v1",
+                               "generic",
+                               "",
+                               "One thread an element, divisions, PyTorch's rules.",
+                               {"divisions-32", "divisions-64", "requests"}},
                               both_ways(by_words([](const auto&... a) { return v1::forward(a...); }),
                                         by_numbers([](const auto&... a) { return v1::backward(a...); }))),
-      make_step<UpsampleCase>({"v2", "two_by_two", "v1", "One input makes a pair in each of two rows."},
-                              both_ways(by_words([](const auto&... a) { return v2::forward(a...); }),
-                                        by_numbers([](const auto&... a) { return v2::backward(a...); })),
-                              refuse_pairs),
-      make_step<UpsampleCase>({"v3", "fast_division", "v2", "The last division becomes a multiplication."},
+      make_step<UpsampleCase>(
+          {"v2", "two_by_two", "v1", "One input makes a pair in each of two rows.", {"requests", "divisions-32"}},
+          both_ways(by_words([](const auto&... a) { return v2::forward(a...); }),
+                    by_numbers([](const auto&... a) { return v2::backward(a...); })),
+          refuse_pairs),
+      make_step<UpsampleCase>({"v3",
+                               "fast_division",
+                               "v2",
+                               "The last division becomes a multiplication.",
+                               {"divisions-32", "instructions"}},
                               both_ways(by_words([](const auto&... a) { return v3::forward(a...); }),
                                         by_numbers([](const auto&... a) { return v3::backward(a...); })),
                               refuse_pairs),
-      make_step<UpsampleCase>({"v4", "wide", "v3", "16 bytes to each of two rows."},
+      make_step<UpsampleCase>({"v4", "wide", "v3", "16 bytes to each of two rows.", {"requests", "store requests"}},
                               both_ways(by_words([](const auto&... a) { return v4::forward(a...); }),
                                         by_numbers([](const auto&... a) { return v4::backward(a...); })),
                               refuse_wide),
@@ -109,13 +118,21 @@ std::vector<Step> steps() {
           both_ways(by_words([](const auto&... a) { return v5a::forward(a...); }),
                     by_numbers([](const auto&... a) { return v5a::backward(a...); })),
           refuse_wide),
-      make_step<UpsampleCase>(
-          {"v5b", "output_order", "v4", "What is written is written from the first byte to the last."},
-          both_ways(by_words([](const auto&... a) { return v5b::forward(a...); }), kForwardOnly), refuse_wide_forward),
+      make_step<UpsampleCase>({"v5b",
+                               "output_order",
+                               "v4",
+                               "What is written is written from the first byte to the last.",
+                               {"store requests", "sectors/store request"}},
+                              both_ways(by_words([](const auto&... a) { return v5b::forward(a...); }), kForwardOnly),
+                              refuse_wide_forward),
       make_step<UpsampleCase>(
           {"v5c", "asked_ahead", "v5b", "Few blocks at a time, because their input is in the L2 already."},
           both_ways(by_words([](const auto&... a) { return v5c::forward(a...); }), kForwardOnly), refuse_wide_forward),
-      make_step<UpsampleCase>({"v6a", "any_scale", "v1", "Wide stores for every scale, and for channels side by side."},
+      make_step<UpsampleCase>({"v6a",
+                               "any_scale",
+                               "v1",
+                               "Wide stores for every scale, and for channels side by side.",
+                               {"requests", "store requests"}},
                               both_ways(by_words([](const auto&... a) { return v6a::forward(a...); }),
                                         by_numbers([](const auto&... a) { return v6a::backward(a...); })),
                               refuse_large_planes),
@@ -134,40 +151,43 @@ std::vector<Step> steps() {
 }
 
 std::vector<CaseSpec> cases() {
-  using enum Tier;
-  std::vector<CaseSpec> cases;
-  const auto both = [&cases](const std::string& text, Tier tier) {
-    cases.push_back({text + " dir=forward", tier});
-    cases.push_back({text + " dir=backward", tier});
+  std::vector<CaseSpec> cases = {
+      {"shape=32,64,256,256 dtype=float dir=forward", kHeadline, "shape=4,32,80,80 dtype=float dir=forward"},
+      {"shape=32,64,256,256 dtype=float dir=backward", kHeadline, "shape=4,32,80,80 dtype=float dir=backward"},
+      {"shape=32,64,256,256 dtype=half dir=forward", kHeadline, "shape=4,32,80,80 dtype=half dir=forward"},
+      {"shape=32,64,256,256 dtype=half dir=backward"},
   };
-  both("shape=2,8,40,40 dtype=float", quick);
-  both("shape=2,8,40,40 dtype=half", quick);
-  both("shape=2,32,20,20 dtype=half layout=nhwc", quick);
-  both("shape=2,8,21,19 dtype=bfloat16 scale=1.5", quick);
-  both("shape=2,3,17,31 dtype=half offset=1", quick);
+  const auto both = [&cases](const std::string& text) {
+    cases.push_back({text + " dir=forward"});
+    cases.push_back({text + " dir=backward"});
+  };
+  both("shape=4,32,80,80 dtype=float");
+  both("shape=4,32,80,80 dtype=half");
+  both("shape=2,8,40,40 dtype=float");
+  both("shape=2,8,40,40 dtype=half");
+  both("shape=2,32,20,20 dtype=half layout=nhwc");
+  both("shape=2,8,21,19 dtype=bfloat16 scale=1.5");
+  both("shape=2,3,17,31 dtype=half offset=1");
   // The article's.
-  both("shape=16,32,80,80 dtype=float", standard);
-  both("shape=16,32,80,80 dtype=half", standard);
-  both("shape=16,32,80,80 dtype=bfloat16", full);
-  // Large.
-  both("shape=32,64,256,256 dtype=float", full);
-  both("shape=32,64,256,256 dtype=half", full);
+  both("shape=16,32,80,80 dtype=float");
+  both("shape=16,32,80,80 dtype=half");
+  both("shape=16,32,80,80 dtype=bfloat16");
   // Channels last, odd widths, other scales, down.
-  both("shape=16,32,80,80 dtype=half layout=nhwc", full);
-  both("shape=32,64,256,256 dtype=half layout=nhwc", full);
-  both("shape=32,64,256,256 dtype=float layout=nhwc", full);
-  both("shape=32,64,127,129 dtype=half", full);
-  both("shape=32,64,128,130 dtype=half", full);
-  both("shape=16,64,128,128 dtype=float scale=3", full);
-  both("shape=16,64,128,128 dtype=half scale=3", full);
-  both("shape=16,64,160,160 dtype=float scale=1.5", full);
-  both("shape=16,64,160,160 dtype=half scale=1.5", full);
-  both("shape=16,64,160,160 dtype=half scale=1.5 layout=nhwc", full);
-  both("shape=16,64,256,256 dtype=half scale=0.5", full);
-  both("shape=16,64,100,100 dtype=half size=333,271", full);
+  both("shape=16,32,80,80 dtype=half layout=nhwc");
+  both("shape=32,64,256,256 dtype=half layout=nhwc");
+  both("shape=32,64,256,256 dtype=float layout=nhwc");
+  both("shape=32,64,127,129 dtype=half");
+  both("shape=32,64,128,130 dtype=half");
+  both("shape=16,64,128,128 dtype=float scale=3");
+  both("shape=16,64,128,128 dtype=half scale=3");
+  both("shape=16,64,160,160 dtype=float scale=1.5");
+  both("shape=16,64,160,160 dtype=half scale=1.5");
+  both("shape=16,64,160,160 dtype=half scale=1.5 layout=nhwc");
+  both("shape=16,64,256,256 dtype=half scale=0.5");
+  both("shape=16,64,100,100 dtype=half size=333,271");
   // Very many small images; one channel in the layout of many.
-  both("shape=4096,64,12,10 dtype=half scale=0.63", full);
-  both("shape=4096,1,71,31 dtype=half layout=nhwc", full);
+  both("shape=4096,64,12,10 dtype=half scale=0.63");
+  both("shape=4096,1,71,31 dtype=half layout=nhwc");
   return cases;
 }
 

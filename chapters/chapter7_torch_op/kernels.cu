@@ -1,6 +1,6 @@
 /// \file
-/// What the operators need besides the C interfaces of tests/peers/: an addition, the words of an error, and where
-/// memory lies. All of it becomes one library, for the GPU or for the emulator, that knows nothing of PyTorch: so
+/// What the operators need besides the C interfaces of tests/chapters/peers/: an addition, the words of an error, and
+/// where memory lies. All of it becomes one library, for the GPU or for the emulator, that knows nothing of PyTorch: so
 /// PyTorch's headers never meet the emulator's, and the binding needs no nvcc.
 #include <cuda_runtime.h>
 

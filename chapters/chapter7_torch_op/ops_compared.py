@@ -11,7 +11,7 @@ import time
 import torch
 import warpbook_ops
 
-sys.path.insert(0, str(warpbook_ops.ROOT / "tests/peers"))
+sys.path.insert(0, str(warpbook_ops.ROOT / "tests/chapters/peers"))
 
 from results import spread  # noqa: E402
 

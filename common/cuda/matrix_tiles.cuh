@@ -19,21 +19,20 @@ struct TileOrigin {
 
 /// Matrices of one size that follow each other in memory, and the tiles that cover them.
 struct MatrixTiles {
-  int rows = 0;              ///< Of a matrix, in elements.
-  int columns = 0;           ///< The same.
-  int tile_rows = 0;         ///< Of a tile, in elements. At the matrix's edge fewer of them exist.
-  int tile_columns = 0;      ///< The same.
-  unsigned down = 0;         ///< Tiles above each other.
-  unsigned across = 0;       ///< Tiles side by side.
-  std::int64_t blocks = 0;   ///< Tiles in all: the grid.
+  int rows = 0;             ///< Of a matrix, in elements.
+  int columns = 0;          ///< The same.
+  int tile_rows = 0;        ///< Of a tile, in elements. At the matrix's edge fewer of them exist.
+  int tile_columns = 0;     ///< The same.
+  unsigned down = 0;        ///< Tiles above each other.
+  unsigned across = 0;      ///< Tiles side by side.
+  std::int64_t blocks = 0;  ///< Tiles in all: the grid.
 
   MatrixTiles() = default;
   /// \param rows_,columns_ at most 2^31 - 1 less a tile's side: what lies beyond the edge is counted, too.
   MatrixTiles(std::int64_t batch, std::int64_t rows_, std::int64_t columns_, int tile_rows_, int tile_columns_)
       : rows(static_cast<int>(rows_)), columns(static_cast<int>(columns_)), tile_rows(tile_rows_),
         tile_columns(tile_columns_), down(static_cast<unsigned>(ceil_div<std::int64_t>(rows_, tile_rows_))),
-        across(static_cast<unsigned>(ceil_div<std::int64_t>(columns_, tile_columns_))),
-        blocks(batch * down * across) {}
+        across(static_cast<unsigned>(ceil_div<std::int64_t>(columns_, tile_columns_))), blocks(batch * down * across) {}
 
   /// The tile of this block. Neighbouring blocks have neighbouring tiles of a row of tiles.
   __device__ __forceinline__ TileOrigin origin() const {

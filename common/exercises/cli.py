@@ -107,22 +107,14 @@ def run_hint(desk, name, style):
 
 
 def run_solution(desk, name, anyway):
+    from show import solution_lines
+
     exercise = book.find_exercise(desk.book, name)
     if exercise.solution is None:
         raise BookError("a handout has no solutions")
     if not anyway and not desk.solved(exercise):
         raise BookError(f"{exercise.name} is not solved yet; to see the solution all the same: ./workbook solution {exercise.name} --anyway")
     print("\n".join(solution_lines(exercise)))
-
-
-def solution_lines(exercise):
-    """The lines that were taken out, as a diff between the file as handed out and the step."""
-    import difflib
-
-    plain = "".join(p.step for p in exercise.pieces if not book.is_mark(p.step))
-    given = "".join(p.handed_out for p in exercise.pieces[1:])
-    names = (f"exercises/chapter{exercise.chapter}/{exercise.name}.cuh, as handed out", f"chapters/{exercise.folder}/{exercise.step_file}")
-    return [line.rstrip("\n") for line in difflib.unified_diff(given.splitlines(), plain.splitlines(), *names, lineterm="")]
 
 
 def run_reset(desk, name):

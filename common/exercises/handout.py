@@ -95,6 +95,15 @@ def general_page(text, book):
     return "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part).rstrip() + "\n"
 
 
+def with_links_within(text, name, files):
+    """A page without links to what is not handed out, such as the steps' pages: their words stay."""
+    def kept(match):
+        target = os.path.normpath(os.path.join(os.path.dirname(name), match[2]))
+        return match[0] if any(file == target or file.startswith(f"{target}/") for file in files) else match[1]
+
+    return re.sub(r"(?<!!)\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)", kept, text)
+
+
 def tracked_files(root):
     """The project's own files: what git knows, or in a copy without git everything but what the build made."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=False)
@@ -193,6 +202,7 @@ def write_handout(out, root=ROOT):
     texts["Makefile"] = MAKEFILE
     texts["README.md"] = readme(book)
     texts[".gitignore"] = GITIGNORE
+    texts |= {name: with_links_within(text, name, texts) for name, text in texts.items() if name.endswith(".md") and text}
 
     readable = {n: (root / n).read_text(encoding="utf-8", errors="replace") if t is None else t for n, t in texts.items()}
     if found := leaks(book, readable):

@@ -1,10 +1,12 @@
 """What readers read: verdicts, lists, hints, progress."""
 
+import difflib
 import os
 import shutil
 import sys
 import textwrap
 
+from book import is_mark
 from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW
 from toolchain import display
 
@@ -142,3 +144,11 @@ def list_lines(desk, style, current=None):
             kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
             lines.append(f" {here} {mark}  {e.name:<18} {e.step:<4} {kinds[e.kind]}")
     return lines
+
+
+def solution_lines(exercise):
+    """The lines that were taken out, as a diff between the file as handed out and the step."""
+    plain = "".join(p.step for p in exercise.pieces if not is_mark(p.step))
+    given = "".join(p.handed_out for p in exercise.pieces[1:])
+    names = (f"exercises/chapter{exercise.chapter}/{exercise.name}.cuh, as handed out", f"chapters/{exercise.folder}/{exercise.step_file}")
+    return [line.rstrip("\n") for line in difflib.unified_diff(given.splitlines(), plain.splitlines(), *names, lineterm="")]

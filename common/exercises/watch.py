@@ -13,7 +13,7 @@ import tty
 
 import book
 from judge import DONE, NOT_BEGUN
-from show import hint_lines, list_lines, one_line, progress_bar, terminal_width, verdict_lines, wrap
+from show import hint_lines, list_lines, one_line, progress_bar, solution_lines, terminal_width, verdict_lines, wrap
 from toolchain import display
 
 POLL_SECONDS = 0.1
@@ -182,8 +182,6 @@ class Watch:
         self.note = "Restored." + (f" What you had is in {display(kept, self.desk.root)}" if kept else "")
 
     def show_solution(self, asked):
-        from cli import solution_lines
-
         if self.current.solution is None:
             self.note = "A handout has no solutions."
         elif not self.desk.solved(self.current) and asked != "s":

@@ -97,11 +97,15 @@ void check_benchmark_flags(const std::vector<std::string>& flags, Options& optio
         refuse();
       }
       options.benchmark_filter = value;
+      continue;  // What does not fit is not run, so it is not handed over.
     }
     if (name == "context" && value.find('=') == std::string::npos) refuse();
     if (name == "out") options.benchmark_out = value;
     if (name == "format") options.benchmark_table = value == "console";
-    if (name == "list_tests") options.benchmark_list = !has_value || value == "true";
+    if (name == "list_tests") {
+      options.benchmark_list = !has_value || value == "true";
+      continue;
+    }
     options.benchmark_flags.push_back(text);
   }
 }

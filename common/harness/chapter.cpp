@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "common/harness/counter_names.hpp"
+
 namespace warpbook {
 namespace {
 
@@ -31,6 +33,38 @@ const char* kind_name(StepKind kind) {
   default:
     return "step";
   }
+}
+
+const Step* find_step(const Chapter& chapter, const std::string& version) {
+  const auto found = std::find_if(chapter.steps.begin(), chapter.steps.end(),
+                                  [&](const Step& step) { return step.version == version; });
+  return found == chapter.steps.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> defects(const Chapter& chapter) {
+  std::vector<std::string> found;
+  for (const Step& step : chapter.steps) {
+    const Step* const base = find_step(chapter, step.base);
+    if (!step.base.empty() && (base == nullptr || base >= &step)) {
+      found.push_back(step.version + ": its base " + step.base + " does not stand before it");
+    }
+    for (const std::string& name : step.counters) {
+      if (find_counter(name) == nullptr) found.push_back(step.version + ": there is no counter " + name);
+    }
+  }
+  const auto headlines =
+      std::count_if(chapter.cases.begin(), chapter.cases.end(), [](const CaseSpec& spec) { return spec.headline; });
+  if (headlines < 1 || headlines > 3) found.push_back(std::to_string(headlines) + " headline cases");
+  for (const CaseSpec& spec : chapter.cases) {
+    for (const std::string& parameters : {spec.parameters, spec.emulated.empty() ? spec.parameters : spec.emulated}) {
+      try {
+        static_cast<void>(chapter.make_case(Parameters::parse(parameters)));
+      } catch (const BadInput& error) {
+        found.push_back(parameters + ": " + error.what());
+      }
+    }
+  }
+  return found;
 }
 
 Difference compare_bits(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,

@@ -128,20 +128,17 @@ struct Step : StepInfo {
   /// takes.
   std::optional<std::byte> fills = std::nullopt;
 
-  bool is_yardstick() const { return kind == StepKind::yardstick; }
+  bool is_yardstick() const { return kind == StepKind::yardstick; }  ///< It copies or fills.
 };
 
-/// When a case is run.
-enum class Tier {
-  quick,     ///< Always: the smallest of its kind.
-  standard,  ///< Unless `--quick` is given.
-  full,      ///< With `--full` only.
-};
+/// In place of a bare `true`.
+inline constexpr bool kHeadline = true;
 
 /// A case by its parameters.
 struct CaseSpec {
-  std::string parameters;      ///< As `Case::parameters()`.
-  Tier tier = Tier::standard;  ///< When it is run.
+  std::string parameters;     ///< As `Case::parameters()`.
+  bool headline = false;      ///< One of the two or three that a run without options is made of.
+  std::string emulated = {};  ///< The smaller case of the same kind that the emulator runs in a headline case's place.
 };
 
 /// A chapter as data.
@@ -149,7 +146,7 @@ struct Chapter {
   int number = 0;               ///< 3.
   std::string name;             ///< "permute".
   std::string title;            ///< "Permute: ...": one line.
-  std::vector<Step> steps;      ///< In the book's order. A first step that fails or refuses leaves "vs v1" empty.
+  std::vector<Step> steps;      ///< Of each kind in the book's order: a base before what is built on it.
   std::vector<CaseSpec> cases;  ///< In the order in which they are run.
   int samples = 50;             ///< Taken of each step, unless `--samples` says otherwise.
   std::string case_help;        ///< For `--help`: the keys of a case and what they accept, one line each.
@@ -157,6 +154,13 @@ struct Chapter {
   /// Makes a case; throws BadInput with one line that says what was wrong and what is accepted.
   std::function<std::unique_ptr<Case>(const Parameters&)> make_case;
 };
+
+/// What is wrong with a chapter's data, a line each: a base that is not there before its step, a counter that nobody
+/// knows, no headline case or too many, a case that cannot be made. For the chapters' tests.
+std::vector<std::string> defects(const Chapter& chapter);
+
+/// The step of a version; nullptr where there is none.
+const Step* find_step(const Chapter& chapter, const std::string& version);
 
 /// The main function of every chapter's `run_all`. Returns the exit status (see `--help`).
 int run_all(const Chapter& chapter, int argc, const char* const* argv);

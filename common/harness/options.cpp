@@ -43,6 +43,12 @@ int parse_samples(std::string_view text) {
   return value;
 }
 
+Counters parse_counters(const std::string& text) {
+  if (text == "story") return Counters::story;
+  if (text == "all") return Counters::all;
+  throw BadInput(fmt::format("--counters={}: accepted is --counters or --counters=all", one_line(text)));
+}
+
 /// Names between commas. \throws BadInput for an empty one
 std::vector<std::string> split_names(const std::vector<std::string>& texts, const char* option) {
   std::vector<std::string> names;
@@ -65,6 +71,7 @@ struct RawOptions {
   Options options;
   bool quick = false;
   bool full = false;
+  std::string counters;
   std::string seed;
   std::string samples;
 };
@@ -82,11 +89,12 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
 
   constexpr auto kShow = "Show, and do nothing else";
   app->add_flag("--help,-h", o.help, "this text")->group(kShow);
-  app->add_flag("--list", o.list, "the chapter's steps with their ideas, and its cases")->group(kShow);
+  app->add_flag("--list", o.list, "the ladder with its ideas and bases, asides, library kernels, and the cases")
+      ->group(kShow);
   app->add_flag("--device-info", o.device_info, "the device that would be used")->group(kShow);
 
   constexpr auto kWhat = "What to run";
-  app->add_option("--step", o.steps, "only these steps: --step v1,v4 (v4 is v4a, v4b, ..., too)")
+  app->add_option("--step", o.steps, "only these steps, of any kind: --step v1,v4 (v4 is v4a, v4b, ..., too)")
       ->type_name("V,V")
       ->allow_extra_args(false)
       ->group(kWhat);
@@ -96,7 +104,8 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->group(kWhat);
-  app->add_flag("--quick", raw.quick, "only the smallest case of each kind")->group(kWhat);
+  app->add_flag("--all-steps", o.all_steps, "asides, library kernels and yardsticks, too")->group(kWhat);
+  app->add_flag("--quick", raw.quick, "only the first headline case")->group(kWhat);
   app->add_flag("--full", raw.full, "every case")->group(kWhat);
   app->add_option("--seed", raw.seed, fmt::format("of the inputs, decimal or 0x... ({})", o.seed))
       ->type_name("N")
@@ -113,7 +122,11 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
   app->add_option("--json", o.json, "write them as JSON")->type_name("FILE")->group(kOut);
   app->add_option("--csv", o.csv, "write them as a table of comma-separated values")->type_name("FILE")->group(kOut);
   app->add_option("--svg", o.svg, "write a chart of the steps")->type_name("FILE")->group(kOut);
-  app->add_flag("--counters", o.counters, "show the emulator's counters with each step")->group(kOut);
+  CLI::Option* const counters =
+      app->add_flag("--counters{story}", raw.counters,
+                    "the emulator's counters that each step's story is about, beside its base's (--counters=all: every "
+                    "counter)")
+          ->group(kOut);
   app->add_option("--access-map", o.access_map,
                   "draw what a warp of these steps touches in memory, as access_map_V.svg (of one step, --svg names "
                   "the file); nothing is timed")
@@ -124,7 +137,7 @@ std::unique_ptr<CLI::App> make_app(const Chapter& chapter, RawOptions& raw) {
       ->group(kOut);
   app->add_flag("--predict", o.predict, "ask for your guess before each step's result is shown")->group(kOut);
   for (CLI::Option* option : app->get_options({})) {
-    if (option->get_type_name().empty()) option->disable_flag_override();  // --quick=3 says nothing.
+    if (option->get_type_name().empty() && option != counters) option->disable_flag_override();  // --quick=3.
   }
   return app;
 }
@@ -148,6 +161,17 @@ void refuse_same_files(const Options& o) {
         taken.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(*file, none), none), option);
     if (!first) throw BadInput(fmt::format("{} and {} name the same file: {}", other->second, option, *file));
   }
+}
+
+/// Whether a name on the command line means a step.
+bool fits(const Step& step, const std::string& name) {
+  if (name == step.version || name == step.name || name == step.version + "_" + step.name ||
+      name == step.version + " " + step.name) {
+    return true;
+  }
+  // "v2" is every lettered version of it.
+  return step.version.size() == name.size() + 1 && step.version.starts_with(name) && step.version.back() >= 'a' &&
+         step.version.back() <= 'z' && !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
 }  // namespace
@@ -186,6 +210,7 @@ Options parse_options(const Chapter& chapter, int argc, const char* const* argv)
   if (raw.quick && raw.full) throw BadInput("--quick and --full exclude each other");
   if (raw.quick) o.selection = Selection::quick;
   if (raw.full) o.selection = Selection::full;
+  if (!raw.counters.empty()) o.counters = parse_counters(raw.counters);
   if (app->count("--seed") > 0) o.seed = parse_seed(raw.seed);
   if (app->count("--samples") > 0) {
     o.samples = parse_samples(raw.samples);
@@ -212,35 +237,31 @@ std::string help_text(const Chapter& chapter) {
   std::istringstream flags(accepted_benchmark_flags());
   for (std::string flag; flags >> flag;) text += "  " + flag + "\n";
   text +=
-      "\nColumns: median of the samples; ± half the distance between their quartiles; of copy: the time of a\n"
-      "device-to-device copy of as many bytes, by the step's. Two times are equal, and a gain is called noise, when\n"
-      "they differ by less than 2% or their quartiles overlap.\n"
+      "\nColumns: time: the median of the samples, with half the distance between their quartiles where that is 2% or\n"
+      "more of it; of limit: the time of a device-to-device copy of as many bytes, by the step's; over base: the gain\n"
+      "over the step that it is built on, or the nearest below that ran. Two times are the same when they differ by\n"
+      "less than 2% or their quartiles overlap.\n"
       "\nExit status: 0 every step that ran is right; 1 a step is wrong; 2 bad arguments; 3 no usable device, or too\n"
       "little memory; 4 a file could not be written; 130 interrupted (what was done is written, marked partial).\n";
   return text;
 }
 
-std::vector<const Step*> select_steps(const Chapter& chapter, const std::vector<std::string>& names) {
-  const auto fits = [](const Step& step, const std::string& name) {
-    if (name == step.version || name == step.name || name == step.version + "_" + step.name ||
-        name == step.version + " " + step.name) {
-      return true;
-    }
-    // "v2" is every lettered version of it.
-    return step.version.size() == name.size() + 1 && step.version.starts_with(name) && step.version.back() >= 'a' &&
-           step.version.back() <= 'z' && !name.empty() && name.back() >= '0' && name.back() <= '9';
-  };
+std::vector<const Step*> select_steps(const Chapter& chapter, const std::vector<std::string>& names, bool all) {
   for (const std::string& name : names) {
     if (std::any_of(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return fits(s, name); })) continue;
     std::string accepted;
     for (const Step& step : chapter.steps) accepted += (accepted.empty() ? "" : ", ") + step.version;
     throw BadInput(fmt::format("unknown step '{}' (accepted: {})", name, accepted));
   }
+  const auto wanted = [&](const Step& step) {
+    if (names.empty()) return all || step.kind == StepKind::step;
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return fits(step, name); });
+  };
   std::vector<const Step*> result;
-  for (const Step& step : chapter.steps) {
-    const bool wanted = names.empty() || std::any_of(names.begin(), names.end(),
-                                                     [&](const std::string& name) { return fits(step, name); });
-    if (wanted) result.push_back(&step);
+  for (const StepKind kind : {StepKind::step, StepKind::aside, StepKind::library, StepKind::yardstick}) {
+    for (const Step& step : chapter.steps) {
+      if (step.kind == kind && wanted(step)) result.push_back(&step);
+    }
   }
   return result;
 }

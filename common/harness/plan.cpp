@@ -59,14 +59,13 @@ std::string does_not_fit(const Memory& needed, const Memory& free) {
   return {};
 }
 
-Plan make_plan(std::vector<const Step*> steps, std::vector<SelectedCase> cases, Selection selection) {
+Plan make_plan(std::vector<const Step*> steps, std::vector<SelectedCase> cases) {
   const Memory free = free_memory();
   Plan plan{.steps = std::move(steps), .cases = {}, .left_out = {}};
   for (SelectedCase& selected : cases) {
-    if (!selected.by_name && device_emulated() && selection != Selection::full &&
-        selected.problem->bytes_moved() > kEmulatorCaseBytes) {
+    if (!selected.by_name && device_emulated() && selected.problem->bytes_moved() > kEmulatorCaseBytes) {
       plan.left_out.push_back(
-          {selected.problem->title(), fmt::format("more than {}, which takes the emulator long (--full runs it)",
+          {selected.problem->title(), fmt::format("more than {}, which takes the emulator long (--case runs it)",
                                                   format_bytes(kEmulatorCaseBytes))});
       continue;
     }

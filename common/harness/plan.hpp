@@ -42,8 +42,8 @@ struct Plan {
   std::vector<LeftOut> left_out;    ///< What is not.
 };
 
-/// Leaves out what does not fit the memory, and on the emulator what would take long, unless it was asked for.
+/// Leaves out what does not fit the memory, and on the emulator what would take long, unless it was asked for by name.
 /// \throws TooLittleMemory for a case asked for by name; CudaError
-Plan make_plan(std::vector<const Step*> steps, std::vector<SelectedCase> cases, Selection selection);
+Plan make_plan(std::vector<const Step*> steps, std::vector<SelectedCase> cases);
 
 }  // namespace warpbook

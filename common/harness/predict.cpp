@@ -14,10 +14,10 @@ namespace {
 /// A guess within a fifth counts as close.
 constexpr double kClose = 0.2;
 
-/// What is guessed: the speedup over the step before, or for the first step the share of a copy's speed, in percent.
+/// What is guessed: the gain over the base, or without one the share of a copy's speed, in percent.
 std::optional<double> answer_of(const StepResult& step) {
-  if (step.speedup_vs_previous) return step.speedup_vs_previous;
-  if (step.fraction_of_copy) return *step.fraction_of_copy * 100;
+  if (step.over_base) return step.over_base->times;
+  if (step.fraction_of_limit) return *step.fraction_of_limit * 100;
   return std::nullopt;
 }
 
@@ -40,11 +40,10 @@ void Predictions::ask(const StepResult& step) {
   guess_.reset();
   if (!answer_of(step)) return;
   const std::string question =
-      step.speedup_vs_previous
-          ? fmt::format("How many times as fast as {} will {} {} be? (1.5; Enter: no guess) ", step.previous,
-                        step.version, step.name)
-          : fmt::format("What share of a copy's speed will {} {} reach, in percent? (40; Enter: no guess) ",
-                        step.version, step.name);
+      step.over_base ? fmt::format("How many times as fast as {} will {} {} be? (1.5; Enter: no guess) ",
+                                   step.over_base->over, step.version, step.name)
+                     : fmt::format("What share of a copy's speed will {} {} reach, in percent? (40; Enter: no guess) ",
+                                   step.version, step.name);
   out_ << step.idea << '\n';
   while (in_) {
     out_ << question << std::flush;
@@ -66,7 +65,7 @@ void Predictions::judge(const StepResult& step) {
   ++guesses_;
   const bool close = std::abs(*guess_ - *answer) <= kClose * *answer;
   close_ += close ? 1 : 0;
-  const char* const unit = step.speedup_vs_previous ? "x" : "%";
+  const char* const unit = step.over_base ? "x" : "%";
   out_ << fmt::format("    you said {:.2f}{}, it is {:.2f}{}: {}\n", *guess_, unit, *answer, unit,
                       close               ? "close"
                       : *guess_ > *answer ? "slower than you thought"

@@ -1,6 +1,8 @@
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "common/harness/reports.hpp"
 
@@ -9,18 +11,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+/// Five significant digits: more than any time is known to.
+Json number(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
+
+Json optional_number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
 Json summary_json(const std::optional<Summary>& s) {
   if (!s) return nullptr;
-  return {{"median", s->median}, {"p25", s->p25}, {"p75", s->p75}, {"min", s->min}};
+  return {{"median", number(s->median)}, {"p25", number(s->p25)}, {"p75", number(s->p75)}, {"min", number(s->min)}};
 }
 
 Json counters_json(const StepResult& step) {
   Json result = Json::object();
-  for (const Counter& counter : step.counters) {
+  for (const Counter& counter : step.counted) {
     const bool whole = counter.value == std::floor(counter.value) && std::abs(counter.value) < 9e15;
-    result[counter.name] = whole ? Json(static_cast<std::int64_t>(counter.value)) : Json(counter.value);
+    result[counter.name] = whole ? Json(static_cast<std::int64_t>(counter.value)) : number(counter.value);
   }
   return result;
 }
@@ -28,42 +33,47 @@ Json counters_json(const StepResult& step) {
 Json step_json(const StepResult& s, bool emulated) {
   Json step{{"version", s.version},
             {"name", s.name},
-            {"yardstick", s.yardstick},
+            {"kind", kind_name(s.kind)},
+            {"base", s.base.empty() ? Json(nullptr) : Json(s.base)},
             {"status", to_string(s.status)},
             {"reason", s.reason},
             {"seconds", summary_json(s.seconds)},
-            {"samples", s.seconds ? s.seconds->samples : 0},
+            {"samples", s.samples.size()},
             {"method", s.method},
-            {"bytes_per_second", s.seconds ? Json(s.bytes_per_second) : Json(nullptr)},
-            {"fraction_of_copy", optional_number(s.fraction_of_copy)},
-            {"speedup_vs_first", optional_number(s.speedup_vs_first)},
-            {"speedup_vs_first_is_noise", s.first_is_noise},
-            {"speedup_vs_previous", optional_number(s.speedup_vs_previous)},
-            {"speedup_vs_previous_is_noise", s.previous_is_noise},
-            {"previous", s.previous.empty() ? Json(nullptr) : Json(s.previous)},
+            {"bytes_per_second", s.seconds ? number(s.bytes_per_second) : Json(nullptr)},
+            {"fraction_of_limit", optional_number(s.fraction_of_limit)},
+            {"speedup_vs_first", s.over_first ? number(s.over_first->times) : Json(nullptr)},
+            {"speedup_vs_first_is_noise", s.over_first && s.over_first->is_noise},
+            {"gain_over_base", s.over_base ? number(s.over_base->times) : Json(nullptr)},
+            {"gain_over_base_is_noise", s.over_base && s.over_base->is_noise},
+            {"gain_over", s.over_base ? Json(s.over_base->over) : Json(nullptr)},
             {"modelled", emulated},
             {"counters", counters_json(s)}};
-  if (!s.counters.empty()) {
+  if (!s.counted.empty()) {
     step["counters_extrapolated"] = s.counters_extrapolated;
     step["limited_by"] = s.limited_by;
   }
   return step;
 }
 
+std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 }  // namespace
 
 std::string json_report(const ChapterResult& run) {
-  Json cases = Json::array();
+  std::string cases;  // A line each.
   for (const CaseResult& c : run.cases) {
     Json steps = Json::array();
     for (const StepResult& s : c.steps) steps.push_back(step_json(s, run.device.emulated));
-    cases.push_back({{"name", c.title},
-                     {"parameters", c.parameters},
-                     {"bytes_moved", c.bytes_moved},
-                     {"copy_seconds", c.copy ? Json(c.copy->median) : Json(nullptr)},
-                     {"copy", summary_json(c.copy)},
-                     {"copy_method", c.copy_method},
-                     {"steps", std::move(steps)}});
+    const Json one{{"name", c.title},
+                   {"parameters", c.parameters},
+                   {"bytes_moved", c.bytes_moved},
+                   {"limit", "copy"},
+                   {"copy_seconds", c.copy ? number(c.copy->median) : Json(nullptr)},
+                   {"copy", summary_json(c.copy)},
+                   {"copy_method", c.copy_method},
+                   {"steps", std::move(steps)}};
+    cases += (cases.empty() ? "\n" : ",\n") + text_of(one);
   }
   Json left_out = Json::array();
   for (const LeftOut& left : run.left_out) left_out.push_back({{"name", left.title}, {"reason", left.reason}});
@@ -86,15 +96,16 @@ std::string json_report(const ChapterResult& run) {
                       {"clock_hertz", run.device.clock_hertz},
                       {"memory_bytes", run.device.memory_bytes},
                       {"l2_bytes", run.device.l2_bytes},
-                      {"copy_bytes_per_second", run.copy_bytes_per_second}}},
+                      {"copy_bytes_per_second", number(run.copy_bytes_per_second)}}},
                     {"timing",
-                     {{"event_gap_seconds", run.timing.event_gap_seconds},
-                      {"highest_clock_hertz", run.timing.highest_clock_hertz},
-                      {"lowest_clock_hertz", run.timing.lowest_clock_hertz},
+                     {{"event_gap_seconds", number(run.timing.event_gap_seconds)},
+                      {"highest_clock_hertz", number(run.timing.highest_clock_hertz)},
+                      {"lowest_clock_hertz", number(run.timing.lowest_clock_hertz)},
                       {"throttled", run.timing.throttled()}}},
-                    {"cases", std::move(cases)},
                     {"left_out", std::move(left_out)}};
-  return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = text_of(result);
+  text.pop_back();  // The brace.
+  return text + ",\"cases\":[" + cases + "\n]}\n";
 }
 
 }  // namespace warpbook

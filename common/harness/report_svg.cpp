@@ -77,7 +77,10 @@ std::vector<const StepResult*> rows_of(const CaseResult& result) {
 std::string value_text(const StepResult& step) {
   if (step.status == Status::fail || !step.seconds) return "wrong result";
   std::string text = format_seconds(step.seconds->median);
-  if (step.fraction_of_copy) text += fmt::format(" · {:.0f}% of copy", *step.fraction_of_copy * 100);
+  if (step.fraction_of_limit) text += fmt::format(" · {:.0f}% of copy", *step.fraction_of_limit * 100);
+  if (step.over_base && !step.over_base->is_noise) {
+    text += fmt::format(" · {:.2f}x {}", step.over_base->times, step.over_base->over);
+  }
   return text;
 }
 
@@ -91,7 +94,7 @@ std::string svg_report(const ChapterResult& run) {
     const auto rows = rows_of(c);
     if (rows.empty()) continue;
     height += kCaseHeight + kRowHeight * static_cast<int>(rows.size());
-    for (const StepResult* step : rows) most = std::max(most, step->fraction_of_copy.value_or(0) * 1.02);
+    for (const StepResult* step : rows) most = std::max(most, step->fraction_of_limit.value_or(0) * 1.02);
   }
   height += kMargin;
   const auto x_of = [&](double share) { return kBarsLeft + share / most * (kBarsRight - kBarsLeft); };
@@ -137,12 +140,12 @@ std::string svg_report(const ChapterResult& run) {
       svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kBarsLeft - 8, baseline,
                          escaped(step->version + " " + step->name));
       const bool failed = step->status == Status::fail;
-      const double share = step->fraction_of_copy.value_or(0);
+      const double share = step->fraction_of_limit.value_or(0);
       const double end = failed ? kBarsLeft : x_of(share);
       if (end > kBarsLeft) {
         svg += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" rx=\"2\"/>\n",
-                           step->yardstick ? "yardstick" : "bar", kBarsLeft, row_top + (kRowHeight - kBarHeight) / 2,
-                           end - kBarsLeft, kBarHeight);
+                           step->kind == StepKind::yardstick ? "yardstick" : "bar", kBarsLeft,
+                           row_top + (kRowHeight - kBarHeight) / 2, end - kBarsLeft, kBarHeight);
       }
       svg += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", failed ? "fail" : "muted", end + 8,
                          baseline, escaped(value_text(*step)));

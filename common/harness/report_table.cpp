@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
+#include "common/harness/compare.hpp"
+#include "common/harness/counter_names.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/reports.hpp"
 
 namespace warpbook {
 namespace {
 
-constexpr int kNameWidth = 28;
-constexpr int kTableWidth = 94;
-constexpr auto kGreen = "32";
+constexpr std::size_t kTitleWidth = 84;
 constexpr auto kRed = "1;31";
 constexpr auto kDim = "2";
 constexpr auto kBold = "1";
@@ -30,25 +31,58 @@ std::string pad_right(const std::string& text, std::size_t width) {
 
 std::string percent(double share) { return fmt::format("{:.{}f}%", share * 100, share < 0.0995 ? 1 : 0); }
 
-std::string spread_text(const Summary& s) { return s.samples > 1 ? fmt::format("{:.1f}%", s.spread() * 100) : "-"; }
-
-std::string bandwidth_text(double bytes_per_second) {
-  const double gigabytes = bytes_per_second * 1e-9;
-  return gigabytes > 0 ? fmt::format("{:.{}f}", gigabytes, gigabytes < 99.95 ? 1 : 0) : "-";
+/// Only where it is as large as what counts as equal.
+std::string spread_text(const Summary& s) {
+  return s.spread() < kEqualShare ? "" : fmt::format("± {:.0f}%", s.spread() * 100);
 }
 
-std::string speedup_text(const std::optional<double>& speedup, bool noise, bool modelled) {
-  if (!speedup) return "-";
-  if (noise) return modelled ? "same" : "noise";
-  return fmt::format("{:.2f}x", *speedup);
+std::string gain_text(const std::optional<Gain>& gain) {
+  if (!gain) return "";
+  return gain->is_noise ? "same" : fmt::format("{:.2f}x", gain->times);
 }
 
-std::string row_text(const std::string& name, const std::string& verified, const Summary& seconds,
-                     double bytes_per_second, const std::optional<double>& of_copy, const std::string& vs_first,
-                     const std::string& vs_previous) {
-  return fmt::format("{} {} {:>10} {:>6} {:>8} {:>8} {:>8} {:>8}", pad_right(name, kNameWidth), verified,
-                     format_seconds(seconds.median), spread_text(seconds), bandwidth_text(bytes_per_second),
-                     of_copy ? percent(*of_copy) : "-", vs_first, vs_previous);
+/// The start of every line of a case's table.
+std::string name_text(const std::string& version, const std::string& name, const std::string& base) {
+  return pad_right(fmt::format("{:<5} {}", version, name), 30) + pad_right(base, 9);
+}
+
+std::string time_text(const std::optional<Summary>& seconds, const std::optional<double>& of_limit) {
+  return fmt::format("{:>10} {} {:>8}", seconds ? format_seconds(seconds->median) : "",
+                     pad_right(seconds ? spread_text(*seconds) : "", 6), of_limit ? percent(*of_limit) : "");
+}
+
+/// "v1 naive to v9 dispatch: 3.46x, 101% of a copy".
+std::string climb_text(const Climb& climb) {
+  std::string text = fmt::format("{} {} to {} {}: {:.2f}x", climb.from->version, climb.from->name, climb.to->version,
+                                 climb.to->name, climb.gain);
+  if (climb.to->fraction_of_limit) text += fmt::format(", {} of a copy", percent(*climb.to->fraction_of_limit));
+  return text;
+}
+
+/// Cases that follow one another for the same reason share a line.
+std::string left_out_text(const std::vector<LeftOut>& left_out) {
+  std::string text;
+  for (std::size_t i = 0; i < left_out.size();) {
+    std::size_t end = i + 1;
+    while (end < left_out.size() && left_out[end].reason == left_out[i].reason) ++end;
+    const std::string what = end - i == 1 ? left_out[i].title : fmt::format("{} cases", end - i);
+    text += "left out: " + what + ": " + left_out[i].reason + '\n';
+    i = end;
+  }
+  return text;
+}
+
+constexpr const char* heading(StepKind kind) {
+  switch (kind) {
+  case StepKind::aside:
+    return "asides";
+  case StepKind::library:
+    return "library kernels";
+  case StepKind::yardstick:
+    return "yardsticks";
+  default:
+    return "";
+  }
 }
 
 }  // namespace
@@ -60,51 +94,78 @@ std::string TableReport::colored(const char* code, const std::string& text) cons
 void TableReport::begin(const ChapterResult& run) {
   std::string text = fmt::format("Chapter {} · {} · {} ({}) · CUDA {}", run.number, run.name, run.device.name,
                                  run.device.emulated ? "emulated, times are modelled" : "measured", run.device.toolkit);
-  if (run.copy_bytes_per_second > 0) text += " · copy ceiling " + format_bandwidth(run.copy_bytes_per_second);
+  if (run.copy_bytes_per_second > 0) text += " · copies " + format_bandwidth(run.copy_bytes_per_second);
   text += fmt::format(" · seed {}", run.run.seed);
   out_ << colored(kBold, text) << std::endl;
 }
 
 void TableReport::begin_case(const CaseResult& result, std::size_t number, std::size_t total) {
-  const std::string title = fmt::format("case {}  moves {}", result.title, format_bytes(result.bytes_moved));
+  const std::string title = fmt::format("{}  moves {}", result.title, format_bytes(result.bytes_moved));
   out_ << '\n'
-       << colored(kBold, pad_right(title, kTableWidth - 8))
-       << fmt::format(" {:>7}", fmt::format("{}/{}", number, total));
-  out_ << '\n'
-       << colored(kDim, fmt::format("{} verified {:>10} {} {:>8} {:>8} {:>8} {:>8}", pad_right("step", kNameWidth),
-                                    "median", std::string(5, ' ') + "±", "GB/s", "of copy", "vs v1", "vs prev"))
+       << colored(kBold, pad_right(title, kTitleWidth - 7))
+       << fmt::format("{:>7}\n", fmt::format("{}/{}", number, total));
+  out_ << colored(kDim, name_text("step", "", "built on") + fmt::format("{:>10} {:6} {:>8} {:>9} {:>9}", "time", "",
+                                                                        "of limit", "over base", "over v1"))
        << '\n';
-  if (result.copy) {
-    const double rate = result.copy->median > 0 ? static_cast<double>(result.bytes_moved) / result.copy->median : 0;
-    out_ << row_text("cudaMemcpyAsync", "   -    ", *result.copy, rate, 1.0, "-", "-") << std::endl;
-  }
+  if (result.copy) out_ << name_text("cudaMemcpyAsync, the limit", "", "") << time_text(result.copy, 1.0) << std::endl;
   out_.flush();
+  kind_ = StepKind::step;
 }
 
 void TableReport::step(const StepResult& step) {
-  const std::string name = step.version + " " + step.name;
-  const bool modelled = step.method == "model";
-  switch (step.status) {
-  case Status::skipped:
-    out_ << pad_right(name, kNameWidth) << ' ' << colored(kDim, "skipped ") << ' ' << step.reason << std::endl;
-    return;
-  case Status::fail:
-    out_ << pad_right(name, kNameWidth) << ' ' << colored(kRed, "  FAIL  ") << ' ' << step.reason << std::endl;
-    return;
-  case Status::pass:
-    out_ << row_text(name, colored(kGreen, "   ok   "), step.seconds.value_or(Summary{}), step.bytes_per_second,
-                     step.fraction_of_copy, speedup_text(step.speedup_vs_first, step.first_is_noise, modelled),
-                     speedup_text(step.speedup_vs_previous, step.previous_is_noise, modelled))
-         << std::endl;
+  if (step.status == Status::skipped) return;  // end_case() says why.
+  if (step.kind != kind_) out_ << colored(kDim, heading(step.kind)) << '\n';
+  kind_ = step.kind;
+  out_ << name_text(step.version, step.name, step.base);
+  if (step.status == Status::fail) {
+    out_ << colored(kRed, "FAIL ") << step.reason << std::endl;
     return;
   }
+  const bool elsewhere = step.over_base && step.over_base->over != step.base;
+  out_ << time_text(step.seconds, step.fraction_of_limit)
+       << fmt::format(" {:>9} {:>9}", gain_text(step.over_base), gain_text(step.over_first))
+       << (elsewhere ? "  base: " + step.over_base->over + ", as " + step.base + " is not here" : "")
+       << (step.prepares.empty() ? "" : "  prepares " + step.prepares) << std::endl;
+}
+
+void TableReport::end_case(const CaseResult& result) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // With the steps that have each.
+  for (const StepResult& step : result.steps) {
+    if (step.status != Status::skipped) continue;
+    const auto known =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == step.reason; });
+    if (known == reasons.end()) {
+      reasons.emplace_back(step.reason, step.version);
+    } else {
+      known->second += ", " + step.version;
+    }
+  }
+  std::string text;
+  for (const auto& [reason, steps] : reasons) text += (text.empty() ? "not here: " : "; ") + steps + ": " + reason;
+  if (!text.empty()) out_ << text << std::endl;
+}
+
+void TableReport::story(const StepResult& step, const StepResult* base) {
+  for (const std::string& name : step.counters) {
+    const CounterName* const known = find_counter(name);
+    const std::optional<double> value = known == nullptr ? std::nullopt : value_of(*known, step);
+    if (!value) continue;
+    std::string text = fmt::format("      {:<24} {:>14}", name, format_counter(*value));
+    const std::optional<double> before = base == nullptr ? std::nullopt : value_of(*known, *base);
+    if (before) {
+      const char* const verdict = *value == *before ? "the same" : *value < *before ? "better" : "worse";
+      text += fmt::format("   {} {:>14}   {}", base->version, format_counter(*before), verdict);
+    }
+    out_ << colored(kDim, text) << '\n';
+  }
+  out_.flush();
 }
 
 void TableReport::counters(const StepResult& step) {
   if (!step.limited_by.empty()) {
     out_ << colored(kDim, fmt::format("    {:<62} {:>20}", "limited by", step.limited_by)) << '\n';
   }
-  for (const Counter& counter : step.counters) {
+  for (const Counter& counter : step.counted) {
     if (counter.value == 0) continue;
     out_ << colored(kDim, fmt::format("    {:<62} {:>20}{}", counter.name, format_counter(counter.value),
                                       step.counters_extrapolated ? " (extrapolated)" : ""))
@@ -117,14 +178,11 @@ void TableReport::note(const std::string& text) { out_ << text << std::endl; }
 
 void TableReport::end(const ChapterResult& run) {
   out_ << '\n';
-  for (std::size_t i = 0;
-       i < run.left_out.size();) {  // Those that follow one another for the same reason share a line.
-    std::size_t end = i + 1;
-    while (end < run.left_out.size() && run.left_out[end].reason == run.left_out[i].reason) ++end;
-    const std::string what = end - i == 1 ? run.left_out[i].title : fmt::format("{} cases", end - i);
-    out_ << "left out: " << what << ": " << run.left_out[i].reason << '\n';
-    i = end;
+  for (const CaseResult& c : run.cases) {
+    if (const auto climb = climb_of(c)) out_ << pad_right(c.title, 42) << "  " << climb_text(*climb) << '\n';
   }
+  out_ << left_out_text(run.left_out);
+  if (run.smaller_cases) out_ << "The emulator ran smaller cases of the same kind as the headline cases (--list).\n";
 
   const TimingCheck& timing = run.timing;
   if (timing.event_gap_seconds > 0) {
@@ -137,7 +195,11 @@ void TableReport::end(const ChapterResult& run) {
                           "these times, let it cool and run again.")
          << '\n';
   }
+  out_ << totals(run) << std::endl;
+}
 
+/// "3 cases: 36 right, 1 WRONG, 2 not here".
+std::string TableReport::totals(const ChapterResult& run) const {
   std::int64_t passed = 0;
   std::int64_t failed = 0;
   std::int64_t skipped = 0;
@@ -151,7 +213,7 @@ void TableReport::end(const ChapterResult& run) {
   text += failed > 0 ? ", " + colored(kRed, format_count(failed) + " WRONG") : "";
   text += skipped > 0 ? fmt::format(", {} skipped", format_count(skipped)) : "";
   text += run.partial ? ", " + colored(kRed, "interrupted") : "";
-  out_ << text << std::endl;
+  return text;
 }
 
 std::string to_string(Status status) {

@@ -20,20 +20,26 @@ public:
   void begin(const ChapterResult& run);
   /// The lines above a case's rows; `number` of `total` cases. The copy's row follows where it was measured.
   void begin_case(const CaseResult& result, std::size_t number, std::size_t total);
-  /// A step's row, or rows: a failure and a skip give their reason.
+  /// A step's row; of a failure, with its reason. A step that was skipped has none.
   void step(const StepResult& step);
-  /// The counters of a step, below its row.
+  /// The counters that a step's story is about, below its row, beside those of `base` where that is not nullptr.
+  void story(const StepResult& step, const StepResult* base);
+  /// All counters of a step, below its row.
   void counters(const StepResult& step);
+  /// One line, where steps were skipped: which, and why.
+  void end_case(const CaseResult& result);
   /// A line in between.
   void note(const std::string& text);
-  /// What was left out, and how it went.
+  /// How far the ladder climbed on each case, what was left out, and how it went.
   void end(const ChapterResult& run);
 
 private:
   std::string colored(const char* code, const std::string& text) const;
+  std::string totals(const ChapterResult& run) const;
 
   std::ostream& out_;
   bool color_;
+  StepKind kind_ = StepKind::step;  // Of the last row.
 };
 
 /// The run as JSON, in the form that docs/results holds.

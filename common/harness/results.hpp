@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/harness/chapter.hpp"
 #include "common/harness/statistics.hpp"
 
 namespace warpbook {
@@ -44,26 +45,27 @@ struct Counter {
   double value = 0;  ///< Of one launch.
 };
 
+/// How much faster a step is than another.
+struct Gain {
+  std::string over;       ///< The other's version.
+  double times = 1;       ///< The other's median by the step's.
+  bool is_noise = false;  ///< The two cannot be told apart.
+};
+
 /// One row of a table.
-struct StepResult {
-  std::string version;                        ///< "v2a".
-  std::string name;                           ///< "index_type".
-  std::string idea;                           ///< One sentence.
-  bool yardstick = false;                     ///< As `Step::yardstick`.
-  Status status = Status::skipped;            ///< What came of it.
-  std::string reason;                         ///< Of a failure or a skip; empty otherwise.
-  std::optional<Summary> seconds;             ///< Of one launch; only where the step passed.
-  std::string method;                         ///< As `Measurement::method`.
-  double bytes_per_second = 0;                ///< The case's `bytes_moved` by the median.
-  std::optional<double> fraction_of_copy;     ///< The copy's time by this step's.
-  std::optional<double> speedup_vs_first;     ///< The first step's median by this one's.
-  std::optional<double> speedup_vs_previous;  ///< The median of the step before that ran, by this one's.
-  std::string previous;                       ///< The version that `speedup_vs_previous` compares with.
-  bool first_is_noise = false;                ///< The step and the first cannot be told apart.
-  bool previous_is_noise = false;             ///< The step and the previous one cannot be told apart.
-  std::vector<Counter> counters;              ///< On the emulator.
-  bool counters_extrapolated = false;         ///< The counters come from a sample of the blocks.
-  std::string limited_by;                     ///< On the emulator: the resource that the modelled time is made of.
+struct StepResult : StepInfo {
+  Status status = Status::skipped;          ///< What came of it.
+  std::string reason;                       ///< Of a failure or a skip; empty otherwise.
+  std::vector<double> samples;              ///< Seconds of one launch each, as they were taken; none unless it passed.
+  std::optional<Summary> seconds;           ///< Of the samples.
+  std::string method;                       ///< As `Measurement::method`.
+  double bytes_per_second = 0;              ///< The case's `bytes_moved` by the median.
+  std::optional<double> fraction_of_limit;  ///< The copy's time by this step's.
+  std::optional<Gain> over_first;           ///< Over the ladder's first step.
+  std::optional<Gain> over_base;            ///< Over the step that it is built on, or the nearest below that ran.
+  std::vector<Counter> counted;             ///< On the emulator: every counter.
+  bool counters_extrapolated = false;       ///< The counters come from a sample of the blocks.
+  std::string limited_by;                   ///< On the emulator: the resource that the modelled time is made of.
 };
 
 /// One table.
@@ -71,9 +73,10 @@ struct CaseResult {
   std::string title;              ///< As `Case::title()`.
   std::string parameters;         ///< As `Case::parameters()`.
   std::int64_t bytes_moved = 0;   ///< As `Case::bytes_moved()`.
-  std::optional<Summary> copy;    ///< A device-to-device copy of the same number of bytes.
+  std::vector<double> samples;    ///< Seconds of a device-to-device copy of the same number of bytes: the limit.
+  std::optional<Summary> copy;    ///< Of these samples.
   std::string copy_method;        ///< How the copy was timed, as `StepResult::method`.
-  std::vector<StepResult> steps;  ///< In the chapter's order.
+  std::vector<StepResult> steps;  ///< In the order in which they were run.
 };
 
 /// A case that was not run.
@@ -108,6 +111,7 @@ struct ChapterResult {
   TimingCheck timing;                ///< Of the run's own times.
   std::vector<CaseResult> cases;     ///< In the order in which they were run.
   std::vector<LeftOut> left_out;     ///< Those that were not.
+  bool smaller_cases = false;        ///< The emulator ran smaller cases of the same kind as the headline cases.
   bool partial = false;              ///< The run was interrupted.
   bool short_of_memory = false;      ///< A step was skipped because memory ran out while the run went on.
 };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <new>
 
 #include "common/harness/access_map.hpp"
+#include "common/harness/benchmark_report.hpp"
 #include "common/harness/chapter.hpp"
 #include "common/harness/device.hpp"
 #include "common/harness/format.hpp"
@@ -47,17 +49,30 @@ bool wants_color() {
 
 bool wants_progress() { return isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0; }
 
-void print_list(const Chapter& chapter) {
-  std::cout << fmt::format("Chapter {}: {}\n\nSteps\n", chapter.number, chapter.title);
+void print_steps(const Chapter& chapter, StepKind kind, const char* title) {
+  const auto is = [kind](const Step& step) { return step.kind == kind; };
+  if (std::none_of(chapter.steps.begin(), chapter.steps.end(), is)) return;
+  std::cout << '\n' << title << '\n';
   for (const Step& step : chapter.steps) {
-    std::cout << fmt::format("  {:<5} {:<22} {}\n", step.version, step.name, step.idea);
+    if (!is(step)) continue;
+    const std::string base = step.base.empty() ? "" : "on " + step.base;
+    const std::string prepares = step.prepares.empty() ? "" : " (prepares " + step.prepares + ")";
+    std::cout << fmt::format("  {:<5} {:<22} {:<8} {}{}\n", step.version, step.name, base, step.idea, prepares);
   }
-  std::cout << "\nCases (quick: always; standard: unless --quick; full: with --full)\n";
+}
+
+void print_list(const Chapter& chapter) {
+  std::cout << fmt::format("Chapter {}: {}\n", chapter.number, chapter.title);
+  print_steps(chapter, StepKind::step, "The ladder, and what each step is built on");
+  print_steps(chapter, StepKind::aside, "Asides (--all-steps)");
+  print_steps(chapter, StepKind::library, "Library kernels (--all-steps)");
+  print_steps(chapter, StepKind::yardstick, "Yardsticks (--all-steps)");
+  std::cout << "\nCases (headline cases are run without an option, all with --full)\n";
   for (const CaseSpec& spec : chapter.cases) {
     const auto problem = chapter.make_case(Parameters::parse(spec.parameters));
-    const char* const tier = spec.tier == Tier::quick ? "quick" : spec.tier == Tier::standard ? "standard" : "full";
-    std::cout << fmt::format("  {:<9} {}  moves {}\n            --case '{}'\n", tier, problem->title(),
-                             format_bytes(problem->bytes_moved()), spec.parameters);
+    std::cout << fmt::format("  {:<9} {}  moves {}\n            --case '{}'\n", spec.headline ? "headline" : "",
+                             problem->title(), format_bytes(problem->bytes_moved()), spec.parameters);
+    if (!spec.emulated.empty()) std::cout << fmt::format("            on the emulator: '{}'\n", spec.emulated);
   }
 }
 
@@ -74,6 +89,7 @@ void print_device(const DeviceInfo& device) {
                              format_bytes(static_cast<std::int64_t>(device.free_bytes))));
   line("driver", device.driver);
   line("toolkit", "CUDA " + device.toolkit);
+  line("warpbook", WARPBOOK_VERSION_TEXT);
 }
 
 /// Writes what was asked for. One that fails does not keep the others from being written.
@@ -103,6 +119,21 @@ int status_of(const ChapterResult& result) {
   return result.short_of_memory ? kNoDevice : kRight;
 }
 
+/// Runs a plan. Whatever ends the run, what was done by then is reported.
+void run_and_report(const Chapter& chapter, const Options& options, const Plan& plan, ChapterResult& result) {
+  TableReport table(std::cout, wants_color());
+  catch_interrupts();
+  try {
+    run_plan(chapter, options, plan,
+             {.table = options.benchmark_table ? &table : nullptr, .progress = wants_progress()}, result);
+  } catch (const Interrupted&) {
+    result.partial = true;
+  }
+  if (options.benchmark_table) table.end(result);
+  report_by_google_benchmark(result, options);
+  write_reports(options, result);
+}
+
 int run(const Chapter& chapter, const Options& options) {
   if (options.help) {
     std::cout << help_text(chapter);
@@ -111,9 +142,9 @@ int run(const Chapter& chapter, const Options& options) {
   if (!options.access_map.empty() && !options.steps.empty())
     throw BadInput("--access-map names its steps itself: leave --step out");
   std::vector<const Step*> steps =
-      select_steps(chapter, options.access_map.empty() ? options.steps : options.access_map);
+      select_steps(chapter, options.access_map.empty() ? options.steps : options.access_map, options.all_steps);
   std::vector<SelectedCase> cases = select_cases(chapter, options);
-  if (options.counters && !device_emulated()) {
+  if (options.counters != Counters::none && !device_emulated()) {
     throw BadInput(
         fmt::format("--counters: the counters are the emulator's (`make chapter{} DEVICE=emulator`); on a GPU "
                     "Nsight Compute reads them (ncu)",
@@ -141,24 +172,25 @@ int run(const Chapter& chapter, const Options& options) {
                 .commit = WARPBOOK_COMMIT,
                 .seed = options.seed};
 
-  const Plan plan = make_plan(std::move(steps), std::move(cases), options.selection);
+  const Plan plan = make_plan(std::move(steps), std::move(cases));
   result.left_out = plan.left_out;
+  result.smaller_cases =
+      std::any_of(plan.cases.begin(), plan.cases.end(), [](const SelectedCase& c) { return c.stands_in; });
   if (!options.access_map.empty()) return draw_access_maps(chapter, plan, result.device, options) ? kRight : kWrong;
   if (options.profile) {
     catch_interrupts();
     return profile_plan(plan, result.device, options.seed) ? kRight : kWrong;
   }
-  TableReport table(std::cout, wants_color());
-  const bool own_table = options.benchmark_table && !options.benchmark_list;
-  catch_interrupts();
-  try {
-    run_plan(chapter, options, plan, {.table = own_table ? &table : nullptr, .progress = wants_progress()}, result);
-  } catch (const Interrupted&) {
-    result.partial = true;
+  const std::vector<std::string> names = benchmark_names(chapter, plan, options.benchmark_filter);
+  if (names.empty() && !plan.cases.empty()) {
+    throw BadInput(
+        fmt::format("--benchmark_filter={} fits nothing (names: --benchmark_list_tests)", options.benchmark_filter));
   }
-  if (options.benchmark_list) return kRight;
-  if (own_table) table.end(result);
-  write_reports(options, result);
+  if (options.benchmark_list) {
+    for (const std::string& name : names) std::cout << name << '\n';
+    return kRight;
+  }
+  run_and_report(chapter, options, plan, result);
   return status_of(result);
 }
 

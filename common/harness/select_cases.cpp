@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "common/harness/device.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/options.hpp"
 
@@ -17,16 +18,17 @@ std::unique_ptr<Case> make_case(const Chapter& chapter, const std::string& text)
   }
 }
 
-bool in_selection(Tier tier, Selection selection) {
-  switch (tier) {
-  case Tier::quick:
-    return true;
-  case Tier::standard:
-    return selection != Selection::quick;
-  case Tier::full:
-    return selection == Selection::full;
+/// The chapter's cases of a selection.
+std::vector<SelectedCase> cases_of(const Chapter& chapter, Selection selection) {
+  std::vector<SelectedCase> result;
+  for (const CaseSpec& spec : chapter.cases) {
+    if (selection != Selection::full && !spec.headline) continue;
+    const bool stands_in = selection != Selection::full && device_emulated() && !spec.emulated.empty();
+    const std::string& parameters = stands_in ? spec.emulated : spec.parameters;
+    result.push_back({parameters, make_case(chapter, parameters), false, stands_in});
+    if (selection == Selection::quick) break;
   }
-  return false;
+  return result;
 }
 
 constexpr std::size_t kLongestExpression = 1000;
@@ -60,27 +62,26 @@ private:
 }  // namespace
 
 std::vector<SelectedCase> select_cases(const Chapter& chapter, const Options& options) {
-  std::vector<SelectedCase> all;
-  for (const CaseSpec& spec : chapter.cases)
-    all.push_back({spec.parameters, make_case(chapter, spec.parameters), false});
-
-  std::vector<bool> chosen(all.size(), false);
-  std::vector<SelectedCase> own;
+  if (options.cases.empty()) return cases_of(chapter, options.selection);
+  std::vector<SelectedCase> result;
   for (const std::string& text : options.cases) {
     if (text.find('=') != std::string::npos) {
       auto problem = make_case(chapter, text);
-      own.push_back({problem->parameters(), std::move(problem), true});
+      result.push_back({problem->parameters(), std::move(problem), true, false});
       continue;
     }
     const Matcher matcher(text);
     bool found = false;
-    for (const bool anywhere : {false, true}) {
+    for (const Selection selection : {options.selection, Selection::full}) {
       if (found) break;
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        if (!anywhere && !in_selection(chapter.cases[i].tier, options.selection)) continue;
-        if (!matcher.fits(all[i].problem->title(), all[i].parameters)) continue;
-        chosen[i] = true;
+      for (SelectedCase& c : cases_of(chapter, selection)) {
+        if (!matcher.fits(c.problem->title(), c.parameters)) continue;
         found = true;
+        c.by_name = true;
+        if (std::none_of(result.begin(), result.end(),
+                         [&](const SelectedCase& other) { return other.parameters == c.parameters; })) {
+          result.push_back(std::move(c));
+        }
       }
     }
     if (!found) {
@@ -90,15 +91,6 @@ std::vector<SelectedCase> select_cases(const Chapter& chapter, const Options& op
                       one_line(text)));
     }
   }
-
-  std::vector<SelectedCase> result;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (options.cases.empty() ? in_selection(chapter.cases[i].tier, options.selection) : chosen[i]) {
-      all[i].by_name = !options.cases.empty();
-      result.push_back(std::move(all[i]));
-    }
-  }
-  std::move(own.begin(), own.end(), std::back_inserter(result));
   return result;
 }
 

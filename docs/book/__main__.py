@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import figures  # noqa: E402
+import limits  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
 import texts  # noqa: E402
@@ -24,7 +25,11 @@ def update():
     """Writes the pages anew. Returns the number of what is left wrong."""
     wrong = []
     for path in texts.texts():
-        text, faults = texts.renewed(path)
+        try:
+            text, faults = texts.renewed(path)
+        except Problem as problem:
+            wrong.append(str(problem))
+            continue
         wrong += faults
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")
@@ -34,7 +39,11 @@ def update():
 
 def check():
     pages = texts.texts()
-    return told(sidecar.without_page(pages) + [fault for path in pages for fault in texts.faults(path, path.read_text(encoding="utf-8"))])
+    faults = sidecar.without_page(pages)
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        faults += texts.faults(path, text) + limits.faults(path, text)
+    return told(faults)
 
 
 def told(faults):

@@ -4,7 +4,7 @@ import importlib.util
 import statistics
 import sys
 
-from records import EMULATED, MEASURED, ROOT, Problem, is_noise, load, of_step, seconds_of
+from records import EMULATED, MEASURED, ROOT, Problem, is_noise, is_yardstick, load, of_step, seconds_of
 
 
 def module(path):
@@ -37,7 +37,7 @@ def model(number, what):
 
 
 def peers(record, group, what):
-    """Of the comparison with PyTorch, in its group "fixed" or "random": what tests/peers/results.py sums up, or the median
+    """Of the comparison with PyTorch, in its group "fixed" or "random": what tests/chapters/peers/results.py sums up, or the median
     of a ratio (`eager/ours`)."""
     if group not in ("fixed", "random"):
         raise Problem(f"the groups are fixed and random, not {group}")
@@ -45,7 +45,7 @@ def peers(record, group, what):
         top, bottom = what.split("/")
         return statistics.median(case[f"{top}_seconds"] / case[f"{bottom}_seconds"] for case in record["cases"]
                                  if case["group"] == group and case.get(f"{top}_seconds") and case.get(f"{bottom}_seconds"))
-    summary = module("tests/peers/results").summarise([case for case in record["cases"] if case["group"] == group])
+    summary = module("tests/chapters/peers/results").summarise([case for case in record["cases"] if case["group"] == group])
     if what not in summary:
         raise Problem(f"summed up are {', '.join(summary)}, not {what}")
     return summary[what]
@@ -56,7 +56,7 @@ def near(times, version, percent):
     found = 0
     for case in times.cases:
         seconds = [row["seconds"]["median"] for row in case["steps"]
-                   if row["status"] == "pass" and row.get("seconds") and not row.get("yardstick")]
+                   if row["status"] == "pass" and row.get("seconds") and not is_yardstick(row)]
         own = seconds_of(case, version)
         found += bool(own and seconds and own <= (1 + percent / 100) * min(seconds))
     return found
@@ -67,7 +67,7 @@ def far(times, version):
     found = []
     for case in times.cases:
         own = of_step(case, version)
-        rows = [row for row in case["steps"] if row["status"] == "pass" and row.get("seconds") and not row.get("yardstick")]
+        rows = [row for row in case["steps"] if row["status"] == "pass" and row.get("seconds") and not is_yardstick(row)]
         best = min(rows, key=lambda row: row["seconds"]["median"], default=None)
         if own and best and not is_noise(best["seconds"], own["seconds"]):
             found.append((case, best["version"], case["copy_seconds"] / best["seconds"]["median"],

@@ -1,25 +1,114 @@
-"""What is made for a page between a line `<!-- KIND ... -->` and a line `<!-- end -->`."""
+"""What stands on a page between a line `<!-- KIND ... -->` and a line `<!-- end -->`:
 
+    <!-- table ladder -->                   a table of the chapter as a whole (tables.py)
+    <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
+    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
+    <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
+    <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
+    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
+
+`update` writes all but the caption, and adds the line `end` where it is missing.
+"""
+
+import html
+import re
+
+import drawings
 import tables
+from chapters import Step, chapters
+from markdown import raw
+from queries import split
 from records import ROOT, Problem
 from sentences import MARKER
 
 
-def body(path, kind, what):
+def chapter_of(path):
+    for chapter in chapters():
+        if chapter.folder in path.parents:
+            return chapter
+    raise Problem("the page belongs to no chapter")
+
+
+def step_and_base(path, version):
+    chapter = chapter_of(path)
+    step = chapter.kernel(version)
+    return step, chapter.kernel(step.base) if step.base else None
+
+
+def difference(path, version, region="kernel"):
+    """The lines of a step's difference from its base, with "..." where lines are left out."""
+    step, base = step_and_base(path, version)
+    if base is None:
+        raise Problem(f"chapter.cu names no base of {version}")
+    lines = step.difference(base, region=region)
+    if not lines:
+        raise Problem(f"the region [{region}] is the same in {base.file}")
+    return [" ..." if line.startswith("@@") else line for line in lines[1:]]
+
+
+def fenced(language, lines):
+    return "\n".join([f"```{language}", *(line.rstrip() for line in lines), "```"]) + "\n"
+
+
+def made(path, kind, words, given):
+    if kind == "table":
+        return tables.table(path, " ".join(words))
+    if kind == "measure":
+        return tables.measure_table(chapter_of(path), words[0], words[1], " ".join(words[2:]).replace(",", " ").split())
+    if kind == "diff":
+        return fenced("diff", difference(path, *words))
+    if kind == "code":
+        file, _, region = words[1].rpartition(":")
+        return fenced("cuda", chapter_of(path).kernel(words[0]).region(region, file))
+    drawing(path, " ".join(words))
+    if not (given or "").strip():
+        raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
+    return given
+
+
+def body(path, match):
     """A block's lines, as the page's source has them."""
     try:
-        if kind == "table":
-            return tables.table(path, what)
-        raise Problem(f"there is no block of the kind {kind}")
-    except (Problem, KeyError, ValueError, IndexError) as error:
-        raise Problem(f"{path.relative_to(ROOT)}: <!-- {kind} {what} -->: {error}") from None
+        return made(path, match["kind"], split(match["what"]), match["body"])
+    except (Problem, KeyError, ValueError, IndexError, TypeError, OSError) as error:
+        raise Problem(f"{path.relative_to(ROOT)}: <!-- {match['kind']} {match['what']} -->: {error}") from None
 
 
 def renewed(path, text):
-    """The text with its blocks made anew; a marker without an `end` gets one."""
-    return MARKER.sub(lambda m: f"<!-- {m['kind']} {m['what']} -->\n{body(path, m['kind'], m['what'])}<!-- end -->\n", text)
+    """The text with its blocks made anew."""
+    return MARKER.sub(lambda m: f"<!-- {m['kind']} {m['what']} -->\n{body(path, m)}<!-- end -->\n", text)
+
+
+def difference_html(lines):
+    kinds = {"+": "ins", "-": "del"}
+    spans = "".join(f'<span class="{"hunk" if line == " ..." else kinds.get(line[:1], "same")}">{html.escape(line) or " "}</span>'
+                    for line in lines)
+    return f'<pre class="diff" tabindex="0">{spans}</pre>'
+
+
+def drawing(path, what):
+    """A figure as SVG: of a file beside the page, or of drawings.py."""
+    name, _, arguments = what.partition(" ")
+    file = path.parent / "figures" / f"{name}.svg"
+    if not file.exists():
+        return drawings.draw(name, arguments)
+    text = file.read_text(encoding="utf-8")
+    if "<title>" not in text:
+        raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")
+    return text[text.index("<svg"):]
 
 
 def published(path, text):
     """The text with its blocks as the book shows them."""
-    return MARKER.sub(lambda m: m["body"], text)
+    def shown(match):
+        if match["kind"] == "diff":
+            return raw(difference_html(difference(path, *split(match["what"]))))
+        if match["kind"] == "code":
+            return match["body"].replace("```cuda", "~~~{.cpp}").replace("```", "~~~")
+        if match["kind"] == "figure":
+            picture = drawing(path, match["what"])
+            return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')
+                    + f"\n{match['body']}\n" + raw("</figcaption></figure>"))
+        return f"\n{match['body']}\n"
+
+    return MARKER.sub(shown, text)

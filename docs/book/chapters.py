@@ -4,33 +4,56 @@ import copy
 import difflib
 import functools
 import re
+import textwrap
 import tomllib
 
 from records import EMULATED, MEASURED, ROOT, Problem, Times, load
 
 STEP_FILE = re.compile(r"([av]\d+[a-z]?)_(\w+)\.cuh")
+TEXT = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'  # A string of C++, in one part or several.
 STORY_LINE = re.compile(r"^///( ?)(.*)$")
 
 
 def natural(version):
-    kind, number, letter = re.fullmatch(r"([av])(\d+)([a-z]?)", version).groups()
-    return kind, int(number), letter
+    match = re.fullmatch(r"([av])(\d+)([a-z]?)", version)
+    return (match[1], int(match[2]), match[3]) if match else ("z", 0, version)
+
+
+def unquoted(text):
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"')
+
+
+def declared(source):
+    """{version: {"idea", "base", "prepares"}} of the steps that a chapter.cu lists, by names or in order."""
+    found = {}
+    for match in re.finditer(r'\.version = "(\w+)"(.*?)(?=\.version = |\Z)', source, re.S):
+        found[match[1]] = {key: unquoted(text) for key, text in re.findall(rf"\.(idea|base|prepares) = {TEXT}", match[2])}
+    for version, texts in re.findall(r'"(\w+)",\s*"\w+",\s*((?:"(?:[^"\\]|\\.)*"[,\s]*)+)', source):
+        parts = [unquoted(part) for part in re.findall(TEXT, texts)]
+        based = len(parts) > 1 and re.fullmatch(r"\w*", parts[0])
+        found.setdefault(version, {"base": parts[0], "idea": parts[1]} if based else {"idea": parts[0]})
+    return found
 
 
 class Step:
-    """One step: its file, its story, its code."""
+    """One kernel: a step of the ladder, an aside, or one of the library. Its file, its story, its code."""
 
-    def __init__(self, folder, path, ideas):
-        self.version, self.name = STEP_FILE.fullmatch(path.name).groups()
+    def __init__(self, chapter, path, told):
+        self.chapter = chapter  # Its folder.
+        named = STEP_FILE.fullmatch(path.name)
+        self.version, self.name = named.groups() if named else (path.stem, path.stem)
         self.path = path
         self.file = str(path.relative_to(ROOT))
         self.lines = path.read_text(encoding="utf-8").splitlines()
-        self.idea = ideas.get(self.version, "")
-        self.folder = folder
+        told = told.get(self.version, {})
+        self.idea = told.get("idea", "")
+        self.base = told.get("base", "")
+        self.prepares = told.get("prepares", "")
 
     @property
     def title(self):
-        return f"{self.version} {self.name.replace('_', ' ')}"
+        name = self.name.replace("_", " ")
+        return name if self.version == self.name else f"{self.version} {name}"
 
     def story(self):
         """The comment that the file opens with, without its first word and its `\\file`."""
@@ -57,21 +80,32 @@ class Step:
             lines.pop(0)
         return [line for line in lines if not line.strip().startswith("//! [")]
 
-    def kernel(self):
-        """The lines between the `//! [kernel]` marks."""
-        lines = "\n".join(self.lines).split("//! [kernel]")[1].split("\n")[1:-1]
-        return [line for line in lines if not line.strip().startswith("//! [")]
+    def region(self, name, file=""):
+        """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder, without other
+        marks."""
+        path = self.chapter / file if file else self.path
+        everything = path.read_text(encoding="utf-8").splitlines() if file else self.lines
+        places = [number for number, line in enumerate(everything) if line.strip() == f"//! [{name}]"]
+        if len(places) != 2:
+            raise Problem(f"{path.relative_to(ROOT)} has {len(places)} marks //! [{name}]; a region has two")
+        lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith("//! [")]
+        return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
 
-    def difference(self, previous, context=3):
-        """The unified difference: of the two kernels, or of the whole code where a file marks no kernel or the kernel is the
-        same. The steps' own names count as equal."""
+    def kernel(self):
+        return self.region("kernel")
+
+    def difference(self, previous, context=3, region=None):
+        """The unified difference: of a region; else of the two kernels, or of the whole code where a file marks no kernel or
+        the kernel is the same. The steps' own names count as equal."""
         def plain(step, lines):
             return [re.sub(rf"\b{step.version}\b", "vN", line) for line in lines]
 
         before, after = [], []
-        if self.has_snippet() and previous.has_snippet():
+        if region:
+            before, after = plain(previous, previous.region(region)), plain(self, self.region(region))
+        elif self.has_snippet() and previous.has_snippet():
             before, after = plain(previous, previous.kernel()), plain(self, self.kernel())
-        if before == after:
+        if before == after and not region:
             before, after = plain(previous, previous.code()), plain(self, self.code())
         shown = list(difflib.unified_diff(before, after, lineterm="", n=context))[2:]
         return [re.sub(r"\bvN\b", previous.version if line.startswith("-") else self.version, line) for line in shown]
@@ -88,10 +122,14 @@ class Chapter:
         data = folder / "chapter.cu"  # Chapter 7 is about other things than steps, and has none.
         self.by_harness = data.exists()
         source = data.read_text(encoding="utf-8") if data.exists() else ""
-        ideas = {version: "".join(re.findall(r'"([^"]*)"', text)) for version, text in
-                 re.findall(r'\{"(v\d+[a-z]?)",\s*"\w+",\s*"\w*",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', source)}
-        files = [path for path in folder.glob("*.cuh") if STEP_FILE.fullmatch(path.name)]
-        self.steps = sorted((Step(folder, path, ideas) for path in files), key=lambda step: natural(step.version))
+        known = declared(source)
+
+        def kernels(place, wanted):
+            found = [Step(folder, path, known) for path in place.glob("*.cuh") if wanted(path)]
+            return sorted(found, key=lambda step: natural(step.version))
+
+        self.steps = kernels(folder, lambda path: STEP_FILE.fullmatch(path.name))
+        self.asides = kernels(folder / "asides", lambda path: True)
         told = self.readme.read_text(encoding="utf-8")
         match = re.match(r"# (.+)\n", told)
         if not match:
@@ -103,6 +141,31 @@ class Chapter:
         """The chapter's book.toml: short names of cases, the ladder's columns, targets. Empty where there is none."""
         path = self.folder / "book.toml"
         return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def kernel(self, version):
+        """The step or aside of that version."""
+        for step in self.steps + self.asides:
+            if step.version == version:
+                return step
+        raise Problem(f"chapter {self.number} has no step or aside {version}")
+
+    def bases(self, step):
+        """What a step is built on, and what that is built on, and so on."""
+        found = []
+        while step.base and len(found) < len(self.steps):
+            step = self.kernel(step.base)
+            found.append(step)
+        return found
+
+    @functools.cached_property
+    def pages(self):
+        """{version: page} of the steps' pages and then the asides', in order. Empty in a chapter of one page."""
+        files = sorted((self.folder / "pages").glob("*.md"), key=lambda path: natural(path.stem))
+        order = [step.version for step in self.steps + self.asides]
+        unknown = [path for path in files if path.stem not in order]
+        if unknown:
+            raise Problem(f"{unknown[0].relative_to(ROOT)}: chapter {self.number} has no step or aside {unknown[0].stem}")
+        return {path.stem: path for path in sorted(files, key=lambda path: order.index(path.stem))}
 
     @functools.cached_property
     def dispatched(self):
@@ -128,6 +191,13 @@ class Chapter:
             for step in case["steps"]:
                 step["version"] = now.get(step["version"], step["version"])
         return Times(record, f"{device}/{other}.json", self.book.get("note", ""))
+
+    def renamed(self, version):
+        """What a version was called when the chapter was recorded, where it is another kernel now; else None."""
+        times = self.times()
+        rows = [row for case in times.cases for row in case["steps"] if row["version"] == version] if times else []
+        now = next((step for step in self.steps + self.asides if step.version == version), None)
+        return rows[0]["name"] if rows and now and rows[0]["name"] != now.name else None
 
     def main_cases(self, record):
         """The ladder's cases as (short name, case): the book.toml's, or those in which most steps ran."""

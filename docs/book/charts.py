@@ -4,7 +4,7 @@ import html
 import math
 import textwrap
 
-from records import of_step, seconds_of, share_text, time_text
+from records import is_yardstick, of_step, seconds_of, share_text, time_text
 
 WIDTH = 720
 LEFT = 160  # Where bars begin.
@@ -12,14 +12,19 @@ ROW = 22
 BAR = 13
 
 
-def svg(height, body, title, description, classes=""):
-    return (f'<svg class="chart {classes}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}" role="img" '
+def svg(height, body, title, description, classes="", width=WIDTH):
+    return (f'<svg class="chart {classes}" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" '
             f'xmlns="http://www.w3.org/2000/svg"><title>{html.escape(title)}</title>'
             f"<desc>{html.escape(description)}</desc>{body}</svg>")
 
 
 def text(x, y, words, classes="", anchor="start"):
     return f'<text x="{x:g}" y="{y:g}" class="{classes}" text-anchor="{anchor}">{html.escape(str(words))}</text>'
+
+
+def figure(drawing, caption):
+    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
+            "</figcaption></figure>")
 
 
 def ladder(case, steps, title):
@@ -101,27 +106,6 @@ def clocks(cases, title):
     return svg(bottom + 2, "".join(body), title, ". ".join(words))
 
 
-def bank_layout(bank_of, title):
-    """Which bank each of a warp's 32 lanes reads from when it reads a column of a tile: lanes are rows, banks columns."""
-    cell, left, top, banks = 13, 60, 56, 32
-    places = [bank_of(lane) % banks for lane in range(32)]
-    turns = max(places.count(bank) for bank in places)
-    body = [text(0, 16, title, "title"), text(left, top - 20, "bank 0", "muted"),
-            text(left + banks * cell, top - 20, "31", "muted", "end"), text(left - 8, top + 11, "lane 0", "muted", "end"),
-            text(left - 8, top + 31 * cell + 11, "31", "muted", "end"),
-            f'<rect class="frame" x="{left}" y="{top}" width="{banks * cell}" height="{32 * cell}"/>']
-    for bank in range(1, banks):
-        body.append(f'<line class="grid" x1="{left + bank * cell}" y1="{top}" x2="{left + bank * cell}" y2="{top + 32 * cell}"/>')
-    for lane, bank in enumerate(places):
-        kind = "bar" if places.count(bank) == 1 else "conflict"
-        body.append(f'<rect class="{kind}" x="{left + bank * cell + 1}" y="{top + lane * cell + 1}" width="{cell - 2}" '
-                    f'height="{cell - 2}"/>')
-    told = "one turn: every lane has a bank of its own" if turns == 1 else f"{turns} turns: that many lanes share a bank"
-    body.append(text(left, top + 32 * cell + 20, told))
-    return svg(top + 32 * cell + 28, "".join(body), title, f"Lanes 0 to 31 read from banks {', '.join(map(str, places))}: {told}.",
-               "square")
-
-
 def modelled_and_measured(pairs, title):
     """Speedups over v1, (label, measured, modelled) each, as points on two logarithmic axes; the line is agreement."""
     low = min(min(a, b) for _, a, b in pairs)
@@ -168,7 +152,7 @@ def gains(measured, modelled, parameters=None):
             continue
         for step in case["steps"]:
             ours, theirs = seconds_of(case, step["version"]), seconds_of(other, step["version"])
-            if ours and theirs and not step.get("yardstick") and step["version"] != "v1":
+            if ours and theirs and not is_yardstick(step) and step["version"] != "v1":
                 found.append((f"{step['version']} {step['name']}, {case['name']}", first / ours,
                               seconds_of(other, "v1") / theirs))
     return found

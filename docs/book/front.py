@@ -3,11 +3,12 @@
 import html
 import re
 
+import addresses
 import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import MEASURED, RESULTS, ROOT, devices, load, of_step, origin, seconds_of, share_text, time_text
+from records import MEASURED, ROOT, devices, load, of_step, origin, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -18,7 +19,7 @@ def picture():
     record = chapter.times(MEASURED)
     name, case = chapter.main_cases(record)[0]
     drawing = charts.ladder(case, chapter.steps, f"Chapter 3, permute: {case['name']}")
-    return raw(page.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
+    return raw(charts.figure(drawing, "The ladder of chapter 3: each step's share of the speed of a plain copy, and its median time. "
                            f"{html.escape(record.origin())}."))
 
 
@@ -166,21 +167,16 @@ def comparison():
         header = ["case", "v1, measured", "v1, modelled", f"{last}, measured", f"{last}, modelled", "gain, measured", "gain, modelled"]
         parts.append(f"## {chapter.title} {{#compare-chapter{chapter.number}}}\n")
         if pairs:
-            parts.append(raw(page.figure(charts.modelled_and_measured(pairs, f"{chapter.title}: gain over v1"),
+            parts.append(raw(charts.figure(charts.modelled_and_measured(pairs, f"{chapter.title}: gain over v1"),
                                          f"Measured: {html.escape(measured.origin())}. Modelled: {html.escape(modelled.origin())}.")))
         parts.append(raw(page.table(header, rows, "compare")))
     return "\n".join(parts)
 
 
-def result_texts():
-    """The texts that scripts write into docs/results/ beside the records: pages of the book, too."""
-    return sorted(RESULTS.glob("*.md")) + sorted(RESULTS.glob("*/*.md"))
-
-
 def results():
     """A link to each of them."""
     lines = []
-    for path in result_texts():
+    for path in addresses.result_texts():
         title = re.match(r"# (.+)", path.read_text(encoding="utf-8")).group(1)
         lines.append(f"- [{title}](#result_{path.stem})")
     return "\n".join(lines) + "\n"

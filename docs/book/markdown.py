@@ -69,13 +69,46 @@ def defused(text):
     return "\n".join(lines) + "\n"
 
 
-def link_pages(text, pages):
-    """Links to other texts' files become links to their pages, or plain names where the book has no such page."""
-    def target(match):
-        words, file = match.groups()
-        return f"[{words}](#{pages[file]})" if file in pages else f"`{file}`"
+LINK = re.compile(r"(?<!!)\[((?:[^\]`]|`[^`]*`)*)\]\((?![\w./-]*\.html)([\w./-]+)(?:#([\w-]+))?\)")
+ANSWER = re.compile(r"[ \t]*▸\s*\*((?:(?!\n[ \t]*\n).)+?)(?<=\S)\*(?:[ \t]+|(?=\n)|$)", re.S)
 
-    return re.sub(r"\[([^\]]*)\]\((?:[\w./-]*/)?([\w-]+\.md)\)", target, text)
+
+def link_pages(text, path, pages):
+    """Links to files become links to their pages, or plain names where the book has no such page. `pages` has the book's name
+    of each file's page."""
+    def target(match):
+        words, file, anchor = match.groups()
+        page = pages.get((path.parent / file).resolve())
+        if page:
+            return f"[{words}](#{page}{'-' + anchor if anchor else ''})"
+        return words if "`" in words else f"`{file}`" if words == file or file.endswith(".md") else f"{words} (`{file}`)"
+
+    return LINK.sub(target, text)
+
+
+def broken_links(text, path):
+    """[(line, link)] of the links to files, and to headings of texts, that are not there."""
+    found = []
+    for number, line, is_code in lines_outside_code(text.splitlines()):
+        for match in () if is_code else LINK.finditer(line):
+            file, anchor = (path.parent / match[2]).resolve(), match[3]
+            titles = [title for _, title, _, _ in sections(file.read_text(encoding="utf-8"))] if file.suffix == ".md" and file.exists() else []
+            if not file.exists() or anchor and anchor not in map(slug, titles):
+                found.append((number + 1, match[2] + (f"#{anchor}" if anchor else "")))
+    return found
+
+
+def fold_answers(text):
+    """A question's answer, `▸ *...*`, folds: a paragraph of its own, within the item of the list that it stands in."""
+    def folded(match):
+        before = text[:match.start()]
+        first = re.split(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+]|\d+\.) )", before)[-1]
+        indent = " " * len(re.match(r"[ \t]*(?:(?:[-*+]|\d+\.) +)?", first.lstrip("\n")).group())
+        parts = ["\\htmlonly[block]", '<details class="answer"><summary>Answer</summary>', "\\endhtmlonly", "",
+                 " ".join(match.group(1).split()), "", "\\htmlonly[block]", "</details>", "\\endhtmlonly", ""]
+        return "\n\n" + "\n".join(indent + part if part else "" for part in parts) + "\n" + indent
+
+    return ANSWER.sub(folded, text)
 
 
 def fence_indented(text):

@@ -5,10 +5,13 @@ import html
 import re
 
 import charts
+import drawings
 import figures
 import queries
+import tables
 import texts
 from chapters import chapters
+from charts import figure
 from markdown import fence_indented, name_headings, near_pictures, raw, sections
 from records import (EMULATED, MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text,
                      time_text)
@@ -35,11 +38,6 @@ def table(header, rows, classes, caption=""):
             f"{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
-def figure(drawing, caption):
-    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
-            "</figcaption></figure>")
-
-
 def picture_block(picture):
     """A recorded picture; a long one folded."""
     height = re.search(r'viewBox="0 0 \d+ (\d+)"', picture.path.read_text(encoding="utf-8"))
@@ -49,27 +47,31 @@ def picture_block(picture):
             + "</details>")
 
 
+def pictures_block(chapter, step):
+    return "".join(map(picture_block, figures.pictures(chapter, step)))
+
+
 def layouts(chapter, step):
     """[[layout]] in book.toml: where in the banks of shared memory a column of the step's tile lies."""
     for layout in chapter.book.get("layout", []):
         if layout["step"] == step.version:
-            def bank_of(lane, rule=compile(layout["bank"], "book.toml", "eval")):
-                return eval(rule, {"__builtins__": {}}, {"lane": lane})  # pylint: disable=eval-used
-
-            yield figure(charts.bank_layout(bank_of, f"{step.title}: {layout['title']}"), html.escape(layout["caption"]))
+            yield figure(drawings.banks([(f"{step.title}: {layout['title']}", layout["bank"])]), html.escape(layout["caption"]))
 
 
 def gain_text(before, after):
     return speedup_text(before["median"], after["median"], is_noise(before, after))
 
 
+def before(chapter, step):
+    """The steps that a step is compared with, nearest first: what it is built on; in a chapter of one page those before it."""
+    if not chapter.pages:
+        return chapter.steps[chapter.steps.index(step) - 1::-1] if step != chapter.steps[0] else []
+    return chapter.bases(step)
+
+
 def previous_row(case, chapter, step):
-    """The row of the nearest step before this one that ran in the case."""
-    for before in reversed(chapter.steps[:chapter.steps.index(step)]):
-        row = of_step(case, before.version)
-        if row:
-            return row
-    return None
+    """The row of the nearest of these that ran in the case."""
+    return next(filter(None, (of_step(case, other.version) for other in before(chapter, step))), None)
 
 
 def modelled_gain(modelled, parameters, version):
@@ -89,14 +91,14 @@ def measured_block(chapter, step, record, modelled):
         label = f'<span title="{html.escape(case["name"])}">{html.escape(name)}</span>'
         if not row:
             continue
-        first, before = of_step(case, "v1"), previous_row(case, chapter, step)
+        first, previous = of_step(case, "v1"), previous_row(case, chapter, step)
         model = "" if step.version == "v1" else modelled_gain(modelled, case["parameters"], step.version)
         rows.append([label, time_text(row["seconds"]["median"]), share_text(case, row["seconds"]["median"]),
-                     gain_text(before["seconds"], row["seconds"]) if before else "",
-                     f"{first['seconds']['median'] / row['seconds']['median']:.2f}x" if first and before else "", model])
+                     gain_text(previous["seconds"], row["seconds"]) if previous else "",
+                     f"{first['seconds']['median'] / row['seconds']['median']:.2f}x" if first and previous else "", model])
     if not rows:
         return f'<p class="muted">{html.escape(why_not(step, record))}</p>'
-    header = ["case", "median", "of copy", "over the step before", "over v1", "modelled, over v1"]
+    header = ["case", "median", "of copy", "over its base" if chapter.pages else "over the step before", "over v1", "modelled, over v1"]
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", html.escape(record.origin()))
 
@@ -130,24 +132,9 @@ def difference_block(step, previous):
             f'removed</summary><pre class="diff" tabindex="0">{lines}</pre></details>')
 
 
-# What a step's table of counters shows: its head, and the counter's name in queries.COUNTERS.
-SHOWN_COUNTERS = (("load requests", "requests"), ("sectors a load", "sectors/request"), ("sectors a store", "store-sectors/request"),
-                  ("reductions", "reductions"), ("sectors a reduction", "reduction-sectors/request"), ("atomics", "atomics"),
-                  ("shared atomics", "shared-atomics"), ("turns a shared load", "wavefronts/load"), ("instructions", "instructions"),
-                  ("issue slots busy", "issue"))
-
-
-def counter_text(record, case, version, what):
-    """One counter of a step on a case, for a table; empty where it was not counted or is nothing."""
-    try:
-        value = queries.counted_in(record, case, version, queries.COUNTERS[what])
-    except (queries.Problem, KeyError, ZeroDivisionError):
-        return ""
-    if what == "issue":
-        return f"{value:.0f}%"
-    if "/" in what:
-        return f"{value:.1f}"
-    return f"{value / 1e6:.2f} M" if value >= 1e5 else f"{value:,.0f}"
+# What a step's table of counters shows.
+SHOWN_COUNTERS = ("requests", "sectors/request", "store-sectors/request", "reductions", "reduction-sectors/request", "atomics",
+                  "shared-atomics", "wavefronts/load", "instructions", "issue")
 
 
 def counters_block(chapter, step):
@@ -158,13 +145,13 @@ def counters_block(chapter, step):
     rows = []
     for case in dict.fromkeys(entry["case"] for entry in record["launches"] if entry["version"] == step.version):
         counted = {entry["version"] for entry in record["launches"] if entry["case"] == case}
-        before = [other for other in chapter.steps[:chapter.steps.index(step)] if other.version in counted]
-        for other in before[-1:] + [step]:
+        known = [other for other in before(chapter, step) if other.version in counted]
+        for other in known[:1] + [step]:
             rows.append([f"{html.escape(case)}, {other.version}"]
-                        + [counter_text(record, case, other.version, what) for _, what in SHOWN_COUNTERS])
+                        + [tables.counter_text(tables.counter_value(record, case, other.version, what), what) for what in SHOWN_COUNTERS])
     if not rows:
         return ""
-    header = ["case, step"] + [head for head, _ in SHOWN_COUNTERS]
+    header = ["case, step"] + [queries.COUNTER_WORDS[what] for what in SHOWN_COUNTERS]
     kept = [column for column in range(len(header)) if any(row[column] not in ("", "0") for row in rows)]
     return ('<details class="counters"><summary>What the profiler counted</summary>'
             + table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "counters",
@@ -199,8 +186,7 @@ def step_extras(chapter, step, record, modelled):
     parts = []
     for drawing in layouts(chapter, step):
         parts.append(raw(drawing))
-    for picture in figures.pictures(chapter, step):
-        parts.append(raw(picture_block(picture)))
+    parts.append(raw(pictures_block(chapter, step)))
     if record:
         parts.append(raw(measured_block(chapter, step, record, modelled)))
     elif chapter.by_harness:
@@ -226,7 +212,9 @@ def full_table(chapter, record):
     header = ["step" if chapter.by_harness else "kernel", "idea"] + (["cases run"] if record else []) + [html.escape(name) for name, _ in cases]
     rows = []
     for step in chapter.steps:
-        link = f'<a href="#chapter{chapter.number}-{step.version}">{step.title}</a>'
+        place = f"chapter{chapter.number}-{step.version}"
+        place = f"#{place}" if not chapter.pages else f"{place}.html" if step.version in chapter.pages else None
+        link = f'<a href="{place}">{step.title}</a>' if place else step.title
         row = [link, html.escape(step.summary())]
         if record:
             ran = sum(1 for case in record.cases if of_step(case, step.version))
@@ -313,6 +301,14 @@ def clock_charts(chapter):
                       f"cold L2. {html.escape(origin(record, f'{MEASURED}/chapter{chapter.number}.json'))}."))
 
 
+def modelled_beside_measured(record, modelled):
+    pairs = charts.gains(record, modelled) if record and modelled else []
+    return ["## Modelled against measured\n" + raw(figure(
+        charts.modelled_and_measured(pairs, "Gain over v1: modelled by the emulator, measured on the card"),
+        f"A point is a step in a case that both records have. Measured: {html.escape(record.origin())}. Modelled: "
+        f"{html.escape(modelled.origin())}."))] if pairs else []
+
+
 def is_provenance(title):
     return title.startswith("Where the figures come from") or title == "Figures"
 
@@ -355,12 +351,7 @@ def compose(chapter):
         parts += other_steps(chapter, rest, record, modelled)
     if chapter.steps:
         parts.append(("## All steps\n" if chapter.by_harness else "") + raw(full_table(chapter, record)) + (raw(every_case(chapter, record)) if record else ""))
-    pairs = charts.gains(record, modelled) if record and modelled else []
-    if pairs:
-        parts.append("## Modelled against measured\n" + raw(figure(
-            charts.modelled_and_measured(pairs, "Gain over v1: modelled by the emulator, measured on the card"),
-            f"A point is a step in a case that both records have. Measured: {html.escape(record.origin())}. Modelled: "
-            f"{html.escape(modelled.origin())}.")))
+    parts += modelled_beside_measured(record, modelled)
     parts += behind
     parts.append("## Exercises\n" + exercises(chapter))
     parts.append("## What to read next\n" + next_to_read(chapter))

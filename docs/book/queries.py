@@ -25,6 +25,8 @@ COUNTERS = {
     "shared-atomics": "smsp__inst_executed_op_shared_atom.sum",
     "shared-loads": "smsp__inst_executed_op_shared_ld.sum",
     "wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared-stores": "smsp__inst_executed_op_shared_st.sum",
+    "wavefronts/store": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "smsp__inst_executed_op_shared_st.sum"),
     "wavefronts/load": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "smsp__inst_executed_op_shared_ld.sum"),
     "instructions": "smsp__inst_executed.sum",
     "issue": "smsp__issue_active.avg.pct_of_peak_sustained_active",
@@ -38,6 +40,37 @@ COUNTERS = {
     "dram-writes": "dram__bytes_write.sum",
     "divisions-32": "warpbook__integer_divisions_32bit.sum",
     "divisions-64": "warpbook__integer_divisions_64bit.sum",
+}
+# How tables call counters.
+COUNTER_WORDS = {
+    "requests": "load requests",
+    "store-requests": "store requests",
+    "sectors": "sectors loaded",
+    "store-sectors": "sectors stored",
+    "sectors/request": "sectors per load request",
+    "store-sectors/request": "sectors per store request",
+    "load/store-sectors": "sectors loaded per sector stored",
+    "reductions": "reductions",
+    "reduction-sectors/request": "sectors per reduction",
+    "atomics": "atomics",
+    "shared-atomics": "shared atomics",
+    "shared-loads": "shared loads",
+    "wavefronts": "turns of shared loads",
+    "shared-stores": "shared stores",
+    "wavefronts/store": "turns per shared store",
+    "wavefronts/load": "turns per shared load",
+    "instructions": "instructions",
+    "issue": "issue slots busy",
+    "warps": "warps resident",
+    "l2-reads": "sectors read at the L2",
+    "l2-writes": "sectors written at the L2",
+    "l2-read/write": "L2 reads per write",
+    "l1-hits": "L1 hits",
+    "l1-misses": "sectors missed in the L1",
+    "dram-reads": "bytes read from DRAM",
+    "dram-writes": "bytes written to DRAM",
+    "divisions-32": "32-bit divisions",
+    "divisions-64": "64-bit divisions",
 }
 UNITS = {"us": 1e6, "ms": 1e3, "ns": 1e9, "s": 1.0, "GB/s": 1e-9, "TB/s": 1e-12, "MB": 1e-6, "M": 1e-6, "%": 100.0, "x": 1.0}
 PEERS = ("ours", "eager", "compiled", "call-ours", "call-eager", "call-compiled")
@@ -189,9 +222,17 @@ def row(name, words, shown):
     return Answer(formatted(value, shown, rest[1] if len(rest) > 1 else None), "result", origin(record, file))
 
 
+def refuse_renamed(chapter, name, versions):
+    """Old values under new names are no record."""
+    for version in versions if name is None and "version" not in chapter.book else ():
+        if chapter.renamed(version):
+            raise Problem(f"{version} was {chapter.renamed(version)} when chapter {chapter.number} was recorded, and is another now")
+
+
 def timed(chapter, name, words, shown):
     """`STEP CASE [UNIT]`: a median, a share of the copy (%), or bytes a second; `STEP over STEP CASE`: a gain."""
     record, file = record_of(chapter, name)
+    refuse_renamed(chapter, name, [words[0], words[2]] if words[1:2] in (["over"], ["slower"]) else words[:1])
     times = Times(record, file)
     slower = words[1:2] == ["slower"]  # By how much, in per cent, where "over" says how many times as fast.
     if words[1:2] in (["over"], ["slower"]):
@@ -241,6 +282,7 @@ def counter(chapter, name, words, shown):
 
 def counted(chapter, name, words):
     """A counter's value, and where it is from."""
+    refuse_renamed(chapter, name, words[:1])
     record, file = record_of(chapter, name, "" if name else "_counters")
     step, case, what = words[0], case_named(chapter, words[1]), COUNTERS[words[2]]
     try:

@@ -47,12 +47,22 @@ def origin(record, file):
     return f"{what}, {toolkit}commit {commit}, docs/results/{file}"
 
 
+def is_yardstick(step):
+    """Whether a row is a plain copy's or a fill's; records from before the kinds say it in a field of its own."""
+    return step.get("kind") == "yardstick" or step.get("yardstick", False)
+
+
 def of_step(case, version):
     """A step's row in a case, if the step ran there and was right; else None."""
     for step in case["steps"]:
         if step["version"] == version and step["status"] == "pass" and step.get("seconds"):
             return step
     return None
+
+
+def compared_with(case, step, before):
+    """The row that a step's gain is counted from: the base that its record names, or `before` where a record knows none."""
+    return of_step(case, step["gain_over"]) if "gain_over" in step else before
 
 
 def seconds_of(case, version):
@@ -86,13 +96,13 @@ class Times:
         """The steps' versions, in order, without yardsticks."""
         found = []
         for case in self.cases:
-            found += [s["version"] for s in case["steps"] if not s.get("yardstick") and s["version"] not in found]
+            found += [s["version"] for s in case["steps"] if not is_yardstick(s) and s["version"] not in found]
         return found
 
     def main_cases(self, count=3):
         """The cases that say most where nobody chose: those in which most steps ran, the largest of each element type."""
         def ran(case):
-            return sum(1 for s in case["steps"] if s["status"] == "pass" and not s.get("yardstick"))
+            return sum(1 for s in case["steps"] if s["status"] == "pass" and not is_yardstick(s))
         ranked = sorted(self.cases, key=lambda c: (-ran(c), -c["bytes_moved"]))
         chosen, types = [], set()
         for case in ranked:

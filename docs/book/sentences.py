@@ -10,7 +10,8 @@ Figure = collections.namedtuple("Figure", "start end text")
 
 MARKER = re.compile(r"^<!-- (?P<kind>table|measure|diff|code|figure) (?P<what>.*?) ?-->\n"
                     r"(?:(?P<body>(?:(?!<!-- ).*\n)*?)<!-- end -->(?:\n|\Z))?", re.M)
-HIDDEN = re.compile(r"<!--.*?-->|`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|\*\*Why not 100%\?\*\*", re.S)
+COMMENT = r"<!--.*?-->|"
+HIDDEN = (r"`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|(?<=\*\*Why not )100%(?=\?\*\*)")
 START = re.compile(r"(?:[ \t>]*(?:[-*+]|\d+\.) +|[ \t>]+|\|[ \t]*|#{1,6} +)+")  # A list's, a quotation's, a row's, a heading's.
 ALONE = re.compile(r"[ \t>]*(?:\||#{1,6} )")  # A line that is a unit by itself: a table's row, a heading.
 OPENS = re.compile(r"[ \t>]*(?:[-*+]|\d+\.) ")
@@ -18,7 +19,8 @@ STOP = re.compile(r"[.!?][)\"*_]*\s+")
 SHORTENED = re.compile(r"(?:\b[A-Z]|\be\.g|\bi\.e|\bet al|\bvs|\bcf)\.$")
 
 # What has to have a source: a number with a unit, a number with decimals, and a count of what is measured or recorded.
-NAMED = "".join(rf"(?<!{name}\s)" for name in ("CUDA", "Toolkit", "nvcc", "clang", "capability", "PyTorch", "Triton", "Ubuntu"))
+NAMED = "".join(rf"(?<!{name}\s)" for name in ("CUDA", "Toolkit", "nvcc", "clang", "capability", "PyTorch", "Triton", "Ubuntu",
+                                                 "row", "word", "bank", "lane", "column"))  # Where 2x is an index.
 NUMBER = r"[-+]?\d(?:[\d,]*\d)?(?:\.\d+)?"
 UNIT = r"(?:\s?(?:us|ms|ns|GB/s|TB/s|TFLOP/s)(?!\w)|\s?%(?!\w)|x(?![\w(])|\ss(?!\w))"
 COUNTED = r"\s(?:turns|wavefronts|cycles|instructions|sectors per|cases|problems)\b|\sof\s(?:the\s)?\d+(?![\w.,]*\w)"
@@ -31,8 +33,9 @@ def blanked(match):
     return re.sub(r"[^\n]", "\0", match.group())
 
 
-def masked(text):
-    """The page with all that is no prose hidden: generated blocks, code, comments, links' targets. Places stay as they are."""
+def masked(text, comments=False):
+    """The page with all that is no prose hidden: generated blocks, code, links' targets, and comments if these are not wanted.
+    Places stay as they are."""
     def block(match):
         if match["kind"] != "figure" or match["body"] is None:
             return re.sub(r"[^\n]", " ", match.group())
@@ -43,7 +46,7 @@ def masked(text):
     for number, line, is_code in lines_outside_code(list(lines)):
         if is_code:
             lines[number] = " " * len(line)
-    return HIDDEN.sub(blanked, "\n".join(lines))
+    return re.sub(HIDDEN if comments else COMMENT + HIDDEN, blanked, "\n".join(lines), flags=re.S)
 
 
 def paragraphs(shown):

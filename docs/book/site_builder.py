@@ -2,12 +2,16 @@
 
 import html
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 
+import addresses
+import aggregates
 import front
+import ladder_pages
 import page
 import texts
 from chapters import chapters
@@ -39,29 +43,36 @@ def prepare():
     pages = OUT / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     for chapter in chapters():
-        write(pages / f"chapter{chapter.number}.md", page.compose(chapter))
-    general = {path.stem: path for path in sorted((ROOT / "docs" / "pages").glob("*.md"))}
-    general |= {f"result_{path.stem}": path for path in front.result_texts()}
-    general["making"] = ROOT / "common" / "exercises" / "README.md"
-    for name, path in general.items():
-        told = path.read_text(encoding="utf-8") if name.startswith("result_") else texts.published(path)
-        text = link_pages(front.fill(told), {path.name: name for name, path in general.items()})
+        made = ladder_pages.compose(chapter) if chapter.pages else {f"chapter{chapter.number}": page.compose(chapter)}
+        for name, text in made.items():
+            write(pages / f"{name}.md", text)
+    for name, path in addresses.general().items():
         if name.startswith("result_"):
-            text = defused(text)
+            text = defused(link_pages(path.read_text(encoding="utf-8"), path, addresses.pages()))
+        else:
+            text = front.fill(texts.published(path))
         write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
 
 
 def layout():
-    """The layout with a line of navigation for each chapter."""
-    tabs = "".join(f'<tab type="user" url="@ref chapter{chapter.number}" title="{html.escape(chapter.title)}"/>\n      '
-                   for chapter in chapters())
+    """The layout with a line of navigation for each chapter, and below it its pages where it has several."""
+    def tab(chapter):
+        own, *others = addresses.of_chapter(chapter).items()
+        head = f'url="@ref {own[0]}" title="{html.escape(chapter.title)}"'
+        if not others:
+            return f'<tab type="user" {head}/>\n      '
+        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(ladder_pages.title_of(path))}"/>' for name, path in others)
+        return f'<tab type="usergroup" {head}>{inner}</tab>\n      '
+
+    tabs = "".join(map(tab, chapters()))
     return (ROOT / "docs" / "theme" / "layout.xml").read_text(encoding="utf-8").replace("<!-- chapters -->", tabs.strip())
 
 
 def run_doxygen():
     shutil.rmtree(SITE, ignore_errors=True)
     write(OUT / "layout.xml", layout())
-    result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, capture_output=True, text=True)
+    environment = os.environ | {"WARPBOOK_VERSION": aggregates.module("scripts/version").project_version()}
+    result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, env=environment, capture_output=True, text=True)
     log = result.stderr.strip()
     write(OUT / "doxygen.log", result.stdout + result.stderr)
     if result.returncode != 0 or "warning:" in log or "error:" in log:

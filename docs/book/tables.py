@@ -5,8 +5,10 @@ import statistics
 
 import aggregates
 import clocks
+import queries
 from queries import answer, case_named, chapter_of, record_of, split
-from records import Problem, Times, is_noise, of_step, seconds_of, share_text, speedup_text, time_text
+from records import (MEASURED, Problem, Times, compared_with, is_noise, is_yardstick, load, of_step, seconds_of, share_text, speedup_text,
+                     time_text)
 
 
 def table(path, what):
@@ -15,6 +17,8 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
+    if words[0] == "steps" or words[0] == "ladder" and chapter.pages:
+        return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
     kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
@@ -55,7 +59,7 @@ def listed_table(path, chapter, table):
 
 def behind_table(record, group):
     """The problems of a group in which PyTorch, eager or compiled, is faster: by 2% or more, with quartiles apart."""
-    results = aggregates.module("tests/peers/results")
+    results = aggregates.module("tests/chapters/peers/results")
     out = ["| case | type | ours, us | slower than eager by | than compiled by |", "|---|---|--:|--:|--:|"]
     for case in record["cases"]:
         if case["group"] != group or "error" in case:
@@ -69,7 +73,7 @@ def behind_table(record, group):
 
 
 def ladder_table(chapter, times):
-    """Every step on the ladder's cases: median, share of the copy, gain over the step before among those that ran."""
+    """Every step on the ladder's cases: median, share of the copy, gain over its base."""
     names = chapter.book["ladder"]["cases"]
     cases = [times.case(chapter.book["case"][name]) for name in names]
     if not all(cases):
@@ -80,7 +84,7 @@ def ladder_table(chapter, times):
     rows = []
     for case in cases:
         for step in case["steps"]:
-            row = (step["version"], step["name"], step.get("yardstick", False))
+            row = (step["version"], step["name"], is_yardstick(step))
             if row not in rows:
                 rows.append(row)
     renamed = {old: new for new, old in chapter.book.get("version", {}).items()}
@@ -94,9 +98,9 @@ def ladder_table(chapter, times):
                 continue
             median, gain = row["seconds"]["median"], ""
             if not yardstick:
-                if before[number]:
-                    noise = is_noise(before[number]["seconds"], row["seconds"])
-                    gain = speedup_text(before[number]["seconds"]["median"], median, noise)
+                base = compared_with(case, row, before[number])
+                if base:
+                    gain = speedup_text(base["seconds"]["median"], median, is_noise(base["seconds"], row["seconds"]))
                 before[number] = row
             cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
         now = renamed.get(version, version)
@@ -144,7 +148,7 @@ def peers_table(chapter, record):
 
 def random_table(record):
     """The random problems by element type; where plans were compared, too, those beside the rules."""
-    results = aggregates.module("tests/peers/results")
+    results = aggregates.module("tests/chapters/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
     planned = any(case.get("planned_seconds") for case in cases)
     header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),
@@ -172,3 +176,96 @@ def slower_table(chapter, times):
     out += [f"| {case['name']} | {version} | {100 * best:.1f}% | {100 * own:.1f}% |"
             for case, version, best, own in aggregates.far(times, last)]
     return "\n".join(out) + "\n"
+
+
+NOT_MEASURED = "*Not measured yet: no record has the step on this case.*\n"
+
+
+def counter_value(record, case, version, what):
+    """A counter of a step on a case; None where it was not counted or is a share of nothing."""
+    try:
+        return queries.counted_in(record, case, version, queries.COUNTERS[what])
+    except (Problem, KeyError, ZeroDivisionError):
+        return None
+
+
+def counter_text(value, what):
+    """One counter for a table; empty where there is none."""
+    if value is None:
+        return ""
+    if "pct" in queries.COUNTERS[what]:
+        return f"{value:.0f}%"
+    if "/" in what:
+        return f"{value:.1f}"
+    return f"{value / 1e6:.2f} M" if value >= 1e5 else f"{value:,.0f}"
+
+
+def direction(before, after):
+    """Whether a counter fell or rose by more than one in a hundred."""
+    if before is None or after is None:
+        return "new" if before is None and after else ""
+    return "same" if abs(after - before) <= 0.01 * max(abs(before), abs(after)) else "\u25bc" if after < before else "\u25b2"
+
+
+def measure_table(chapter, version, case_name, counters):
+    """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
+    base stands there, and so on; a step without a base stands alone."""
+    step, parameters = chapter.kernel(version), case_named(chapter, case_name)
+    times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
+    case = times.case(parameters) if times else None
+    for what in counters:
+        if what not in queries.COUNTERS:
+            raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
+    if not case or not of_step(case, version) or chapter.renamed(version):
+        return NOT_MEASURED
+    base = next((base for base in chapter.bases(step) if of_step(case, base.version) and not chapter.renamed(base.version)), None)
+    kernels = [base, step] if base else [step]
+
+    def row(head, cells, verdict):
+        return f"| {head} | " + " | ".join(cell or "-" for cell in cells) + (f" | {verdict} |" if base else " |")
+
+    out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if base else "|")]
+    for what in counters:
+        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
+        out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
+    spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
+    medians = [spread["median"] for spread in spreads]
+    gain = speedup_text(medians[0], medians[-1], is_noise(spreads[0], spreads[-1]))
+    out.append(row("time", map(time_text, medians), gain))
+    out.append(row("of a copy", [f"{100 * case['copy_seconds'] / median:.0f}%" for median in medians], ""))
+    return "\n".join(out).replace("  |", " |") + "\n"
+
+
+def base_row(chapter, step, case):
+    """The row of the step's base in a case, or of the base's base where that did not run there."""
+    return next(filter(None, (of_step(case, base.version) for base in chapter.bases(step) if not chapter.renamed(base.version))), None)
+
+
+def steps_table(chapter, names):
+    """The ladder: each step's idea, the step that it is built on, and on each case its share of a copy and its gain over that
+    step; on one case alone its time, too. The dispatch has no base: what it gains is nobody's."""
+    times = chapter.times()
+    cases = [times.case(case_named(chapter, name)) if times else None for name in names]
+    ladder = chapter.book.get("ladder", {})
+    labels = dict(zip(ladder.get("cases", []), ladder.get("labels", [])))
+    alone = len(names) == 1
+    heads = " time | of a copy | gain |" if alone else "".join(f" {labels.get(name, name)} | gain |" for name in names)
+    out = [f"| step | idea | built on |{heads}", "|---|---|---|" + "--:|" * heads.count("|")]
+    for step in chapter.steps:
+        link = f"[{step.version}](pages/{step.version}.md)" if step.version in chapter.pages else step.version
+        cells = [link, step.idea.rstrip("."), step.base]
+        gained = False
+        for case in cases:
+            row, before = (of_step(case, step.version), base_row(chapter, step, case)) \
+                if case and not chapter.renamed(step.version) else (None, None)
+            if not row:
+                cells += ["-"] + [""] * (1 + alone)
+                continue
+            median = row["seconds"]["median"]
+            gain = speedup_text(before["seconds"]["median"], median, is_noise(before["seconds"], row["seconds"])) if before else ""
+            gained |= gain not in ("", "same")
+            cells += ([time_text(median)] if alone else []) + [f"{100 * case['copy_seconds'] / median:.0f}%", gain]
+        if step.prepares and not gained:
+            cells[1] += f" (prepares {step.prepares.split(':')[0]})"
+        out.append("| " + " | ".join(cells) + " |")
+    return "\n".join(out).replace("  |", " |") + "\n"

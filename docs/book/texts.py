@@ -7,11 +7,14 @@ writes figures and blocks anew, and `python3 docs/book check` fails where one di
 import html
 import re
 
+import addresses
 import blocks
+import sentences
 import sidecar
+from markdown import broken_links, fold_answers, link_pages
 from records import ROOT, Problem
 
-COMMENT = re.compile(r"<!--.*?-->", re.S)
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 
 
 def texts():
@@ -41,14 +44,21 @@ def faults(path, text):
     try:
         found = [] if blocks.renewed(path, text) == text else [f"{name}: a table or a block differs from what it is made of: "
                                                                "run `python3 docs/book update`"]
-        sources, wrong = sidecar.resolve(path, text)
     except Problem as problem:
-        return [str(problem)]
+        found = [str(problem)]
+    sources, wrong = sidecar.resolve(path, text)
     for source in sources:
         if source.answer.text != source.shown:
             found.append(f"{name}:{text.count(chr(10), 0, source.start) + 1}: {source.shown!r} is {source.answer.text!r} by "
                          f"{source.answer.origin}: run `python3 docs/book update`")
-    return found + wrong
+    return found + wrong + comments(name, text) + [f"{name}:{line}: the link {link} leads nowhere" for line, link in broken_links(text, path)]
+
+
+def comments(name, text):
+    """Comments that are no marker of a block: a page is plain Markdown, and a marker with a slip would do nothing."""
+    shown = sentences.masked(sentences.MARKER.sub(sentences.blanked, text), comments=True)
+    return [f"{name}:{shown.count(chr(10), 0, match.start()) + 1}: {match.group()[:40]!r} is no marker of a block"
+            for match in COMMENT.finditer(shown)]
 
 
 def published(path):
@@ -61,4 +71,4 @@ def published(path):
         raise Problem(wrong[0])
     text = replaced(text, sources, lambda source: f'<span class="{source.answer.kind}" title="{html.escape(source.answer.origin)}">'
                                                   f"{source.shown}</span>")
-    return COMMENT.sub("", blocks.published(path, text))
+    return link_pages(fold_answers(blocks.published(path, text)), path, addresses.pages())

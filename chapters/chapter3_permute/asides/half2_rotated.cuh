@@ -1,9 +1,9 @@
 /// \file
 /// Aside: v5's tile rotated instead of padded.
 ///
-/// In v5, lane x picks from rows 2x and 2x + 1. Whatever the padding p, rows 2x begin 2x * (32 + p) words into the tile:
-/// an even number, so 32 lanes share 16 banks. Here rows are not padded but rotated: word w of row r stands at
-/// (w + r / 2) mod 32. Lane x then finds word w of its rows in bank w + x, and every lane has a bank to itself.
+/// In v5, lane x picks from rows 2x and 2x + 1. Whatever the padding p, rows 2x begin 2x * (32 + p) words into the
+/// tile: an even number, so 32 lanes share 16 banks. Here rows are not padded but rotated: word w of row r stands at (w
+/// + r / 2) mod 32. Lane x then finds word w of its rows in bank w + x, and every lane has a bank to itself.
 ///
 /// Expect one turn per shared load instead of two. The counter follows; the time does not, because v5 no longer waits
 /// for shared memory.

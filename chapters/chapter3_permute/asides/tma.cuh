@@ -3,12 +3,12 @@
 ///
 /// In v6 every thread computes addresses, holds what it loaded in registers and stores it to shared memory. On Hopper
 /// one thread names a box of the tensor, and the copy engine brings it to shared memory by itself. The engine also
-/// swizzles, but by one fixed pattern: within rows of 128 bytes, chunk c of row r stands at c XOR (r mod 8). A column of
-/// such a tile lies in 8 places, so threads that gather from a column take turns and put their elements in order
+/// swizzles, but by one fixed pattern: within rows of 128 bytes, chunk c of row r stands at c XOR (r mod 8). A column
+/// of such a tile lies in 8 places, so threads that gather from a column take turns and put their elements in order
 /// afterwards, in registers.
 ///
-/// We expected far fewer instructions than v6 and the same time. It is slower, with more instructions: gathering from the
-/// fixed swizzle costs more than the loads save.
+/// We expected far fewer instructions than v6 and the same time. It is slower, with more instructions: gathering from
+/// the fixed swizzle costs more than the loads save.
 #pragma once
 
 #include "chapters/chapter3_permute/v6_wide_tile.cuh"

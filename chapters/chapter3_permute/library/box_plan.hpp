@@ -1,5 +1,5 @@
 /// \file
-/// How v7 cuts a tensor of any rank into boxes that are contiguous runs on the input's side and on the output's.
+/// How boxes.cuh cuts a tensor of any rank into boxes that are contiguous runs on the input's side and on the output's.
 #pragma once
 
 #include <algorithm>
@@ -10,30 +10,13 @@
 
 namespace warpbook::chapter3 {
 
-/// The input's dimensions in some order.
-using DimensionOrder = std::array<int, kMaxRank>;
-
-/// From the input's fastest on.
-inline DimensionOrder src_order(const PermuteProblem& p) {
-  DimensionOrder order{};
-  for (int k = 0; k < p.rank; ++k) order[k] = p.rank - 1 - k;
-  return order;
-}
-
-/// From the output's fastest on.
-inline DimensionOrder dst_order(const PermuteProblem& p) {
-  DimensionOrder order{};
-  for (int k = 0; k < p.rank; ++k) order[k] = p.permutation[p.rank - 1 - k];
-  return order;
-}
-
 /// A box is a part of the tensor that one block moves: so many elements along each of the input's dimensions. Its *run*
 /// on a side is made of that side's fastest dimensions: whole ones, then a part of the next. So at most two dimensions
 /// are cut, and each is the slowest of a run: where the tensor ends within a box, runs are shorter, or fewer.
 struct BoxPlan {
   static constexpr int kMaxBytes = 48 * 1024;  ///< Shared memory of a box, padding included.
 
-  /// What a box is grown to, in bytes: the best of 8, 16 and 32 KiB in trials on an H200, which are not kept.
+  /// What a box is grown to, in bytes: the best of 8, 16 and 32 KiB on an H200.
   static constexpr int goal_bytes(int element_bytes) { return element_bytes == 4 ? 32 * 1024 : 16 * 1024; }
 
   std::array<std::int64_t, kMaxRank> extent{};  ///< Of the box, by input dimension; 1 where the box is flat.
@@ -70,12 +53,12 @@ inline std::int64_t balanced_extent(std::int64_t size, std::int64_t most, std::i
 
 /// The dimensions that tell a box's runs of the input apart, the fastest first, then -1: what the output's run has
 /// besides, in its order, so that neighbours in the output are neighbouring rows; a dimension that is cut comes last.
-inline std::array<int, kMaxRank> src_rows(const PermuteProblem& p, const BoxPlan& plan) {
+inline DimensionOrder src_rows(const PermuteProblem& p, const BoxPlan& plan) {
   const auto from = src_order(p);
   const auto to = dst_order(p);
   std::array<bool, kMaxRank> taken{};
   for (int k = 0; k < plan.src_dimensions; ++k) taken[from[k]] = true;
-  std::array<int, kMaxRank> rows{};
+  DimensionOrder rows{};
   rows.fill(-1);
   int count = 0;
   const auto take = [&](int d) {
@@ -95,7 +78,7 @@ inline std::array<int, kMaxRank> src_rows(const PermuteProblem& p, const BoxPlan
 
 /// Finds the runs of a plan whose extents are chosen.
 inline void find_runs(const PermuteProblem& p, BoxPlan& plan) {
-  const auto find = [&](const std::array<int, kMaxRank>& order, int& dimensions, std::int64_t& run, int& partial) {
+  const auto find = [&](const DimensionOrder& order, int& dimensions, std::int64_t& run, int& partial) {
     dimensions = 0;
     run = 1;
     partial = -1;

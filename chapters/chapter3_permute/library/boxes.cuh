@@ -1,21 +1,22 @@
 /// \file
-/// v7d tables: a box's index arithmetic once a box, not once an element.
+/// boxes: any permutation at any alignment, by boxes that go through shared memory; the kernel for all that no other
+/// kernel takes.
 ///
-/// v7b still computes every element's place from scratch, by a multiplication for each dimension on the way in and
-/// again on the way out. But boxes are all alike: what an element's position in a run contributes to its place, and
-/// what its run contributes, are the same in every box. So a block computes both once, as tables in shared memory, and
-/// then moves several boxes, one after another; an element costs two look-ups and two additions, at any rank. The copy
-/// into shared memory is asynchronous and needs no registers, so all of a box's loads are under way at once. Elements
-/// of 1 and 2 bytes move in words of 4, on both sides and at any alignment.
-///
-/// Expect a third of v7b's instructions, and time to follow where arithmetic was what v7b waited for.
+/// A box is a run of the input and a run of the output at once (box_plan.hpp). Boxes are all alike: what an element's
+/// position in a run contributes to its place, and what its run contributes, are the same in every box. So a block
+/// computes both once, as tables in shared memory, and then moves several boxes, one after another. An element costs
+/// two look-ups and two additions, at any rank. The copy into shared memory is asynchronous and needs no registers, so
+/// all of a box's loads are under way at once. Elements of 1 and 2 bytes move in words of 4 on both sides.
 #pragma once
 
 #include <cuda_pipeline.h>
 
-#include "chapters/chapter3_permute/v7a_any_permutation.cuh"
+#include "chapters/chapter3_permute/library/box_plan.hpp"
+#include "common/cuda/fast_division.cuh"
+#include "common/cuda/launch.cuh"
+#include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter3::v7d {
+namespace warpbook::chapter3::boxes {
 
 inline constexpr int kThreads = 256;
 
@@ -144,86 +145,116 @@ template <class W, int N> __device__ __forceinline__ unsigned pack_word(const W 
   return word;
 }
 
-//! [kernel]
-/// `aligned_src` and `aligned_dst`: every run begins at a multiple of 4 bytes and has whole words.
-template <class W, bool aligned_src, bool aligned_dst>
-__global__ void __launch_bounds__(kThreads)
-    permute_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ Boxes boxes) {
-  constexpr int kWord = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;  // Elements that move together.
+/// Elements that move together.
+template <class W> inline constexpr int kWord = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;
+
+/// A block's shared memory: a box, and the tables.
+template <class W> struct Shared {
+  W* tile;
+  Row* dst_rows;
+  std::int64_t* src_rows;  // In the input.
+  std::uint16_t* columns;  // Places in the tile, of positions in a run of the output.
+};
+
+template <class W> __device__ __forceinline__ Shared<W> make_tables(const Boxes& boxes) {
   W* tile = dynamic_shared<W>();
   auto* dst_rows = reinterpret_cast<Row*>(tile + boxes.tile_elements);
   auto* src_rows = reinterpret_cast<std::int64_t*>(dst_rows + boxes.dst.row_count);
   auto* columns = reinterpret_cast<std::uint16_t*>(src_rows + boxes.src.row_count);
-  __shared__ Origin origins[2];
-  const auto thread = static_cast<int>(threadIdx.x);
-
-  if (thread < 32) locate_box(boxes, blockIdx.x, thread, origins[0]);
+  const int thread = threadIdx.x;
   for (int i = thread; i < boxes.dst.row_count; i += kThreads) dst_rows[i] = place_of(boxes.dst.rows, i);
   for (int i = thread; i < boxes.src.row_count; i += kThreads) src_rows[i] = place_of(boxes.src.rows, i).offset;
   for (int i = thread; i < boxes.dst.run; i += kThreads) {
     columns[i] = static_cast<std::uint16_t>(place_of(boxes.column, i).tile);
   }
+  return {tile, dst_rows, src_rows, columns};
+}
+
+/// Loads a box; what it began is waited for elsewhere. `aligned`: every run begins at a multiple of 4 bytes and has
+/// whole words.
+template <bool aligned, class W>
+__device__ __forceinline__ void load_box(const Shared<W>& shared, const W* __restrict__ src, const Boxes& boxes,
+                                         const Origin& origin) {
+  const int run = origin.src_reach * boxes.src.run_unit;
+  const int count = origin.dst_reach * boxes.src.row_unit;
+  const int words = boxes.src.row_count * static_cast<int>(boxes.src.words.divisor);
+#pragma unroll 4
+  for (int i = threadIdx.x; i < words; i += kThreads) {
+    const auto [row, word] = boxes.src.words.divide(i);
+    const int position = static_cast<int>(word) * kWord<W>;
+    if (static_cast<int>(row) >= count || position >= run) continue;
+    const W* from = src + origin.src + shared.src_rows[row] + position;
+    W* to = shared.tile + static_cast<int>(row) * boxes.pitch + position;
+    if constexpr (aligned) {
+      __pipeline_memcpy_async(to, from, sizeof(W) * kWord<W>);
+    } else {
+      *reinterpret_cast<unsigned*>(to) = load_word(from, run - position, boxes.src_begin, boxes.src_end);
+    }
+  }
+  __pipeline_commit();
+}
+
+/// Stores word `word` of a run of `run` elements at `to`. Words lie where memory has them: unless `aligned`, the run
+/// may begin within its first and end within its last.
+template <bool aligned, class W>
+__device__ __forceinline__ void store_word(W* to, const W* from, const std::uint16_t* columns, int word, int run) {
+  const int before = aligned ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(to) & 3) / int{sizeof(W)};
+  const int first = word * kWord<W> - before;
+  if (first >= run) return;
+  W elements[kWord<W>];
+#pragma unroll
+  for (int e = 0; e < kWord<W>; ++e) elements[e] = from[columns[aligned ? first + e : min(max(first + e, 0), run - 1)]];
+  if (aligned || (first >= 0 && first + kWord<W> <= run)) {
+    *reinterpret_cast<unsigned*>(to + first) = pack_word(elements);
+  } else {
+#pragma unroll
+    for (int e = 0; e < kWord<W>; ++e) {
+      if (first + e >= 0 && first + e < run) to[first + e] = elements[e];
+    }
+  }
+}
+
+template <bool aligned, class W>
+__device__ __forceinline__ void store_box(W* __restrict__ dst, const Shared<W>& shared, const Boxes& boxes,
+                                          const Origin& origin) {
+  const int run = origin.dst_reach * boxes.dst.run_unit;
+  const int count = origin.src_reach * boxes.dst.row_unit;
+  const int words = boxes.dst.row_count * static_cast<int>(boxes.dst.words.divisor);
+#pragma unroll 4
+  for (int i = threadIdx.x; i < words; i += kThreads) {
+    const auto [row, word] = boxes.dst.words.divide(i);
+    if (static_cast<int>(row) >= count) continue;
+    const uint4 entry = reinterpret_cast<const uint4*>(shared.dst_rows)[row];  // One access of 16 bytes.
+    const Row& place = reinterpret_cast<const Row&>(entry);
+    const W* from = shared.tile + static_cast<int>(place.tile);
+    W* to = dst + origin.dst + place.offset;
+    if constexpr (sizeof(W) < 4) {
+      store_word<aligned>(to, from, shared.columns, word, run);
+    } else if (static_cast<int>(word) < run) {
+      to[word] = from[shared.columns[word]];
+    }
+  }
+}
+
+//! [kernel]
+template <class W, bool aligned_src, bool aligned_dst>
+__global__ void __launch_bounds__(kThreads)
+    permute_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ Boxes boxes) {
+  __shared__ Origin origins[2];
+  const int thread = threadIdx.x;
+  if (thread < 32) locate_box(boxes, blockIdx.x, thread, origins[0]);
+  const Shared<W> shared = make_tables<W>(boxes);
   __syncthreads();
 
   int turn = 0;
   for (std::uint32_t box = blockIdx.x; box < boxes.count; box += gridDim.x) {
     const Origin origin = origins[turn];
-    const int src_run = origin.src_reach * boxes.src.run_unit;
-    const int src_count = origin.dst_reach * boxes.src.row_unit;
-    const int src_words = boxes.src.row_count * static_cast<int>(boxes.src.words.divisor);
-#pragma unroll 4
-    for (int i = thread; i < src_words; i += kThreads) {
-      const auto [row, word] = boxes.src.words.divide(i);
-      const int position = static_cast<int>(word) * kWord;
-      if (static_cast<int>(row) >= src_count || position >= src_run) continue;
-      const W* from = src + origin.src + src_rows[row] + position;
-      W* to = tile + static_cast<int>(row) * boxes.pitch + position;
-      if constexpr (aligned_src) {
-        __pipeline_memcpy_async(to, from, sizeof(W) * kWord);
-      } else {
-        *reinterpret_cast<unsigned*>(to) = load_word(from, src_run - position, boxes.src_begin, boxes.src_end);
-      }
-    }
-    __pipeline_commit();
+    load_box<aligned_src>(shared, src, boxes, origin);
     __pipeline_wait_prior(0);
     __syncthreads();
     turn ^= 1;
     if (thread < 32) locate_box(boxes, box + gridDim.x, thread, origins[turn]);
-
-    const int dst_run = origin.dst_reach * boxes.dst.run_unit;
-    const int dst_count = origin.src_reach * boxes.dst.row_unit;
-    const int dst_words = boxes.dst.row_count * static_cast<int>(boxes.dst.words.divisor);
-#pragma unroll 4
-    for (int i = thread; i < dst_words; i += kThreads) {
-      const auto [row, word] = boxes.dst.words.divide(i);
-      if (static_cast<int>(row) >= dst_count) continue;
-      const uint4 entry = reinterpret_cast<const uint4*>(dst_rows)[row];  // One access of 16 bytes.
-      const Row& place = reinterpret_cast<const Row&>(entry);
-      const W* from = tile + static_cast<int>(place.tile);
-      W* to = dst + origin.dst + place.offset;
-      if constexpr (kWord == 1) {
-        if (static_cast<int>(word) < dst_run) to[word] = from[columns[word]];
-      } else {
-        // Words lie where memory has them: the run may begin within its first and end within its last.
-        const int before =
-            aligned_dst ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(to) & 3) / int{sizeof(W)};
-        const int first = static_cast<int>(word) * kWord - before;
-        if (first >= dst_run) continue;
-        W elements[kWord];
-#pragma unroll
-        for (int e = 0; e < kWord; ++e) {
-          elements[e] = from[columns[aligned_dst ? first + e : min(max(first + e, 0), dst_run - 1)]];
-        }
-        if (aligned_dst || (first >= 0 && first + kWord <= dst_run)) {
-          *reinterpret_cast<unsigned*>(to + first) = pack_word(elements);
-        } else {
-#pragma unroll
-          for (int e = 0; e < kWord; ++e) {
-            if (first + e >= 0 && first + e < dst_run) to[first + e] = elements[e];
-          }
-        }
-      }
-    }
+    store_box<aligned_dst>(dst, shared, boxes, origin);
     __syncthreads();
   }
 }
@@ -232,9 +263,8 @@ __global__ void __launch_bounds__(kThreads)
 /// Boxes that one block moves: enough to make the tables worth their while, few enough to fill the device evenly.
 inline std::int64_t boxes_per_block(std::int64_t boxes) { return std::clamp<std::int64_t>(boxes / 2048, 1, 4); }
 
-/// Describes a plan to the kernel. `order` is the grid's: it takes the next box along the first dimension of it.
-inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const DimensionOrder& order, const void* src,
-                        bool aligned_dst) {
+/// Describes a plan to the kernel. Neighbouring blocks write neighbours.
+inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const void* src, bool aligned_dst) {
   Boxes boxes{};
   boxes.count = static_cast<std::uint32_t>(plan.boxes);
   boxes.rank = p.rank;
@@ -243,10 +273,12 @@ inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const Dime
   boxes.src_begin = static_cast<const char*>(src);
   boxes.src_end = boxes.src_begin + p.count() * p.element_bytes;
   const Strides from = src_strides(p);
-  const Strides to = v7a::dst_strides_by_src(p);
+  const Strides to = dst_strides_by_src(p);
+  const DimensionOrder from_src = src_order(p);
+  const DimensionOrder from_dst = dst_order(p);
   std::uint32_t before = 1;
   for (int k = 0; k < p.rank; ++k) {
-    const int d = order[k];
+    const int d = from_dst[k];
     const auto parts = static_cast<std::uint32_t>(plan.parts[d]);
     boxes.dimension[d] = {FastDivisor<std::uint32_t>(before),
                           FastDivisor<std::uint32_t>(parts),
@@ -264,8 +296,6 @@ inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const Dime
   };
   std::array<bool, kMaxRank> in_src{};
   std::array<bool, kMaxRank> in_dst{};
-  const DimensionOrder from_src = src_order(p);
-  const DimensionOrder from_dst = dst_order(p);
   for (int k = 0; k < plan.src_dimensions; ++k) in_src[from_src[k]] = true;
   for (int k = 0; k < plan.dst_dimensions; ++k) {
     in_dst[from_dst[k]] = true;
@@ -302,20 +332,22 @@ inline Boxes make_boxes(const PermuteProblem& p, const BoxPlan& plan, const Dime
   return boxes;
 }
 
-/// Moves boxes, in the grid's `order`. `p` is merged, of rank 2 or more and not empty.
-inline cudaError_t run_boxes(const PermuteProblem& p, const DimensionOrder& order, const void* src, void* dst,
-                             cudaStream_t stream) {
-  const BoxPlan plan = plan_boxes(p);
+/// Why the kernel refuses a simplified problem; nullptr where it takes it.
+inline const char* refuse(const PermuteProblem& m) { return m.rank < 2 ? "nothing moves" : nullptr; }
+
+/// Moves boxes. `m` is simplified, not empty and not refused.
+inline cudaError_t run_boxes(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const BoxPlan plan = plan_boxes(m);
   if (plan.boxes > 0x3fffffff) return cudaErrorInvalidValue;  // FastDivisor's range.
   const auto whole_words = [&](const void* array, int fastest) {
-    return p.element_bytes >= 4 ||
-           (reinterpret_cast<std::uintptr_t>(array) % 4 == 0 && p.shape[fastest] * p.element_bytes % 4 == 0 &&
-            plan.extent[fastest] * p.element_bytes % 4 == 0);
+    return m.element_bytes >= 4 ||
+           (reinterpret_cast<std::uintptr_t>(array) % 4 == 0 && m.shape[fastest] * m.element_bytes % 4 == 0 &&
+            plan.extent[fastest] * m.element_bytes % 4 == 0);
   };
-  const bool aligned_src = whole_words(src, p.rank - 1);
-  const bool aligned_dst = whole_words(dst, p.permutation[p.rank - 1]);
-  const Boxes boxes = make_boxes(p, plan, order, src, aligned_dst);
-  return with_word_bytes(p.element_bytes, [&]<int bytes>() {
+  const bool aligned_src = whole_words(src, m.rank - 1);
+  const bool aligned_dst = whole_words(dst, m.permutation[m.rank - 1]);
+  const Boxes boxes = make_boxes(m, plan, src, aligned_dst);
+  return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     const auto kernel = [&] {
       if constexpr (bytes >= 4) {
@@ -338,11 +370,7 @@ inline cudaError_t run_boxes(const PermuteProblem& p, const DimensionOrder& orde
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
-  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
-  return run_boxes(q, src_order(q), src, dst, stream);
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_boxes(q, src, dst, stream); });
 }
 
-}  // namespace warpbook::chapter3::v7d
+}  // namespace warpbook::chapter3::boxes

@@ -1,118 +1,280 @@
 /// \file
-/// v7i output order: neighbouring blocks write neighbours.
+/// element_tiles: tiles that move single elements, or words of 4 bytes, at any size and any alignment; for tensors
+/// whose two fast dimensions are long, but odd.
 ///
-/// v7c, v7d and v7f number their tiles and boxes as the input has them: neighbouring blocks, which run at about the
-/// same time, read neighbours and write far apart. On 683x256x577 halves reversed v7c is at half a copy's speed, though
-/// on 7x1023x2047, as odd, it is at more than four fifths (README.md). What may cost it the rest: tiles are cut at odd
-/// places, so a sector belongs to two of them on either side. One that is read in two parts costs a second hit in the
-/// L2; one that is written in two parts must wait there for the other, or goes to memory in two writes. (No counter of
-/// that is recorded: it is what made us try.) So the writes ought to come close together in time. Here the grid goes
-/// along the output's dimensions, the fastest first; nothing else is new but the tiles' shapes, which were chosen anew
-/// with it.
-///
-/// Expect nothing where tiles fall on whole lines, and most where odd tensors are large: their blocks had the whole
-/// input between the two parts of a line.
+/// The tile lies between the input's fastest dimension and the output's (v8's grid). A warp loads rows of it and stores
+/// columns, element by element, with up to 16 loads per thread in flight. Bytes and halves whose rows and columns are
+/// whole words of 4 bytes move those. Odd tiles cut sectors in two. A sector that is written in two parts waits in the
+/// L2 for the other, or goes to memory twice, so neighbouring blocks write neighbours.
 #pragma once
 
-#include "chapters/chapter3_permute/v7d_tables.cuh"
-#include "chapters/chapter3_permute/v7f_aligned_windows.cuh"
+#include "chapters/chapter3_permute/library/aligned_windows.cuh"
+#include "chapters/chapter3_permute/v8_any_rank_tile.cuh"
+#include "common/cuda/regroup.cuh"
 
-namespace warpbook::chapter3::v7i {
+namespace warpbook::chapter3::element_tiles {
 
-/// The tile of single elements for many rows. Elements of 4 and 8 bytes have v7f's windows there. It and the next were
-/// chosen among some six shapes an element size by random problems (seeds 1 and 3 of tests/peers) on an H200:
-/// `chapter3_trials_order.txt` in docs/results; halves' later: `chapter3_trials_placed.txt`.
-template <int bytes> struct ManyRows {
-  using Tile = v7c::TallTile<bytes>;
+/// A tile that moves single elements of `bytes`.
+template <int bytes, int rows, int columns, int threads> struct ElementTile {
+  using W = Word<bytes>;
+  static constexpr int kThreads = threads;
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kRows = rows;
+  static constexpr int kColumns = columns;
+  static constexpr int kPitch = kColumns + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
 };
+
+//! [tile]
+/// One block transposes one tile, `rows` x `columns` of which exist. With `whole`, the matrix's edge does not cut it.
+template <class T, bool whole, class W>
+__device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int64_t dst_pitch,
+                                                   const W* __restrict__ src, std::int64_t src_pitch, int rows,
+                                                   int columns, W* tile) {
+  constexpr int kLoadTurns = T::kRows / T::kWarps;
+  constexpr int kStoreTurns = T::kColumns / T::kWarps;
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+
+  W word[kLoadTurns][T::kColumns / 32];
+  const W* from = src + warp * src_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < kLoadTurns; ++t) {
+#pragma unroll
+    for (int i = 0; i < T::kColumns / 32; ++i) {
+      const bool inside = whole || (warp + t * T::kWarps < rows && lane + 32 * i < columns);
+      if (inside) word[t][i] = load_keeping<(sizeof(W) > 1)>(from + 32 * i);
+    }
+    from += T::kWarps * src_pitch;
+  }
+#pragma unroll
+  for (int t = 0; t < kLoadTurns; ++t) {
+#pragma unroll
+    for (int i = 0; i < T::kColumns / 32; ++i) tile[(warp + t * T::kWarps) * T::kPitch + lane + 32 * i] = word[t][i];
+  }
+  __syncthreads();
+  W* to = dst + warp * dst_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < kStoreTurns; ++t) {
+#pragma unroll
+    for (int i = 0; i < T::kRows / 32; ++i) {
+      if (whole || (warp + t * T::kWarps < columns && lane + 32 * i < rows)) {
+        to[32 * i] = tile[(lane + 32 * i) * T::kPitch + warp + t * T::kWarps];
+      }
+    }
+    to += T::kWarps * dst_pitch;
+  }
+}
+//! [tile]
+
+//! [kernel]
+template <class T>
+__global__ void __launch_bounds__(T::kThreads)
+    permute_elements_kernel(typename T::W* __restrict__ dst, const typename T::W* __restrict__ src,
+                            const __grid_constant__ v8::TileGrid grid) {
+  __shared__ typename T::W tile[T::kRows * T::kPitch];
+  const v8::Corner corner = v8::locate_tile(grid);
+  const int rows = grid.rows - corner.row;
+  const int columns = grid.columns - corner.column;
+  const auto transpose = [&]<bool whole>() {
+    transpose_elements<T, whole>(dst + corner.dst, grid.dst_pitch, src + corner.src, grid.src_pitch,
+                                 min(rows, T::kRows), min(columns, T::kColumns), tile);
+  };
+  if (rows >= T::kRows && columns >= T::kColumns) {
+    transpose.template operator()<true>();
+  } else {
+    transpose.template operator()<false>();
+  }
+}
+//! [kernel]
+
+/// A tile of bytes or halves that moves words of 4 bytes on both sides.
+template <int bytes> struct WordTile {
+  static constexpr int kWarps = 8;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kInWord = 4 / bytes;  // Elements.
+  static constexpr int kTurns = 8;
+  static constexpr int kWordRows = kWarps * kTurns;  // Each of kInWord rows.
+  static constexpr int kRows = kWordRows * kInWord;
+  static constexpr int kColumns = 32 * kInWord;
+  static constexpr int kPitch = kColumns + 1;  // Words.
+};
+
+//! [words]
+/// One block transposes one tile: a lane loads a word of each of kInWord rows, and what it gets, regrouped, are as many
+/// columns' words. The columns of a lane lie 32 words apart in shared memory, so that a warp's words lie in 32 banks
+/// whether it writes a row or reads a column.
+template <int bytes>
+__global__ void __launch_bounds__(WordTile<bytes>::kThreads)
+    permute_words_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                         const __grid_constant__ v8::TileGrid grid) {
+  using T = WordTile<bytes>;
+  constexpr int kInWord = T::kInWord;
+  __shared__ std::uint32_t tile[T::kWordRows * T::kPitch];
+  const v8::Corner corner = v8::locate_tile(grid);
+  const int rows = min(grid.rows - corner.row, T::kRows);
+  const int columns = min(grid.columns - corner.column, T::kColumns);
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  const std::int64_t src_pitch = grid.src_pitch / kInWord;
+  const std::int64_t dst_pitch = grid.dst_pitch / kInWord;
+
+  std::uint32_t word[T::kTurns][kInWord];
+  const auto* from = reinterpret_cast<const std::uint32_t*>(src + corner.src) + warp * kInWord * src_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < T::kTurns; ++t) {
+    const bool inside = lane * kInWord < columns && (warp + t * T::kWarps) * kInWord < rows;
+#pragma unroll
+    for (int r = 0; r < kInWord; ++r) {
+      if (inside) word[t][r] = load_keeping<(bytes > 1)>(from + r * src_pitch);
+    }
+    from += T::kWarps * kInWord * src_pitch;
+  }
+#pragma unroll
+  for (int t = 0; t < T::kTurns; ++t) {
+    std::uint32_t* to = tile + (warp + t * T::kWarps) * T::kPitch + lane;
+    if constexpr (kInWord == 2) {
+      const uint2 pair = transpose_2x2(word[t][0], word[t][1]);
+      to[0] = pair.x;
+      to[32] = pair.y;
+    } else {
+      const uint4 four = transpose_4x4(word[t][0], word[t][1], word[t][2], word[t][3]);
+      to[0] = four.x;
+      to[32] = four.y;
+      to[64] = four.z;
+      to[96] = four.w;
+    }
+  }
+  __syncthreads();
+  auto* to = reinterpret_cast<std::uint32_t*>(dst + corner.dst);
+#pragma unroll
+  for (int k = 0; k < T::kColumns / T::kWarps; ++k) {
+    const int column = warp + k * T::kWarps;
+    if (column >= columns) break;
+    const std::uint32_t* at = tile + column % kInWord * 32 + column / kInWord;
+#pragma unroll
+    for (int i = 0; i < T::kWordRows / 32; ++i) {
+      const int word_row = lane + 32 * i;
+      if (word_row * kInWord < rows) to[column * dst_pitch + word_row] = at[word_row * T::kPitch];
+    }
+  }
+}
+//! [words]
+
+/// The tile of single elements for many rows, and for few: the best of six for each element size on an H200. Elements
+/// of 4 and 8 bytes have aligned windows where there are many.
+template <int bytes> struct ManyRows;
 template <> struct ManyRows<1> {
-  using Tile = v7c::ElementTile<1, 64, 64, 128>;
+  using Tile = ElementTile<1, 64, 64, 128>;
 };
 template <> struct ManyRows<2> {
-  using Tile = v7c::ElementTile<2, 128, 32, 256>;
+  using Tile = ElementTile<2, 128, 32, 256>;
 };
-
-/// And for few.
-template <int bytes> struct FewRows {
-  using Tile = v7c::FlatTile<bytes>;
+template <> struct ManyRows<4> {
+  using Tile = aligned_windows::Tile<4>;
 };
-template <> struct FewRows<1> {
-  using Tile = ManyRows<1>::Tile;
+template <> struct ManyRows<8> {
+  using Tile = aligned_windows::Tile<8>;
 };
+template <int bytes> struct FewRows : ManyRows<bytes> {};
 template <> struct FewRows<2> {
-  using Tile = v7c::ElementTile<2, 64, 32, 64>;
+  using Tile = ElementTile<2, 64, 32, 64>;
 };
 template <> struct FewRows<4> {
-  using Tile = v7c::ElementTile<4, 64, 64, 256>;
+  using Tile = ElementTile<4, 64, 64, 256>;
 };
 template <> struct FewRows<8> {
-  using Tile = v7c::ElementTile<8, 32, 64, 256>;
+  using Tile = ElementTile<8, 32, 64, 256>;
 };
 
-/// From so many rows on there are many.
-inline int many_rows(int element_bytes) { return element_bytes <= 2 ? 128 : element_bytes == 4 ? 64 : 32; }
+/// Whether there are many.
+inline bool has_many_rows(const PermuteProblem& m) {
+  const int many = m.element_bytes <= 2 ? 128 : m.element_bytes == 4 ? 64 : 32;
+  return m.dst_shape(m.rank - 1) >= many;
+}
 
-/// Share of its tiles' places that a matrix fills, up to 1. `m` is merged and not refused by v7c; the tiles are those
-/// of single elements.
+/// Why the kernel refuses a simplified problem; nullptr where it takes it.
+inline const char* refuse(const PermuteProblem& m) {
+  if (const char* reason = v8::refuse_tiles(m)) return reason;
+  return m.element_bytes <= 8 ? nullptr : "elements must have 1, 2, 4 or 8 bytes";
+}
+
+/// Calls `f.template operator()<bytes>()` for a problem that is not refused.
+template <class F> auto with_element_bytes(const PermuteProblem& m, const F& f) {
+  return m.element_bytes == 1   ? f.template operator()<1>()
+         : m.element_bytes == 2 ? f.template operator()<2>()
+         : m.element_bytes == 4 ? f.template operator()<4>()
+                                : f.template operator()<8>();
+}
+
+/// Share of its tiles' places that a matrix fills, up to 1; the tiles are those of single elements. `m` is simplified
+/// and not refused.
 inline double filled(const PermuteProblem& m) {
-  const std::int64_t rows = m.dst_shape(m.rank - 1);
-  double share = 0;
-  const auto fill = [&]<class T>() {
-    const auto along = [](std::int64_t side, std::int64_t part) {
-      return static_cast<double>(side) / static_cast<double>(ceil_div(side, part) * part);
-    };
-    share = along(rows, T::kRows) * along(m.shape[m.rank - 1], T::kColumns);
-    return cudaSuccess;
+  const auto along = [](std::int64_t side, std::int64_t part) {
+    return static_cast<double>(side) / static_cast<double>(ceil_div(side, part) * part);
   };
-  with_word_bytes(m.element_bytes, [&]<int bytes>() {
-    if (rows < many_rows(bytes)) return fill.template operator()<typename FewRows<bytes>::Tile>();
-    if constexpr (bytes == 4 || bytes == 8) {
-      return fill.template operator()<v7f::Tile<bytes>>();
-    } else {
-      return fill.template operator()<typename ManyRows<bytes>::Tile>();
-    }
+  const auto fill = [&]<class T>() {
+    return along(m.dst_shape(m.rank - 1), T::kRows) * along(m.shape[m.rank - 1], T::kColumns);
+  };
+  return with_element_bytes(m, [&]<int bytes>() {
+    return has_many_rows(m) ? fill.template operator()<typename ManyRows<bytes>::Tile>()
+                            : fill.template operator()<typename FewRows<bytes>::Tile>();
   });
-  return share;
 }
 
 /// Whether tiles are better numbered as the input has them. From a tile to its neighbour along the input it is a whole
 /// row of tiles, a line of each of the matrix's rows: with so many that these fill much of the L2, the neighbour finds
-/// nothing of its lines' other parts. Not so for wider elements, whose tiles read whole lines. From 4 MiB of lines on
-/// it held for all of 8 random problems (seeds 1, 3 and 4 of tests/peers): `chapter3_trials_order.txt`.
+/// nothing of its lines' other parts. Not so for wider elements, whose tiles read whole lines.
 inline bool prefers_input_order(const PermuteProblem& m) {
   return m.element_bytes <= 4 && m.dst_shape(m.rank - 1) >= 1 << 15;
 }
 
-//! [kernel]
-/// Moves tiles in the output's order. `m` is merged, not empty and not refused by v7c.
-template <bool keeps = false>
-cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// True where a tile of bytes or halves can move words of 4 bytes: both sides are whole multiples of them, and so are
+/// the addresses.
+inline bool moves_words(const PermuteProblem& m) {
+  return m.element_bytes <= 2 && m.shape[m.rank - 1] * m.element_bytes % 4 == 0 &&
+         m.dst_shape(m.rank - 1) * m.element_bytes % 4 == 0 && m.alignment % 4 == 0;
+}
+
+/// Moves words of 4 bytes, in the grid's `order`. `m` is simplified, not empty and not refused, and `moves_words`
+/// holds.
+inline cudaError_t run_words(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                             cudaStream_t stream) {
+  const auto run_as = [&]<int bytes>() {
+    using T = WordTile<bytes>;
+    std::int64_t blocks = 0;
+    const v8::TileGrid grid = v8::make_grid(m, order, T::kRows, T::kColumns, blocks);
+    return launch(permute_words_kernel<bytes>, {.grid = blocks, .block = T::kThreads, .stream = stream},
+                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), grid);
+  };
+  return m.element_bytes == 1 ? run_as.template operator()<1>() : run_as.template operator()<2>();
+}
+
+/// Moves single elements by tiles of type T, in the grid's `order`. `m` is simplified, not empty and not refused.
+template <class T>
+cudaError_t run_elements(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                         cudaStream_t stream) {
+  std::int64_t blocks = 0;
+  const v8::TileGrid grid = v8::make_grid(m, order, T::kRows, T::kColumns, blocks);
+  return launch(permute_elements_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
+                static_cast<typename T::W*>(dst), static_cast<const typename T::W*>(src), grid);
+}
+
+/// Moves words, aligned windows or elements. `m` is simplified, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const DimensionOrder order = prefers_input_order(m) ? src_order(m) : dst_order(m);
-  if (v7c::moves_wide_words(m, src, dst)) return v7c::run_wide_tiles<keeps>(m, order, src, dst, stream);
-  if (v7c::moves_words(m, src, dst)) return v7c::run_word_tiles<keeps>(m, order, src, dst, stream);
-  const bool many = m.dst_shape(m.rank - 1) >= many_rows(m.element_bytes);
-  if (many && v7f::refuse(m) == nullptr) return v7f::run_tiles<keeps>(m, order, src, dst, stream);
-  return with_word_bytes(m.element_bytes, [&]<int bytes>() {
-    if constexpr (bytes != 4 && bytes != 8) {
-      if (many) return v7c::run_element_tiles<typename ManyRows<bytes>::Tile, keeps>(m, order, src, dst, stream);
+  if (moves_words(m)) return run_words(m, order, src, dst, stream);
+  return with_element_bytes(m, [&]<int bytes>() {
+    if (!has_many_rows(m)) return run_elements<typename FewRows<bytes>::Tile>(m, order, src, dst, stream);
+    if constexpr (bytes >= 4) {
+      return aligned_windows::run_tiles<bytes>(m, order, src, dst, stream);
+    } else {
+      return run_elements<typename ManyRows<bytes>::Tile>(m, order, src, dst, stream);
     }
-    return v7c::run_element_tiles<typename FewRows<bytes>::Tile, keeps>(m, order, src, dst, stream);
   });
 }
 
-/// Moves rows, tiles or boxes.
-template <bool keeps> cudaError_t run_any(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  if (moves_as_rows(m)) return v6b::run_with<FastDivisor, keeps>(m, src, dst, stream);
-  const PermuteProblem q = simplified(p, src, dst);
-  if (v7c::refuse(q) == nullptr) return run_tiles<keeps>(q, src, dst, stream);
-  return v7d::run_boxes(q, dst_order(q), src, dst, stream);
-}
-//! [kernel]
-
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_any<false>(p, src, dst, stream);
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_tiles(q, src, dst, stream); });
 }
 
-}  // namespace warpbook::chapter3::v7i
+}  // namespace warpbook::chapter3::element_tiles

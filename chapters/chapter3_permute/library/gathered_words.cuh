@@ -1,22 +1,20 @@
 /// \file
-/// v7h output words: a gather computes one index a word of output, not one an element.
+/// gathered_words: a thread gathers one word of the output; where neighbours of the output are near each other in the
+/// input.
 ///
-/// v6b's kernel takes any permutation, not only rows: a warp writes in order and gathers what it writes. Where the
-/// reads of neighbours share cache lines, the L1 makes up for their disorder, and no shared memory is needed. But every
-/// element costs a division for each dimension, a load and a store: with elements of 1 or 2 bytes, all of that for a
-/// byte or two. (Nsight Compute counts it as warp instructions: README.md.) Here a thread writes 16 bytes at once, all
-/// of neighbours in the output. It divides for the first of them; from there the index is carried on, as an odometer
-/// carries: one addition an element, a second where the fastest dimension ends, and a division again where the second
-/// fastest does.
-///
-/// Expect the loads to stay, stores and divisions to fall to a part in 4 to 16, and most for narrow elements.
-/// Neighbouring threads read 16 bytes' worth of elements apart, so each load touches more sectors than v6b's; the L1
-/// has the rest of them for the thread's next.
+/// A warp writes in order and gathers what it writes. Where the reads of neighbours share cache lines, the L1 makes up
+/// for their disorder, and no shared memory is needed. With narrow elements a division for each dimension, a load and a
+/// store would move a byte or two. So a thread writes 16 bytes at once, all of neighbours in the output. It divides for
+/// the first of them; from there the index is carried on, as an odometer carries: one addition per element, a second
+/// where the fastest dimension ends, and a division again where the second fastest does.
 #pragma once
 
-#include "chapters/chapter3_permute/v6b_wide_rows.cuh"
+#include "chapters/chapter3_permute/permute.hpp"
+#include "common/cuda/fast_division.cuh"
+#include "common/cuda/launch.cuh"
+#include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter3::v7h {
+namespace warpbook::chapter3::gathered_words {
 
 inline constexpr int kThreads = 256;
 
@@ -54,61 +52,62 @@ __device__ __forceinline__ Place find_place(const Layout& layout, std::uint32_t 
 
 //! [kernel]
 /// `before`: elements from the last multiple of a word's size to the output's first; the output may begin anywhere.
-template <class W, int kElements, int kWords, bool keeps = false, bool leaves = false>
+/// What helps on an H200: of halves, stores that leave the L2 first; of floats, loads that stay.
+template <int bytes, int elements, int words>
 __global__ void __launch_bounds__(kThreads)
-    permute_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ Layout layout, int count,
-                   int before) {
+    permute_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                   const __grid_constant__ Layout layout, int count, int before) {
+  using P = Pack<Word<bytes>, elements>;
   const auto first_of = [&](int i) {
-    return (static_cast<int>(blockIdx.x * kWords + i) * kThreads + static_cast<int>(threadIdx.x)) * kElements - before;
+    return (static_cast<int>(blockIdx.x * words + i) * kThreads + static_cast<int>(threadIdx.x)) * elements - before;
   };
-  const auto is_whole = [&](int first) { return first >= 0 && first + kElements <= count; };
+  const auto is_whole = [&](int first) { return first >= 0 && first + elements <= count; };
   const std::uint32_t fastest_stride = layout.src_stride[layout.rank - 1];
 
-  Pack<W, kElements> word[kWords];
+  P word[words];
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) {
+  for (int i = 0; i < words; ++i) {
     const int first = first_of(i);
     if (!is_whole(first)) continue;
-    Place place = find_place(layout, static_cast<std::uint32_t>(first));
+    Place place = find_place(layout, first);
 #pragma unroll
-    for (int e = 0; e < kElements; ++e) {
-      word[i][e] = load_keeping<keeps>(src + place.src_offset);
-      if (e + 1 == kElements) break;
+    for (int e = 0; e < elements; ++e) {
+      word[i][e] = load_keeping<(bytes == 4)>(src + place.src_offset);
+      if (e + 1 == elements) break;
       place.src_offset += fastest_stride;
       if (++place.fastest < layout.fastest) continue;
       place.fastest = 0;
       place.src_offset += layout.second_step;
-      if (++place.second == layout.second) place = find_place(layout, static_cast<std::uint32_t>(first + e + 1));
+      if (++place.second == layout.second) place = find_place(layout, first + e + 1);
     }
   }
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) {
+  for (int i = 0; i < words; ++i) {
     const int first = first_of(i);
     if (is_whole(first)) {
-      auto* to = reinterpret_cast<Pack<W, kElements>*>(dst + first);
-      if constexpr (leaves) {
-        store_leaving(to, word[i]);
+      if constexpr (bytes == 2) {
+        store_leaving(reinterpret_cast<P*>(dst + first), word[i]);
       } else {
-        store_whole(to, word[i]);
+        store_whole(reinterpret_cast<P*>(dst + first), word[i]);
       }
     } else {  // The word that the output begins in, or ends in.
-      for (int e = max(first, 0); e < min(first + kElements, count); ++e) {
-        dst[e] = src[find_place(layout, static_cast<std::uint32_t>(e)).src_offset];
+      for (int e = max(first, 0); e < min(first + elements, count); ++e) {
+        dst[e] = src[find_place(layout, e).src_offset];
       }
     }
   }
 }
 //! [kernel]
 
-/// Why the step refuses a merged problem; nullptr where it takes it.
+/// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2) return "nothing moves";
   if (m.element_bytes > 4) return "elements must have 1, 2 or 4 bytes";
   return fits_32_bits(m.count() + 16 * kThreads) ? nullptr : "2^31 elements or more";
 }
 
-/// Gathers words of `kElements`, so many a thread. `m` is merged, not empty and not refused.
-template <int bytes, int kElements, int kWords, bool keeps = false, bool leaves = false>
+/// Gathers words of `elements`, so many per thread. `m` is simplified, not empty and not refused.
+template <int bytes, int elements, int words>
 cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const Strides to = dst_strides(m);
   const Strides from = src_strides(m);
@@ -121,32 +120,30 @@ cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStre
   layout.fastest = static_cast<std::uint32_t>(m.dst_shape(m.rank - 1));
   layout.second = static_cast<std::uint32_t>(m.dst_shape(m.rank - 2));
   layout.second_step = layout.src_stride[m.rank - 2] - layout.fastest * layout.src_stride[m.rank - 1];
-  const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % (kElements * bytes)) / bytes;
-  const auto words = ceil_div<std::int64_t>(m.count() + before, kElements);
-  return launch(permute_kernel<Word<bytes>, kElements, kWords, keeps, leaves>,
-                {.grid = ceil_div<std::int64_t>(words, kThreads * kWords), .block = kThreads, .stream = stream},
+  const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % (elements * bytes)) / bytes;
+  const auto all_words = ceil_div<std::int64_t>(m.count() + before, elements);
+  return launch(permute_kernel<bytes, elements, words>,
+                {.grid = ceil_div<std::int64_t>(all_words, kThreads * words), .block = kThreads, .stream = stream},
                 static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                 static_cast<int>(m.count()), before);
 }
 
-/// Gathers words of 16 bytes. `m` is merged, not empty and not refused. `hinted`: v9 sets it. What helped on an H200:
-/// of halves, stores that leave the L2 first; of floats, loads that stay, and a word a thread.
-template <bool hinted = false>
-cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// Gathers words of 16 bytes. `m` is simplified, not empty and not refused.
+inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   switch (m.element_bytes) {
   case 1:
     return run_as<1, 16, 1>(m, src, dst, stream);
   case 2:
-    return run_as<2, 8, 1, false, hinted>(m, src, dst, stream);
+    return run_as<2, 8, 1>(m, src, dst, stream);
   case 4:
-    return run_as<4, 4, hinted ? 1 : 2, hinted>(m, src, dst, stream);
+    return run_as<4, 4, 1>(m, src, dst, stream);
   default:
     return cudaErrorInvalidValue;
   }
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_simplified(p, src, dst, refuse, [&](const PermuteProblem& q) { return run_words(q, src, dst, stream); });
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_words(q, src, dst, stream); });
 }
 
-}  // namespace warpbook::chapter3::v7h
+}  // namespace warpbook::chapter3::gathered_words

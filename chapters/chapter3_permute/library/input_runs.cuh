@@ -1,25 +1,25 @@
 /// \file
-/// v7e input runs: where the input's fastest dimensions are short, a thread moves a run of them by itself.
+/// input_runs: a thread moves a run of the input by itself; for fast dimensions that are short on the input's side.
 ///
-/// A box of v7d goes through shared memory: a store and a load there, tables, two barriers. With an innermost dimension
-/// of 3 or 7 that is a detour. Let neighbouring threads take neighbours of the *output*, so that a warp writes in
-/// order, and let each thread read the few elements that follow each other in the *input*. No warp's load is
-/// contiguous, but the next ones take what is left of the same cache lines, a moment later, from the L1. Runs that are
-/// whole words of 4 to 16 bytes take one load each.
-///
-/// Expect sectors a request to rise, the sectors from the L2 to stay, and the copy's speed wherever 32 threads' runs
-/// lie in few cache lines.
+/// With an innermost dimension of 3 or 7, a way through shared memory is a detour. Neighbouring threads take neighbours
+/// of the *output*, so that a warp writes in order, and each thread reads the few elements that follow each other in
+/// the *input*. No warp's load is contiguous, but the next ones take what is left of the same cache lines, a moment
+/// later, from the L1. Runs that are whole words of 4 to 16 bytes take one load each.
 #pragma once
 
-#include "chapters/chapter3_permute/v7a_any_permutation.cuh"
+#include <algorithm>
+
+#include "chapters/chapter3_permute/permute.hpp"
+#include "common/cuda/fast_division.cuh"
+#include "common/cuda/launch.cuh"
 #include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter3::v7e {
+namespace warpbook::chapter3::input_runs {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kMostElements = 64;  // Of a run.
 
-/// Bytes of the longest run: the better of 64 and 128 in trials on an H200, which are not kept.
+/// Bytes of the longest run: the better of 64 and 128 on an H200.
 constexpr int most_bytes(int element_bytes) { return element_bytes == 2 || element_bytes == 4 ? 128 : 64; }
 
 /// The output without the run's dimensions, its slowest dimension first, and the run.
@@ -33,12 +33,11 @@ struct Layout {
 };
 
 //! [kernel]
-template <class W, int kVector, bool keeps = false>
+template <class W, int vector>
 __global__ void __launch_bounds__(kThreads) permute_kernel(W* __restrict__ dst, const W* __restrict__ src,
                                                            const __grid_constant__ Layout layout, std::uint32_t runs) {
-  using Vector = Pack<W, kVector>;
-  constexpr int kBytes = kVector * static_cast<int>(sizeof(W));
-  constexpr int kLoads = kBytes >= 16 ? 1 : kBytes >= 8 ? 2 : 4;  // In flight.
+  using Vector = Pack<W, vector>;
+  constexpr int kLoads = sizeof(Vector) >= 16 ? 1 : sizeof(Vector) >= 8 ? 2 : 4;  // In flight.
   std::uint32_t rest = blockIdx.x * kThreads + threadIdx.x;
   if (rest >= runs) return;
   std::uint32_t from = 0;
@@ -55,19 +54,19 @@ __global__ void __launch_bounds__(kThreads) permute_kernel(W* __restrict__ dst, 
   to += rest * layout.dst_step[layout.rank - 1];
 
 #pragma unroll 1
-  for (int first = 0; first < layout.run; first += kLoads * kVector) {
+  for (int first = 0; first < layout.run; first += kLoads * vector) {
     Vector loaded[kLoads];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const int at = first + i * kVector;
-      if (at < layout.run) loaded[i] = load_keeping<keeps>(reinterpret_cast<const Vector*>(src + from + at));
+      const int at = first + i * vector;
+      if (at < layout.run) loaded[i] = load_keeping<(sizeof(W) > 1)>(reinterpret_cast<const Vector*>(src + from + at));
     }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const int at = first + i * kVector;
+      const int at = first + i * vector;
       if (at >= layout.run) break;
 #pragma unroll
-      for (int e = 0; e < kVector; ++e) dst[to + layout.place[at + e]] = loaded[i][e];
+      for (int e = 0; e < vector; ++e) dst[to + layout.place[at + e]] = loaded[i][e];
     }
   }
 }
@@ -118,18 +117,17 @@ inline double lines_touched(const PermuteProblem& m) {
   return lines;
 }
 
-/// Why the step refuses a merged problem; nullptr where it takes it.
+/// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2 || plan_run(m).elements < 2) return "a warp writes along the input's fastest dimension";
   return fits_32_bits(m.count() + kThreads) ? nullptr : "2^31 elements or more";
 }
 
-/// Moves runs. `m` is merged, not empty and not refused.
-template <bool keeps = false>
-cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+/// Moves runs. `m` is simplified, not empty and not refused.
+inline cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const RunPlan plan = plan_run(m);
   const Strides from = src_strides(m);
-  const Strides to = v7a::dst_strides_by_src(m);
+  const Strides to = dst_strides_by_src(m);
   const int whole = m.rank - plan.dimensions;  // The first of the run's whole dimensions.
   Layout layout{};
   layout.run = static_cast<int>(plan.elements);
@@ -159,40 +157,28 @@ cudaError_t run_runs(const PermuteProblem& m, const void* src, void* dst, cudaSt
   }
   return with_word_bytes(m.element_bytes, [&]<int bytes>() {
     const auto launch_with = [&]<int vector>() {
-      return launch(permute_kernel<Word<bytes>, vector, kHinted<keeps, bytes>>,
+      return launch(permute_kernel<Word<bytes>, vector>,
                     {.grid = ceil_div<std::int64_t>(runs, kThreads), .block = kThreads, .stream = stream},
                     static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                     static_cast<std::uint32_t>(runs));
     };
     // Runs follow each other without gaps, so all are aligned as the first is, up to their length.
-    const auto allowed = reinterpret_cast<std::uintptr_t>(src) | static_cast<std::uintptr_t>(layout.run * bytes);
+    const auto is_made_of = [&](int word) { return m.alignment % word == 0 && layout.run * bytes % word == 0; };
     if constexpr (bytes < 16) {
-      if (allowed % 16 == 0) return launch_with.template operator()<16 / bytes>();
+      if (is_made_of(16)) return launch_with.template operator()<16 / bytes>();
     }
     if constexpr (bytes < 8) {
-      if (allowed % 8 == 0) return launch_with.template operator()<8 / bytes>();
+      if (is_made_of(8)) return launch_with.template operator()<8 / bytes>();
     }
     if constexpr (bytes < 4) {
-      if (allowed % 4 == 0) return launch_with.template operator()<4 / bytes>();
+      if (is_made_of(4)) return launch_with.template operator()<4 / bytes>();
     }
     return launch_with.template operator()<1>();
   });
 }
 
-/// Why the step refuses a problem as it is given; nullptr where it takes it.
-inline const char* refuse_problem(const PermuteProblem& p, const void* src, const void* dst) {
-  const PermuteProblem m = merged(p);
-  if (p.count() == 0 || moves_as_rows(m)) return nullptr;
-  return refuse(with_elements_of(m, movement_bytes(m, src, dst)));
-}
-
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const PermuteProblem m = merged(p);
-  if (moves_as_rows(m)) return v6b::run_with<FastDivisor>(m, src, dst, stream);
-  const PermuteProblem q = with_elements_of(m, movement_bytes(m, src, dst));
-  if (refuse(q) != nullptr) return cudaErrorInvalidValue;
-  return run_runs(q, src, dst, stream);
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_runs(q, src, dst, stream); });
 }
 
-}  // namespace warpbook::chapter3::v7e
+}  // namespace warpbook::chapter3::input_runs

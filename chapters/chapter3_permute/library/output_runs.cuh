@@ -1,21 +1,23 @@
 /// \file
-/// v7n output runs: a block writes one run of the output.
+/// output_runs: a block writes one run of the output; for fast dimensions that are short on the output's side.
 ///
-/// Where the output's fastest dimensions are short up to the one that is the input's fastest, v7l's tiles have few
-/// columns: a warp writes a short row, and most of the tile is empty. But there the rows that follow each other in the
-/// input follow each other in the output, too. What they make together is one run of the output, of any length: some
-/// kilobytes of it are a block's. They lie in shared memory exactly as they will lie in the output, from the same place
-/// in a word of 16 bytes on, so they leave it by such words, whatever the sizes. The block reads them in the input's
-/// order: a thread keeps to one place among the input's fastest dimensions and takes it at each index of the others,
-/// which a table of the block lists. It is v7e's idea on the other side.
-///
-/// Expect whole words written where v7h gathers and v7d goes through tables for each element, and v7l's few
-/// instructions.
+/// Where the output's fastest dimensions are short up to the one that is the input's fastest, rows that follow each
+/// other in the input follow each other in the output, too. Together they make one run of the output, of any length:
+/// some kilobytes of it are a block's. They lie in shared memory exactly as they will lie in the output, from the same
+/// place in a word of 16 bytes on, so they leave it by such words, whatever the sizes. The block reads them in the
+/// input's order: a thread keeps to one place among the input's fastest dimensions and takes it at each index of the
+/// others, which a table of the block lists.
 #pragma once
 
-#include "chapters/chapter3_permute/v7l_fixed_tile.cuh"
+#include "chapters/chapter3_permute/library/composite_matrix.cuh"
 
-namespace warpbook::chapter3::v7n {
+namespace warpbook::chapter3::output_runs {
+
+using composite_matrix::Digit;
+using composite_matrix::elements_in_load;
+using composite_matrix::even_part;
+using composite_matrix::find_place;
+using composite_matrix::Place;
 
 inline constexpr int kThreads = 256;
 inline constexpr int kMostTurns = kThreads;  // That read a run.
@@ -25,9 +27,9 @@ template <int bytes> inline constexpr std::uint32_t kInFlight = bytes <= 2 ? 16 
 
 /// How a run is read, and where it lies. Strides of the output are those within a run.
 struct Layout {
-  v7j::Digit lane[kMaxRank];   // The input's fastest dimensions of the run: of each a thread has one index.
-  v7j::Digit turn[kMaxRank];   // The others: the first counts parts of the last of the lanes' dimensions.
-  v7j::Digit outer[kMaxRank];  // Dimensions that are not in the run: the first counts the runs of one dimension.
+  Digit lane[kMaxRank];   // The input's fastest dimensions of the run: of each a thread has one index.
+  Digit turn[kMaxRank];   // The others: the first counts parts of the last of the lanes' dimensions.
+  Digit outer[kMaxRank];  // Dimensions that are not in the run: the first counts the runs of one dimension.
   int lane_digits;
   int turn_digits;
   int outer_digits;
@@ -50,90 +52,85 @@ struct Turn {
   std::uint32_t lanes;
 };
 
-__device__ __forceinline__ v7j::Place find_place(const v7j::Digit* digit, int digits, std::uint32_t rest) {
-  v7j::Place place{0, 0};
-#pragma unroll
-  for (int k = 0; k < kMaxRank; ++k) {
-    if (k == digits) break;
-    const auto [quotient, index] = digit[k].extent.divide(rest);
-    place.src += index * digit[k].src_stride;
-    place.dst += index * digit[k].dst_stride;
-    rest = quotient;
-  }
-  return place;
-}
+/// A block's run of the output.
+struct Run {
+  std::uint32_t begin;
+  std::uint32_t size;
+  std::uint32_t past;  // Elements from the last multiple of 16 bytes to its first.
+};
 
-//! [kernel]
-/// A load takes `kGroup` elements. `dst_past`: elements from the last multiple of 16 bytes to the output's first.
-template <int bytes, int kGroup>
-__global__ void __launch_bounds__(kThreads)
-    permute_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
-                   const __grid_constant__ Layout layout, std::uint32_t dst_past) {
-  using W = Word<bytes>;
-  using Loaded = Word<kGroup * bytes>;
-  constexpr std::uint32_t kWord = 16 / bytes;  // Elements.
-  constexpr std::uint32_t kLoads = kInFlight<kGroup * bytes>;
-  __shared__ Turn turns[kMostTurns];
-  W* tile = dynamic_shared<W>();
-  const std::uint32_t thread = threadIdx.x;
-
-  const auto [dimension, in_dimension] = layout.outer[0].extent.divide(blockIdx.x);
-  const std::uint32_t begin = dimension * layout.span + in_dimension * layout.run;
-  const std::uint32_t size = min(layout.run, layout.span - in_dimension * layout.run);
-  const std::uint32_t past = (begin + dst_past) % kWord;
-  src += find_place(layout.outer, layout.outer_digits, blockIdx.x).src;
-  if (thread < layout.turns) {
-    const v7j::Place place = find_place(layout.turn, layout.turn_digits, thread);
-    const std::uint32_t left = layout.part_of - layout.turn[0].extent.divide(thread).remainder * layout.part;
-    turns[thread] = {place.src, place.dst, min(layout.part, left) * layout.lane_part};
-  }
-  const auto [first_turn, lane] = layout.lanes.divide(thread);
-  const v7j::Place own = find_place(layout.lane, layout.lane_digits, lane);
-  __syncthreads();
-
+/// Loads the elements of a run that this thread's lane has, at each of the turns, and puts them where they belong.
+template <int bytes, int group>
+__device__ __forceinline__ void load_run(Word<bytes>* tile, const Word<bytes>* __restrict__ src, const Layout& layout,
+                                         const Run& run, const Turn* turns) {
+  using Loaded = Word<group * bytes>;
+  constexpr std::uint32_t kLoads = kInFlight<group * bytes>;
+  const auto [first_turn, lane] = layout.lanes.divide(threadIdx.x);
+  const Place own = find_place(layout.lane, layout.lane_digits, lane);
+  __syncthreads();                                                        // For the turns.
   const std::uint32_t end = first_turn < layout.down ? layout.turns : 0;  // Some threads have no lane.
   for (std::uint32_t first = first_turn; first < end; first += layout.down * kLoads) {
     Loaded loaded[kLoads];
     std::uint32_t places[kLoads];
 #pragma unroll
     for (std::uint32_t i = 0; i < kLoads; ++i) {
-      places[i] = size;
+      places[i] = run.size;
       if (first + i * layout.down >= end) continue;
       const Turn turn = turns[first + i * layout.down];
-      if (lane >= turn.lanes || own.dst + turn.place >= size) continue;
+      if (lane >= turn.lanes || own.dst + turn.place >= run.size) continue;
       places[i] = own.dst + turn.place;
-      loaded[i] = load_keeping<kHinted<true, bytes>>(reinterpret_cast<const Loaded*>(src + own.src + turn.src));
+      loaded[i] = load_keeping<(bytes > 1)>(reinterpret_cast<const Loaded*>(src + own.src + turn.src));
     }
 #pragma unroll
     for (std::uint32_t i = 0; i < kLoads; ++i) {
-      if (places[i] >= size) continue;
+      if (places[i] >= run.size) continue;
 #pragma unroll
-      for (std::uint32_t e = 0; e < kGroup; ++e) {
-        tile[past + places[i] + e * layout.group_step] = reinterpret_cast<const Pack<W, kGroup>&>(loaded[i])[e];
+      for (std::uint32_t e = 0; e < group; ++e) {
+        tile[run.past + places[i] + e * layout.group_step] =
+            reinterpret_cast<const Pack<Word<bytes>, group>&>(loaded[i])[e];
       }
     }
   }
-  __syncthreads();
+}
 
-  for (std::uint32_t at = thread * kWord; at < past + size; at += kThreads * kWord) {
-    W* to = dst + begin + at - past;
-    if (at >= past && at + kWord <= past + size) {
+/// Writes a run by words of 16 bytes.
+template <int bytes>
+__device__ __forceinline__ void store_run(Word<bytes>* __restrict__ dst, const Word<bytes>* tile, const Run& run) {
+  constexpr std::uint32_t kWord = 16 / bytes;  // Elements.
+  for (std::uint32_t at = threadIdx.x * kWord; at < run.past + run.size; at += kThreads * kWord) {
+    Word<bytes>* to = dst + run.begin + at - run.past;
+    if (at >= run.past && at + kWord <= run.past + run.size) {
       *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(tile + at);
     } else {  // The word that the run begins in, or ends in.
       for (std::uint32_t e = 0; e < kWord; ++e) {
-        if (at + e >= past && at + e < past + size) to[e] = tile[at + e];
+        if (at + e >= run.past && at + e < run.past + run.size) to[e] = tile[at + e];
       }
     }
   }
 }
-//! [kernel]
 
-/// Why the step refuses a merged problem; nullptr where it takes it.
-inline const char* refuse(const PermuteProblem& m) {
-  if (m.rank < 2) return "nothing moves";
-  if (m.element_bytes > 8) return "elements must have 1, 2, 4 or 8 bytes";
-  return fits_32_bits(m.count() + (1 << 20)) ? nullptr : "2^31 elements or more";
+//! [kernel]
+/// A load takes `group` elements. `dst_past`: elements from the last multiple of 16 bytes to the output's first.
+template <int bytes, int group>
+__global__ void __launch_bounds__(kThreads)
+    permute_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                   const __grid_constant__ Layout layout, std::uint32_t dst_past) {
+  __shared__ Turn turns[kMostTurns];
+  auto* tile = dynamic_shared<Word<bytes>>();
+  const auto [dimension, in_dimension] = layout.outer[0].extent.divide(blockIdx.x);
+  const std::uint32_t begin = dimension * layout.span + in_dimension * layout.run;
+  const Run run{begin, min(layout.run, layout.span - in_dimension * layout.run), (begin + dst_past) % (16 / bytes)};
+  src += find_place(layout.outer, layout.outer_digits, blockIdx.x).src;
+  if (threadIdx.x < layout.turns) {
+    const Place place = find_place(layout.turn, layout.turn_digits, threadIdx.x);
+    const std::uint32_t left = layout.part_of - layout.turn[0].extent.divide(threadIdx.x).remainder * layout.part;
+    turns[threadIdx.x] = {place.src, place.dst, min(layout.part, left) * layout.lane_part};
+  }
+  load_run<bytes, group>(tile, src, layout, run, turns);
+  __syncthreads();
+  store_run<bytes>(dst, tile, run);
 }
+//! [kernel]
 
 /// Which of the output's dimensions make a run: so many of the fastest, of the last of them only a part.
 struct RunDimensions {
@@ -148,7 +145,7 @@ inline RunDimensions find_run(const PermuteProblem& m, std::int64_t most, int gr
   for (;;) {
     const int d = order[run.count++];
     const std::int64_t unit = d == m.rank - 1 ? group : 1;
-    run.part = std::min(m.shape[d], v7j::even_part(m.shape[d], std::max(unit, most / run.whole / unit * unit), unit));
+    run.part = std::min(m.shape[d], even_part(m.shape[d], std::max(unit, most / run.whole / unit * unit), unit));
     if (run.part < m.shape[d] || run.count == m.rank) return run;
     run.whole *= m.shape[d];
   }
@@ -164,17 +161,6 @@ inline bool reads_runs(const PermuteProblem& m, std::int64_t most) {
   return false;
 }
 
-/// How many elements a load takes: as many as 4 bytes have, or 2, where the input's fastest dimension allows it.
-inline int elements_in_load(const PermuteProblem& m, const void* src) {
-  for (int bytes = 4; bytes > m.element_bytes; bytes /= 2) {
-    const bool whole = m.shape[m.rank - 1] * m.element_bytes % bytes == 0;
-    if (whole && reinterpret_cast<std::uintptr_t>(src) % static_cast<unsigned>(bytes) == 0) {
-      return bytes / m.element_bytes;
-    }
-  }
-  return 1;
-}
-
 /// Runs of at most `most` elements, as they are read. `m` is not refused, and its runs have the input's fastest
 /// dimension, which is made of groups.
 inline Layout make_layout(const PermuteProblem& m, std::int64_t most, int group) {
@@ -182,8 +168,8 @@ inline Layout make_layout(const PermuteProblem& m, std::int64_t most, int group)
   const DimensionOrder order = dst_order(m);
   const RunDimensions run = find_run(m, most, group);
   const auto digit = [](std::int64_t extent, std::int64_t src_stride, std::int64_t dst_stride) {
-    return v7j::Digit{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(extent)),
-                      static_cast<std::uint32_t>(src_stride), static_cast<std::uint32_t>(dst_stride)};
+    return Digit{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(extent)), static_cast<std::uint32_t>(src_stride),
+                 static_cast<std::uint32_t>(dst_stride)};
   };
   Layout layout{};
   std::array<std::int64_t, kMaxRank> extent{};  // Of the run's dimensions; 0: not in it.
@@ -212,7 +198,7 @@ inline Layout make_layout(const PermuteProblem& m, std::int64_t most, int group)
     const int step = d == m.rank - 1 ? group : 1;
     const std::int64_t indices = extent[d] / step;
     if (layout.turn_digits == 0) {
-      const std::int64_t part = v7j::even_part(indices, kThreads / lanes, 1);
+      const std::int64_t part = even_part(indices, kThreads / lanes);
       layout.lane[layout.lane_digits++] = digit(part, from[d] * step, place[d] * step);
       if (part < indices || lanes * part * 2 > kThreads) {  // No other dimension has room.
         layout.lane_part = static_cast<std::uint32_t>(lanes);
@@ -238,9 +224,9 @@ inline Layout make_layout(const PermuteProblem& m, std::int64_t most, int group)
   return layout;
 }
 
-/// Moves runs of at most `run_bytes`. `m` is not refused and not empty.
+/// Moves runs of at most `run_bytes`. `m` is simplified, not empty, and a composite matrix.
 /// \return cudaErrorInvalidValue where runs have nothing of the input's fastest dimension, or too many turns.
-/// A template, here and below, so that who never asks need not compile its kernels: v10 is in permute.cuh.
+/// A template, here and below, so that who never asks need not compile its kernels: plan.cuh is in permute.cuh.
 template <class P = PermuteProblem>
 cudaError_t run_runs(const P& m, int run_bytes, const void* src, void* dst, cudaStream_t stream) {
   const std::int64_t most = run_bytes / m.element_bytes;
@@ -250,12 +236,12 @@ cudaError_t run_runs(const P& m, int run_bytes, const void* src, void* dst, cuda
     if (layout.turns > kMostTurns) return cudaErrorInvalidValue;
     const std::int64_t blocks = m.count() / layout.span * layout.runs;
     const auto shared = static_cast<std::size_t>(layout.run) * bytes + 16;
-    const auto dst_past = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(dst) % 16) / bytes;
     return launch(permute_kernel<bytes, group>,
                   {.grid = blocks, .block = kThreads, .shared_bytes = shared, .stream = stream},
-                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout, dst_past);
+                  static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
+                  composite_matrix::elements_past(dst, 16, bytes));
   };
-  int group = elements_in_load(m, src);
+  int group = elements_in_load(m);
   if (make_layout(m, most, group).turns > kMostTurns) group = 1;
   switch (m.element_bytes) {
   case 1:
@@ -273,11 +259,11 @@ cudaError_t run_runs(const P& m, int run_bytes, const void* src, void* dst, cuda
   }
 }
 
-inline constexpr int kRunBytes = 8192;  // Of the step; v10 tries others, too.
+inline constexpr int kRunBytes = 8192;  // The plan tries others, too.
 
-/// Why the step refuses a merged problem; nullptr where it takes it.
-inline const char* refuse_runs(const PermuteProblem& m) {
-  if (const char* reason = refuse(m)) return reason;
+/// Why the kernel refuses a simplified problem; nullptr where it takes it.
+inline const char* refuse(const PermuteProblem& m) {
+  if (const char* reason = composite_matrix::refuse(m)) return reason;
   const std::int64_t most = kRunBytes / m.element_bytes;
   if (!reads_runs(m, most)) return "no run of the output has a run of the input";
   const bool fits = make_layout(m, most, 1).turns <= kMostTurns;
@@ -285,8 +271,7 @@ inline const char* refuse_runs(const PermuteProblem& m) {
 }
 
 template <class P = PermuteProblem> cudaError_t run(const P& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_simplified(p, src, dst, refuse_runs,
-                        [&](const PermuteProblem& q) { return run_runs(q, kRunBytes, src, dst, stream); });
+  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_runs(q, kRunBytes, src, dst, stream); });
 }
 
-}  // namespace warpbook::chapter3::v7n
+}  // namespace warpbook::chapter3::output_runs

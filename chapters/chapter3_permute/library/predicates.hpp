@@ -81,8 +81,8 @@ inline bool fills_fixed_tiles_by_words(const PermuteProblem& q) {
   return fills_fixed_tiles(q, 64) && fixed_tile::rows_in_group(q) > 1;
 }
 
-/// What a gather could take, and fixed tiles take better: short rows of which several lie side by side, and long runs of
-/// wide elements.
+/// What a gather could take, and fixed tiles take better: short rows of which several lie side by side, and long runs
+/// of wide elements.
 inline bool is_tiled_gather(const PermuteProblem& q) {
   if (fixed_tile::refuse(q) != nullptr) return false;
   if (keeps_last_dimension(q)) {
@@ -92,8 +92,8 @@ inline bool is_tiled_gather(const PermuteProblem& q) {
   return q.element_bytes >= 4 && fills_fixed_tiles(q, 64) && caches_help(q);
 }
 
-/// A gather of elements that are words themselves. Where each lane of its warps reads another line, a tile reads as many
-/// for 32 times as much.
+/// A gather of elements that are words themselves. Where each lane of its warps reads another line, a tile reads as
+/// many for 32 times as much.
 inline bool is_gather(const PermuteProblem& q) {
   return caches_help(q) && !(fills_tiles(q, 4096) && input_runs::lines_touched(q) >= 32);
 }
@@ -107,8 +107,8 @@ inline bool fills_composite_tiles(const PermuteProblem& q) {
 }
 
 /// Whether tiles, whose sides are one dimension each, fall short of composite ones: they write little in a row, stand
-/// half empty, or, of bytes, read a line in two parts of which the second comes when the L2 has forgotten the first. From
-/// a tile to its neighbour along the input it is a whole row of tiles: a line of each of the matrix's rows.
+/// half empty, or, of bytes, read a line in two parts of which the second comes when the L2 has forgotten the first.
+/// From a tile to its neighbour along the input it is a whole row of tiles: a line of each of the matrix's rows.
 inline bool tiles_fall_short(const PermuteProblem& q) {
   const std::int64_t rows = q.dst_shape(q.rank - 1);
   constexpr std::int64_t kLineBytes = 128;

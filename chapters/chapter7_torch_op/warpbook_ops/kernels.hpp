@@ -14,7 +14,7 @@
 
 namespace warpbook_ops {
 
-/// A library's functions: see tests/peers/*_c.cu and ../kernels.cu. Each int is a cudaError_t.
+/// A library's functions: see tests/chapters/peers/*_c.cu and ../kernels.cu. Each int is a cudaError_t.
 struct Kernels {
   int (*add)(void* z, const void* x, const void* y, int type, std::int64_t count, void* stream);
   int (*multiply)(void* z, const void* x, const void* y, int type, std::int64_t count, void* stream);

@@ -59,12 +59,15 @@ public:
   std::string locate(const void* pc) override { return source_location(pc); }
   void report(const char* kind, const void* pc, const std::string& text) override;
 
-  // What warpbook_emulator.h promises programs.
-
+  /// The launch that ended last.
   LaunchReport last_launch();
+  /// Follows the first warp of each kernel's first launch, from now on.
   void map_accesses();
+  /// The drawing of what was seen since; ends it.
   std::string take_access_map(const std::string& title);
+  /// Which blocks counters come from, in the launches to come.
   void set_trace(TraceMode mode);
+  /// What is checked besides what always is.
   void set_checks(const CheckOptions& options);
 
   /// The program ends: writes what it asked for, and says what was found.

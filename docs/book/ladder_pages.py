@@ -1,0 +1,102 @@
+"""A chapter that has a page for each step: its story, the steps' pages, its evidence and its library."""
+
+import html
+
+import addresses
+import charts
+import page
+import texts
+from markdown import fence_indented, name_headings, near_pictures, raw, sections
+from records import MEASURED, Problem
+
+
+def title_of(path):
+    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
+    if not first.startswith("# "):
+        raise Problem(f"{path}: the first line is to be the title, `# ...`")
+    return first[2:].strip()
+
+
+def link(name, path, sign, relation):
+    words = html.escape(title_of(path))
+    return f'<a rel="{relation}" href="{name}.html">{f"&larr; {words}" if sign == "<" else f"{words} &rarr;" if sign == ">" else words}</a>'
+
+
+def navigation(chapter, name):
+    """From a page to the one before and the one after it: the story, the steps, the asides, the evidence, the library."""
+    files = addresses.of_chapter(chapter)
+    order = list(files)
+    at = order.index(name)
+    links = [link(order[at - 1], files[order[at - 1]], "<", "prev")]
+    if at > 1:
+        links.append(link(order[0], files[order[0]], "", "up"))
+    if at + 1 < len(order):
+        links.append(link(order[at + 1], files[order[at + 1]], ">", "next"))
+    return raw(f'<nav class="chapters" aria-label="pages of the chapter">{"".join(links)}</nav>')
+
+
+def finished(name, parts):
+    return name_headings(near_pictures(fence_indented("\n\n".join(parts))), name)
+
+
+def ladder_chart(chapter):
+    """The ladder on the chapter's first case."""
+    record = chapter.times(MEASURED)
+    if not record:
+        return ""
+    _, case = chapter.main_cases(record)[0]
+    steps = [step for step in chapter.steps if not chapter.renamed(step.version)]
+    return raw(charts.figure(charts.ladder(case, steps, f"{chapter.title}: {case['name']}"),
+                             "Each step's share of the speed of a plain copy that moves the same bytes, which is the dashed line. "
+                             f"{html.escape(record.origin())}."))
+
+
+def everything(chapter):
+    """All that was recorded of the ladder: behind the evidence, or behind the story where there is none."""
+    record = chapter.times(MEASURED)
+    cases = raw(page.every_case(chapter, record)) if record else ""
+    return ["## All steps\n" + raw(page.full_table(chapter, record)) + cases] + page.modelled_beside_measured(record, chapter.modelled())
+
+
+def story(chapter):
+    """The chapter's own page."""
+    name = f"chapter{chapter.number}"
+    parts, introduced = [], chapter.by_harness
+    for heading, title, level, body in sections(texts.published(chapter.readme)):
+        if level == 2 and not introduced:
+            introduced = True
+            parts.append(page.clock_charts(chapter))
+        if level == 1:
+            heading += "\n\n\\tableofcontents{HTML:2}\n\n"
+        parts.append(f"{heading}\n{ladder_chart(chapter) if title == 'The ladder' else ''}\n{body}")
+    if f"{name}-evidence" not in addresses.of_chapter(chapter):
+        parts += everything(chapter)
+    parts.append("## Exercises\n" + page.exercises(chapter))
+    parts.append(raw(page.navigation(chapter)))
+    return finished(name, parts)
+
+
+def step_page(chapter, version):
+    """A step's page, and behind it what the tree and the records have of the step."""
+    name, step, record = f"chapter{chapter.number}-{version}", chapter.kernel(version), chapter.times(MEASURED)
+    parts = [texts.published(chapter.pages[version]), raw(page.pictures_block(chapter, step))]
+    if record and not chapter.renamed(version):
+        parts.append(raw('<details class="every"><summary>On every headline case</summary>'
+                         + page.measured_block(chapter, step, record, chapter.modelled()) + "</details>"))
+        parts.append(raw(page.counters_block(chapter, step) + page.machine_code(chapter, step)))
+    parts.append(f"\\anchor {name}-file\n" + raw(f'<details class="code"><summary>The whole file: <code>{step.file}</code></summary>')
+                 + f"\n\\includelineno {step.file}\n" + raw("</details>"))
+    return finished(name, parts + [navigation(chapter, name)])
+
+
+def compose(chapter):
+    """{name: Markdown} of all the chapter's pages."""
+    own = f"chapter{chapter.number}"
+    made = {own: story(chapter)} | {f"{own}-{version}": step_page(chapter, version) for version in chapter.pages}
+    for name, path in addresses.of_chapter(chapter).items():
+        if name not in made:
+            parts = [texts.published(path)]
+            if name.endswith("-evidence"):
+                parts += everything(chapter)
+            made[name] = finished(name, parts + [navigation(chapter, name)])
+    return made

@@ -1,0 +1,703 @@
+#!/usr/bin/env python3
+"""The book: that it is built without a warning, that its figures are those of the records, and that every page works in a
+real browser."""
+
+import html.parser
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import unittest.mock
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SITE = ROOT / "build" / "docs" / "html"
+sys.path.insert(0, str(ROOT / "docs" / "book"))
+
+import addresses  # noqa: E402
+import blocks  # noqa: E402
+import browser  # noqa: E402
+import chapters  # noqa: E402
+import drawings  # noqa: E402
+import figures  # noqa: E402
+import front  # noqa: E402
+import ladder_pages  # noqa: E402
+import limits  # noqa: E402
+import markdown  # noqa: E402
+import page  # noqa: E402
+import queries  # noqa: E402
+import records  # noqa: E402
+import sentences  # noqa: E402
+import sidecar  # noqa: E402
+import tables  # noqa: E402
+import texts  # noqa: E402
+from records import Problem, seconds_of  # noqa: E402
+
+HAS_DOXYGEN = shutil.which("doxygen") and pathlib.Path("/usr/share/doxygen-awesome-css").is_dir()
+IN_CI = os.environ.get("CI")
+
+
+def book(*arguments):
+    return subprocess.run([sys.executable, "docs/book", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def built():
+    """Builds the book once for all tests."""
+    if not hasattr(built, "result"):
+        built.result = book("build")
+    return built.result
+
+
+class Page(html.parser.HTMLParser):
+    """A page's names, and what it points to."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.names, self.links = set(), []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        for key in ("id", "name"):
+            if given.get(key):
+                self.names.add(given[key])
+        for key in ("href", "src"):
+            if given.get(key):
+                self.links.append(given[key])
+
+
+class Figures(unittest.TestCase):
+    def test_numbers_are_those_of_the_records(self):
+        result = book("check")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_what_was_tried_is_told_as_its_records_have_it(self):
+        result = subprocess.run([sys.executable, "scripts/trust.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    PAGE = ROOT / "chapters" / "chapter3_permute" / "planted.md"  # Never written: its text is in the tests.
+    FLOAT = "[shape=32,1024,1024 perm=0,2,1 dtype=float]"
+
+    def resolved(self, text, *entries):
+        return sidecar.resolve(self.PAGE, text, [{"sentence": sentence, "figures": figures} for sentence, figures in entries])
+
+    def faults(self, text, *entries):
+        return self.resolved(text, *entries)[1]
+
+    def test_queries_are_answered_or_refused(self):
+        answer = queries.answer(self.PAGE, f"3: v1 {self.FLOAT}", "1.0 us")
+        self.assertRegex(answer.text, r"^\d+\.\d us$")
+        self.assertNotEqual(answer.text, "1.0 us")
+        for query in (f"v99 {self.FLOAT}", "v1 [shape=1 perm=0 dtype=float]", "v1 nothing", "count nothing", "17: v1 float",
+                      "no_such_file.txt: line (?P<n>1)", "in nvidia-h200/chapter3.json"):
+            with self.assertRaises(Problem, msg=query):
+                queries.answer(self.PAGE, query, "1.0 us")
+        self.assertRegex(queries.answer(ROOT / "README.md", "exercises_time: max row seconds s", "1.0 s").text, r"^\d\.\d s$")
+        with tempfile.TemporaryDirectory(dir=ROOT / "docs" / "results") as folder:
+            record = pathlib.Path(folder) / "text.txt"
+            record.write_text("alone 344033 us\ntwice 1\ntwice 2\n", encoding="utf-8")
+            name = record.relative_to(ROOT / "docs" / "results")
+            self.assertEqual(queries.answer(self.PAGE, f"{name}: line ^alone (?P<us>\\d+)", "1 ms").text, "344 ms")
+            for pattern in ("^twice (?P<n>\\d)", "^never (?P<n>\\d)", "^alone \\d+"):
+                with self.assertRaises(Problem, msg=pattern):
+                    queries.answer(self.PAGE, f"{name}: line {pattern}", "1")
+
+    def test_numbers_that_need_a_source_are_seen(self):
+        for text, figure in (("it takes 17.3 us", "17.3 us"), ("at 4.2 TB/s", "4.2 TB/s"), ("in 3.1 ms", "3.1 ms"), ("1.5x as fast", "1.5x"),
+                             ("98% of a copy", "98%"), ("a gain of 3 %", "3 %"), ("takes 32.4 turns", "32.4"), ("in 32 turns", "32"),
+                             ("107.0 M instructions", "107.0 M"), ("4 sectors per request", "4"), ("10-20% less", "20%"),
+                             ("| 1 | 69.3 us |", "69.3 us"), ("a wait of 17.3\nus", "17.3\nus"), ("- 1,024.5 us", "1,024.5 us")):
+            found = [f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)]
+            self.assertEqual(found, [figure], text)
+        self.assertEqual([f.text for s in sentences.sentences("26 of 27 hold") for f in sentences.figures("26 of 27 hold", s)], ["26", "27"])
+        for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`", "row 2x", "at word 66x",
+                     "[page](a_1.5x.md)", "    17.3 us", "```\n17.3 us\n```", "<!-- table ladder -->\n17.3 us\n<!-- end -->"):
+            self.assertEqual([f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)], [], text)
+
+    def test_sentences_are_parted_as_a_reader_parts_them(self):
+        text = ("# A title\n\nOne sentence, e.g. this\none. v6a begins another! Is it? (Yes.) G. Ruetsch wrote that.\n\n"
+                "- an item\n- another\n  of two lines\n\n| a | b |\n|---|---|\n| `v1.5. x` | 2 |\n")
+        found = [" ".join(text[s.start:s.end].split()) for s in sentences.sentences(text)]
+        self.assertEqual(found, ["A title", "One sentence, e.g. this one.", "v6a begins another!", "Is it?", "(Yes.)", "G. Ruetsch wrote that.",
+                                 "an item", "another of two lines", "a | b |", "---|---|", "`v1.5. x` | 2 |"])
+
+    def test_a_figure_without_a_source_is_refused(self):
+        self.assertIn("nothing says where '17.3 us' is from", self.faults("All is well. It takes 17.3 us here.")[0])
+        self.assertEqual(self.faults("It takes 17.3 us.", ("It takes", "worked out")), [])
+
+    def test_an_entry_has_to_name_one_sentence_and_all_its_figures(self):
+        text = "It takes 17.3 us. It takes 18% less. Nothing here."
+        self.assertIn("2 sentences begin so", self.faults(text, ("It takes", ["worked out"]))[0])
+        self.assertIn("no sentence begins so", self.faults(text, ("It took", ["worked out"]))[0])
+        self.assertIn("no sentence begins so", self.faults(text, ("takes 17.3", ["worked out"]))[0])
+        self.assertIn("2 sources for the figures 17.3 us", self.faults(text, ("It takes {}.", ["worked out", "worked out"]))[0])
+        self.assertIn("figures none", self.faults(text, ("Nothing", "worked out"))[0])
+        twice = self.faults(text, ("It takes 17.3", "worked out"), ("It takes {} us", "worked out"))
+        self.assertIn("has two entries", twice[0])
+        self.assertTrue(any("18%" in fault for fault in twice))
+
+    def test_an_entry_holds_whatever_the_numbers_are(self):
+        text = "It takes 17.3 us on 53 cases. It takes 4 loads."
+        for beginning in ("It takes 16.1 us", "It takes {} us", "It takes 17.3"):
+            self.assertEqual(self.faults(text, (beginning, ["worked out", "worked out"])), [], beginning)
+        sources, _ = self.resolved("Made from 5 files at 067baaf, v1.", ("Made from {} files at {},", ["quoted", "name"]))
+        self.assertEqual([source.shown for source in sources], ["5", "067baaf"])
+
+    def test_a_figure_is_compared_with_its_record(self):
+        text = f"v1 takes 1.0 us,\nor\n2%, of 3 cases."
+        query = f"v1 {self.FLOAT}"
+        sources, faults = self.resolved(text, ("v1 takes", [query, query, "count cases"]))
+        self.assertEqual(faults, [])
+        self.assertEqual([source.shown for source in sources], ["1.0 us", "2%", "3"])
+        for source in sources:
+            self.assertNotEqual(source.answer.text, source.shown)
+        renewed = texts.replaced(text, sources, lambda source: source.answer.text)
+        self.assertRegex(renewed, r"^v1 takes \d\d+\.\d us,\nor\n\d\d%, of \d+ cases\.$")
+        self.assertIn("`v1 nowhere`", self.faults(text, ("v1 takes", ["v1 nowhere", query, "count cases"]))[0])
+
+    def test_comments_that_are_no_blocks_are_refused(self):
+        for text in ("It is so.<!-- why --> Yes.", "<!-- measured v4b float -->\n", "<!-- end -->\n", "<!-- never\n\nends", "69 us<!--= v1 float-->"):
+            self.assertTrue(texts.comments("page", text), text)
+        for text in ("<!-- table ladder -->\n| a |\n<!-- end -->\n", "<!-- diff v4b -->\n", "`<!-- end -->`", "    <!-- code -->\n"):
+            self.assertEqual(texts.comments("page", text), [], text)
+
+    def test_a_page_with_a_wrong_figure_fails(self):
+        """The tree as it is but for one number."""
+        path = ROOT / "chapters" / "chapter3_permute" / "README.md"
+        text = path.read_text(encoding="utf-8")
+        source = next(source for source in sidecar.resolve(path, text)[0] if source.answer.kind == "result")
+        wrong = text[:source.start] + source.shown.replace(source.shown[0], "7" if source.shown[0] != "7" else "8", 1) + text[source.end:]
+        self.assertEqual(texts.faults(path, text), [])
+        self.assertEqual(len(texts.faults(path, wrong)), 1)
+        for slip in ("<!-- measured v4b float -->", "[a page](no_such.md)", "It takes 1.5 us.", "<!-- table ladder -->\n<!-- end -->"):
+            self.assertEqual(len(texts.faults(path, f"{text}\n{slip}\n")), 1, slip)
+
+
+class Limits(unittest.TestCase):
+    """STYLE's limits, each broken by a page that is planted here and never written."""
+
+    STEP = ROOT / "chapters" / "chapter3_permute" / "pages" / "v4b.md"
+    CHAPTER = ROOT / "chapters" / "chapter3_permute" / "README.md"
+    GOOD = """# v4b · One unused column
+
+**Problem.** v4a reaches only 37% of a copy.
+
+<!-- figure banks v4a: lane * 32 | v4b: lane * 33 -->
+Each lane has a bank of its own.
+<!-- end -->
+
+**Predict.** How many turns? ▸ *One.*
+
+**Change.** One more column:
+
+<!-- diff v4b -->
+```diff
+- 1.5x 2.5x 3.5x
+```
+<!-- end -->
+
+**Measure** (a case).
+
+<!-- measure v4b float wavefronts/load -->
+| | v4a | v4b | |
+|---|--:|--:|---|
+| turns per shared load | 32.4 | 1.1 | ▼ |
+| time | 187.1 us | 111.1 us | 1.68x |
+| of a copy | 37% | 62% | |
+<!-- end -->
+
+**Why not 100%?** One load at a time.
+
+**Your turn** · 15 min · `padded_tile`
+"""
+    COUNT = "count cases"  # Of chapter 3's record, whatever it is: these tests are about how many figures there are.
+
+    def faults(self, text, *entries, form=limits.step_page, path=STEP):
+        return form(path, text, [{"sentence": sentence, "figures": figures} for sentence, figures in entries])
+
+    def test_a_page_within_the_limits_passes(self):
+        self.assertEqual(self.faults(self.GOOD, ("v4a reaches", [self.COUNT])), [])
+
+    def test_parts_and_their_order(self):
+        for wrong in (self.GOOD.replace("**Predict.**", "**Guess.**"), self.GOOD.replace("**Predict.**", "Predict."),
+                      self.GOOD.replace("**Problem.**", "**X**").replace("**Predict.**", "**Problem.**").replace("**X**", "**Predict.**"),
+                      self.GOOD + "\n**And more.** Text.\n"):
+            self.assertIn("the parts are", " ".join(self.faults(wrong)))
+        self.assertEqual(self.faults(self.GOOD.replace("**Your turn**", "Your turn")), [])
+        aside = self.GOOD.replace("**Why not 100%?**", "**Why no gain?**")
+        self.assertIn("the parts are", " ".join(self.faults(aside)))
+        self.assertEqual(self.faults(aside.replace("# v4b", "# tma"), path=self.STEP.with_name("tma.md")), [])
+
+    def test_title_names_the_step(self):
+        self.assertIn("the first line", self.faults(self.GOOD.replace("# v4b", "# v4a"))[0])
+
+    def test_words(self):
+        length = limits.words(self.GOOD)
+        self.assertEqual(limits.words(self.GOOD + "\n| a | table |\n\n    code\n"), length)
+        fits = self.GOOD + "\n" + "word " * (limits.STEP_WORDS - length)
+        self.assertEqual(self.faults(fits), [])
+        self.assertIn("251 words", self.faults(fits + "word")[0])
+
+    def test_figures_of_a_page(self):
+        """Six stand in the table; what the text repeats counts once."""
+        more = self.GOOD.replace("One load", "It takes 17.1 us. One load").replace("Each lane", "Or 18.1 us. Each lane")
+        entries = [("v4a reaches", [self.COUNT]), ("It takes", [self.COUNT]), ("Or 18.1", [self.COUNT])]
+        self.assertEqual(self.faults(more, *entries), [])
+        more = more.replace("**Predict.** How", "**Predict.** It took 19.1 us. How")
+        self.assertIn("9 measured figures", " ".join(self.faults(more, *entries, ("It took", [self.COUNT]))))
+        self.assertEqual(self.faults(more, *entries, ("It took", "worked out")), [])
+
+    def test_one_case(self):
+        other = self.GOOD.replace("**Why", "<!-- measure v4b half -->\n<!-- end -->\n\n**Why")
+        self.assertIn("several cases", self.faults(other)[0])
+
+    def test_figures_of_a_sentence(self):
+        text = self.GOOD.replace("One load at a time", "From 1.1 us to 2.2 us to 3.3 us")
+        self.assertIn("has 3 measured figures", self.faults(text, ("From 1.1", [self.COUNT] * 3))[0])
+        self.assertEqual(self.faults(text, ("From 1.1", "quoted")), [])
+
+    def test_figures_in_a_hundred_words(self):
+        def page(words):
+            return "".join(f"Sentence {'word ' * (words // 5 - 4)}takes {i}.5 us. " for i in range(5))
+
+        entries = [(f"Sentence {'word ' * 20}takes {i}.5 us", [self.COUNT]) for i in range(5)]
+        self.assertIn("5 measured figures in 120 words", self.faults(page(120), *entries, form=limits.chapter_page, path=self.CHAPTER)[0])
+        entries = [(f"Sentence {'word ' * 22}takes {i}.5 us", [self.COUNT]) for i in range(5)]
+        self.assertEqual(self.faults(page(130), *entries, form=limits.chapter_page, path=self.CHAPTER), [])
+
+    def test_lines_of_a_chapters_page(self):
+        self.assertEqual(self.faults("line\n" * 220, form=limits.chapter_page, path=self.CHAPTER), [])
+        self.assertIn("221 lines", self.faults("line\n" * 221, form=limits.chapter_page, path=self.CHAPTER)[0])
+
+    def test_which_pages_have_which_limits(self):
+        self.assertIn("the parts are", " ".join(limits.faults(self.STEP, "# v4b · x\n")))
+        self.assertEqual(limits.faults(self.STEP.parent.parent / "evidence.md", "line\n" * 900), [])
+        with tempfile.TemporaryDirectory(dir=ROOT / "chapters") as folder:
+            readme = pathlib.Path(folder) / "README.md"
+            self.assertEqual(limits.faults(readme, "line\n" * 900), [])
+            (readme.parent / "pages").mkdir()
+            (readme.parent / "pages" / "v1.md").write_text("# v1 · x\n", encoding="utf-8")
+            self.assertIn("900 lines", limits.faults(readme, "line\n" * 900)[0])
+
+
+V1 = """/// \\file
+/// v1 plain: a story.
+#pragma once
+
+//! [kernel]
+template <class W>
+__global__ void kernel(W* dst) {  // v1's
+  __shared__ W tile[32][32];
+  //! [load]
+  dst[0] = tile[1][0];
+  //! [load]
+}
+//! [kernel]
+"""
+CHAPTER = """
+make_step<C>({.version = "v1", .name = "plain", .idea = "Plain."}, v1::run),
+make_step<C>({.version = "v2", .name = "padded", .base = "v1", .idea = "A column "
+              "more.", .prepares = "v3: nothing"}, v2::run),
+make_step<C>({"tma", "tma", "v2", "An engine."}, tma::run),
+"""
+STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table ladder [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
+PAGE = """# v2 · One unused column
+
+**Problem.** See [v1](v1.md), [its file](../v1_plain.cuh), and [time](../../../../docs/pages/timing.md#a-cold-cache).
+
+<!-- figure banks v4a: lane * 32 | v4b: lane * 33 -->
+A caption.
+<!-- end -->
+
+- A question? ▸ *An answer
+  of two lines.* Another.
+
+<!-- diff v2 -->
+<!-- measure v2 [a b] sectors/request -->
+
+<!-- code v2 load -->
+stale
+<!-- end -->
+"""
+
+
+class Planted(unittest.TestCase):
+    """A chapter of the new form, with two steps and an aside."""
+
+    def setUp(self):
+        (ROOT / "build").mkdir(exist_ok=True)
+        folder = tempfile.TemporaryDirectory(dir=ROOT / "build")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / "chapter99_planted"
+        for name, text in {"README.md": STORY, "pages/v1.md": "# v1 · Plain\n", "pages/v2.md": PAGE, "pages/tma.md": "# tma · An engine\n",
+                           "evidence.md": "# Evidence\n", "library/README.md": "# Library\n", "chapter.cu": CHAPTER, "v1_plain.cuh": V1,
+                           "v2_padded.cuh": V1.replace("v1", "v2").replace("tile[32][32]", "tile[32][33]"), "asides/tma.cuh": V1}.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text, encoding="utf-8")
+        self.chapter = chapters.Chapter(self.folder)
+        self.page = self.folder / "pages" / "v2.md"
+        for module in (addresses, blocks, page, queries):
+            patch = unittest.mock.patch.object(module, "chapters", lambda: [self.chapter])
+            patch.start()
+            self.addCleanup(patch.stop)
+        addresses.pages.cache_clear()
+        self.addCleanup(addresses.pages.cache_clear)
+
+    def recorded(self):
+        """A record of one case, "a b": v1 takes 4 us and v2 2 us, where a copy takes 1 us."""
+        def row(version, name, seconds):
+            return {"version": version, "name": name, "status": "pass", "seconds": {"median": seconds, "p25": seconds, "p75": seconds}}
+
+        case = {"parameters": "a b", "name": "a b", "copy_seconds": 1e-6, "bytes_moved": 1, "steps": [row("v1", "plain", 4e-6), row("v2", "padded", 2e-6)]}
+        counted = {"launches": [{"version": version, "case": "a b", "counters": {
+            "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": sectors, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 1}}
+            for version, sectors in (("v1", 32), ("v2", 4))]}
+        device = {"device": {"name": "a GPU"}, "run": {"commit": "here"}, "cases": [case]}
+        for patch in (unittest.mock.patch.object(self.chapter, "times", lambda *_: records.Times(device, "planted.json")),
+                      unittest.mock.patch.object(queries, "read", lambda name: (counted if name.endswith("counters") else device, name)),
+                      unittest.mock.patch.object(tables, "load", lambda _: counted)):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_chapter_cu_names_idea_and_base(self):
+        told = [(step.version, step.base, step.idea, step.prepares) for step in self.chapter.steps + self.chapter.asides]
+        self.assertEqual(told, [("v1", "", "Plain.", ""), ("v2", "v1", "A column more.", "v3: nothing"), ("tma", "v2", "An engine.", "")])
+        self.assertEqual([step.version for step in self.chapter.bases(self.chapter.kernel("tma"))], ["v2", "v1"])
+        self.assertEqual(list(self.chapter.pages), ["v1", "v2", "tma"])
+
+    def test_blocks_are_filled_and_ends_added(self):
+        self.recorded()
+        text = blocks.renewed(self.page, self.page.read_text(encoding="utf-8"))
+        self.assertIn("<!-- diff v2 -->\n```diff\n", text)
+        self.assertIn("-  __shared__ W tile[32][32];\n+  __shared__ W tile[32][33];\n", text)
+        self.assertNotIn("// v1's", text)  # The steps' own names count as equal.
+        self.assertIn("| | v1 | v2 | |\n|---|--:|--:|---|\n| sectors per load request | 32.0 | 4.0 | ▼ |\n| time | 4.00 us | 2.00 us | 2.00x |\n"
+                      "| of a copy | 25% | 50% | |\n<!-- end -->\n", text)
+        self.assertIn("<!-- code v2 load -->\n```cuda\ndst[0] = tile[1][0];\n```\n<!-- end -->\n", text)
+        self.assertNotIn("stale", text)
+        self.assertEqual(text.count("<!-- end -->"), 4)
+        self.assertEqual(blocks.renewed(self.page, text), text)
+
+    def test_a_step_without_a_base_stands_alone(self):
+        self.recorded()
+        self.assertIn("| | v1 |\n|---|--:|\n| sectors per load request | 32.0 |\n| load requests | 1 |\n| time | 4.00 us |\n| of a copy | 25% |\n",
+                      blocks.renewed(self.page, "<!-- measure v1 [a b] sectors/request requests -->\n"))
+
+    def test_a_region_of_another_file(self):
+        (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
+        self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
+
+    def test_a_step_without_a_record_says_so(self):
+        self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+
+    def test_old_values_under_new_names_are_no_record(self):
+        self.recorded()
+        self.assertIn("2.00 us", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        self.assertEqual(queries.answer(self.page, "v2 [a b]", "1.0 us").text, "2.0 us")
+        case = self.chapter.times().cases[0]
+        case["steps"][0]["status"] = "fail"
+        self.assertIn("| | v2 |\n", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        case["steps"][0]["status"], case["steps"][1]["name"] = "pass", "shared"
+        self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
+        self.assertIn("| A column more (prepares v3) | v1 | - | | |\n", blocks.renewed(self.page, "<!-- table ladder [a b] -->\n"))
+        for query in ("v2 [a b]", "v1 over v2 [a b]", "v2 [a b] sectors"):
+            with self.assertRaisesRegex(Problem, "v2 was shared when"):
+                queries.answer(self.page, query, "1.0x")
+
+    def test_the_ladders_table(self):
+        self.recorded()
+        table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
+        self.assertIn(table.split("\n", 1)[1], blocks.renewed(self.folder / "README.md", "<!-- table ladder [a b] -->\n"))
+        self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
+
+    def test_blocks_that_cannot_be_made(self):
+        for wrong in ("diff v9", "diff v1", "diff v2 load", "diff v2 nothing", "measure v2 [a b] nothing", "code v2 nothing", "code v2",
+                      "code v2 nothing.hpp:load", "figure banks v1: lane * 32", "table nothing"):
+            with self.assertRaises(Problem, msg=wrong):
+                blocks.renewed(self.page, f"<!-- {wrong} -->\n")
+        for wrong in ("figure nothing", "figure banks v1: __import__('os')", "figure banks v1: lane.real"):
+            with self.assertRaises(Problem, msg=wrong):
+                blocks.renewed(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
+
+    def test_a_drawing_beside_the_page(self):
+        marker = "<!-- figure tile -->\nA caption.\n<!-- end -->\n"
+        (self.folder / "pages" / "figures").mkdir()
+        drawing = self.folder / "pages" / "figures" / "tile.svg"
+        drawing.write_text("<?xml version='1.0'?><svg></svg>", encoding="utf-8")
+        with self.assertRaises(Problem):
+            blocks.published(self.page, marker)
+        drawing.write_text("<?xml version='1.0'?><svg><title>A tile</title></svg>", encoding="utf-8")
+        shown = blocks.published(self.page, marker)
+        self.assertIn("<svg><title>A tile</title></svg>", shown)
+        self.assertIn("A caption.", shown)
+        self.assertNotIn("<?xml", shown)
+
+    def test_banks_are_those_of_the_expression(self):
+        self.assertEqual(set(drawings.bank_of("lane * 32")), {0})
+        self.assertEqual(drawings.bank_of("lane * 33"), list(range(32)))
+        self.assertEqual(drawings.bank_of("(lane * 32) + (lane ^ 1)")[:4], [1, 0, 3, 2])
+        drawn = drawings.draw("banks", "v4a: lane * 32 | v4b: lane * 33")
+        self.assertEqual((drawn.count('class="conflict"'), drawn.count('class="bar"')), (32, 32))
+        self.assertIn("32 turns: 32 lanes share a bank", drawn)
+        self.assertIn("1 turn: each lane has a bank of its own", drawn)
+
+    def test_pages_of_the_book(self):
+        self.recorded()
+        for path in (self.page, self.folder / "README.md"):
+            path.write_text(blocks.renewed(path, path.read_text(encoding="utf-8")), encoding="utf-8")
+        made = ladder_pages.compose(self.chapter)
+        self.assertEqual(list(made), [f"chapter99{part}" for part in ("", "-v1", "-v2", "-tma", "-evidence", "-library")])
+        step = made["chapter99-v2"]
+        self.assertTrue(step.startswith("# v2 · One unused column {#chapter99-v2}\n"))
+        self.assertIn("[v1](#chapter99-v1), [its file](#chapter99-v1-file), and [time](#timing-a-cold-cache)", step)
+        self.assertIn('href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
+        self.assertIn('href="chapter99-tma.html">tma · An engine &rarr;</a>', step)
+        self.assertIn('href="chapter99.html">Chapter 99 · Planted</a>', step)
+        self.assertIn('<span class="ins">+  __shared__ W tile[32][33];</span>', step)
+        self.assertIn('<summary>Answer</summary>\n  \\endhtmlonly\n\n  An answer of two lines.\n', step)
+        self.assertIn("\n  Another.", step)
+        self.assertIn("\\anchor chapter99-v2-file", step)
+        self.assertIn("<svg", step)
+        self.assertIn("[v2](#chapter99-v2)", made["chapter99"])
+        self.assertLess(made["chapter99"].index("## The ladder"), made["chapter99"].index("<svg"))
+        self.assertIn("All steps", made["chapter99-evidence"])
+        self.assertNotIn("All steps", made["chapter99"])
+
+    def test_a_page_of_no_step_is_refused(self):
+        (self.folder / "pages" / "v7.md").write_text("# v7 · Nothing\n", encoding="utf-8")
+        with self.assertRaises(Problem):
+            self.assertFalse(self.chapter.pages)
+
+    def test_links_that_lead_nowhere(self):
+        text = "[a](v1.md) [b](v9.md)\n[c](v1.md#nothing) [d](../v1_plain.cuh) `[e](v8.md)`\n[f](permute_8cuh.html)\n"
+        self.assertEqual(markdown.broken_links(text.replace("`[e](v8.md)`", ""), self.page), [(1, "v9.md"), (2, "v1.md#nothing")])
+
+
+class Pictures(unittest.TestCase):
+    BUILD = pathlib.Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+
+    @unittest.skipUnless((BUILD / "chapter3" / "run_all").exists() and os.environ.get("WARPBOOK_DEVICE", "emulator") == "emulator",
+                         "chapter 3 is not built for the emulator")
+    def test_access_maps_are_what_the_emulator_draws_now(self):
+        for chapter, program in figures.programs(self.BUILD):
+            if chapter.number != 3 and not os.environ.get("WARPBOOK_NIGHTLY"):
+                continue
+            for version, case, path in figures.wanted(chapter):
+                with self.subTest(picture=path.name):
+                    self.assertTrue(figures.draw(program, version, case) == path.read_text(encoding="utf-8"),
+                                    "what the step touches has changed: run `python3 docs/book maps`")
+
+
+class Devices(unittest.TestCase):
+    def test_a_second_gpu_stands_beside_the_first(self):
+        """Here the same one twice: a row a case, a column a device."""
+        shown = front.side_by_side(["nvidia-h200", "nvidia-h200"])
+        for chapter in chapters.chapters():
+            record = chapter.times()
+            if record and any(seconds_of(case, chapter.dispatched.version) for case in record.cases):
+                self.assertIn(f"### {chapter.title}", shown)
+        self.assertIn('<th scope="col">NVIDIA H200</th><th scope="col">NVIDIA H200</th>', shown)
+        self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
+
+
+class Spelling(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("codespell") or IN_CI, "codespell is not here: run `make deps docs`")
+    def test_no_misspelt_word(self):
+        pages = [str(path) for path in texts.texts()]
+        more = ["docs/book", "docs/theme", "chapters", "common", "scripts", "tests", "Makefile", "CMakeLists.txt"]
+        result = subprocess.run(["codespell", "--ignore-words", "docs/spelling.txt", *pages, *more], cwd=ROOT, capture_output=True,
+                                text=True, check=False)
+        self.assertEqual(result.stdout.strip(), "")
+
+
+@unittest.skipUnless(HAS_DOXYGEN or IN_CI, "Doxygen or its theme is not here: run `make deps docs`")
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if built().returncode != 0:
+            raise AssertionError(built().stderr)
+        cls.pages = {path.name: Page(path) for path in sorted(SITE.glob("*.html"))}
+
+    def test_every_link_anchor_and_image_is_there(self):
+        broken = []
+        for name, page in self.pages.items():
+            for link in page.links:
+                address = urllib.parse.urlsplit(link)
+                if address.scheme in ("data", "mailto", "javascript"):
+                    continue
+                if address.scheme or address.netloc:
+                    broken.append(f"{name}: {link} leads out of the book, which is to work offline")
+                    continue
+                target = urllib.parse.unquote(address.path) or name
+                if not (SITE / target).exists():
+                    broken.append(f"{name}: {link}: no such file")
+                elif address.fragment and target.endswith(".html") and \
+                        urllib.parse.unquote(address.fragment) not in self.pages[target].names:
+                    broken.append(f"{name}: {link}: no such anchor")
+        self.assertEqual(broken, [])
+
+    def test_front_page_is_small(self):
+        page = self.pages["index.html"]
+        files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
+        size = (SITE / "index.html").stat().st_size + sum((SITE / file).stat().st_size for file in files)
+        self.assertLess(size, 1_000_000)
+
+    def test_every_step_has_its_code_and_no_page_a_raw_mark(self):
+        for chapter in chapters.chapters():
+            told = {name: (SITE / f"{name}.html").read_text(encoding="utf-8") for name in addresses.of_chapter(chapter)}
+            for step in chapter.steps:
+                name = f"chapter{chapter.number}" + (f"-{step.version}" if chapter.pages else "")
+                self.assertIn(name, told)
+                self.assertIn(step.file, told[name])
+            for text in told.values():
+                self.assertNotIn("&lt;!--", text)
+                self.assertNotIn("//! [", text)
+                self.assertNotIn("[[book", text)
+                self.assertNotIn("▸", text)
+
+
+# What a reader sees of text on its background, by the WCAG's formula: 4.5 for text, 3 for large text.
+CONTRAST = """(() => {
+  const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); };
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const parse = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
+  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
+  const known = new Map();
+  const background = (element) => {
+    if (!element) return [255, 255, 255, 1];
+    if (!known.has(element)) {
+      const colour = parse(getComputedStyle(element).backgroundColor);
+      known.set(element, colour[3] === 1 ? colour : over(colour, background(element.parentElement)));
+    }
+    return known.get(element);
+  };
+  const bad = new Map();
+  const seen = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (seen.has(element) || !walker.currentNode.textContent.trim() || element.closest("script,style,title,desc,noscript")) continue;
+    seen.add(element);
+    const box = element.getBoundingClientRect();
+    const style = getComputedStyle(element);
+    if (box.width === 0 || style.visibility === "hidden" || Number(style.opacity) === 0) continue;
+    const behind = background(element);
+    const front = over(parse(element.closest("svg") ? style.fill : style.color), behind);
+    const [low, high] = [luminance(front), luminance(behind)].sort((a, b) => a - b);
+    const ratio = (high + 0.05) / (low + 0.05);
+    const size = parseFloat(style.fontSize);
+    const least = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+    if (ratio < least) {
+      bad.set(element.tagName + "." + element.getAttribute("class") + " " + front.slice(0, 3).map(Math.round) + " on " +
+              behind.slice(0, 3).map(Math.round), ratio.toFixed(2) + ": " + walker.currentNode.textContent.trim().slice(0, 40));
+    }
+  }
+  return [...bad].slice(0, 20).map(([where, what]) => where + " " + what);
+})()"""
+
+
+@unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps docs`")
+class InABrowser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if built().returncode != 0:
+            raise AssertionError(built().stderr)
+        cls.window = browser.Browser()
+        cls.addClassCleanup(cls.window.close)
+        cls.pages = sorted(path.name for path in SITE.glob("*.html"))
+        cls.told = [name for name in cls.pages if "_8" not in name and not re.match(r"(class|struct|dir_|globals|namespace)", name)]
+
+    def open(self, name):
+        self.window.errors.clear()
+        self.window.open((SITE / name).as_uri())
+
+    def test_every_page_loads_without_an_error_and_fits_a_phone(self):
+        self.window.dark(False)
+        self.window.window(390, 844, mobile=True)
+        for name in self.pages:
+            with self.subTest(page=name):
+                self.open(name)
+                self.assertEqual(self.window.errors, [])
+                width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
+                self.assertLessEqual(width, 390)
+        self.window.window(1280, 900)
+
+    def test_an_error_on_a_page_is_seen(self):
+        self.open("index.html")
+        self.window.run("setTimeout(() => { noSuchFunction(); }, 0)")
+        self.window.run("new Promise((done) => setTimeout(done, 50))")
+        self.assertTrue(self.window.errors)
+
+    def test_search_finds_bank_conflicts(self):
+        self.open("index.html")
+        self.window.run("""(() => { const field = document.getElementById("BookSearch"); field.value = "bank conflict";
+                           field.dispatchEvent(new Event("input", {bubbles: true})); })()""")
+        found = self.window.run("""new Promise((done) => {
+            const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
+              if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
+            look(200); })""")
+        self.assertTrue(found)
+        self.assertEqual(found[0], "counters.html#counters-bank-conflict")
+        self.assertTrue(any(re.match(r"chapter3\b", address) for address in found), found)
+
+    def test_chapters_show_chart_table_and_code(self):
+        for chapter in chapters.chapters():
+            with self.subTest(chapter=chapter.number):
+                rows = code = 0
+                for name in addresses.of_chapter(chapter):
+                    self.open(f"{name}.html")
+                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                    rows += self.window.run('document.querySelectorAll("table.steps tbody tr").length')
+                    fragments = self.window.run('[...document.querySelectorAll("details.code .fragment")]'
+                                                ".filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length")
+                    code += fragments
+                    buttons = self.window.run('document.querySelectorAll("doxygen-awesome-fragment-copy-button").length')
+                    self.assertGreaterEqual(buttons, fragments)
+                    bars = self.window.run('[...document.querySelectorAll("svg.chart rect.bar")]'
+                                           ".filter((bar) => bar.getBoundingClientRect().width > 0).length")
+                    if chapter.times() and name == f"chapter{chapter.number}":
+                        self.assertGreater(bars, 0)
+                    unnamed = self.window.run('[...document.querySelectorAll("svg")].filter((drawing) => '
+                                              '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
+                    self.assertEqual(unnamed, 0)
+                self.assertEqual(rows, len(chapter.steps))
+                self.assertEqual(code, len(chapter.pages) or len(chapter.steps))
+
+    def test_chapters_fit_on_paper(self):
+        """An A4 page between its margins: nothing wider than it, which would shrink the text, and no navigation on it."""
+        self.window.dark(False)
+        self.window.window(718, 1000)
+        self.window.call("Emulation.setEmulatedMedia", media="print")
+        for name in (name for chapter in chapters.chapters() for name in addresses.of_chapter(chapter)):
+            with self.subTest(page=name):
+                self.open(f"{name}.html")
+                wide = self.window.run('[...document.querySelectorAll(".contents *")].filter((part) => !part.closest("svg") && '
+                                       "part.getBoundingClientRect().right > 719).map((part) => part.tagName + ' ' + "
+                                       "part.textContent.slice(0, 40)).slice(0, 5)")
+                self.assertEqual(wide, [])
+                shown = self.window.run('["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) => '
+                                        "[...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))")
+                self.assertEqual(shown, [])
+        self.window.call("Emulation.setEmulatedMedia", media="")
+        self.window.window(1280, 900)
+
+    def test_contrast_is_readable_in_light_and_dark(self):
+        self.window.window(1280, 900)
+        for dark in (False, True):
+            self.window.dark(dark)
+            for name in self.told + ["launch_8cuh.html", "permute_8cuh.html"]:
+                with self.subTest(page=name, dark=dark):
+                    self.open(name)
+                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                    self.assertEqual(self.window.run('document.documentElement.classList.contains("dark-mode")'), dark)
+                    self.assertEqual(self.window.run(CONTRAST), [])
+                    self.assertEqual(self.window.errors, [])
+        self.window.dark(False)
+
+
+if __name__ == "__main__":
+    unittest.main()

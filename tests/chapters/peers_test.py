@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""The parts of tests/chapters/peers that need no GPU: which cases it draws, what it counts, how it merges."""
+
+import importlib
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
+sys.path.insert(0, str(PEERS))
+sys.dont_write_bytecode = True
+
+import chapter2  # noqa: E402
+import peers  # noqa: E402
+from chapter3 import fixed_cases, is_prime, random_cases  # noqa: E402
+from results import merge, slower, summarise  # noqa: E402
+
+
+def spread(median, width=0.001):
+    return {"median": median, "p25": median * (1 - width), "p75": median * (1 + width), "min": median * (1 - width)}
+
+
+def row(number, ours, eager, compiled, group="random"):
+    return {
+        "number": number, "group": group, "case": f"shape={number},2 perm=1,0", "dtype": "half",
+        "ours_seconds": ours, "eager_seconds": eager, "compiled_seconds": compiled,
+        "spread": {"ours": spread(ours), "eager": spread(eager), "compiled": spread(compiled or 0.0)},
+    }
+
+
+class Cases(unittest.TestCase):
+    def test_random_cases_are_what_the_chapter_says(self):
+        cases = random_cases(200, 7)
+        self.assertEqual(len(cases), 200)
+        for case in cases:
+            self.assertEqual(sorted(case.permutation), list(range(len(case.shape))))
+            self.assertIn(len(case.shape), range(2, 9))
+            self.assertGreaterEqual(case.tensor_bytes, 8 * 2**20)
+            self.assertTrue(case.moves_data)
+        self.assertGreaterEqual(sum(case.shape[-1] <= 8 for case in cases), 50)
+        self.assertGreaterEqual(sum(all(map(is_prime, case.shape)) for case in cases), 50)
+        self.assertEqual({len(case.shape) for case in cases}, set(range(2, 9)))
+
+    def test_a_seed_gives_the_same_cases(self):
+        self.assertEqual(random_cases(20, 3), random_cases(20, 3))
+        self.assertNotEqual(random_cases(20, 3), random_cases(20, 4))
+
+    def test_fixed_cases_are_all_different(self):
+        self.assertEqual(len(set(fixed_cases())), len(fixed_cases()))
+
+
+class Results(unittest.TestCase):
+    def test_slower_needs_two_percent_and_quartiles_apart(self):
+        self.assertTrue(slower(spread(1.03), spread(1.0)))
+        self.assertFalse(slower(spread(1.01), spread(1.0)))
+        self.assertFalse(slower(spread(1.03, width=0.05), spread(1.0)))
+
+    def test_summary_counts(self):
+        rows = [row(0, 1.0, 2.0, 1.0), row(1, 1.0, 0.9, 0.9), row(2, 1.0, 1.0, None),
+                {"number": 3, "group": "random", "case": "c", "dtype": "half", "error": "differs"}]
+        self.assertEqual(
+            summarise(rows),
+            {"cases": 4, "failed": 1, "slower_than_eager": 1, "compared_with_compiled": 2,
+             "slower_than_compiled": 1, "within_5_percent_of_compiled": 1},
+        )
+
+    def test_what_was_planned_is_counted_beside_ours(self):
+        rows = [row(0, 1.2, 2.0, 1.0), row(1, 1.0, 2.0, 1.0), row(2, 1.0, 2.0, None)]
+        self.assertNotIn("planned_otherwise", summarise(rows))
+        for one, planned, kernel in zip(rows, (1.04, 1.06, 2.1), ("v7l", "v7i", None), strict=True):
+            one |= {"planned_seconds": planned, "planned_kernel": kernel, "planning_seconds": planned / 10}
+            one["spread"]["planned"] = spread(planned)
+        summary = summarise(rows)
+        self.assertEqual(summary["within_5_percent_of_compiled"], 1)
+        self.assertEqual(summary["planned_within_5_percent_of_compiled"], 1)
+        self.assertEqual(summary["planned_slower_than_eager"], 1)
+        self.assertEqual(summary["planned_otherwise"], 2)
+        self.assertAlmostEqual(summary["median_planning_seconds"], 0.106)
+
+    def test_parts_are_merged_in_order(self):
+        run = {"seed": 1, "random": 3, "commit": "c", "driver": "d", "torch": "t", "part": "1/2"}
+        with tempfile.TemporaryDirectory() as folder:
+            parts = []
+            for number, rows in enumerate(([row(0, 1, 2, 1), row(2, 1, 2, 1)], [row(1, 1, 2, 1)])):
+                parts.append(pathlib.Path(folder) / f"{number}.json")
+                document = {"device": "a device", "run": run, "cases": rows, "left_out": [], "partial": False}
+                parts[-1].write_text(json.dumps(document), encoding="utf-8")
+            output = pathlib.Path(folder) / "all" / "peers.json"
+            merged = merge(output, parts)
+            self.assertEqual([r["number"] for r in merged["cases"]], [0, 1, 2])
+            self.assertFalse(merged["partial"])
+            self.assertEqual(json.loads(output.read_text()), merged)
+
+            parts[0].write_text(parts[0].read_text().replace('"seed": 1', '"seed": 2'), encoding="utf-8")
+            with self.assertRaisesRegex(ValueError, "the parts differ in seed"):
+                merge(output, parts)
+
+
+class Modules(unittest.TestCase):
+    def test_each_chapter_says_what_peers_needs(self):
+        self.assertIn(3, peers.chapters())
+        for number in peers.chapters():
+            with self.subTest(chapter=number):
+                module = importlib.import_module(f"chapter{number}")
+                source = (PEERS / f"{module.LIBRARY}_c.cu").read_text(encoding="utf-8")
+                for function in module.FUNCTIONS:
+                    self.assertIn(f"int {function}(", source)
+                fixed = module.fixed_cases()
+                names = [(c.name, c.dtype) for c in fixed]
+                self.assertEqual(len(set(names)), len(names))  # By these, rows are told apart when parts are merged.
+                self.assertEqual(module.random_cases(5, 3), module.random_cases(5, 3))
+                self.assertNotEqual(module.random_cases(5, 3), module.random_cases(5, 4))
+                for case in fixed + module.random_cases(5, 3):
+                    self.assertGreater(case.bytes_moved, 0)
+                    part, share = case.small_part()
+                    if part is not None:  # What the compiler is judged by where a call of the case may take seconds.
+                        self.assertIs(type(part), type(case))
+                        self.assertEqual((part.dtype, part.count * share), (case.dtype, case.count))
+
+
+class Views(unittest.TestCase):
+    """Chapter 2's."""
+
+    def test_random_views_are_what_the_chapter_says(self):
+        for case in chapter2.random_cases(100, 7):
+            self.assertFalse(case.is_contiguous)
+            self.assertIn(case.result_bytes, range(2**23, 2**28 + 1))
+
+    def test_touched_blocks_are_those_of_the_elements(self):
+        generator = random.Random(5)
+        for _ in range(3000):
+            element_bytes = generator.choice((1, 2, 4, 8))
+            steps = [(generator.randint(1, 7), element_bytes * generator.choice((0, 1, 2, 5, 16, 30, 100, 1000)))
+                     for _ in range(generator.randint(0, 4))]
+            first = element_bytes * generator.randint(0, 99)
+            places = [first]
+            for size, between in steps:
+                places = [place + k * between for place in places for k in range(size)]
+            self.assertEqual(chapter2.touched_blocks(steps, element_bytes, first), len({p // 64 for p in places}), steps)
+
+    def test_the_least_traffic_of_a_step(self):
+        view = chapter2.View((64, 1024, 64), (1 << 20, 1024, 16), 0, "float")  # Each element a block of its own.
+        self.assertEqual(view.bytes_moved, 2**22 * 4 + 2**22 * 64)
+
+
+class CommandLine(unittest.TestCase):
+    def test_bad_arguments(self):
+        for arguments in (
+            ["--chapter", "3", "--samples", "3"], ["--part", "3/2"], ["--merge", "only_one"], ["--nonsense"],
+            ["--chapter", "99"], [], ["--chapter", "3", "--begin", "0"],
+        ):
+            result = subprocess.run(
+                [sys.executable, "-B", str(PEERS / "peers.py"), *arguments], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("error: ", result.stderr.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,535 @@
+#!/usr/bin/env python3
+"""The contract of every exercise, and the tools around them: laying out, checking, handing out, grading, watching."""
+
+import concurrent.futures
+import csv
+import dataclasses
+import io
+import json
+import os
+import pathlib
+import pty
+import random
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common" / "exercises"))
+sys.dont_write_bytecode = True
+
+import book  # noqa: E402
+import grade  # noqa: E402
+import handout  # noqa: E402
+import judge  # noqa: E402
+import sandbox  # noqa: E402
+import toolchain  # noqa: E402
+
+DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
+NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
+SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
+BOOK = book.read_book()
+EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
+
+
+def temporary_folder(test):
+    folder = tempfile.TemporaryDirectory()
+    test.addCleanup(folder.cleanup)
+    return pathlib.Path(folder.name)
+
+
+def corners(template):
+    """Cases with every range at its low end, with every one at its high end, and with one low while the others are high."""
+    ranges = range(len(judge.RANGE.findall(template)))
+    for low in [(), tuple(ranges), *((i,) for i in ranges if len(ranges) > 1)] if ranges else ():
+        at = iter(ranges)
+        yield judge.fill_ranges(template, lambda a, b: a if next(at) in low else b)
+
+
+def with_cheat(exercise, cheat):
+    """The exercise as handed out, with a cheat in front of the body of its entry; an include goes to the top."""
+    text = exercise.handed_out
+    if cheat.startswith("#include"):
+        return text.replace("#pragma once\n", f"#pragma once\n{cheat}\n", 1)
+    at = list(re.finditer(rf"\b{exercise.entry}\([^;{{]*\)\s*\{{", text))[-1].end()
+    return text[:at] + "\n  " + cheat + text[at:]
+
+
+class Regions(unittest.TestCase):
+    def pieces(self, text, given):
+        return book.make_pieces("// head\n", text, given, "x.cuh")
+
+    def test_a_region_becomes_what_is_given_and_comes_back(self):
+        step = "a\n  //! [exercise r]\n  b\n    c\n  //! [exercise r]\n//! [kernel]\nd\n//! [kernel]\n"
+        pieces = self.pieces(step, {"r": "// TODO\nint x;"})
+        handed_out = "".join(p.handed_out for p in pieces)
+        self.assertEqual(handed_out, "// head\na\n  // TODO\n  int x;\nd\n")
+        self.assertEqual("".join(p.step for p in pieces), step)
+
+    def test_regions_of_other_exercises_stay(self):
+        pieces = self.pieces("//! [exercise r]\nb\n//! [exercise r]\n//! [exercise s]\nc\n//! [exercise s]\n", {"s": "d"})
+        self.assertEqual("".join(p.handed_out for p in pieces), "// head\nb\nd\n")
+
+    def test_what_is_wrong_is_said(self):
+        for text, given, part in (
+            ("//! [exercise r]\nb\n", {"r": ""}, "no end"),
+            ("//! [exercise r]\n//! [exercise s]\n//! [exercise r]\n", {"r": ""}, "still open"),
+            ("a\n", {"r": ""}, "no region [exercise r]"),
+        ):
+            with self.assertRaisesRegex(book.BookError, re.escape(part)):
+                self.pieces(text, given)
+
+    def test_work_is_never_overwritten(self):
+        folder = temporary_folder(self)
+        exercise = EXERCISES[0][1]
+        self.assertEqual(len(book.lay_out([exercise], folder)), 1)
+        exercise.path(folder).write_text("mine", encoding="utf-8")
+        self.assertEqual(book.lay_out([exercise], folder), [])
+        self.assertEqual(exercise.path(folder).read_text(encoding="utf-8"), "mine")
+        kept = book.reset(exercise, folder)
+        self.assertEqual(kept.read_text(encoding="utf-8"), "mine")
+        self.assertEqual(exercise.path(folder).read_text(encoding="utf-8"), exercise.handed_out)
+        self.assertIsNone(book.reset(exercise, folder))  # Nothing of the reader's is lost, so nothing is kept.
+        exercise.path(folder).write_text("mine again", encoding="utf-8")
+        self.assertNotEqual(book.reset(exercise, folder), kept)
+        self.assertEqual(kept.read_text(encoding="utf-8"), "mine")
+
+    def test_drawn_cases(self):
+        drawn = judge.draw_cases(["shape={2..5},{1..64/16} perm=1,0"] * 50, 7)
+        numbers = [tuple(map(int, re.findall(r"\d+", case)[:2])) for case in drawn]
+        self.assertEqual({a for a, _ in numbers}, {2, 3, 4, 5})
+        self.assertEqual({b for _, b in numbers}, {16, 32, 48, 64})
+        self.assertEqual(drawn, judge.draw_cases(["shape={2..5},{1..64/16} perm=1,0"] * 50, 7))
+
+    def test_names(self):
+        name = EXERCISES[0][1].name
+        self.assertIs(book.find_exercise(BOOK, name), EXERCISES[0][1])
+        self.assertIs(book.find_exercise(BOOK, f"{name}.cuh"), EXERCISES[0][1])
+        with self.assertRaisesRegex(book.BookError, "there is no exercise 'nonsense'"):
+            book.find_exercise(BOOK, "nonsense")
+
+
+class Contract(unittest.TestCase):
+    """What holds for every exercise."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.toolchain = toolchain.Toolchain("emulator")
+        cls.seed = SEED
+        print(f"WARPBOOK_TEST_SEED={SEED}", flush=True)
+        if DEVICE == "emulator":
+            cls.toolchain.prepare(BOOK)
+            for chapter in BOOK:
+                cls.toolchain.commands(chapter.number)
+            cls.toolchain.library_symbols()
+
+    def verdicts(self, texts):
+        """[(chapter, exercise, text)] -> verdicts, two at a time."""
+        judge_of = judge.Judge(self.toolchain, seed=self.seed, seconds=120)
+        folder = temporary_folder(self)
+
+        def check(numbered):
+            number, (chapter, exercise, text) = numbered
+            file = folder / str(number) / f"{exercise.name}.cuh"
+            file.parent.mkdir()
+            file.write_text(text, encoding="utf-8")
+            return judge_of.check(chapter, exercise, file, say_not_begun=False)
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return list(pool.map(check, enumerate(texts)))
+
+    def test_text(self):
+        self.assertGreaterEqual(len(EXERCISES), 4)
+        for chapter, e in EXERCISES:
+            with self.subTest(e.key):
+                step = (ROOT / chapter.path / e.step_file).read_text(encoding="utf-8")
+                self.assertEqual(e.put_back(e.handed_out), step)
+                self.assertEqual(e.solution, step)
+                self.assertEqual(len(set(e.hints)), 3)
+                self.assertTrue(e.removed())
+                # A bug is not marked; everything else is.
+                self.assertEqual("TODO" in e.handed_out, e.kind != "bug")
+                self.assertEqual(judge.draw_cases(e.cases, 1), judge.draw_cases(e.cases, 1))
+                for bar in e.bars:
+                    self.assertIn(bar.case, e.cases)
+                self.assertTrue(all(len(line) <= 120 for line in e.handed_out.splitlines()))
+
+    def test_there_are_bugs_to_find(self):
+        for chapter in BOOK:
+            self.assertGreaterEqual(len(chapter.exercises), 4, chapter.folder)
+        self.assertGreaterEqual(sum(e.kind == "bug" for _, e in EXERCISES), 2)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_as_handed_out_it_compiles_and_is_not_solved(self):
+        found = self.verdicts([(c, e, e.handed_out) for c, e in EXERCISES])
+        for (_, e), verdict in zip(EXERCISES, found):
+            with self.subTest(e.key):
+                self.assertIn(verdict.status, (judge.WRONG, judge.SLOW), verdict.reason)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_the_solution_passes(self):
+        """On what can be drawn at the ends of every range, too: a reader's right kernel is never refused by chance."""
+        cornered = [
+            (c, dataclasses.replace(e, cases=e.cases + tuple(case for t in e.cases for case in corners(t))))
+            for c, e in EXERCISES
+        ]
+        found = self.verdicts([(c, e, e.solution) for c, e in cornered])
+        for (_, e), verdict in zip(EXERCISES, found):
+            with self.subTest(e.key):
+                self.assertEqual(verdict.status, judge.DONE, verdict.details or verdict.reason)
+                self.assertTrue(verdict.file.endswith(f"{e.name}.cuh"))
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_cheats_are_rejected(self):
+        """All cheats on every exercise at night; by day those that cost no compiler on every, all on each chapter's first."""
+        tried = []
+        for chapter in BOOK:
+            plain = [e for e in chapter.exercises if not e.yardstick]
+            for e in plain:
+                self.assertGreaterEqual(len(chapter.cheats_for(e)), 3, e.key)
+                for name, cheat in chapter.cheats_for(e).items():
+                    if NIGHTLY or e is plain[0] or cheat.startswith("#include"):
+                        tried.append((chapter, e, name, with_cheat(e, cheat)))
+        found = self.verdicts([(c, e, text) for c, e, _, text in tried])
+        for (_, e, name, _), verdict in zip(tried, found):
+            with self.subTest(f"{e.key}: {name}"):
+                self.assertIn(verdict.status, (judge.WRONG, judge.REFUSED), verdict.reason)
+                if name != "copies_the_input":
+                    self.assertEqual(verdict.status, judge.REFUSED, verdict.reason)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_what_is_no_kernel_is_found_out(self):
+        chapter, e = next((c, e) for c, e in EXERCISES if e.key == "chapter3/copy_guard")
+        loop = "std::copy_n(static_cast<const char*>(src), p.count() * p.element_bytes, static_cast<char*>(dst)); return cudaSuccess;"
+        texts = {
+            "the host copies": with_cheat(e, loop),
+            "it takes a callback's place": e.solution + '\nextern "C" void __tsan_read4(void*) {}\n',
+            "it ends the program": with_cheat(e, "std::quick_exit(0);"),
+            "assembly": with_cheat(e, 'asm("nop");'),
+            "another's file": with_cheat(e, '#include "../other/copy_guard.cuh"'),
+        }
+        found = dict(zip(texts, self.verdicts([(chapter, e, text) for text in texts.values()])))
+        self.assertIn("not written by a kernel", found["the host copies"].reason)
+        self.assertIn("the checker's own", found["it takes a callback's place"].reason)
+        self.assertIn("quick_exit", found["it ends the program"].reason)
+        self.assertIn("inline assembly", found["assembly"].reason)
+        self.assertIn("../other/copy_guard.cuh", found["another's file"].reason)
+        self.assertFalse([name for name, verdict in found.items() if verdict.done])
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_an_error_is_told_by_the_readers_line(self):
+        chapter, e = EXERCISES[0]
+        text = e.solution.replace("#pragma once\n", "#pragma once\nint here = missing;\n", 1)
+        line = text.splitlines().index("int here = missing;") + 1
+        verdict = self.verdicts([(chapter, e, text)])[0]
+        self.assertEqual(verdict.status, judge.NO_COMPILE)
+        self.assertRegex(verdict.reason, rf"{e.name}\.cuh:{line}: error: use of undeclared identifier 'missing'")
+        self.assertLess(len(verdict.details), 6, verdict.details)
+        open_brace = self.verdicts([(chapter, e, e.solution.rstrip()[: e.solution.rstrip().rindex("}")])])[0]
+        self.assertEqual(open_brace.status, judge.NO_COMPILE)
+        self.assertIn(f"{e.name}.cuh", open_brace.reason)
+
+
+class Sandboxed(unittest.TestCase):
+    def run_python(self, code, **limits):
+        self.scratch = temporary_folder(self)
+        python = {str(pathlib.Path(p).resolve()) for p in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
+        box = sandbox.Sandbox(sandbox.Limits(readable=tuple(python), **limits))
+        return box, box([sys.executable, "-I", "-c", code], cwd=self.scratch, scratch=self.scratch)
+
+    def test_an_endless_loop_ends(self):
+        start = time.monotonic()
+        _, done = self.run_python("while True: pass", seconds=1)
+        self.assertTrue(done.timed_out)
+        self.assertLess(time.monotonic() - start, 20)
+
+    def test_what_it_started_ends_with_it(self):
+        _, done = self.run_python("import os, time\nif os.fork() == 0: time.sleep(60)\nprint('x')", seconds=20)
+        self.assertEqual(done.stdout, "x\n")
+        self.assertLess(done.seconds, 15)
+
+    def test_endless_output_fills_no_memory(self):
+        _, done = self.run_python("while True: print('spam' * 1000)", seconds=1)
+        self.assertTrue(done.timed_out)
+        self.assertLessEqual(len(done.stdout), sandbox.MOST_OUTPUT)
+
+    def test_memory_is_limited(self):
+        _, done = self.run_python("x = bytearray(1 << 30)", memory_bytes=256 << 20)
+        self.assertIn("MemoryError", done.stderr)
+
+    def test_a_file_does_not_fill_the_disk(self):
+        _, done = self.run_python("open('f', 'wb').write(bytes(8 << 20))", file_bytes=1 << 20)
+        self.assertRegex(done.stderr + str(done.returncode), "File too large|-25")  # SIGXFSZ, where nobody ignores it.
+        self.assertLessEqual((self.scratch / "f").stat().st_size, 1 << 20)
+
+    def test_many_files_do_not_fill_the_disk(self):
+        code = "import time\nfor i in range(1000):\n  open(f'f{i}', 'wb').write(bytes(1 << 19))\n  time.sleep(0.02)"
+        _, done = self.run_python(code, file_bytes=1 << 20)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("wrote more than 4 MiB", done.stderr)
+        self.assertLess(sandbox.bytes_below(self.scratch), 200 << 20)
+
+    def test_a_fork_bomb_stops(self):
+        """As nobody: the system counts no processes of root's."""
+        python = "/usr/bin/python3"
+        if os.getuid() != 0 or not os.path.exists(python):
+            self.skipTest("another user's rights are needed")
+        folder = temporary_folder(self)
+        folder.chmod(0o777)
+        shutil.copy(sandbox.__file__, folder / "sandbox.py")
+        code = "import os, time\nmade = 0\ntry:\n  while made < 400:\n    if os.fork() == 0: time.sleep(20); os._exit(0)\n    made += 1\nexcept BlockingIOError: print('stopped at', made)"
+        policy = {"cpu_seconds": 20, "memory_bytes": 1 << 30, "file_bytes": 1 << 20, "processes": 20, "scratch": str(folder), "readable": [],
+                  "network": True, "landlock": False}  # fmt: skip
+        words = [python, "-I", str(folder / "sandbox.py"), json.dumps(policy), python, "-I", "-c", code]
+        done = subprocess.Popen(words, cwd=folder, user=65534, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            self.assertRegex(done.stdout.readline(), r"stopped at 1?\d\b|stopped at 20\b")
+        finally:
+            os.killpg(done.pid, signal.SIGKILL)
+            done.wait()
+            done.stdout.close()
+
+    def test_the_network_is_cut_where_it_can_be(self):
+        box, done = self.run_python("import socket; s = socket.socket(); s.settimeout(3); s.connect(('192.0.2.1', 80))")
+        if box.isolation["network"] != "cut":
+            self.skipTest("this system does not let the network be taken away")
+        self.assertIn("Network is unreachable", done.stderr)
+
+    def test_other_files_stay_as_they_are(self):
+        outside = temporary_folder(self) / "outside"
+        outside.write_text("as it was", encoding="utf-8")
+        code = f"open('inside', 'w').write('x')\ntry: open({str(outside)!r}).read()\nexcept OSError: print('unread')\nopen({str(outside)!r}, 'w')"
+        box, done = self.run_python(code)
+        if box.isolation["files"] != "landlock":
+            self.skipTest("no Landlock here")
+        self.assertEqual((self.scratch / "inside").read_text(encoding="utf-8"), "x")
+        self.assertIn("unread", done.stdout)
+        self.assertIn("PermissionError", done.stderr)
+        self.assertEqual(outside.read_text(encoding="utf-8"), "as it was")
+
+
+class Grading(unittest.TestCase):
+    def setUp(self):
+        self.folder = temporary_folder(self)
+        self.chapter, self.exercise = next((c, e) for c, e in EXERCISES if e.key == "chapter3/copy_guard")
+
+    def submit(self, student, text, inside="exercises"):
+        path = self.folder / student / inside / "chapter3" / "copy_guard.cuh"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_only_ordinary_files_are_taken(self):
+        honest = self.submit("honest", "mine")
+        self.submit("nested", "nested", "homework/warpbook/exercises")
+        self.submit("large", "x" * (grade.MOST_BYTES + 1))
+        for student in ("linked", "piped", "folder", "nothing"):
+            (self.folder / student / "exercises" / "chapter3").mkdir(parents=True)
+        (self.folder / "linked/exercises/chapter3/copy_guard.cuh").symlink_to(honest)
+        os.mkfifo(self.folder / "piped/exercises/chapter3/copy_guard.cuh")
+        (self.folder / "folder/exercises/chapter3/copy_guard.cuh").mkdir()
+        (self.folder / "linked2" / "exercises").mkdir(parents=True)
+        (self.folder / "linked2/exercises/chapter3").symlink_to(honest.parent)
+        taken = {s.name: grade.take(s, self.exercise) for s in grade.students_in(self.folder)}
+        self.assertEqual(taken["honest"][0], b"mine")
+        self.assertEqual(taken["nested"][0], b"nested")
+        self.assertEqual({n for n, t in taken.items() if t[0] is not None}, {"honest", "nested"})
+        for student, part in (("large", "bytes"), ("linked", "link"), ("linked2", "link"), ("piped", "ordinary")):
+            self.assertIn(part, taken[student][2])
+
+    def test_a_spreadsheet_runs_nothing(self):
+        self.assertEqual(grade.cell("=HYPERLINK()"), "'=HYPERLINK()")
+        self.assertEqual(grade.cell("a\nb"), "a b")
+
+    @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
+    def test_a_class(self):
+        solution, handed_out = self.exercise.solution, self.exercise.handed_out
+        self.submit("ada", solution)
+        self.submit("bob", handed_out)
+        self.submit("carl", with_cheat(self.exercise, "for (;;) {}"))
+        self.submit("dora", with_cheat(self.exercise, "*static_cast<volatile int*>(nullptr) = 1;"))
+        self.submit("emil", "this is no C++")
+        (self.folder / "fred").mkdir()
+        out = temporary_folder(self) / "grades.csv"
+        one = book.Chapter(**{**vars(self.chapter), "exercises": (self.exercise,)})
+        with mock.patch.object(grade, "read_book", lambda root: [one]), mock.patch("builtins.print"):
+            self.assertEqual(grade.grade(self.folder, out, seed=5, jobs=2, seconds=4), 0)
+        rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+        verdicts = {row["student"]: row["verdict"] for row in rows}
+        self.assertEqual(verdicts, {"ada": "done", "bob": "not begun", "carl": "timed out", "dora": "crashed",
+                                    "emil": "does not compile", "fred": "missing"})  # fmt: skip
+        self.assertEqual([row["points"] for row in rows], ["1", "0", "0", "0", "0", "0"])
+        self.assertTrue(all(row["reason"] for row in rows if row["verdict"] != "done"))
+        data = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
+        self.assertEqual(data["seed"], 5)
+        self.assertEqual([r["student"] for r in data["results"]], sorted(verdicts))
+
+    def test_bad_folders_are_one_line(self):
+        for arguments in (["grade", str(self.folder / "none"), "g.csv"], ["grade", str(self.folder), "g.csv"],
+                          ["handout", str(ROOT)], ["hint", "nonsense"], ["chapter", "99"], ["frobnicate"]):  # fmt: skip
+            done = subprocess.run([ROOT / "workbook", *arguments], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("workbook: "), done.stderr)
+
+
+class Handout(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.tree = pathlib.Path(cls.temporary.name) / "a class"
+        with mock.patch("builtins.print"):
+            handout.write_handout(cls.tree)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_nothing_gives_a_solution_away(self):
+        files = [p for p in self.tree.rglob("*") if p.is_file()]
+        texts = {str(p.relative_to(self.tree)): p.read_text(encoding="utf-8", errors="replace") for p in files}
+        self.assertEqual([(e.key, name, line) for e, name, line in handout.leaks(BOOK, texts)], [])
+        for chapter in BOOK:
+            self.assertFalse((self.tree / chapter.path / "chapter.cu").exists())
+        self.assertFalse(any("[exercise" in text for name, text in texts.items() if name.endswith(".cuh")))
+        self.assertFalse(any("[cheats]" in text for name, text in texts.items() if name.endswith(".toml")))
+        self.assertNotIn("common/exercises/grade.py", texts)
+
+    def test_leaks_are_found(self):
+        _, exercise = EXERCISES[0]
+        line = max((line for region in exercise.removed() for line in region.splitlines()), key=len)
+        self.assertTrue(handout.leaks(BOOK, {"README.md": f"here: {line}"}))
+
+    def test_it_reads_its_own_exercises(self):
+        there = book.read_book(self.tree)
+        self.assertEqual([e.key for c in there for e in c.exercises], [e.key for _, e in EXERCISES])
+        for (_, ours), theirs in zip(EXERCISES, (e for c in there for e in c.exercises)):
+            self.assertEqual(ours.handed_out, theirs.handed_out)
+            self.assertIsNone(theirs.solution)
+            self.assertEqual(theirs.path(self.tree).read_text(encoding="utf-8"), ours.handed_out)
+            self.assertEqual((ours.cases, ours.bars, ours.hints), (theirs.cases, theirs.bars, theirs.hints))
+
+    def test_all_that_is_included_is_there(self):
+        for path in [*self.tree.glob("chapters/*/*"), *self.tree.glob("exercises/*/*.cuh")]:
+            if path.suffix in (".cuh", ".hpp", ".cpp"):
+                for name in handout.INCLUDE.findall(path.read_text(encoding="utf-8")):
+                    self.assertTrue((self.tree / name).is_file() or "/" not in name, f"{path.name} includes {name}")
+
+        build = (self.tree / "CMakeLists.txt").read_text(encoding="utf-8")
+        for chapter in BOOK:
+            self.assertIn(f"\nwarpbook_add_chapter({chapter.number} ", build)
+
+    def test_links_to_what_is_not_handed_out_become_words(self):
+        text = "[a](pages/v1.md#x) [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)"
+        self.assertEqual(handout.with_links_within(text, "chapters/chapter1/README.md", ["chapters/chapter1/exercises.toml", "chapters/chapter2/README.md"]),
+                         "a [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)")
+
+    def test_links_lead_to_files(self):
+        pages = [path for path in self.tree.rglob("*.md") if path.is_relative_to(self.tree / "docs") or path.name == "README.md"]
+        self.assertGreater(len(pages), len(BOOK))
+        for path in pages:
+            for target in re.findall(r"\]\(([\w./-]+)\)", path.read_text(encoding="utf-8")):
+                self.assertTrue((path.parent / target).exists(), f"{path.relative_to(self.tree)}: {target}")
+
+    @unittest.skipUnless(NIGHTLY and DEVICE == "emulator", "builds a whole handout: make nightly")
+    def test_it_builds_and_checks_by_itself(self):
+        tree = temporary_folder(self) / "a copy"
+        shutil.copytree(self.tree, tree)
+
+        def make(chapter):
+            environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "WARPBOOK"))}
+            command = ["make", f"exercise{chapter.number}", "DEVICE=emulator"]
+            return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+
+        for chapter in BOOK:
+            done = make(chapter)
+            self.assertIn(f"0 of {len(chapter.exercises)} done", done.stdout, done.stderr)
+        for _, e in EXERCISES:
+            e.path(tree).write_text(e.solution, encoding="utf-8")
+        for chapter in BOOK:
+            done = make(chapter)
+            self.assertIn(f"{len(chapter.exercises)} of {len(chapter.exercises)} done", done.stdout, done.stderr)
+
+
+@unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+class Watching(unittest.TestCase):
+    """./workbook on a terminal and without one."""
+
+    SECONDS = 120
+
+    def setUp(self):
+        self.unread = ""
+        self.folder = temporary_folder(self)
+        self.exercise = next(e for _, e in EXERCISES if e.key == "chapter3/copy_guard")
+        self.command = [ROOT / "workbook", "--device", "emulator", "--folder", self.folder, "watch", "copy_guard"]
+
+    def wait_for(self, descriptor, text):
+        """What came up to and with the text; what came behind it is kept for the next time."""
+        end = time.monotonic() + self.SECONDS
+        while text not in self.unread:
+            self.assertLess(time.monotonic(), end, f"{text!r} did not come; there is: {self.unread}")
+            if select.select([descriptor], [], [], 1)[0]:
+                self.unread += os.read(descriptor, 65536).decode("utf-8", "replace")
+        seen, _, self.unread = self.unread.partition(text)
+        return seen + text
+
+    def test_on_a_terminal(self):
+        terminal, inner = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        process = subprocess.Popen(self.command, stdin=inner, stdout=inner, stderr=inner, env=os.environ | {"TERM": "xterm"})
+        os.close(inner)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.wait_for(terminal, "q quit")
+        os.write(terminal, b"h")
+        self.assertIn(self.exercise.hints[0].split()[0], self.wait_for(terminal, "q quit"))
+        os.write(terminal, b"hh")
+        self.wait_for(terminal, "Hint 2 of 3")
+        os.write(terminal, b"s")
+        self.assertNotIn("+++", self.wait_for(terminal, "Press s again"))
+        self.exercise.path(self.folder).write_text(self.exercise.solution, encoding="utf-8")
+        self.wait_for(terminal, "copy_guard is solved")
+        os.write(terminal, b"s")
+        self.wait_for(terminal, "+++ chapters")
+        os.write(terminal, b"r")
+        self.wait_for(terminal, "Press r again")
+        os.write(terminal, b"r")
+        self.wait_for(terminal, "copy_guard.1.old")
+        os.write(terminal, b"q")
+        self.wait_for(terminal, "solved. ./workbook goes on at")
+        self.assertEqual(process.wait(self.SECONDS), 0)
+
+        # What was done survives: hints are still known, and the file that was kept is the solution.
+        progress = json.loads((self.folder / "exercises" / "progress.json").read_text(encoding="utf-8"))
+        self.assertGreaterEqual(progress["hints"][self.exercise.key], 2)
+        self.assertEqual((self.folder / "exercises/chapter3/copy_guard.1.old").read_text(encoding="utf-8"), self.exercise.solution)
+
+    def test_piped_it_is_plain_lines(self):
+        process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        out = process.stdout.fileno()
+        seen = self.wait_for(out, "edit exercises/chapter3/copy_guard.cuh")
+        self.exercise.path(self.folder).write_text(self.exercise.solution, encoding="utf-8")
+        seen += self.wait_for(out, "offset_to_index is as it was handed out")
+        self.assertIn("copy_guard is solved", seen)
+        self.assertNotIn("\033", seen)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(self.SECONDS), 130)
+
+    def test_a_damaged_progress_file_is_no_matter(self):
+        (self.folder / "exercises").mkdir()
+        (self.folder / "exercises" / "progress.json").write_text('{"hints": 3, "solved": [', encoding="utf-8")
+        done = subprocess.run([ROOT / "workbook", "--folder", self.folder, "list"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
