@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "chapters/chapter4_atomic_add/library/passes.cuh"
-#include "chapters/chapter4_atomic_add/library/sampled_bins.cuh"
+#include "chapters/chapter4_atomic_add/library/any_skew_bins.cuh"
 #include "chapters/chapter4_atomic_add/sums_case.hpp"
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"
 #include "chapters/chapter4_atomic_add/v2_float_sums.cuh"
@@ -117,7 +117,7 @@ std::vector<Step> library() {
   using C = SumsCase;
   using enum StepKind;
   return {
-      make_step<C>({"sampled_bins", "sampled_bins", "", "v7b's tiles, with several sums for places that a sample finds hot.", {}, library}, sums(sampled_bins::run_scatter, kNoInner), only_bins<sampled_bins::refuse_scatter>),
+      make_step<C>({"any_skew_bins", "any_skew_bins", "", "v7b's tiles, with several sums for places that a sample finds hot.", {}, library}, sums(any_skew_bins::run_scatter, kNoInner), only_bins<any_skew_bins::refuse_scatter>),
       make_step<C>({"passes", "passes", "", "Atomics on a part of dst at a time, that stays in the L2.", {}, library}, sums(passes::run_scatter, kNoInner), only_scatter),
   };
 }

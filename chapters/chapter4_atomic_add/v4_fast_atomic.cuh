@@ -22,13 +22,11 @@ template <class T> __device__ __forceinline__ void add_as_pair(T* array, std::in
   T* const address = array + i;
   const bool upper = reinterpret_cast<std::uintptr_t>(address) % 4 != 0;  // The upper half of its word.
   if (upper ? i > 0 : i + 1 < length) {
-    //! [exercise add_as_pair]
     constexpr unsigned kMinusZero = 0x8000;
     const unsigned bits = reinterpret_cast<const std::uint16_t&>(x);
     const unsigned pair = upper ? (bits << 16) | kMinusZero : bits | (kMinusZero << 16);
     using Pair = typename detail::PairOf<T>::Type;
     reduce_add(reinterpret_cast<Pair*>(upper ? address - 1 : address), reinterpret_cast<const Pair&>(pair));
-    //! [exercise add_as_pair]
   } else {
     detail::add_single(address, x);  // v1's loop.
   }

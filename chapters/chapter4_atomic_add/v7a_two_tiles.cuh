@@ -5,14 +5,17 @@
 /// places fit. So two neighbouring blocks have the same share of the values: each adds what falls to its half of the
 /// places, and skips the rest. They read at about the same time, so that the second one finds the values in the L2.
 ///
-/// At the end every block adds a sum for each of its places. Blocks begin at different places, or all of them would
-/// meet at the same addresses.
+/// At the end every block adds a sum for each of its places. They are neighbours, so one atomic operation of Hopper
+/// adds four of them, 16 bytes. Blocks begin at different places, or all of them would meet at the same addresses.
 ///
 /// Expect indices and values to be read once from memory and twice from the L2, and reductions divided by the values
 /// that a block has per place.
+///
+/// Source: PTX ISA 8.1, "red" with .v4.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
+#include "common/cuda/reductions.cuh"
 
 namespace warpbook::chapter4::v7a {
 
@@ -22,13 +25,16 @@ using v6c::kBatch;
 using v6c::kThreads;
 
 //! [flush]
-/// Adds `size` bins to sums, beginning at another one in each of the `workers`. All threads of the block call.
+/// Adds `size` bins to sums, four at a time where those are aligned, beginning elsewhere in each of the `workers`. All
+/// threads of the block call.
 __device__ __forceinline__ void flush(float* sum, const float* bin, int size, int worker, int workers) {
-  const int first = static_cast<int>(std::int64_t{size} * worker / workers);
-  for (int k = threadIdx.x; k < size; k += kThreads) {
-    const int p = first + k < size ? first + k : first + k - size;
-    if (bin[p] != 0) atomicAdd(sum + p, bin[p]);
+  const int vectors = reinterpret_cast<std::uintptr_t>(sum) % 16 == 0 ? size / 4 : 0;
+  const int first = static_cast<int>(std::int64_t{vectors} * worker / workers);
+  for (int k = threadIdx.x; k < vectors; k += kThreads) {
+    const int v = first + k < vectors ? first + k : first + k - vectors;
+    reduce_add(reinterpret_cast<float4*>(sum) + v, reinterpret_cast<const float4*>(bin)[v]);
   }
+  for (int p = 4 * vectors + threadIdx.x; p < size; p += kThreads) atomicAdd(sum + p, bin[p]);
 }
 //! [flush]
 
@@ -55,7 +61,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int worker = blockIdx.x / 2;
   const int workers = gridDim.x / 2;
   const int first = blockIdx.x % 2 * bins;  // The tile's places.
-  const int size = places - first < bins ? places - first : bins;
+  const int left = places > first ? places - first : 0;
+  const int size = left < bins ? left : bins;
   v6c::Share<T, Index> share(value, index, count, worker, workers);
   for (int p = threadIdx.x; p < size; p += kThreads) bin[p] = 0;
   __syncthreads();
@@ -76,15 +83,14 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 /// Why the step does not take a problem; nullptr where it does.
 inline const char* refuse_scatter(const ScatterProblem& p) {
-  return p.places <= 2 * v6a::floats_limit() ? nullptr : "the places do not fit in two blocks' shared memory";
+  return p.places <= v6a::floats_limit() / 4 * 8 ? nullptr : "the places do not fit in two blocks' shared memory";
 }
 
 /// For the way in which a thread adds its values.
-template <class Add>
-cudaError_t run_tiles(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+template <class Add> cudaError_t run_tiles(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
-  const std::int64_t bins = ceil_div<std::int64_t>(p.places, 2);
+  const std::int64_t bins = ceil_div<std::int64_t>(p.places, 8) * 4;
   const int pairs = multiprocessors() > 1 ? multiprocessors() / 2 : 1;
   const auto kernel = [&]<class T, class Index>() { return scatter_add_kernel<T, Index, Add>; };
   return v6a::run_bins(p, at, 2 * v6c::workers_for(p.count, pairs), bins, stream, kernel, static_cast<int>(p.places),

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
+#include "chapters/chapter4_atomic_add/library/any_skew_bins.cuh"
 #include "chapters/chapter4_atomic_add/library/passes.cuh"
-#include "chapters/chapter4_atomic_add/library/sampled_bins.cuh"
 #include "chapters/chapter4_atomic_add/v4_fast_atomic.cuh"
 #include "chapters/chapter4_atomic_add/v8_wide_loads.cuh"
 
@@ -19,11 +19,11 @@ namespace warpbook::chapter4::v9 {
 
 /// What runs for a scatter.
 enum class Kernel {
-  lane_sums,     ///< v6b.
-  loads_ahead,   ///< v6c.
-  sampled_bins,  ///< The library's: v7b for every skew.
-  passes,        ///< The library's: atomics on a part of dst at a time.
-  atomics,       ///< v1 for floats, v4 for halves.
+  lane_sums,      ///< v6b.
+  loads_ahead,    ///< v6c.
+  any_skew_bins,  ///< The library's: v7b for every skew.
+  passes,         ///< The library's: atomics on a part of dst at a time.
+  atomics,        ///< v1 for floats, v4 for halves.
 };
 
 /// A row of the table.
@@ -40,7 +40,7 @@ inline bool bins_pay(const ScatterProblem& p) {
   const auto places = static_cast<double>(p.places);
   const double atomics = 4 + mebi_values * (12 + std::min(70e3 / places, 1800.0));
   const double bins = 10 + places / 11e3 + mebi_values * 4.3;
-  return sampled_bins::refuse_scatter(p) == nullptr && bins < atomics;
+  return any_skew_bins::refuse_scatter(p) == nullptr && bins < atomics;
 }
 /// Where places are few, there is room for a sum per lane.
 inline bool has_few_places(const ScatterProblem& p) { return bins_pay(p) && v6c::refuse_scatter(p) == nullptr; }
@@ -57,7 +57,7 @@ inline bool always(const ScatterProblem& /*p*/) { return true; }
 inline constexpr Rule kRules[] = {
     {has_few_values, Kernel::lane_sums, "count=131072 places=1024 skew=uniform dtype=half index=int64"},
     {has_few_places, Kernel::loads_ahead, "count=16777216 places=256 skew=zipf dtype=float index=int64"},
-    {bins_pay, Kernel::sampled_bins, "count=16777216 places=65536 skew=zipf dtype=half index=int64"},
+    {bins_pay, Kernel::any_skew_bins, "count=16777216 places=65536 skew=zipf dtype=half index=int64"},
     {has_many_values, Kernel::passes, "count=16777216 places=16777216 skew=uniform dtype=float index=int64"},
     {always, Kernel::atomics, "count=131072 places=65536 skew=uniform dtype=half index=int32"},
 };
@@ -84,8 +84,8 @@ cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaSt
     return v6b::run_scatter<Types...>(p, at, stream);
   case Kernel::loads_ahead:
     return v6c::run_scatter<Types...>(p, at, stream);
-  case Kernel::sampled_bins:
-    return sampled_bins::run_scatter<Types...>(p, at, stream);
+  case Kernel::any_skew_bins:
+    return any_skew_bins::run_scatter<Types...>(p, at, stream);
   case Kernel::passes:
     return passes::run_scatter<Types...>(p, at, stream);
   case Kernel::atomics:

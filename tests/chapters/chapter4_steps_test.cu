@@ -135,7 +135,8 @@ std::vector<std::string> larger_cases() {
       scatter(600'000, 69'997, "uniform", "half", "int64", 0),  // Rounds of two tiles: a half each,
       scatter(600'000, 69'997, "head", "float", "int32", 0),    // four places in turn.
       scatter(300'000, 700, "zipf", "half", "int32", 0),        // Rounds of v6c,
-      scatter(200'000, 3, "stray", "float", "int64", 2),        // a sum for every thread.
+      scatter(200'000, 3, "stray", "float", "int64", 2),        // a sum for every thread,
+      scatter(1'100'000, 300, "zipf", "float", "int32", 0),     // and two rounds.
       inner(300'000, "half", 0),
       inner(300'001, "float", 1),
   };
@@ -191,8 +192,8 @@ TEST_CASE("v9 sends a problem where it belongs") {
   CHECK(kernel(kMany, 1) == loads_ahead);
   CHECK(kernel(kMany, 256) == loads_ahead);
   CHECK(kernel(kMany, v6a::floats_limit() / 32) == loads_ahead);
-  CHECK(kernel(kMany, v6a::floats_limit() / 32 + 1) == sampled_bins);
-  CHECK(kernel(kMany, 65'536) == sampled_bins);
+  CHECK(kernel(kMany, v6a::floats_limit() / 32 + 1) == any_skew_bins);
+  CHECK(kernel(kMany, 65'536) == any_skew_bins);
   CHECK(kernel(kMany, 1 << 20) == passes);
   CHECK(kernel(kMany, kMany) == passes);
   CHECK(kernel(1 << 20, kMany) == passes);

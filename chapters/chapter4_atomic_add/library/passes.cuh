@@ -6,7 +6,7 @@
 /// of some 20 MB, and add what falls into the pass's part. Every pass reads the indices again, and says that it reads
 /// them once (`load_streaming`): the L2 is for dst.
 ///
-/// A block looks at its first values, as sampled_bins does at a sample, and keeps the sums of hot places in shared
+/// A block looks at its first values, as any_skew_bins does at a sample, and keeps the sums of hot places in shared
 /// memory. The bins are counters only, and a place's hash tells which. Where the first values show that neighbours go
 /// to neighbouring places, the first pass takes the block's share whole: sorted indices need no passes. Blocks take
 /// rounds of values in turn, not stretches, so that at any moment all of them are in one region of the arrays; sorted,

@@ -6,16 +6,13 @@
 /// one of three kinds of sums, told apart by address and not by branches.
 ///
 /// Two tiles have a half of the places each. Where the sample says that most values go to one half (the popular places
-/// come first, say), they take four places in turn instead, so that both have as much to do. Sums go out four at a
-/// time, by atomics of 16 bytes, where they are aligned.
-///
-/// Source: PTX ISA 8.1, "red" with .v4.
+/// come first, say), they take four places in turn instead, so that both have as much to do.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/library/hot_places.cuh"
 #include "chapters/chapter4_atomic_add/v7b_four_exchanges.cuh"
 
-namespace warpbook::chapter4::sampled_bins {
+namespace warpbook::chapter4::any_skew_bins {
 
 using hot_places::Care;
 using hot_places::HotPlaces;
@@ -157,13 +154,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   const Sums sums(bin, hot, private_sums + threadIdx.x);
   Late late;
   if (tile.in_turn) {
-    share.add_all([&](const Index(&at)[kBatch], const float(&x)[kBatch]) {
-      add_batch<true>(sums, tile, care, at, x, late);
-    });
+    share.add_all(
+        [&](const Index(&at)[kBatch], const float(&x)[kBatch]) { add_batch<true>(sums, tile, care, at, x, late); });
   } else {
-    share.add_all([&](const Index(&at)[kBatch], const float(&x)[kBatch]) {
-      add_batch<false>(sums, tile, care, at, x, late);
-    });
+    share.add_all(
+        [&](const Index(&at)[kBatch], const float(&x)[kBatch]) { add_batch<false>(sums, tile, care, at, x, late); });
   }
   late.add();
   __syncthreads();
@@ -198,4 +193,4 @@ cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaSt
                                  kernel, static_cast<int>(p.places), tiles, static_cast<int>(bins), privates);
 }
 
-}  // namespace warpbook::chapter4::sampled_bins
+}  // namespace warpbook::chapter4::any_skew_bins
