@@ -12,8 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/cuda/pack.cuh"
-
 namespace warpbook::chapter4 {
 
 /// What is added.
@@ -94,12 +92,6 @@ template <class... Types, class F> cudaError_t with_types(const ScatterProblem& 
 __device__ __forceinline__ float to_float(float x) { return x; }
 __device__ __forceinline__ float to_float(__half x) { return __half2float(x); }
 __device__ __forceinline__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-
-/// Element e of a word of several, as float.
-template <class T, class Words> __device__ __forceinline__ float element_of(Words words, int e) {
-  const auto bits = static_cast<Word<sizeof(T)>>(words >> (8 * static_cast<int>(sizeof(T)) * e));
-  return to_float(reinterpret_cast<const T&>(bits));
-}
 
 /// The T nearest to a float.
 template <class T> __device__ __forceinline__ T from_float(float x);

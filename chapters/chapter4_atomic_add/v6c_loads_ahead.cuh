@@ -10,6 +10,7 @@
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v6b_lane_sums.cuh"
+#include "common/cuda/pack.cuh"
 #include "common/cuda/shared_address.cuh"
 
 namespace warpbook::chapter4::v6c {
@@ -60,7 +61,7 @@ template <class T, class Index> struct Share {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
         at[k] = next_index[k / 2][k % 2];
-        x[k] = element_of<T>(next_value[k / 2], k % 2);
+        x[k] = to_float(element_of<T>(next_value[k / 2], k % 2));
       }
       done += kRound;
       if (done < whole) load(done);

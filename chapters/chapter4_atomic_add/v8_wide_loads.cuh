@@ -11,6 +11,7 @@
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"
+#include "common/cuda/pack.cuh"
 
 namespace warpbook::chapter4::v8 {
 
@@ -45,7 +46,9 @@ __global__ void __launch_bounds__(kThreads, 2)  // Or bfloat16 takes registers f
 #pragma unroll
       for (int e = 0; e < kElements; ++e) {
         const int w = e / kPerWord;
-        sum = fmaf(element_of<T>(x[k][w], e % kPerWord), element_of<T>(y[k][w], e % kPerWord), sum);
+        const T a_e = element_of<T>(x[k][w], e % kPerWord);
+        const T b_e = element_of<T>(y[k][w], e % kPerWord);
+        sum = fmaf(to_float(a_e), to_float(b_e), sum);
       }
     }
   }

@@ -32,10 +32,7 @@ struct Tile {
 
   /// Where its half begins, and how many places it has.
   __device__ __forceinline__ unsigned first() const { return tile * bins; }
-  __device__ __forceinline__ unsigned size() const {
-    const unsigned left = places > first() ? places - first() : 0;
-    return left < bins ? left : bins;
-  }
+  __device__ __forceinline__ unsigned size() const { return places - first() < bins ? places - first() : bins; }
   /// The bin of an index, if it has one here. `by_fours` is in_turn, for loops that are written for one of both.
   template <bool by_fours, class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
     if constexpr (!by_fours) return v6c::bin_of(index, first(), size());
