@@ -168,10 +168,6 @@ SumsCase::SumsCase(const Parameters& parameters, Scratch scratch) : scratch_(scr
   if (!exact_in(significand_bits(type_))) amplitude_ = 1;
 }
 
-InnerProblem SumsCase::inner() const {
-  return {type_, count_, static_cast<int>(std::gcd<std::int64_t>(16, offset_bytes()))};
-}
-
 double SumsCase::most_terms() const {
   const auto count = static_cast<double>(count_);
   if (inner_) return count;

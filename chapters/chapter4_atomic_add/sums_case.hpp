@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "chapters/chapter4_atomic_add/sums.hpp"
@@ -53,7 +54,9 @@ public:
 
   bool is_inner() const { return inner_; }
   ScatterProblem scatter() const { return {type_, index_bytes_, count_, places_}; }
-  InnerProblem inner() const;
+  InnerProblem inner() const {
+    return {type_, count_, static_cast<int>(std::gcd<std::int64_t>(16, offset_bytes()))};
+  }
   ElementType type() const { return type_; }
 
   /// True where an accumulator of so many bits holds every partial sum.
