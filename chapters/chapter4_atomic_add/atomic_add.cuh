@@ -1,7 +1,7 @@
 /// \file
 /// atomic_add: sums into chosen places, and the inner product. The take-away of chapter 4.
 ///
-/// On the device, `fast_atomic_add(base, index, length, value)`: see fast_atomic_add.cuh. From the host:
+/// On the device, `fast_atomic_add(base, index, length, value)`: see common/cuda/fast_atomic_add.cuh. From the host:
 ///
 ///     std::size_t bytes = 0;
 ///     warpbook::scatter_add(nullptr, bytes, dst, value, index, count, places, stream);         // how much workspace?
@@ -9,8 +9,8 @@
 ///     warpbook::scatter_add(workspace, bytes, dst, value, index, count, places, stream);
 #pragma once
 
-#include "chapters/chapter4_atomic_add/fast_atomic_add.cuh"
 #include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
+#include "common/cuda/fast_atomic_add.cuh"
 
 namespace warpbook {
 
@@ -41,15 +41,15 @@ template <class T> bool usable(const T* array, std::int64_t elements) {
 
 /// dst[index[i]] += value[i] for i from 0 to count - 1, as `dst.scatter_add_(0, index, value)` of one dimension.
 ///
-/// As `chapter4::v9::choose` says, few values, or values for more places than two blocks' shared memory has room for,
-/// are added by an atomic operation in T each; others are added up in float, and for half and bfloat16 rounded once.
-/// The order of additions is not fixed, so that the last bits may change from run to run, and denormal floats may count
-/// as zero. An index outside 0 to places - 1 is left out: nothing outside dst changes.
+/// Few values for many places, and values for more places than two blocks' shared memory has room for, are added by an
+/// atomic operation in T each; others are added up in float, and for half and bfloat16 rounded once (the table
+/// `chapter4::v9::kRules`). The order of additions is not fixed, so that the last bits may change from run to run, and
+/// denormal floats may count as zero. An index outside 0 to places - 1 is left out: nothing outside dst changes.
 ///
 /// \tparam T half, bfloat16 or float. \tparam Index int32 or int64.
 /// \param workspace device memory, aligned to 256 bytes; what it holds does not matter, before or after. nullptr: only
 ///        workspace_bytes is set, to what the other arguments need, 1 at least; arrays are not looked at.
-/// \param workspace_bytes size of the workspace: at least what the call with nullptr set. At most 4 bytes a
+/// \param workspace_bytes size of the workspace: at least what the call with nullptr set. At most 4 bytes per
 ///        place, for half and bfloat16 and up to 112,000 places.
 /// \param dst `places` elements. \param value, index `count` elements. Device memory, aligned to the element at least,
 ///        not overlapping one another or the workspace.
@@ -76,7 +76,7 @@ cudaError_t scatter_add(void* workspace, std::size_t& workspace_bytes, T* dst, c
     return cudaErrorInvalidValue;
   }
   using Signed = std::conditional_t<sizeof(Index) == 4, std::int32_t, std::int64_t>;
-  return chapter4::v9::run_scatter_as<T, Signed>(problem, {dst, value, index, workspace}, stream);
+  return chapter4::v9::run_scatter<T, Signed>(problem, {dst, value, index, workspace}, stream);
 }
 
 /// dst[0] = a[0] * b[0] + ... + a[count - 1] * b[count - 1], as `torch.dot`: products and sum in float, rounded to T
@@ -85,13 +85,11 @@ cudaError_t scatter_add(void* workspace, std::size_t& workspace_bytes, T* dst, c
 /// \tparam T half, bfloat16 or float.
 /// \param workspace, workspace_bytes as for `scatter_add`; 16 KiB are always enough.
 /// \param dst one element. \param a, b `count` elements; may be one array. Device memory, aligned to the element at
-/// least
-///        (to 16 bytes for the most speed).
+///        least (to 16 bytes for the most speed).
 /// \param count products, 0 to 2^40.
 /// \param stream where the work is queued. The call does not wait, allocates nothing, and can be captured in a graph.
 /// \return cudaErrorInvalidValue for a negative count or one above 2^40, a null or misaligned array with elements, and
-/// a
-///         workspace that is too small or misaligned; else what CUDA says of the launches.
+///         a workspace that is too small or misaligned; else what CUDA says of the launches.
 template <class T>
 cudaError_t inner_product(void* workspace, std::size_t& workspace_bytes, T* dst, const T* a, const T* b,
                           std::int64_t count, cudaStream_t stream) {
@@ -105,7 +103,8 @@ cudaError_t inner_product(void* workspace, std::size_t& workspace_bytes, T* dst,
       !detail::usable(dst, 1) || !detail::usable(a, count) || !detail::usable(b, count)) {
     return cudaErrorInvalidValue;
   }
-  return chapter4::v9::inner_product_as<T>(count, {dst, a, b, workspace}, false, stream);
+  const chapter4::InnerProblem problem{detail::element_type<T>(), count, chapter4::alignment_of(a, b)};
+  return chapter4::v8::inner_product_as<T>(problem, {dst, a, b, workspace}, false, stream);
 }
 
 }  // namespace warpbook

@@ -1,11 +1,13 @@
 /// \file
-/// Chapter 4 as data: its steps and its cases.
+/// Chapter 4 as data: its ladder, library kernels and cases.
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "chapters/chapter4_atomic_add/library/passes.cuh"
+#include "chapters/chapter4_atomic_add/library/any_skew_bins.cuh"
 #include "chapters/chapter4_atomic_add/sums_case.hpp"
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"
 #include "chapters/chapter4_atomic_add/v2_float_sums.cuh"
@@ -13,10 +15,11 @@
 #include "chapters/chapter4_atomic_add/v4_fast_atomic.cuh"
 #include "chapters/chapter4_atomic_add/v5_warp_sums.cuh"
 #include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"
-#include "chapters/chapter4_atomic_add/v6b_spread_bins.cuh"
-#include "chapters/chapter4_atomic_add/v7_vector_atomics.cuh"
-#include "chapters/chapter4_atomic_add/v8a_binned.cuh"
-#include "chapters/chapter4_atomic_add/v8b_passes.cuh"
+#include "chapters/chapter4_atomic_add/v6b_lane_sums.cuh"
+#include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
+#include "chapters/chapter4_atomic_add/v7a_two_tiles.cuh"
+#include "chapters/chapter4_atomic_add/v7b_four_exchanges.cuh"
+#include "chapters/chapter4_atomic_add/v8_wide_loads.cuh"
 #include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
 #include "common/harness/make_step.hpp"
 
@@ -44,7 +47,7 @@ const char* refuse_wide_sums(const SumsCase& c) {
 const char* only_narrow(const SumsCase& c) {
   // A loop of compare and swap for each value, behind thousands of others: 160 ms for 1 Mi halves into 256 places.
   if (c.type() != ElementType::float32 && !c.is_inner() && c.scatter().count / 4096 >= c.scatter().places) {
-    return "more than 4095 halves a place: the loops would take seconds";
+    return "more than 4095 halves per place: the loops would take seconds";
   }
   return c.refuse_narrow_sums();
 }
@@ -56,124 +59,81 @@ const char* only_two_bytes(const SumsCase& c) {
 
 const char* only_packed(const SumsCase& c) {
   if (!c.is_inner()) return "a value's neighbour goes elsewhere: there is nothing to pack";
-  if (const char* reason = v3::refuse_inner(c.inner(), c.address(), c.address())) return reason;
+  if (const char* reason = v3::refuse_inner(c.inner())) return reason;
   return c.refuse_narrow_sums();
 }
 
 const char* only_fast(const SumsCase& c) {
+  if (c.is_inner()) return "a single place has no neighbour to be paired with";
   if (const char* reason = v4::refuse(c.type())) return reason;
   return c.refuse_narrow_sums();
 }
 
-/// Scatters round once a warp or block; the inner products of v5 and v6a add up in float.
-const char* narrow_scatter(const SumsCase& c) { return c.is_inner() ? refuse_wide_sums(c) : c.refuse_narrow_sums(); }
-
-const char* only_bins(const SumsCase& c) {
-  if (!c.is_inner()) {
-    if (const char* reason = v6a::refuse_scatter(c.scatter())) return reason;
+/// Takes scatters that a kernel does not refuse, and sums that a float holds; inner products where `inner` does.
+template <const char* (*refuse)(const ScatterProblem&), bool inner = false> const char* only_bins(const SumsCase& c) {
+  if (c.is_inner()) {
+    if (!inner) return "a block has one sum as it is";
+  } else if (const char* reason = refuse(c.scatter())) {
+    return reason;
   }
-  return narrow_scatter(c);
-}
-
-const char* only_spread_bins(const SumsCase& c) {
-  if (c.is_inner()) return "a block has one sum as it is";
-  if (const char* reason = v6b::refuse_scatter(c.scatter())) return reason;
-  return c.refuse_narrow_sums();
-}
-
-const char* only_vectors(const SumsCase& c) {
-  if (c.is_inner()) return "there is one sum: no vector";
-  if (const char* reason = v7::refuse_scatter(c.scatter())) return reason;
   return refuse_wide_sums(c);
 }
 
-const char* only_binned(const SumsCase& c) {
-  if (c.is_inner()) return "there is one place: nothing to bin";
-  if (const char* reason = v8a::refuse_scatter(c.scatter())) return reason;
-  return refuse_wide_sums(c);
-}
-
-const char* only_passes(const SumsCase& c) {
+const char* only_scatter(const SumsCase& c) {
   return c.is_inner() ? "there is one place: nothing to divide" : c.refuse_narrow_sums();
 }
 
+const char* only_inner(const SumsCase& c) {
+  return c.is_inner() ? refuse_wide_sums(c) : "values of a scatter are loaded with their indices";
+}
+
 const char* dispatched(const SumsCase& c) {
-  if (!c.is_inner() && v9::choose(c.scatter()) != v9::Way::bins) return c.refuse_narrow_sums();
+  if (!c.is_inner() && !v9::rounds_once(v9::choose(c.scatter()))) return c.refuse_narrow_sums();
   return refuse_wide_sums(c);
 }
 
-std::vector<Step> steps() {
+constexpr RunScatter kNoScatter = nullptr;
+constexpr RunInner kNoInner = nullptr;
+
+std::vector<Step> ladder() {
+  using C = SumsCase;
   return {
-      make_step<SumsCase>(
-          {"v1", "atomic", "", "One atomicAdd of the element's own type for every value.", {"reductions", "atomics"}},
-          sums(v1::run_scatter, v1::run_inner), only_narrow),
-      make_step<SumsCase>({"v2",
-                           "float_sums",
-                           "v1",
-                           "Add up in float, in scratch memory, and convert once.",
-                           {"reductions", "atomics"}},
-                          sums(v2::run_scatter, v2::run_inner), only_two_bytes),
-      make_step<SumsCase>({"v3", "half2", "v1", "Pack values by hand: two halves an atomic operation.", {"atomics"}},
-                          sums(nullptr, v3::run_inner), only_packed),
-      make_step<SumsCase>({"v4",
-                           "fast_atomic",
-                           "v1",
-                           "A half goes as a pair whose other half adds -0.0: no loop, any alignment.",
-                           {"reductions", "atomics"}},
-                          sums(v4::run_scatter, v4::run_inner), only_fast),
-      make_step<SumsCase>({"v5",
-                           "warp_sums",
-                           "v1",
-                           "Lanes that have one place add up first; one of them does the atomic.",
-                           {"reductions"}},
-                          sums(v5::run_scatter, v5::run_inner), narrow_scatter),
-      make_step<SumsCase>({"v6a",
-                           "private_bins",
-                           "v1",
-                           "A block adds up in shared memory, and does one atomic a place.",
-                           {"reductions", "shared atomics"}},
-                          sums(v6a::run_scatter, v6a::run_inner), only_bins),
-      make_step<SumsCase>({"v6b",
-                           "spread_bins",
-                           "v6a",
-                           "Several sums a place where there is room, or where many values meet.",
-                           {"shared atomics"}},
-                          sums(v6b::run_scatter, nullptr), only_spread_bins),
-      make_step<SumsCase>(
-          {"v7",
-           "vector_atomics",
-           "v2",
-           "Blocks pass on float sums by atomics of 16 bytes; two of them share what one has no room for.",
-           {"reductions"}},
-          sums(v7::run_scatter, nullptr), only_vectors),
-      make_step<SumsCase>(
-          {"v8a", "binned", "v6a", "Sort by tile of destinations, then add in shared memory: no atomics on dst."},
-          sums(v8a::run_scatter, nullptr), only_binned),
-      make_step<SumsCase>(
-          {"v8b", "passes", "v6b", "A part of dst at a time, that stays in the L2; hot places in shared memory."},
-          sums(v8b::run_scatter, nullptr), only_passes),
-      make_step<SumsCase>(
-          {"v9", "dispatch", "", "The right kernels for the problem, one rounding: what atomic_add.cuh gives away."},
-          sums(v9::run_scatter, v9::run_inner), dispatched),
+      make_step<C>({"v1", "atomic", "", "One atomicAdd of the element's own type per value.", {"atomics", "reductions"}}, sums(v1::run_scatter, v1::run_inner), only_narrow),
+      make_step<C>({"v2", "float_sums", "v1", "Add up in float, in scratch memory, and round once.", {"atomics", "reductions"}}, sums(v2::run_scatter, v2::run_inner), only_two_bytes),
+      make_step<C>({"v3", "half2", "v1", "Pack values by hand: two halves per atomic.", {"atomics", "reductions"}}, sums(kNoScatter, v3::run_inner), only_packed),
+      make_step<C>({"v4", "fast_atomic", "v1", "A half goes as a pair whose other half adds -0.0: no loop, any alignment.", {"atomics", "reductions"}}, sums(v4::run_scatter, kNoInner), only_fast),
+      make_step<C>({"v5", "warp_sums", "v2", "Lanes that have one place add up first; one of them does the atomic.", {"reductions", "instructions"}}, sums(v5::run_scatter, v5::run_inner), refuse_wide_sums),
+      make_step<C>({"v6a", "private_bins", "v5", "A block adds up in shared memory, and does one atomic per place.", {"reductions", "shared atomics"}}, sums(v6a::run_scatter, v6a::run_inner), only_bins<v6a::refuse_scatter, true>),
+      make_step<C>({"v6b", "lane_sums", "v6a", "Several sums per place, so that lanes of a warp do not meet.", {"shared atomics", "reductions"}}, sums(v6b::run_scatter, kNoInner), only_bins<v6b::refuse_scatter>),
+      make_step<C>({"v6c", "loads_ahead", "v6b", "Four values per thread, loaded as pairs while the four before are added.", {"requests", "sectors/request"}}, sums(v6c::run_scatter, kNoInner), only_bins<v6c::refuse_scatter>),
+      make_step<C>({"v7a", "two_tiles", "v6c", "Two blocks read the same values, and have a half of the places each.", {"reductions", "requests"}}, sums(v7a::run_scatter, kNoInner), only_bins<v7a::refuse_scatter>),
+      make_step<C>({"v7b", "four_exchanges", "v7a", "A thread's four values are exchanged together, not one after another.", {"shared atomics", "instructions"}}, sums(v7b::run_scatter, kNoInner), only_bins<v7b::refuse_scatter>),
+      make_step<C>({"v8", "wide_loads", "v6a", "The inner product: 16 bytes per load, a sum per block, no atomics.", {"requests", "sectors/request"}}, sums(kNoScatter, v8::run_inner), only_inner),
+      make_step<C>({"v9", "dispatch", "", "The right kernel for the problem: what atomic_add.cuh gives away."}, sums(v9::run_scatter, v9::run_inner), dispatched),
+  };
+}
+
+std::vector<Step> library() {
+  using C = SumsCase;
+  using enum StepKind;
+  return {
+      make_step<C>({"any_skew_bins", "any_skew_bins", "", "v7b's tiles, with several sums for places that a sample finds hot.", {}, library}, sums(any_skew_bins::run_scatter, kNoInner), only_bins<any_skew_bins::refuse_scatter>),
+      make_step<C>({"passes", "passes", "", "Atomics on a part of dst at a time, that stays in the L2.", {}, library}, sums(passes::run_scatter, kNoInner), only_scatter),
   };
 }
 
 std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> cases = {
-      // 16 Mi values into few places, into many, and into as many as there are values.
-      {"count=16777216 places=256 skew=uniform dtype=float index=int64", kHeadline,
-       "count=131072 places=256 skew=uniform dtype=float index=int64"},
+      // An inner product whose sum a half holds, many values for few places that some have most of, and for many.
+      {"problem=inner count=65536 dtype=half", kHeadline},
+      {"count=16777216 places=256 skew=zipf dtype=float index=int64", kHeadline,
+       "count=2097152 places=256 skew=zipf dtype=float index=int64"},
       {"count=16777216 places=65536 skew=uniform dtype=half index=int64", kHeadline,
-       "count=131072 places=65536 skew=uniform dtype=half index=int64"},
-      {"count=16777216 places=16777216 skew=uniform dtype=float index=int64", kHeadline,
-       "count=131072 places=131072 skew=uniform dtype=float index=int64"},
-      // Small ones of each kind: a half holds their sums, so that every step runs.
-      {"problem=inner count=65536 dtype=half"},
+       "count=2097152 places=65536 skew=uniform dtype=half index=int64"},
+      // Small ones of each kind: a half holds their sums.
       {"count=131072 places=1024 skew=uniform dtype=half index=int64"},
       {"count=131072 places=1024 skew=zipf dtype=float index=int64"},
-      {"count=131072 places=256 skew=uniform dtype=float index=int64"},
       {"count=131072 places=65536 skew=uniform dtype=half index=int32"},
-      {"count=131072 places=65536 skew=uniform dtype=half index=int64"},
       {"count=131072 places=65536 skew=uniform dtype=bfloat16 index=int64"},
       {"count=131072 places=131072 skew=uniform dtype=float index=int64"},
       {"count=100003 places=70001 skew=stray dtype=half index=int64 offset=1"},
@@ -212,10 +172,6 @@ std::vector<CaseSpec> cases() {
   return cases;
 }
 
-std::size_t most_scatter_scratch(const ScatterProblem& p) {
-  return std::max({v2::scatter_scratch_bytes(p), v7::scatter_scratch_bytes(p), v8a::scatter_scratch_bytes(p)});
-}
-
 }  // namespace
 
 /// Chapter 4.
@@ -224,11 +180,12 @@ Chapter chapter() {
   chapter.number = 4;
   chapter.name = "atomic_add";
   chapter.title = "Atomic add: sums into chosen places, from a loop that waits to the speed of reading";
-  chapter.steps = steps();
+  chapter.steps = ladder();
+  for (const Step& kernel : library()) chapter.steps.push_back(kernel);
   chapter.cases = cases();
   chapter.case_help = sums_case_help();
   chapter.make_case = [](const Parameters& parameters) {
-    return std::make_unique<SumsCase>(parameters, SumsCase::Scratch{most_scatter_scratch, kInnerScratchBytes});
+    return std::make_unique<SumsCase>(parameters, SumsCase::Scratch{float_sums_bytes, kInnerScratchBytes});
   };
   return chapter;
 }

@@ -40,6 +40,7 @@ struct ScatterArrays {
 struct InnerProblem {
   ElementType type = ElementType::half;
   std::int64_t count = 0;
+  int alignment = 16;  ///< Both arrays begin at multiples of so many bytes: 2, 4, 8 or 16.
 };
 
 /// Where they are: device memory, aligned to their elements.
@@ -50,9 +51,17 @@ struct InnerArrays {
   void* scratch = nullptr;  ///< kInnerScratchBytes, aligned to 16.
 };
 
-/// Most blocks of an inner product that leaves one sum a block in scratch.
+/// The alignment, at most 16 bytes, of two arrays.
+inline int alignment_of(const void* a, const void* b) {
+  const auto address = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b);
+  int alignment = 16;
+  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
+  return alignment;
+}
+
+/// Most blocks of an inner product that leaves one sum per block in scratch.
 inline constexpr int kMostInnerBlocks = 4096;
-/// Scratch of an inner product, in bytes: a sum a block.
+/// Scratch of an inner product, in bytes: a sum per block.
 inline constexpr std::size_t kInnerScratchBytes = kMostInnerBlocks * sizeof(float);
 
 /// Calls `f.template operator()<T>()` for the element's type.
@@ -67,11 +76,16 @@ template <class F> cudaError_t with_element(ElementType type, F&& f) {
   }
 }
 
-/// Calls `f.template operator()<T, Index>()` for the types of a problem.
-template <class F> cudaError_t with_types(const ScatterProblem& p, F&& f) {
-  return with_element(p.type, [&]<class T>() {
-    return p.index_bytes == 4 ? f.template operator()<T, std::int32_t>() : f.template operator()<T, std::int64_t>();
-  });
+/// Calls `f.template operator()<T, Index>()` for the types of a problem. A caller who knows these names them as
+/// `Types`, and gets no code for others.
+template <class... Types, class F> cudaError_t with_types(const ScatterProblem& p, F&& f) {
+  if constexpr (sizeof...(Types) > 0) {
+    return f.template operator()<Types...>();
+  } else {
+    return with_element(p.type, [&]<class T>() {
+      return p.index_bytes == 4 ? f.template operator()<T, std::int32_t>() : f.template operator()<T, std::int64_t>();
+    });
+  }
 }
 
 /// A value as float; exact.
@@ -96,6 +110,17 @@ inline int multiprocessors() {
     return 1;
   }
   return count;
+}
+
+/// Bytes of shared memory that a block may have on the current device; 48 KiB where CUDA does not tell.
+inline std::int64_t shared_bytes_limit() {
+  int device = 0;
+  int bytes = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) {
+    return 48 * 1024;
+  }
+  return bytes;
 }
 
 }  // namespace warpbook::chapter4

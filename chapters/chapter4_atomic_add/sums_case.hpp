@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "chapters/chapter4_atomic_add/sums.hpp"
@@ -53,15 +54,15 @@ public:
 
   bool is_inner() const { return inner_; }
   ScatterProblem scatter() const { return {type_, index_bytes_, count_, places_}; }
-  InnerProblem inner() const { return {type_, count_}; }
+  InnerProblem inner() const {
+    return {type_, count_, static_cast<int>(std::gcd<std::int64_t>(16, offset_bytes()))};
+  }
   ElementType type() const { return type_; }
 
   /// True where an accumulator of so many bits holds every partial sum.
   bool exact_in(int bits) const;
   /// Why sums in the element's type cannot be verified; nullptr where they can.
   const char* refuse_narrow_sums() const;
-  /// Where the values lie, as far as alignment goes: for the rules of steps that depend on it.
-  const void* address() const { return reinterpret_cast<const void*>(std::uintptr_t(256 + offset_bytes())); }
 
   std::string title() const override;
   std::string parameters() const override;

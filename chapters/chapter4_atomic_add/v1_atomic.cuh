@@ -1,41 +1,39 @@
 /// \file
 /// v1 atomic: one `atomicAdd` of the element's own type for every value.
 ///
-/// The definition, written down: a thread takes a value and adds it to its place. For float that is one instruction,
-/// RED.ADD.F32, which the L2 carries out. For half there is none: `atomicAdd(half*)` is compiled to a loop that reads
-/// the 4-byte word around the half, adds in a register and tries to swap the word in (ATOM.CAS), until nobody has
-/// changed it in between; the machine code is in docs/results/nvidia-h200/sass/.
+/// The definition, written down. For float, `atomicAdd` is one instruction, which the L2 carries out. For half there is
+/// none: the compiler makes a loop that reads the 4-byte word around the half, adds in a register, and tries to swap
+/// the word in, until nobody else has changed it in between.
 ///
-/// Expect it to be slow where many values meet: each try that fails costs a trip to the L2 and back. And expect half
-/// sums to lose what is added to them: beside 2048 a half has no room for 1.
+/// Expect it to be slow where many values meet: each try that fails costs a trip to the L2 and back. And expect sums in
+/// half to lose what is added to them: beside 2048, a half has no room for 1.
 ///
-/// The inner product adds up in T within a thread, then adds the thread's sum: one atomic a thread, all to one place.
+/// The inner product adds up in T within a thread. Then every thread adds its sum to the same address.
 #pragma once
 
-#include "chapters/chapter4_atomic_add/fast_atomic_add.cuh"
 #include "chapters/chapter4_atomic_add/sums.hpp"
 #include "common/cuda/launch.cuh"
 
 namespace warpbook::chapter4 {
 
-/// Launches a kernel of one thread a value.
-template <class T, class Index>
-cudaError_t launch_scatter(void (*kernel)(T*, const T*, const Index*, std::int64_t, std::int64_t),
+/// Launches a kernel of one thread per value that adds to `sum`: to dst, or to sums in another type.
+template <class Sum, class T, class Index>
+cudaError_t launch_scatter(void (*kernel)(Sum*, const T*, const Index*, std::int64_t, std::int64_t), Sum* sum,
                            const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   constexpr int kThreads = 256;
-  if (p.count == 0 || p.places == 0) return cudaSuccess;
-  return launch(kernel, {.grid = ceil_div<std::int64_t>(p.count, kThreads), .block = kThreads, .stream = stream},
-                static_cast<T*>(at.dst), static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count,
-                p.places);
+  return launch(kernel, {.grid = ceil_div<std::int64_t>(p.count, kThreads), .block = kThreads, .stream = stream}, sum,
+                static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count, p.places);
 }
 
-/// Blocks of `threads` for `count` items, one a thread, as long as they fit on the device at once; what is left,
-/// threads take in further rounds.
-inline std::int64_t resident_grid(std::int64_t count, int threads) {
-  constexpr std::int64_t kThreadsPerMultiprocessor = 2048;
-  const std::int64_t most = kThreadsPerMultiprocessor / threads * multiprocessors();
-  const std::int64_t needed = ceil_div<std::int64_t>(count, threads);
-  return needed < most ? needed : most;
+/// Launches the kernel of an inner product over `count` values (or pairs) with as many threads as the device holds.
+template <class Sum, class T>
+cudaError_t launch_inner(void (*kernel)(Sum*, const T*, const T*, std::int64_t), Sum* sum, std::int64_t count,
+                         const InnerArrays& at, cudaStream_t stream) {
+  constexpr int kThreads = 256;
+  const std::int64_t resident = 2048 / kThreads * std::int64_t{multiprocessors()};
+  const std::int64_t needed = ceil_div<std::int64_t>(count, kThreads);
+  return launch(kernel, {.grid = needed < resident ? needed : resident, .block = kThreads, .stream = stream}, sum,
+                static_cast<const T*>(at.a), static_cast<const T*>(at.b), count);
 }
 
 namespace v1 {
@@ -47,8 +45,7 @@ __global__ void scatter_add_kernel(T* dst, const T* __restrict__ value, const In
   const std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const Index place = index[i];
-  if (place < 0 || place >= places) return;
-  detail::add_single(dst + place, value[i]);  // atomicAdd, or its loop where a device has none for T.
+  if (place >= 0 && place < places) atomicAdd(dst + place, value[i]);
 }
 
 template <class T>
@@ -58,22 +55,22 @@ __global__ void inner_product_kernel(T* dst, const T* __restrict__ a, const T* _
   for (std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
     sum = sum + a[i] * b[i];
   }
-  detail::add_single(dst, sum);
+  atomicAdd(dst, sum);
 }
 //! [kernel]
 
-inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  return with_types(
-      p, [&]<class T, class Index>() { return launch_scatter<T, Index>(scatter_add_kernel<T, Index>, p, at, stream); });
+template <class... Types>
+cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  return with_types<Types...>(p, [&]<class T, class Index>() {
+    return launch_scatter(scatter_add_kernel<T, Index>, static_cast<T*>(at.dst), p, at, stream);
+  });
 }
 
 inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
-  constexpr int kThreads = 256;
   if (p.count == 0) return cudaSuccess;
   return with_element(p.type, [&]<class T>() {
-    return launch(inner_product_kernel<T>,
-                  {.grid = resident_grid(p.count, kThreads), .block = kThreads, .stream = stream},
-                  static_cast<T*>(at.dst), static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count);
+    return launch_inner(inner_product_kernel<T>, static_cast<T*>(at.dst), p.count, at, stream);
   });
 }
 

@@ -1,55 +1,77 @@
 /// \file
 /// v2 float sums: add up in float, convert once.
 ///
-/// v1's half sums are slow and wrong: slow by the compare-and-swap loop, wrong because each addition rounds to 11 bits.
-/// Here every place has a float in scratch memory. A float has an atomic addition of its own and 24 bits. When all is
-/// added, a second kernel adds each sum to its element and rounds once.
+/// v1's half sums are slow, because each addition is a loop, and they are wrong, because each addition rounds to 11
+/// bits. Here every place has a float in scratch memory. A float has an atomic addition of its own, and 24 bits. When
+/// everything is added, another kernel adds each sum to its element and rounds once. Floats need none of this: their
+/// sums are dst itself.
 ///
-/// Expect one RED an addition in place of a loop, so the time of float's v1, and a right sum; and expect to pay for
-/// clearing and converting the sums where places are many: 4 bytes a place written, read and added to.
+/// Expect one reduction per value in place of a loop, and a right sum. Expect to pay for clearing and rounding where
+/// places are many: 4 bytes per place, written, read and added to.
 #pragma once
+
+#include <type_traits>
 
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"
 #include "common/cuda/early_launch.cuh"
 
 namespace warpbook::chapter4 {
 
-/// dst[p] += sum[p], rounded once.
-template <class T> __global__ void add_sums_kernel(T* dst, const float* sum, std::int64_t places) {
+/// Clears the sums. The next launch may begin before that is done, and waits before it adds.
+template <class Sum> __global__ void clear_sums_kernel(Sum* sum, std::int64_t places) {
+  let_next_launch_begin();
   const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  // On its way while sums are made. It may be read before the wait: the launches that make them leave dst alone, and
-  // what came earlier has ended, since the sums are cleared by an ordinary launch.
+  if (p < places) sum[p] = 0;
+}
+
+/// dst[p] += sum[p], rounded once. Elements are loaded before the wait: nobody else touches dst meanwhile.
+template <class T> __global__ void round_sums_kernel(T* dst, const float* sum, std::int64_t places) {
+  const std::int64_t p = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   const float old = p < places ? to_float(dst[p]) : 0;
   wait_for_launches_before();
-  //! [exercise round_once]
   if (p < places) dst[p] = from_float<T>(old + sum[p]);
-  //! [exercise round_once]
 }
 
-/// Clears `places` floats of scratch, has `add` add to them, and adds them to dst.
+/// Has `add(sums, early)` add to floats, and then adds these to dst. Where T is float they are dst itself, and `early`
+/// is false; else they are in scratch, and what `add` launches may begin early: it waits before it adds.
 template <class T, class Add>
 cudaError_t with_float_sums(T* dst, std::int64_t places, void* scratch, cudaStream_t stream, Add&& add) {
-  constexpr int kThreads = 256;
-  auto* const sums = static_cast<float*>(scratch);
-  const cudaError_t cleared = cudaMemsetAsync(sums, 0, static_cast<std::size_t>(places) * sizeof(float), stream);
-  if (cleared != cudaSuccess) return cleared;
-  const cudaError_t added = add(sums);
-  if (added != cudaSuccess) return added;
-  return launch_early(add_sums_kernel<T>,
-                      {.grid = ceil_div<std::int64_t>(places, kThreads), .block = kThreads, .stream = stream}, dst,
-                      sums, places);
+  if constexpr (std::is_same_v<T, float>) {
+    return add(dst, false);
+  } else {
+    auto* const sums = static_cast<float*>(scratch);
+    const LaunchConfig config{.grid = ceil_div<std::int64_t>(places, 256), .block = 256, .stream = stream};
+    const cudaError_t cleared = launch(clear_sums_kernel<float>, config, sums, places);
+    if (cleared != cudaSuccess) return cleared;
+    const cudaError_t added = add(sums, true);
+    if (added != cudaSuccess) return added;
+    return launch_early(round_sums_kernel<T>, config, dst, sums, places);
+  }
 }
 
-/// Runs an inner product whose kernel adds to one float; `kernel.template operator()<T>()` names it.
+/// Scratch of a scatter that adds up in float, in bytes.
+inline std::size_t float_sums_bytes(const ScatterProblem& p) {
+  return p.type == ElementType::float32 ? 0 : static_cast<std::size_t>(p.places) * sizeof(float);
+}
+
+/// Runs a scatter by a thread per value that adds to floats; `kernel.template operator()<T, Index>()` names its kernel.
 template <class Kernel>
-cudaError_t run_inner_by(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream, Kernel&& kernel) {
-  constexpr int kThreads = 256;
+cudaError_t run_in_float(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream, Kernel&& kernel) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  return with_types(p, [&]<class T, class Index>() {
+    return with_float_sums(static_cast<T*>(at.dst), p.places, at.scratch, stream, [&](float* sum, bool /*early*/) {
+      return launch_scatter(kernel.template operator()<T, Index>(), sum, p, at, stream);
+    });
+  });
+}
+
+/// The same for an inner product, whose kernel adds to one float.
+template <class Kernel>
+cudaError_t run_in_float(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream, Kernel&& kernel) {
   if (p.count == 0) return cudaSuccess;
   return with_element(p.type, [&]<class T>() {
-    return with_float_sums(static_cast<T*>(at.dst), 1, at.scratch, stream, [&](float* sum) {
-      return launch(kernel.template operator()<T>(),
-                    {.grid = resident_grid(p.count, kThreads), .block = kThreads, .stream = stream}, sum,
-                    static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count);
+    return with_float_sums(static_cast<T*>(at.dst), 1, at.scratch, stream, [&](float* sum, bool /*early*/) {
+      return launch_inner(kernel.template operator()<T>(), sum, p.count, at, stream);
     });
   });
 }
@@ -63,9 +85,8 @@ __global__ void scatter_add_kernel(float* sum, const T* __restrict__ value, cons
   const std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const Index place = index[i];
-  if (place < 0 || place >= places) return;
   //! [exercise lost_update]
-  atomicAdd(sum + place, to_float(value[i]));
+  if (place >= 0 && place < places) atomicAdd(sum + place, to_float(value[i]));
   //! [exercise lost_update]
 }
 
@@ -81,25 +102,12 @@ __global__ void inner_product_kernel(float* total, const T* __restrict__ a, cons
 }
 //! [kernel]
 
-/// Bytes of scratch: a float a place.
-inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
-  return static_cast<std::size_t>(p.places) * sizeof(float);
-}
-
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  constexpr int kThreads = 256;
-  if (p.count == 0 || p.places == 0) return cudaSuccess;
-  return with_types(p, [&]<class T, class Index>() {
-    return with_float_sums(static_cast<T*>(at.dst), p.places, at.scratch, stream, [&](float* sums) {
-      return launch(scatter_add_kernel<T, Index>,
-                    {.grid = ceil_div<std::int64_t>(p.count, kThreads), .block = kThreads, .stream = stream}, sums,
-                    static_cast<const T*>(at.value), static_cast<const Index*>(at.index), p.count, p.places);
-    });
-  });
+  return run_in_float(p, at, stream, [&]<class T, class Index>() { return scatter_add_kernel<T, Index>; });
 }
 
 inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
-  return run_inner_by(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
+  return run_in_float(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
 }
 
 }  // namespace v2

@@ -1,73 +1,61 @@
 /// \file
 /// v4 fast atomic: a half2 atomic whose other half adds nothing.
 ///
-/// v3's atomic is fast and its packing is the caller's trouble. fast_atomic_add does without: the half goes as a pair
-/// with its neighbour in memory, to which -0.0 is added, which changes no number. Any place works; an element that has
-/// no neighbour inside the array goes by v1's loop.
+/// v3's atomic is fast, but its packing is the caller's trouble, and a scatter cannot pack. Here one half goes as a
+/// pair with its neighbour in memory, to which -0.0 is added. That changes no number, while +0.0 would turn -0.0 into
+/// +0.0. Any place works. An element without a neighbour inside the array, the first or the last, goes by v1's loop.
 ///
-/// Expect v1's loop gone from the scatter wherever there are two places or more; which half of the word it is selects a
-/// value and diverges nothing. The sums are halves still. The inner product adds to the first of two halves in scratch:
-/// a single half would have no neighbour, and every addition would take the loop.
+/// Expect v1's loop gone from the scatter wherever there are two places or more. Which half of its word an element is
+/// selects an address and a value: no lane waits for another. The sums are halves still.
 ///
-/// Source: PyTorch's fastAtomicAdd; see fast_atomic_add.cuh for what differs.
+/// Source: PyTorch's fastAtomicAdd. common/cuda/fast_atomic_add.cuh has it for every type and device.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"
+#include "common/cuda/fast_atomic_add.cuh"
 
 namespace warpbook::chapter4::v4 {
 
 //! [kernel]
+/// array[i] += x for a half or a bfloat16, atomically, in an array of `length`.
+template <class T> __device__ __forceinline__ void add_as_pair(T* array, std::int64_t i, std::int64_t length, T x) {
+  T* const address = array + i;
+  const bool upper = reinterpret_cast<std::uintptr_t>(address) % 4 != 0;  // The upper half of its word.
+  if (upper ? i > 0 : i + 1 < length) {
+    constexpr unsigned kMinusZero = 0x8000;
+    const unsigned bits = reinterpret_cast<const std::uint16_t&>(x);
+    const unsigned pair = upper ? (bits << 16) | kMinusZero : bits | (kMinusZero << 16);
+    using Pair = typename detail::PairOf<T>::Type;
+    reduce_add(reinterpret_cast<Pair*>(upper ? address - 1 : address), reinterpret_cast<const Pair&>(pair));
+  } else {
+    detail::add_single(address, x);  // v1's loop.
+  }
+}
+
 template <class T, class Index>
 __global__ void scatter_add_kernel(T* dst, const T* __restrict__ value, const Index* __restrict__ index,
                                    std::int64_t count, std::int64_t places) {
   const std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const Index place = index[i];
-  if (place < 0 || place >= places) return;
-  fast_atomic_add<T, std::int64_t>(dst, place, places, value[i]);
-}
-
-template <class T>
-__global__ void inner_product_kernel(T* totals, const T* __restrict__ a, const T* __restrict__ b, std::int64_t count) {
-  const std::int64_t threads = std::int64_t(gridDim.x) * blockDim.x;
-  T sum = from_float<T>(0);
-  for (std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
-    sum = sum + a[i] * b[i];
-  }
-  fast_atomic_add(totals, 0, 2, sum);
+  if (place >= 0 && place < places) add_as_pair<T>(dst, place, places, value[i]);
 }
 //! [kernel]
-
-/// dst[0] += totals[0].
-template <class T> __global__ void add_total_kernel(T* dst, const T* totals) { *dst = *dst + *totals; }
 
 /// Why the step does not take a type; nullptr where it does.
 inline const char* refuse(ElementType type) {
   return type == ElementType::float32 ? "a float has an atomic of its own: the same as v1" : nullptr;
 }
 
-/// For the types of p.
-template <class T, class Index>
-cudaError_t run_scatter_as(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  return launch_scatter<T, Index>(scatter_add_kernel<T, Index>, p, at, stream);
-}
-
-inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  return with_types(p, [&]<class T, class Index>() { return run_scatter_as<T, Index>(p, at, stream); });
-}
-
-inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
-  constexpr int kThreads = 256;
-  if (p.count == 0) return cudaSuccess;
-  return with_element(p.type, [&]<class T>() {
-    auto* const totals = static_cast<T*>(at.scratch);
-    cudaError_t error = cudaMemsetAsync(totals, 0, 2 * sizeof(T), stream);
-    if (error != cudaSuccess) return error;
-    error =
-        launch(inner_product_kernel<T>, {.grid = resident_grid(p.count, kThreads), .block = kThreads, .stream = stream},
-               totals, static_cast<const T*>(at.a), static_cast<const T*>(at.b), p.count);
-    if (error != cudaSuccess) return error;
-    return launch(add_total_kernel<T>, {.grid = 1, .block = 1, .stream = stream}, static_cast<T*>(at.dst), totals);
+template <class... Types>
+cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  return with_types<Types...>(p, [&]<class T, class Index>() {
+    if constexpr (sizeof(T) == 2) {
+      return launch_scatter(scatter_add_kernel<T, Index>, static_cast<T*>(at.dst), p, at, stream);
+    } else {
+      return cudaErrorInvalidValue;
+    }
   });
 }
 

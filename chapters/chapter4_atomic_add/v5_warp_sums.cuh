@@ -1,13 +1,12 @@
 /// \file
 /// v5 warp sums: add up what a warp has for one place, then one atomic.
 ///
-/// Up to v4 every value is an atomic of its own, and those to one place wait for one another in the L2, some 2 ns each.
-/// But lanes of a warp can talk. `__match_any_sync` tells each lane which others have its place; they add up in float
+/// Up to here every value is an atomic of its own, and those to one place wait for one another in the L2, some 2 ns
+/// each. But the lanes of a warp can talk. `__match_any_sync` tells each lane which others have its place. They add up
 /// by shuffles, in as many rounds as the largest group has doublings, and one lane of each group adds the sum.
 ///
-/// Expect atomics divided by the number of lanes that share a place: 32 for one place, nothing where places are many,
-/// and there the match is paid for nothing. The inner product adds up a thread's products in float and a warp's by
-/// shuffles: atomics divided by 32.
+/// Expect reductions divided by the number of lanes that share a place: 32 for one place. Where places are many, expect
+/// nothing in return for the match. The inner product adds up a warp's sums by shuffles: atomics divided by 32.
 ///
 /// Source: E. Westphal, "Voting and Shuffling to Optimize Atomic Operations", NVIDIA, 2015.
 #pragma once
@@ -30,9 +29,9 @@ namespace v5 {
 /// The sum over the lanes in `group`, in its lowest lane. `group` holds this lane and is the same in all its lanes; all
 /// lanes of the warp call.
 __device__ __forceinline__ float group_sum(float x, unsigned group) {
-  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const int lane = threadIdx.x % 32;
   unsigned above = group & (0xfffffffeU << lane);  // Lanes of the group that are to be added to this one.
-  unsigned rank = static_cast<unsigned>(__popc(group & ((1U << lane) - 1)));
+  unsigned rank = __popc(group & ((1U << lane) - 1));
   //! [exercise group_sum]
   while (__any_sync(kFullWarp, above != 0) != 0) {
     const int next = __ffs(static_cast<int>(above)) - 1;
@@ -49,16 +48,16 @@ __device__ __forceinline__ float group_sum(float x, unsigned group) {
 
 //! [kernel]
 template <class T, class Index>
-__global__ void scatter_add_kernel(T* dst, const T* __restrict__ value, const Index* __restrict__ index,
+__global__ void scatter_add_kernel(float* sum, const T* __restrict__ value, const Index* __restrict__ index,
                                    std::int64_t count, std::int64_t places) {
   const std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   std::int64_t place = i < count ? index[i] : -1;
   if (place >= places) place = -1;
   const float x = place >= 0 ? to_float(value[i]) : 0;
   const unsigned group = __match_any_sync(kFullWarp, static_cast<long long>(place));
-  const float sum = group_sum(x, group);
+  const float total = group_sum(x, group);
   const bool lowest = (group & ((1U << (threadIdx.x % 32)) - 1)) == 0;
-  if (lowest && place >= 0) fast_atomic_add<T, std::int64_t>(dst, place, places, from_float<T>(sum));
+  if (lowest && place >= 0) atomicAdd(sum + place, total);
 }
 
 template <class T>
@@ -75,12 +74,11 @@ __global__ void inner_product_kernel(float* total, const T* __restrict__ a, cons
 //! [kernel]
 
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  return with_types(
-      p, [&]<class T, class Index>() { return launch_scatter<T, Index>(scatter_add_kernel<T, Index>, p, at, stream); });
+  return run_in_float(p, at, stream, [&]<class T, class Index>() { return scatter_add_kernel<T, Index>; });
 }
 
 inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaStream_t stream) {
-  return run_inner_by(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
+  return run_in_float(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
 }
 
 }  // namespace v5

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "chapters/chapter4_atomic_add/fast_atomic_add.cuh"
+#include "common/cuda/fast_atomic_add.cuh"
 #include "chapters/chapter5_index_add/index_add.hpp"
 #include "common/cuda/fast_division.cuh"
 #include "common/cuda/launch.cuh"

@@ -57,4 +57,11 @@ template <class... Parameters>
   return cudaLaunchKernelEx(&cuda, kernel, arguments...);
 }
 
+/// `launch_early` where `early` holds, else `launch`.
+template <class... Parameters>
+[[nodiscard]] cudaError_t launch_early_if(bool early, void (*kernel)(Parameters...), const LaunchConfig& config,
+                                          std::type_identity_t<Parameters>... arguments) {
+  return early ? launch_early(kernel, config, arguments...) : launch(kernel, config, arguments...);
+}
+
 }  // namespace warpbook

@@ -40,6 +40,12 @@ template <> struct WordOf<16> {
 /// The plain word of so many bytes (1, 2, 4, 8 or 16): moving data needs a size and no type.
 template <int bytes> using Word = typename detail::WordOf<bytes>::Type;
 
+/// Element e of a word that holds several.
+template <class T, class W> __device__ __forceinline__ T element_of(W word, int e) {
+  const auto bits = static_cast<Word<sizeof(T)>>(word >> (8 * static_cast<int>(sizeof(T)) * e));
+  return reinterpret_cast<const T&>(bits);
+}
+
 /// Calls `f.template operator()<bytes>()` for the word size 1, 2, 4, 8 or 16 known at run time.
 /// \return its result, or cudaErrorInvalidValue for another size.
 template <class F> cudaError_t with_word_bytes(int bytes, F&& f) {

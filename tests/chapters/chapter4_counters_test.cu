@@ -43,6 +43,7 @@ Counted count(const std::string& version, const std::string& parameters) {
 
 // 4096 values are 128 warps. Each loads 32 indices of 4 bytes, 4 sectors, and 32 halves, 2 sectors.
 const std::string kSame = "count=4096 places=128 skew=same dtype=half index=int32";
+const std::string kSameFloat = "count=4096 places=128 skew=same dtype=float index=int32";
 const std::string kSorted = "count=4096 places=4096 skew=sorted dtype=half index=int32";
 const std::string kSortedFloat = "count=4096 places=4096 skew=sorted dtype=float index=int32";
 
@@ -66,20 +67,33 @@ TEST_CASE("chapter 4: all values to one place") {
     CHECK(seen.collisions == 128 * 31);
   }
   SECTION("v5: one lane of each warp") {
-    const Counted seen = count("v5", kSame);
-    CHECK(seen.load_sectors == 128 * (4 + 2));
+    const Counted seen = count("v5", kSameFloat);
+    CHECK(seen.load_sectors == 128 * (4 + 4));
     CHECK(seen.red_requests == 128);
     CHECK(seen.collisions == 0);
   }
   SECTION("v6a: the queue is in shared memory, and four blocks add once each") {
-    const Counted seen = count("v6a", kSame);
+    const Counted seen = count("v6a", kSameFloat);
     CHECK(seen.red_requests == 4);
     CHECK(seen.shared_atomic_wavefronts == 128 * 32);
   }
-  SECTION("v6b: 256 sums of the place, so that a warp's lanes are in 32 banks") {
-    const Counted seen = count("v6b", kSame);
+  SECTION("v6b: 16 sums of the place, so that two lanes of a warp meet") {
+    const Counted seen = count("v6b", kSameFloat);
+    CHECK(seen.red_requests == 4);
+    CHECK(seen.shared_atomic_wavefronts == 128 * 2);
+  }
+  SECTION("v6c: 256 sums of the place, and a request for two values of a thread") {
+    const Counted seen = count("v6c", kSameFloat);
+    CHECK(seen.load_requests == 64 + 64);
+    CHECK(seen.load_sectors == 128 * (4 + 4));
     CHECK(seen.red_requests == 1);  // 4096 values are one block's.
     CHECK(seen.shared_atomic_wavefronts == 128);
+  }
+  SECTION("v7a: both tiles read all, and one of them adds") {
+    const Counted seen = count("v7a", kSameFloat);
+    CHECK(seen.load_requests == 2 * (64 + 64));
+    CHECK(seen.red_requests == 2);
+    CHECK(seen.shared_atomic_wavefronts == 128 * 32);
   }
 }
 
@@ -94,14 +108,16 @@ TEST_CASE("chapter 4: value i goes to place i") {
     CHECK(seen.red_requests == 128);
     CHECK(seen.collisions == 128 * 16);
   }
-  SECTION("v6b and v7: a block's sums pass on one by one, or four at once") {
+  SECTION("v6a, v7a and any_skew_bins: a block's sums pass on one by one, or four at once") {
     // 4096 floats are 512 sectors either way.
-    const Counted single = count("v6b", kSortedFloat);
+    const Counted single = count("v6a", kSortedFloat);
     CHECK(single.red_requests == 4096 / 32);
     CHECK(single.red_sectors == 512);
-    const Counted vectors = count("v7", kSortedFloat);
-    CHECK(vectors.red_requests == 4096 / 4 / 32);
-    CHECK(vectors.red_sectors == 512);
+    for (const char* version : {"v7a", "any_skew_bins"}) {
+      const Counted vectors = count(version, kSortedFloat);
+      CHECK(vectors.red_requests == 4096 / 4 / 32);
+      CHECK(vectors.red_sectors == 512);
+    }
   }
 }
 

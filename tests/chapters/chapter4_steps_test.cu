@@ -11,7 +11,6 @@
 
 #include "chapters/chapter4_atomic_add/atomic_add.cuh"
 #include "chapters/chapter4_atomic_add/sums_case.hpp"
-#include "chapters/chapter4_atomic_add/v8a_binned.cuh"
 #include "common/harness/device.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
@@ -53,8 +52,8 @@ Step take_away_step() {
   step.version = "atomic_add.cuh";
   step.refusal = [](const Case& c) {
     const auto& sums = static_cast<const SumsCase&>(c);
-    const bool rounds = !sums.is_inner() && v9::choose(sums.scatter()) != v9::Way::bins;
-    const char* reason = rounds ? sums.refuse_narrow_sums() : nullptr;
+    const bool rounds_once = sums.is_inner() || v9::rounds_once(v9::choose(sums.scatter()));
+    const char* reason = !rounds_once ? sums.refuse_narrow_sums() : nullptr;
     return std::string(reason == nullptr ? "" : reason);
   };
   step.run = [](const Case& c, const Arrays& arrays, cudaStream_t stream) {
@@ -63,8 +62,7 @@ Step take_away_step() {
       auto* const dst = static_cast<T*>(arrays.output);
       const auto* const first = static_cast<const T*>(arrays.inputs[0]);
       if (sums.is_inner()) {
-        return v9::inner_product_as<T>(sums.inner().count, {dst, first, arrays.inputs[1], arrays.scratch}, true,
-                                       stream);
+        return v8::inner_product_as<T>(sums.inner(), {dst, first, arrays.inputs[1], arrays.scratch}, true, stream);
       }
       const ScatterProblem p = sums.scatter();
       const auto add = [&]<class Index>(Index) {
@@ -134,8 +132,11 @@ std::vector<std::string> larger_cases() {
       scatter(150'000, 140'000, "same", "float", "int64", 0),
       scatter(150'000, 140'000, "head", "half", "int64", 7),
       scatter(90'000, 600'000, "stray", "bfloat16", "int64", 0),
-      scatter(600'000, 69'997, "uniform", "half", "int64", 0),  // Rounds of v7's two tiles: a half each,
+      scatter(600'000, 69'997, "uniform", "half", "int64", 0),  // Rounds of two tiles: a half each,
       scatter(600'000, 69'997, "head", "float", "int32", 0),    // four places in turn.
+      scatter(300'000, 700, "zipf", "half", "int32", 0),        // Rounds of v6c,
+      scatter(200'000, 3, "stray", "float", "int64", 2),        // a sum for every thread,
+      scatter(1'100'000, 300, "zipf", "float", "int32", 0),     // and two rounds.
       inner(300'000, "half", 0),
       inner(300'001, "float", 1),
   };
@@ -176,39 +177,57 @@ TEST_CASE("every step of chapter 4 agrees with the reference") {
 }
 
 TEST_CASE("v9 sends a problem where it belongs") {
-  const auto way = [](std::int64_t count, std::int64_t places, ElementType type = ElementType::half) {
+  const auto kernel = [](std::int64_t count, std::int64_t places, ElementType type = ElementType::half) {
     return v9::choose({type, 8, count, places});
   };
+  using enum v9::Kernel;
   constexpr std::int64_t kMany = 16 << 20;
-  CHECK(way(1000, 10) == v9::Way::atomics);
-  CHECK(way(100'000, 65'536) == v9::Way::atomics);
-  CHECK(way(100'000, 256) == v9::Way::bins);
-  CHECK(way(kMany, 1) == v9::Way::bins);
-  CHECK(way(kMany, 256) == v9::Way::bins);
-  CHECK(way(kMany, 65'536) == v9::Way::bins);
-  CHECK(way(kMany, 1 << 20) == v9::Way::passes);
-  CHECK(way(kMany, kMany) == v9::Way::passes);
-  CHECK(way(1 << 20, kMany) == v9::Way::passes);
-  CHECK(way(300'000, kMany) == v9::Way::atomics);
+  CHECK(kernel(1000, 10) == atomics);
+  CHECK(kernel(100'000, 65'536) == atomics);
+  CHECK(kernel(100'000, 255) == loads_ahead);
+  CHECK(kernel(100'000, 256) == lane_sums);
+  CHECK(kernel(1 << 20, 1024) == lane_sums);
+  CHECK(kernel((1 << 20) + 1, 1024) == loads_ahead);
+  CHECK(kernel(1 << 20, 1) == loads_ahead);
+  CHECK(kernel(kMany, 1) == loads_ahead);
+  CHECK(kernel(kMany, 256) == loads_ahead);
+  CHECK(kernel(kMany, v6a::floats_limit() / 32) == loads_ahead);
+  CHECK(kernel(kMany, v6a::floats_limit() / 32 + 1) == any_skew_bins);
+  CHECK(kernel(kMany, 65'536) == any_skew_bins);
+  CHECK(kernel(kMany, 1 << 20) == passes);
+  CHECK(kernel(kMany, kMany) == passes);
+  CHECK(kernel(1 << 20, kMany) == passes);
+  CHECK(kernel(512 << 10, kMany) == passes);
+  CHECK(kernel((512 << 10) - 1, kMany) == atomics);
 }
 
-TEST_CASE("v8b passes over parts that the L2 has room for, where that is worth it") {
+TEST_CASE("each of v9's rules decides the case that it names") {
+  for (const v9::Rule& rule : v9::kRules) {
+    const std::unique_ptr<Case> c = chapter().make_case(Parameters::parse(rule.evidence));
+    INFO(rule.evidence);
+    CHECK(v9::choose(static_cast<const SumsCase&>(*c).scatter()) == rule.kernel);
+    const std::vector<CaseSpec> recorded = chapter().cases;
+    CHECK(std::ranges::any_of(recorded, [&](const CaseSpec& spec) { return spec.parameters == rule.evidence; }));
+  }
+}
+
+TEST_CASE("v6b has as many sums per place as fit and as its values are worth") {
+  CHECK(v6b::copies_for(1, 1000) == 32);
+  CHECK(v6b::copies_for(1024, 1024) == 2);
+  CHECK(v6b::copies_for(1024, 1023) == 1);
+  CHECK(v6b::copies_for(256, 4096) == 32);
+  CHECK(v6b::copies_for(256, 4095) == 16);
+  const std::int64_t half_of_the_room = (v6a::floats_limit() - 1) / 2;
+  CHECK(v6b::copies_for(half_of_the_room / 8, 1 << 20) == 8);
+  CHECK(v6b::copies_for(half_of_the_room / 8 + 1, 1 << 20) == 4);
+}
+
+TEST_CASE("passes go over parts that the L2 has room for, where that is worth it") {
   constexpr std::int64_t kMany = 1 << 24;
-  CHECK(v8b::passes_for({ElementType::float32, 8, kMany, 1 << 20}) == 1);    // 4 MiB.
-  CHECK(v8b::passes_for({ElementType::half, 8, kMany, kMany}) == 2);         // 32 MiB.
-  CHECK(v8b::passes_for({ElementType::float32, 8, kMany, kMany}) == 3);      // 64 MiB.
-  CHECK(v8b::passes_for({ElementType::float32, 8, kMany / 4, kMany}) == 1);  // Two values a sector.
-}
-
-TEST_CASE("v8a cuts tiles that get more than their share") {
-  const ScatterProblem p{ElementType::float32, 8, 16 << 20, 16 << 20};
-  const v8a::Plan plan = v8a::plan_scatter(p, 132);
-  CHECK(std::int64_t{plan.tiles} << plan.tile_bits >= p.places);
-  CHECK(plan.tiles <= v8a::kMostTiles);
-  CHECK(plan.part * plan.most_split <= p.count);
-  CHECK(plan.bytes > plan.split_sums);
-  CHECK(v8a::plan_scatter({ElementType::half, 4, 0, 5}, 132).bytes == 0);
-  CHECK(v8a::plan_scatter({ElementType::half, 4, 5, std::int64_t{1} << 26}, 132).tiles == 0);
+  CHECK(passes::passes_for({ElementType::float32, 8, kMany, 1 << 20}) == 1);    // 4 MiB.
+  CHECK(passes::passes_for({ElementType::half, 8, kMany, kMany}) == 2);         // 32 MiB.
+  CHECK(passes::passes_for({ElementType::float32, 8, kMany, kMany}) == 3);      // 64 MiB.
+  CHECK(passes::passes_for({ElementType::float32, 8, kMany / 4, kMany}) == 1);  // Two values per sector.
 }
 
 namespace {

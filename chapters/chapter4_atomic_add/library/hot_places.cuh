@@ -1,22 +1,22 @@
 /// \file
-/// Sums in a block's shared memory: one float a place, places that are hit again and again spread over several.
+/// Places that are hit again and again: found by a sample, and given several sums in a block's shared memory.
 ///
-/// Shared memory has no atomic addition of floats: `atomicAdd` is a loop there (ATOMS.CAST.SPIN) that every thread of a
-/// block which meets another at its address goes through again. A sample of the input tells how to keep them apart. A
-/// place that a large share of the sample hits is hot: it gets 32 sums, a thread adding to the one that its lane and
-/// warp select; or, where a block has room for that, one for every thread, and nobody to meet. And where neighbours in
-/// the input often have one place (sorted indices), lanes that share one add up among themselves first. Neither is
+/// An addition of floats is a loop in shared memory, which threads that collide repeat. A sample of the input tells how
+/// to keep them apart. A place that a large share of the sample hits is hot: it gets 32 sums, and a thread adds to the
+/// one that its lane and warp select; or, where a block has room for that, one for every thread. And where neighbours
+/// in the input often have one place (sorted indices), lanes that share one add up among themselves first. Neither is
 /// done, nor paid for, where the sample shows no need.
 ///
 /// Which place is hot stands in its bin: instead of a sum it holds a NaN that no addition makes (a signalling one), and
 /// in its last bits where its sums are. So finding out costs a look at the bin, and no table.
 #pragma once
 
-#include "chapters/chapter4_atomic_add/v5_warp_sums.cuh"
-#include "common/cuda/relaxed_load.cuh"
+#include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
 #include "common/cuda/shared_address.cuh"
 
-namespace warpbook::chapter4 {
+namespace warpbook::chapter4::hot_places {
+
+using v6c::Bin;
 
 /// The sums of the hot places.
 struct HotPlaces {
@@ -59,8 +59,8 @@ struct Care {
 
 /// Clears what a block adds to: `bins` sums, a multiple of 4, and the hot places.
 __device__ __forceinline__ void clear_bins(float* bin, int bins, HotPlaces& hot) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
+  const int thread = threadIdx.x;
+  const int threads = blockDim.x;
   for (int i = thread; i < bins / 4; i += threads) reinterpret_cast<float4*>(bin)[i] = make_float4(0, 0, 0, 0);
   for (int i = thread; i < HotPlaces::kMost * HotPlaces::kCopies; i += threads) hot.sum[i] = 0;
   if (thread == 0) hot.found = hot.found_private = 0;
@@ -152,7 +152,7 @@ private:
 /// of the warp call.
 template <class Add> __device__ __forceinline__ void add_by_leaders(int at, float x, const Add& add) {
   constexpr int kFew = 4;  // Lanes that had better add by themselves.
-  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const int lane = threadIdx.x % 32;
   for (;;) {
     const unsigned waiting = __ballot_sync(kFullWarp, at >= 0);
     if (waiting == 0) return;
@@ -166,48 +166,6 @@ template <class Add> __device__ __forceinline__ void add_by_leaders(int at, floa
   if (at >= 0) add(at, x);
 }
 //! [add_by_leaders]
-
-/// A bin of this block, or not (then `here` is false, and the number nothing).
-struct Bin {
-  unsigned number;
-  bool here;
-};
-
-//! [add_together]
-/// Adds several values of a thread to as many bins: all sums are looked at, then all are exchanged, then those again
-/// that somebody else was faster at. So the values wait for shared memory together, and not one after another. No place
-/// may be hot: the longer the look is ago, the more often somebody was faster.
-template <int values>
-__device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&bin)[values], const float (&x)[values]) {
-  unsigned assumed[values];
-  bool waits[values];
-#pragma unroll
-  for (int k = 0; k < values; ++k) {
-    waits[k] = bin[k].here;
-    assumed[k] = 0;
-    if (waits[k]) assumed[k] = load_relaxed(bins + bin[k].number * 4);
-  }
-  bool any = false;
-  do {
-    unsigned found[values];
-#pragma unroll
-    for (int k = 0; k < values; ++k) {
-      found[k] = assumed[k];
-      if (waits[k]) {
-        found[k] =
-            compare_and_swap(bins + bin[k].number * 4, assumed[k], __float_as_uint(__uint_as_float(assumed[k]) + x[k]));
-      }
-    }
-    any = false;
-#pragma unroll
-    for (int k = 0; k < values; ++k) {
-      waits[k] = found[k] != assumed[k];
-      assumed[k] = found[k];
-      any = any || waits[k];
-    }
-  } while (any);
-}
-//! [add_together]
 
 /// A lane's value that somebody else was faster than. It waits until a lane of the warp has a second one: adding takes
 /// a warp as long for one lane as for many.
@@ -223,9 +181,9 @@ struct Late {
   }
 };
 
-/// The same where places are hot, two values at a time: their bins are looked at together, then the sums of hot places,
-/// and both are exchanged once. (All four at once: the look is longer ago, more are overtaken, and 16 Mi values by
-/// Zipf's law take 5 us more.) Whom somebody else was faster than becomes `late`. All lanes of the warp call.
+/// Adds several values of a thread where places are hot, two at a time: their bins are looked at together, then the
+/// sums of hot places, and both are exchanged once. (With four the look is longer ago, and more are overtaken.) Whom
+/// somebody else was faster than becomes `late`. All lanes of the warp call.
 template <int values>
 __device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[values], const float (&x)[values],
                                            Late& late) {
@@ -277,8 +235,8 @@ __device__ __forceinline__ void add_clustered(const Sums& sums, const Bin (&bin)
 /// Puts the hot places' sums into their bins. All threads of the block call, with a barrier before and after.
 __device__ __forceinline__ void fold_hot(float* bin, const HotPlaces& hot, const float* private_sums = nullptr,
                                          int privates = 0) {
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
+  const int thread = threadIdx.x;
+  const int threads = blockDim.x;
   for (int i = thread; i < hot.size(); i += threads) bin[hot.name[i]] = hot.total(i);
   const int found = hot.found_private < privates ? hot.found_private : privates;
   for (int i = thread / 32; i < found; i += threads / 32) {
@@ -289,15 +247,4 @@ __device__ __forceinline__ void fold_hot(float* bin, const HotPlaces& hot, const
   }
 }
 
-/// Bytes of shared memory that a block may have on the current device; 48 KiB where CUDA does not tell.
-inline std::int64_t shared_bytes_limit() {
-  int device = 0;
-  int bytes = 0;
-  if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess) {
-    return 48 * 1024;
-  }
-  return bytes;
-}
-
-}  // namespace warpbook::chapter4
+}  // namespace warpbook::chapter4::hot_places

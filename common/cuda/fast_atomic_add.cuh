@@ -99,13 +99,11 @@ __device__ __forceinline__ void fast_atomic_add(T* base, Index index, Index leng
   if constexpr (detail::has_pair_atomics<T>()) {
     const bool upper = reinterpret_cast<std::uintptr_t>(address) % 4 != 0;
     if (upper ? index > 0 : index + 1 < length) {
-      //! [exercise fast_atomic_add]
       constexpr unsigned kMinusZero = 0x8000;
       const unsigned bits = reinterpret_cast<const std::uint16_t&>(value);
       const unsigned pair = upper ? (bits << 16) | kMinusZero : bits | (kMinusZero << 16);
       using Pair = typename detail::PairOf<T>::Type;
       reduce_add(reinterpret_cast<Pair*>(address - (upper ? 1 : 0)), reinterpret_cast<const Pair&>(pair));
-      //! [exercise fast_atomic_add]
       return;
     }
   }

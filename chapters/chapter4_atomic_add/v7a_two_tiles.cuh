@@ -1,0 +1,104 @@
+/// \file
+/// v7a two tiles: two neighbouring blocks share the places.
+///
+/// 65,536 places do not fit a block's shared memory, and v2 to v5 send every value to the L2 instead. But half of the
+/// places fit. So two neighbouring blocks have the same share of the values: each adds what falls to its half of the
+/// places, and skips the rest. They read at about the same time, so that the second one finds the values in the L2.
+///
+/// At the end every block adds a sum for each of its places. They are neighbours, so one atomic operation of Hopper
+/// adds four of them, 16 bytes. Blocks begin at different places, or all of them would meet at the same addresses.
+///
+/// Expect indices and values to be read once from memory and twice from the L2, and reductions divided by the values
+/// that a block has per place.
+///
+/// Source: PTX ISA 8.1, "red" with .v4.
+#pragma once
+
+#include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
+#include "common/cuda/reductions.cuh"
+
+namespace warpbook::chapter4::v7a {
+
+using v6c::Bin;
+using v6c::bin_of;
+using v6c::kBatch;
+using v6c::kThreads;
+
+//! [flush]
+/// Adds `size` bins to sums, four at a time where those are aligned, beginning elsewhere in each of the `workers`. All
+/// threads of the block call.
+__device__ __forceinline__ void flush(float* sum, const float* bin, int size, int worker, int workers) {
+  const int vectors = reinterpret_cast<std::uintptr_t>(sum) % 16 == 0 ? size / 4 : 0;
+  const int first = static_cast<int>(std::int64_t{vectors} * worker / workers);
+  for (int k = threadIdx.x; k < vectors; k += kThreads) {
+    const int v = first + k < vectors ? first + k : first + k - vectors;
+    reduce_add(reinterpret_cast<float4*>(sum) + v, reinterpret_cast<const float4*>(bin)[v]);
+  }
+  for (int p = 4 * vectors + threadIdx.x; p < size; p += kThreads) atomicAdd(sum + p, bin[p]);
+}
+//! [flush]
+
+//! [add]
+/// Adds a thread's values one after another.
+struct OneByOne {
+  __device__ __forceinline__ void operator()(SharedAddress bins, const Bin (&to)[kBatch],
+                                             const float (&x)[kBatch]) const {
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (to[k].here) atomic_add(bins + to[k].number * 4, x[k]);
+    }
+  }
+};
+//! [add]
+
+//! [kernel]
+template <class T, class Index, class Add>
+__global__ void __launch_bounds__(kThreads, 1)
+    scatter_add_kernel(float* sum, const T* __restrict__ value, const Index* __restrict__ index, std::int64_t count,
+                       int places, int bins) {
+  let_next_launch_begin();
+  auto* const bin = dynamic_shared<float>();
+  const int worker = blockIdx.x / 2;
+  const int workers = gridDim.x / 2;
+  const int first = blockIdx.x % 2 * bins;  // The tile's places.
+  const int left = places > first ? places - first : 0;
+  const int size = left < bins ? left : bins;
+  v6c::Share<T, Index> share(value, index, count, worker, workers);
+  for (int p = threadIdx.x; p < size; p += kThreads) bin[p] = 0;
+  __syncthreads();
+
+  const SharedAddress mine = shared_address(bin);
+  share.add_all([&](const Index(&at)[kBatch], const float(&x)[kBatch]) {
+    Bin to[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) to[k] = bin_of(at[k], first, size);
+    Add()(mine, to, x);
+  });
+  __syncthreads();
+
+  wait_for_launches_before();  // The sums may still be being cleared.
+  flush(sum + first, bin, size, worker, workers);
+}
+//! [kernel]
+
+/// Why the step does not take a problem; nullptr where it does.
+inline const char* refuse_scatter(const ScatterProblem& p) {
+  return p.places <= v6a::floats_limit() / 4 * 8 ? nullptr : "the places do not fit in two blocks' shared memory";
+}
+
+/// For the way in which a thread adds its values.
+template <class Add> cudaError_t run_tiles(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  if (p.count == 0 || p.places == 0) return cudaSuccess;
+  if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
+  const std::int64_t bins = ceil_div<std::int64_t>(p.places, 8) * 4;
+  const int pairs = multiprocessors() > 1 ? multiprocessors() / 2 : 1;
+  const auto kernel = [&]<class T, class Index>() { return scatter_add_kernel<T, Index, Add>; };
+  return v6a::run_bins(p, at, 2 * v6c::workers_for(p.count, pairs), bins, stream, kernel, static_cast<int>(p.places),
+                       static_cast<int>(bins));
+}
+
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+  return run_tiles<OneByOne>(p, at, stream);
+}
+
+}  // namespace warpbook::chapter4::v7a
