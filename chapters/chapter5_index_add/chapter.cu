@@ -101,12 +101,15 @@ std::vector<CaseSpec> cases() {
   using enum Tier;
   return {
       {"shape=5,3 dim=0 count=3 dtype=float", full},
-      // Smaller sisters of what follows, for the emulator.
+      // Smaller sisters of the headline cases, for the emulator, and of what follows.
+      {"shape=32,512,640 dim=0 count=15 dtype=float", quick},
+      {"shape=32,512,640 dim=0 count=15 dtype=half", quick},
+      {"shape=1024,64 dim=0 count=131072 dtype=float", quick},
       {"shape=1048576 dim=0 count=15 dtype=float", full},
-      {"shape=32,128,128 dim=0 count=15 dtype=float", quick},
-      {"shape=32,128,128 dim=0 count=15 dtype=half", quick},
+      {"shape=32,128,128 dim=0 count=15 dtype=float", full},
+      {"shape=32,128,128 dim=0 count=15 dtype=half", full},
       {"shape=16,64 dim=0 count=16384 dtype=float", full},
-      {"shape=1024,64 dim=0 count=16384 dtype=float", quick},
+      {"shape=1024,64 dim=0 count=16384 dtype=float", full},
       {"shape=1024,64 dim=0 count=16384 dtype=half", full},
       {"shape=16384,64 dim=0 count=16384 dtype=float", full},
       {"shape=4096,128 dim=0 count=4096 dtype=half draw=zipf", full},
