@@ -1,25 +1,19 @@
 /// \file
-/// Chapter 5 as data: its steps and its cases.
+/// Chapter 5 as data: its ladder, asides, library kernels and cases.
 
+#include "chapters/chapter5_index_add/asides/count_rule.cuh"
+#include "chapters/chapter5_index_add/asides/multiply_subtract.cuh"
 #include "chapters/chapter5_index_add/index_add.cuh"
 #include "chapters/chapter5_index_add/index_add_case.hpp"
 #include "chapters/chapter5_index_add/v1_naive.cuh"
-#include "chapters/chapter5_index_add/v2_small_index.cuh"
-#include "chapters/chapter5_index_add/v3_large_index.cuh"
-#include "chapters/chapter5_index_add/v4a_dispatch_on_count.cuh"
-#include "chapters/chapter5_index_add/v4b_fitting_grid.cuh"
-#include "chapters/chapter5_index_add/v5_collapsed_dims.cuh"
-#include "chapters/chapter5_index_add/v6a_multiply_subtract.cuh"
-#include "chapters/chapter5_index_add/v6b_fast_division.cuh"
 #include "chapters/chapter5_index_add/v7a_fast_atomics.cuh"
-#include "chapters/chapter5_index_add/v8c_sorted_tiles.cuh"
 #include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter5 {
 
 std::size_t step_workspace_bytes(const IndexAddProblem& problem) {
-  return std::max({v8a::workspace_bytes(problem), v8c::workspace_bytes(problem), v9::workspace_bytes(problem),
-                   v10::workspace_bytes(problem)});
+  return std::max({private_rows::workspace_bytes(problem), kept_tiles::workspace_bytes(problem),
+                   sorted_segments::workspace_bytes(problem)});
 }
 
 cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, float* dst,
@@ -66,86 +60,144 @@ auto refusing(Refuse refuse, SumsInFloat sums_in_float = kInResultType) {
   };
 }
 
-std::vector<Step> steps() {
+std::vector<Step> ladder() {
+  using C = IndexAddCase;
   return {
-      make_step<IndexAddCase>({"v1",
-                               "naive",
-                               "",
-                               "One thread an element of src: its coordinates by division, its row by the index.",
-                               {"divisions-64", "reductions"}},
-                              adds(v1::run), refusing(refuse_other_types)),
-      make_step<IndexAddCase>(
-          {"v2", "small_index", "v1", "A loop over the entries, all threads over the row.", {"divisions-64"}},
-          adds(v2::run), refusing(v2::refuse)),
-      make_step<IndexAddCase>(
-          {"v3", "large_index", "v1", "All threads over all of src, in memory's order.", {"divisions-64"}},
-          adds(v3::run), refusing(refuse_other_types)),
-      make_step<IndexAddCase>(
-          {"v4a", "dispatch_on_count", "v3", "16 entries or fewer to v2, more to v3, as PyTorch does."}, adds(v4a::run),
-          refusing(refuse_other_types)),
-      make_step<IndexAddCase>({"v4b", "fitting_grid", "v4a", "v2 only where a row fills the card; whole warps."},
-                              adds(v4b::run), refusing(refuse_other_types)),
-      make_step<IndexAddCase>({"v5",
-                               "collapsed_dims",
-                               "v4b",
-                               "As few dimensions as memory has, their number known to the compiler, in 32 bits.",
-                               {"divisions-64", "divisions-32"}},
-                              adds(v5::run), refusing(v5::refuse)),
-      make_step<IndexAddCase>(
-          {"v6a", "multiply_subtract", "v5", "The remainder from the quotient.", {"divisions-32", "instructions"}},
-          adds(v6a::run), refusing(v5::refuse)),
-      make_step<IndexAddCase>({"v6b",
-                               "fast_division",
-                               "v6a",
-                               "Divisors known on the host become multiplications.",
-                               {"divisions-32", "instructions"}},
-                              adds(v6b::run), refusing(v5::refuse)),
-      make_step<IndexAddCase>({"v7a",
-                               "fast_atomics",
-                               "v6b",
-                               "A half is added as a pair whose other half adds nothing.",
-                               {"atomics", "reductions"}},
-                              adds(v7a::run), refusing(v5::refuse)),
-      make_step<IndexAddCase>({"v7b",
-                               "vector_atomics",
-                               "v7a",
-                               "16 bytes a load and a reduction; the place in the row found once.",
-                               {"requests", "reductions"}},
-                              adds(v7b::run), refusing(v7b::refuse)),
-      make_step<IndexAddCase>({"v8a",
-                               "private_rows",
-                               "v7b",
-                               "Few rows: a copy of all for each group, in shared memory.",
-                               {"reductions", "shared atomics"}},
-                              adds(v8a::run), refusing(v8a::refuse, kInFloat)),
-      make_step<IndexAddCase>({"v8b",
-                               "one_owner",
-                               "v7b",
-                               "Few entries: one owner of each row adds up for all, in registers.",
-                               {"reductions"}},
-                              adds(v8b::run), refusing(v8b::refuse, kInFloat)),
-      make_step<IndexAddCase>({"v8c",
-                               "sorted_tiles",
-                               "v7b",
-                               "A block sorts its entries by row, and adds up in registers what meets.",
-                               {"reductions"}},
-                              adds(v8c::run), refusing(v8c::refuse, v8c::sums_in_float)),
-      make_step<IndexAddCase>({"v9",
-                               "sorted_segments",
-                               "v8c",
-                               "Sort the index once, add each row's entries without an atomic.",
-                               {"reductions"}},
-                              adds(v9::run), refusing(v9::refuse, kInFloat)),
-      make_step<IndexAddCase>(
-          {"v10", "dispatch", "", "The right kernel for the problem: what index_add.cuh gives away."}, adds(v10::run),
-          refusing(kTakesAll, v10::sums_in_float)),
+      make_step<C>({.version = "v1",
+                    .name = "naive",
+                    .base = "",
+                    .idea = "One thread per element of src: its coordinates by division, its row by the index.",
+                    .counters = {"divisions-64"}},
+                   adds(v1::run), refusing(refuse_other_types)),
+      make_step<C>({.version = "v2",
+                    .name = "small_index",
+                    .base = "v1",
+                    .idea = "A loop over the entries, all threads over the row.",
+                    .counters = {"requests", "divisions-64"},
+                    .prepares = "v4: one of its two kernels"},
+                   adds(v2::run), refusing(v2::refuse)),
+      make_step<C>({.version = "v3",
+                    .name = "large_index",
+                    .base = "v2",
+                    .idea = "All threads over all of src, in memory's order.",
+                    .counters = {"requests", "divisions-64"},
+                    .prepares = "v4: the other kernel"},
+                   adds(v3::run), refusing(refuse_other_types)),
+      make_step<C>({.version = "v4",
+                    .name = "dispatch_on_rows",
+                    .base = "v3",
+                    .idea = "v2 where one row fills the device, v3 everywhere else.",
+                    .counters = {"requests", "divisions-64"}},
+                   adds(v4::run), refusing(refuse_other_types)),
+      make_step<C>({.version = "v5",
+                    .name = "collapsed_dims",
+                    .base = "v4",
+                    .idea = "As few dimensions as memory has, their number known to the compiler, in 32 bits.",
+                    .counters = {"divisions-64", "divisions-32"}},
+                   adds(v5::run), refusing(v5::refuse)),
+      make_step<C>({.version = "v6",
+                    .name = "fast_division",
+                    .base = "v5",
+                    .idea = "Divisors known before the launch become multiplications.",
+                    .counters = {"divisions-32", "instructions"}},
+                   adds(v6::run), refusing(v5::refuse)),
+      make_step<C>({.version = "v7a",
+                    .name = "fast_atomics",
+                    .base = "v6",
+                    .idea = "A half is added as a pair whose other half adds nothing.",
+                    .counters = {"reductions", "atomics"}},
+                   adds(v7a::run), refusing(v5::refuse)),
+      make_step<C>({.version = "v7b",
+                    .name = "vector_atomics",
+                    .base = "v7a",
+                    .idea = "16 bytes per load and per reduction.",
+                    .counters = {"requests", "reductions"}},
+                   adds(v7b::run), refusing(v7b::refuse)),
+      make_step<C>({.version = "v8a",
+                    .name = "one_owner",
+                    .base = "v7b",
+                    .idea = "Few entries: the first of each row adds up for all, in registers.",
+                    .counters = {"requests", "reductions"}},
+                   adds(v8a::run), refusing(v8a::refuse, kInFloat)),
+      make_step<C>({.version = "v8b",
+                    .name = "sorted_tiles",
+                    .base = "v7b",
+                    .idea = "A block sorts its entries by row, and adds up in registers what meets.",
+                    .counters = {"reductions", "instructions"}},
+                   adds(v8b::run), refusing(v8b::refuse)),
+      make_step<C>({.version = "v9",
+                    .name = "dispatch",
+                    .base = "",
+                    .idea = "The right kernel for the problem: what index_add.cuh gives away.",
+                    .counters = {"requests", "reductions"}},
+                   adds(v9::run), refusing(kTakesAll, v9::sums_in_float)),
+  };
+}
+
+std::vector<Step> asides() {
+  using C = IndexAddCase;
+  using enum StepKind;
+  return {
+      make_step<C>({.version = "count_rule",
+                    .name = "count_rule",
+                    .base = "v4",
+                    .idea = "PyTorch's dispatch: 16 entries or fewer to v2, whatever the rows.",
+                    .counters = {"requests"},
+                    .kind = aside},
+                   adds(count_rule::run), refusing(refuse_other_types)),
+      make_step<C>({.version = "multiply_subtract",
+                    .name = "multiply_subtract",
+                    .base = "v5",
+                    .idea = "The remainder from the quotient.",
+                    .counters = {"instructions"},
+                    .kind = aside},
+                   adds(multiply_subtract::run), refusing(v5::refuse)),
+  };
+}
+
+std::vector<Step> library() {
+  using C = IndexAddCase;
+  return {
+      make_step<C>({.version = "row_owner",
+                    .name = "row_owner",
+                    .base = "",
+                    .idea = "v8a with blocks for each row, where rows are fewer than entries.",
+                    .kind = StepKind::library},
+                   adds(row_owner::run), refusing(row_owner::refuse, kInFloat)),
+      make_step<C>({.version = "private_rows",
+                    .name = "private_rows",
+                    .base = "",
+                    .idea = "Few rows: a copy of all for each group of threads, in shared memory.",
+                    .kind = StepKind::library},
+                   adds(private_rows::run), refusing(private_rows::refuse, kInFloat)),
+      make_step<C>({.version = "kept_tiles",
+                    .name = "kept_tiles",
+                    .base = "",
+                    .idea = "v8b with float sums of all rows, rounded once.",
+                    .kind = StepKind::library},
+                   adds(kept_tiles::run), refusing(kept_tiles::refuse, kInFloat)),
+      make_step<C>({.version = "sorted_segments",
+                    .name = "sorted_segments",
+                    .base = "",
+                    .idea = "Sort the index once, add each row's entries without an atomic.",
+                    .kind = StepKind::library},
+                   adds(sorted_segments::run), refusing(sorted_segments::refuse, kInFloat)),
+      make_step<C>({.version = "short_rows",
+                    .name = "short_rows",
+                    .base = "",
+                    .idea = "v7b without a division, for rows of one element and for few bytes.",
+                    .kind = StepKind::library},
+                   adds(short_rows::run), refusing(short_rows::refuse)),
   };
 }
 
 std::vector<CaseSpec> cases() {
   return {
       {"shape=5,3 dim=0 count=3 dtype=float"},
-      // Smaller sisters of what follows, for the emulator.
+      // Smaller sisters of the headline cases, for the emulator, and of what follows.
+      {"shape=32,512,640 dim=0 count=15 dtype=float"},
+      {"shape=32,512,640 dim=0 count=15 dtype=half"},
+      {"shape=1024,64 dim=0 count=131072 dtype=float"},
       {"shape=1048576 dim=0 count=15 dtype=float"},
       {"shape=32,128,128 dim=0 count=15 dtype=float"},
       {"shape=32,128,128 dim=0 count=15 dtype=half"},
@@ -157,8 +209,8 @@ std::vector<CaseSpec> cases() {
       // The article's five.
       {"shape=33554432 dim=0 count=15 dtype=float"},
       {"shape=32768,1024 dim=0 count=15 dtype=float"},
-      {"shape=32,1024,1024 dim=0 count=15 dtype=float", kHeadline, "shape=32,128,128 dim=0 count=15 dtype=float"},
-      {"shape=32,1024,1024 dim=0 count=15 dtype=half"},
+      {"shape=32,1024,1024 dim=0 count=15 dtype=float", kHeadline, "shape=32,512,640 dim=0 count=15 dtype=float"},
+      {"shape=32,1024,1024 dim=0 count=15 dtype=half", kHeadline, "shape=32,512,640 dim=0 count=15 dtype=half"},
       {"shape=33554432 dim=0 count=1024 dtype=float"},
       {"shape=32768,1024 dim=0 count=1024 dtype=float"},
       {"shape=32768,1024 dim=0 count=1024 dtype=half"},
@@ -176,9 +228,9 @@ std::vector<CaseSpec> cases() {
       // Contention: 1 Mi entries of 64 into R rows.
       {"shape=1,64 dim=0 count=1048576 dtype=float"},
       {"shape=16,64 dim=0 count=1048576 dtype=float"},
-      {"shape=1024,64 dim=0 count=1048576 dtype=float", kHeadline, "shape=1024,64 dim=0 count=16384 dtype=float"},
+      {"shape=1024,64 dim=0 count=1048576 dtype=float", kHeadline, "shape=1024,64 dim=0 count=131072 dtype=float"},
       {"shape=16384,64 dim=0 count=1048576 dtype=float"},
-      {"shape=1048576,64 dim=0 count=1048576 dtype=float", kHeadline, "shape=16384,64 dim=0 count=16384 dtype=float"},
+      {"shape=1048576,64 dim=0 count=1048576 dtype=float"},
       {"shape=1,64 dim=0 count=1048576 dtype=half"},
       {"shape=16,64 dim=0 count=1048576 dtype=half"},
       {"shape=1024,64 dim=0 count=1048576 dtype=half"},
@@ -212,33 +264,22 @@ std::vector<CaseSpec> cases() {
 
 }  // namespace
 
-/// v7b as it launches where words are many, for problems of any size.
-std::vector<Step> steps_for_many_words() {
-  const Run run = [](const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-    return v7b::run_with(p, a, stream, 0);
-  };
-  return {make_step<IndexAddCase>({"v7b, many words", "vector_atomics", "", ""}, adds(run), refusing(v7b::refuse))};
+/// The step whose kernel v9 takes for a problem; empty where there is nothing to add.
+std::string chosen_step(const IndexAddProblem& problem) {
+  constexpr const char* kSteps[] = {
+      "v7b", "v8a", "v8b", "row_owner", "private_rows", "kept_tiles", "sorted_segments", "short_rows"};
+  return problem.empty() ? "" : kSteps[static_cast<std::size_t>(v9::choose(problem))];
 }
 
-/// The step whose kernel v10 takes for a problem; empty where there is nothing to add.
-std::string chosen_step(const IndexAddProblem& problem) {
-  using enum v10::Kernel;
-  switch (v10::choose(problem)) {
-  case atomics:
-    return "v7b";
-  case private_rows:
-    return "v8a";
-  case one_owner:
-    return "v8b";
-  case sorted_tiles:
-    return "v8c";
-  case sorted_segments:
-    return "v9";
-  case none:
-  case unsupported:
-    break;
-  }
-  return {};
+/// The cases that v9's rules name as evidence, rule by rule, and which rule decides a problem; for the tests.
+std::vector<std::string> rules_evidence() {
+  std::vector<std::string> evidence;
+  for (const v9::Rule& rule : v9::kRules) evidence.emplace_back(rule.evidence);
+  return evidence;
+}
+std::size_t deciding_rule(const IndexAddProblem& problem) {
+  return static_cast<std::size_t>(
+      std::ranges::find_if(v9::kRules, [&](const v9::Rule& r) { return r.holds(problem); }) - std::begin(v9::kRules));
 }
 
 /// Chapter 5.
@@ -247,7 +288,9 @@ Chapter chapter() {
   chapter.number = 5;
   chapter.name = "index_add";
   chapter.title = "index_add: rows added where an index says, from one row to a million";
-  chapter.steps = steps();
+  for (const auto& steps : {ladder(), asides(), library()}) {
+    chapter.steps.insert(chapter.steps.end(), steps.begin(), steps.end());
+  }
   chapter.cases = cases();
   chapter.case_help = index_add_case_help();
   chapter.make_case = [](const Parameters& parameters) { return std::make_unique<IndexAddCase>(parameters); };

@@ -2,83 +2,34 @@
 /// Elements of any type as the host's numbers: how chapter 5's reference reads and writes them.
 #pragma once
 
-#include <bit>
-#include <cmath>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <vector>
 
 #include "chapters/chapter5_index_add/index_add.hpp"
 
 namespace warpbook::chapter5 {
 
-/// A half as a float, by its bits.
-inline float half_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16U;
-  const int exponent = (bits >> 10U) & 0x1f;
-  const std::uint32_t fraction = bits & 0x3ffU;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (fraction << 13U));
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                        : std::ldexp(static_cast<float>(fraction | 0x400U), exponent - 25);
-  return sign != 0 ? -magnitude : magnitude;
-}
-
-/// A bfloat16 as a float, by its bits.
-inline float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16U); }
-
-/// Rounds to nearest, ties to even.
-inline std::uint16_t half_from(double value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::fabs(value);
-  if (std::isnan(value)) return 0x7e00;
-  if (magnitude >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);
-  if (magnitude < std::ldexp(1.0, -14)) return static_cast<std::uint16_t>(sign | std::lrint(std::ldexp(magnitude, 24)));
-  int exponent = 0;
-  const double fraction = std::frexp(magnitude, &exponent);           // 0.5 to 1.
-  const auto scaled = static_cast<int>(std::lrint(fraction * 2048));  // 1024 to 2048: may carry into the exponent.
-  return static_cast<std::uint16_t>(sign | (((exponent + 13) << 10) + scaled));
-}
-
-/// Rounds to nearest, ties to even.
-inline std::uint16_t bfloat16_from(double value) {
-  // Through float to odd, so that rounding twice is rounding once.
-  float nearest = static_cast<float>(value);
-  if (std::isnan(value)) return 0x7fc0;
-  auto bits = std::bit_cast<std::uint32_t>(nearest);
-  if (static_cast<double>(nearest) != value) {
-    if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
-    bits |= 1;
-  }
-  bits += 0x7fffU + ((bits >> 16U) & 1U);
-  return static_cast<std::uint16_t>(bits >> 16U);
-}
-
-/// How elements of a type are read as the reference's numbers (double, or 64 bits that wrap around) and written.
+/// How elements of T are read as the reference's numbers (double, or 64 bits that wrap around) and written, rounded to
+/// nearest.
 template <class T> struct Codec {
   using Bits = T;
   using Number = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
-  static Number load(T bits) { return static_cast<Number>(bits); }
-  static T store(Number value) { return static_cast<T>(value); }
-};
-struct HalfCodec {
-  using Bits = std::uint16_t;
-  using Number = double;
-  static double load(std::uint16_t bits) {
-    static const std::vector<float> kValues = [] {
-      std::vector<float> values(65536);
-      for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = half_to_float(static_cast<std::uint16_t>(i));
-      return values;
-    }();
-    return kValues[bits];
+
+  static Number load(T value) {
+    if constexpr (std::is_same_v<T, __half>) return static_cast<double>(__half2float(value));
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) return static_cast<double>(__bfloat162float(value));
+    if constexpr (std::is_arithmetic_v<T>) return static_cast<Number>(value);
   }
-  static std::uint16_t store(double value) { return half_from(value); }
-};
-struct BFloat16Codec {
-  using Bits = std::uint16_t;
-  using Number = double;
-  static double load(std::uint16_t bits) { return bfloat16_to_float(bits); }
-  static std::uint16_t store(double value) { return bfloat16_from(value); }
+  static T store(Number value) {
+    if constexpr (std::is_same_v<T, __half>) return __double2half(value);
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) return __double2bfloat16(value);
+    if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(value);
+  }
 };
 
 /// The element at p.
@@ -98,9 +49,9 @@ template <class C> void store(std::byte* p, typename C::Number value) {
 template <class F> auto with_codec(ElementType type, F&& f) {
   switch (type) {
   case ElementType::float16:
-    return f(HalfCodec{});
+    return f(Codec<__half>{});
   case ElementType::bfloat16:
-    return f(BFloat16Codec{});
+    return f(Codec<__nv_bfloat16>{});
   case ElementType::float64:
     return f(Codec<double>{});
   case ElementType::int8:

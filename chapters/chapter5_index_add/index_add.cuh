@@ -2,12 +2,15 @@
 /// index_add: adds rows of one tensor to the rows of another that an index names. The take-away of chapter 5.
 #pragma once
 
-#include "chapters/chapter5_index_add/v10_dispatch.cuh"
+#include <algorithm>
+
+#include "chapters/chapter5_index_add/v9_dispatch.cuh"
 
 namespace warpbook {
 
 /// What `index_add` adds where: `dim`, sizes and strides of dst and src (`contiguous_view` makes those of a contiguous
-/// tensor), alpha, and whether the result has to be the same on every run. Its types are set by the arrays.
+/// tensor), alpha, and whether the result has to be the same on every run. Its types and alignment are set by the
+/// arrays.
 using IndexAddProblem = chapter5::IndexAddProblem;
 
 /// dst[..., index[i], ...] += alpha * src[..., i, ...] for every i, as `dst.index_add_(dim, index, src, alpha)`.
@@ -33,7 +36,7 @@ using IndexAddProblem = chapter5::IndexAddProblem;
 ///         small a workspace; cudaErrorNotSupported for more than 2^30 entries where these have to be sorted
 ///         (`deterministic`, integers of 8 and 16 bits); else what CUDA says of the launches.
 ///
-/// The kernel is chosen by shape (v10_dispatch.cuh). Where a row gets many entries, sums are in float at least, half
+/// The kernel is chosen by shape (v9_dispatch.cuh). Where a row gets many entries, sums are in float at least, half
 /// and bfloat16 rounded once at the end; where rows are many, atomics add in the tensor's type, in no order.
 template <class T, class Index>
 cudaError_t index_add(void* workspace, std::size_t& workspace_bytes, const IndexAddProblem& problem, T* dst,
@@ -45,9 +48,11 @@ cudaError_t index_add(void* workspace, std::size_t& workspace_bytes, const Index
   p.type = element_type<T>();
   p.index_bytes = sizeof(Index);
   if (refuse_problem(p) != nullptr || p.dst.offset != 0 || p.src.offset != 0) return cudaErrorInvalidValue;
-  const std::size_t needed = v10::workspace_bytes(p);
-  if (workspace == nullptr) {
-    workspace_bytes = needed;
+  if (workspace == nullptr) {  // Where the arrays will begin is not known.
+    workspace_bytes = 0;
+    for (p.alignment = 16; p.alignment > 0; p.alignment /= 2) {
+      workspace_bytes = std::max(workspace_bytes, v9::workspace_bytes(p));
+    }
     return cudaSuccess;
   }
   if (p.empty()) return cudaSuccess;
@@ -57,15 +62,16 @@ cudaError_t index_add(void* workspace, std::size_t& workspace_bytes, const Index
   if (!aligned(index, sizeof(Index)) || !aligned(src, sizeof(T))) return cudaErrorInvalidValue;
   if (p.rows() > 0 && !aligned(dst, sizeof(T))) return cudaErrorInvalidValue;
   if (outside != nullptr && !aligned(outside, sizeof(*outside))) return cudaErrorInvalidValue;
-  if (workspace_bytes < needed || !aligned(workspace, 256)) return cudaErrorInvalidValue;
-  return v10::run_as<BitsOf<T>>(p,
-                                {.dst = dst,
-                                 .index = index,
-                                 .src = src,
-                                 .outside = outside,
-                                 .workspace = workspace,
-                                 .workspace_bytes = workspace_bytes},
-                                stream);
+  p.alignment = alignment_of(reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src));
+  if (workspace_bytes < v9::workspace_bytes(p) || !aligned(workspace, 256)) return cudaErrorInvalidValue;
+  return v9::run_as<BitsOf<T>>(p,
+                               {.dst = dst,
+                                .index = index,
+                                .src = src,
+                                .outside = outside,
+                                .workspace = workspace,
+                                .workspace_bytes = workspace_bytes},
+                               stream);
 }
 
 }  // namespace warpbook

@@ -47,6 +47,7 @@ struct IndexAddProblem {
   double alpha = 1;                ///< Of the types with a fraction.
   std::int64_t alpha_integer = 1;  ///< Of the integers.
   bool deterministic = false;      ///< The same result on every run; for the dispatcher.
+  int alignment = 16;              ///< Bytes that dst and src both begin at a multiple of: 1, 2, 4, 8 or 16.
 
   /// R.
   std::int64_t rows() const { return dst.sizes[dim]; }
@@ -109,21 +110,33 @@ inline RowDims row_dims(const IndexAddProblem& p) {
   return row;
 }
 
-/// Elements that can be moved at a time, `word_bytes` together or one by one: both tensors must hold runs of a whole
-/// number of such words, each aligned.
-inline int word_elements(const IndexAddProblem& p, const RowDims& row, const void* dst, const void* src,
-                         int word_bytes = 16) {
+/// The largest power of two up to 16 that divides an address.
+inline int alignment_of(std::uintptr_t address) {
+  address |= 16;
+  return static_cast<int>(address & (~address + 1));
+}
+
+/// Elements of a word of `word_bytes` where both tensors hold runs of whole aligned words; else 1.
+inline int word_elements(const IndexAddProblem& p, const RowDims& row, int word_bytes) {
   const int elements = word_bytes / element_bytes(p.type);
-  if (elements <= 1 || row.dims == 0) return 1;
+  if (elements <= 1 || row.dims == 0 || p.alignment < word_bytes) return 1;
   const RowDim& last = row.dim[row.dims - 1];
   if (last.dst_stride != 1 || last.src_stride != 1 || last.size % elements != 0) return 1;
   for (int d = 0; d + 1 < row.dims; ++d) {
     if (row.dim[d].dst_stride % elements != 0 || row.dim[d].src_stride % elements != 0) return 1;
   }
   if (p.dst.strides[p.dim] % elements != 0 && p.rows() > 1) return 1;
-  if (p.src.strides[p.dim] % elements != 0 && p.entries() > 1) return 1;
-  const auto address = reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src);
-  return address % static_cast<unsigned>(word_bytes) == 0 ? elements : 1;
+  return p.src.strides[p.dim] % elements == 0 || p.entries() == 1 ? elements : 1;
+}
+
+/// Elements of the widest word: of 16 bytes, for half and bfloat16 else of 8 or 4 bytes, or a single element.
+inline int widest_word(const IndexAddProblem& p, const RowDims& row) {
+  const bool pairs = p.type == ElementType::float16 || p.type == ElementType::bfloat16;
+  for (int bytes = 16; bytes >= (pairs ? 4 : 16); bytes /= 2) {
+    const int elements = word_elements(p, row, bytes);
+    if (elements > 1) return elements;
+  }
+  return 1;
 }
 
 /// As PyTorch has it: true where a row's elements lie closer together than the rows do, so that neighbouring threads

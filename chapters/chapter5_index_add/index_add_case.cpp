@@ -257,6 +257,7 @@ IndexAddCase::IndexAddCase(const Parameters& parameters) {
     throw BadInput(fmt::format("alpha={} must be a whole number for {}", alpha_, dtype_));
   }
   if (offset_ < 0 || offset_ > 255) throw BadInput(fmt::format("offset={} must be 0 to 255 elements", offset_));
+  problem_.alignment = alignment_of(static_cast<std::uintptr_t>(offset_ * element_bytes(problem_.type)));
   if (outside_ < 0 || outside_ > count) throw BadInput(fmt::format("outside={} must be 0 to count", outside_));
   if (const char* reason = refuse_problem(problem_)) throw BadInput(reason);
   choose_values();

@@ -1,17 +1,16 @@
 /// \file
-/// v1 naive: one thread an element of src, from its number to its place, by dividing all the way.
+/// v1 naive: one thread per element of src.
 ///
-/// The definition, written down. A thread takes one element of src and turns its number into coordinates by dividing by
-/// the sizes, the last dimension first. At dimension `dim` it looks the coordinate up in the index. Then it multiplies
-/// with the strides of both tensors and adds with an atomic, since another element may go to the same place. The number
-/// of dimensions is a run-time value, so the loop stays a loop, and numbers have 64 bits, so that any tensor works.
+/// This is the definition, written down. A thread divides its number by the sizes of src, the last dimension first, and
+/// gets a coordinate along each dimension. At dimension `dim` it looks the coordinate up in the index. It multiplies
+/// the coordinates by the strides of both tensors and adds with an atomic, because another element may go to the same
+/// place. The rank is known at run time only, and all numbers have 64 bits, so any tensor works.
 ///
-/// Expect it to be slow by arithmetic: each dimension costs a 64-bit quotient and a remainder, which no GPU has an
-/// instruction for; each element loads the index again, though its neighbours have the same value; and an atomic on a
-/// half is a loop of compare and swap.
+/// Expect it to be slow by arithmetic: each dimension costs a 64-bit division, a subroutine of dozens of instructions.
+/// And an atomic on one half is a loop of compare and swap.
 #pragma once
 
-#include "chapters/chapter5_index_add/kernel_parts.cuh"
+#include "chapters/chapter5_index_add/elements.cuh"
 
 namespace warpbook::chapter5::v1 {
 
@@ -69,7 +68,7 @@ inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaSt
   constexpr int kThreads = 256;
   if (p.empty()) return cudaSuccess;
   const std::int64_t count = p.src.count();
-  return with_early_type(p.type, [&]<class T>() {
+  return with_type<Types::early>(p.type, [&]<class T>() {
     return launch(index_add_kernel<T>,
                   {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
                   static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, dims_of(p),

@@ -71,7 +71,10 @@ template <class T> __device__ __forceinline__ T load_streaming(const T* p) {
     const uint4 v = __ldcs(reinterpret_cast<const uint4*>(p));
     return reinterpret_cast<const T&>(v);
   } else {
-    const auto v = __ldcs(reinterpret_cast<const Word<sizeof(T)>*>(p));
+    auto v = __ldcs(reinterpret_cast<const Word<sizeof(T)>*>(p));
+#ifdef WARPBOOK_EMULATED
+    if constexpr (sizeof(T) >= 4) __asm__("" : "+r"(v));  // Or clang loads the elements of a pack one by one.
+#endif
     return reinterpret_cast<const T&>(v);
   }
 }

@@ -47,7 +47,7 @@ Counted count(const std::string& version, const std::string& parameters) {
 
 }  // namespace
 
-TEST_CASE("chapter 5, v1 to v6b: the same accesses, fewer and fewer divisions") {
+TEST_CASE("chapter 5, v1 to v6: the same accesses, fewer and fewer divisions") {
   // 64 entries of 32 floats, each to a row of its own: a warp takes one row. It loads the index once (all lanes the
   // same 8 bytes: 1 sector) and 128 bytes of src (4), and adds to 128 bytes of dst (4).
   const std::string rows = "shape=64,32 dim=0 count=64 draw=distinct dtype=float";
@@ -61,12 +61,12 @@ TEST_CASE("chapter 5, v1 to v6b: the same accesses, fewer and fewer divisions") 
     CHECK(seen.divisions_64 == divisions_64);
   };
   const double elements = 64 * 32;
-  check("v1", 0, 2 * elements);  // A quotient, with its remainder, for each dimension of src.
-  check("v2", 0, 2 * elements);  // For the inner of a row's two dimensions, in dst and in src.
-  check("v3", 0, 3 * elements);  // And one for the entry.
-  check("v5", elements, 0);      // The row has one dimension; the entry is left.
-  check("v6a", elements, 0);     // clang merges n / d and n % d; nvcc does not.
-  check("v6b", 0, 0);
+  check("v1", 0, 2 * elements);             // A quotient, with its remainder, for each dimension of src.
+  check("v2", 0, 2 * elements);             // For the inner of a row's two dimensions, in dst and in src.
+  check("v3", 0, 3 * elements);             // And one for the entry.
+  check("v5", elements, 0);                 // The row has one dimension; the entry is left.
+  check("multiply_subtract", elements, 0);  // clang merges n / d and n % d; nvcc does not.
+  check("v6", 0, 0);
 }
 
 TEST_CASE("chapter 5, v7a and v7b: pairs of halves, and words") {
@@ -109,30 +109,30 @@ TEST_CASE("chapter 5, v7b: runs that are no whole number of 16 bytes") {
     CHECK(seen.load_requests == 35 + 35);  // 1120 threads.
     CHECK(seen.add_requests == 35);
   }
-  SECTION("where words are many, a thread takes four entries and divides once") {
-    // 65,537 entries of 5 words of 8 bytes: 16,385 groups of 4 entries, the last of one. 16,384 * 5 threads, 2560
-    // warps, load 4 numbers and 4 words; the last 5 threads load one of each.
-    const Counted seen = count("v7b", "shape=65537,20 dim=0 count=65537 draw=distinct dtype=half");
-    CHECK(seen.load_requests == 2560 * 8 + 2);
-    CHECK(seen.add_requests == 2560 * 4 + 1);
-    CHECK(seen.divisions_64 == 0);
-  }
 }
 
-TEST_CASE("chapter 5, v8b: every block looks at the index, and nothing is atomic") {
+TEST_CASE("chapter 5, v8a: every block looks at the index, and nothing is atomic") {
   // A block an entry, one warp: its own number (1 sector), its row of src (4), two looks at 32 numbers (8 each), the
   // row of dst (4).
-  const Counted seen = count("v8b", "shape=64,32 dim=0 count=64 draw=distinct dtype=float");
+  const Counted seen = count("v8a", "shape=64,32 dim=0 count=64 draw=distinct dtype=float");
   CHECK(seen.load_requests == 64 * 5);
   CHECK(seen.load_sectors == 64 * (1 + 4 + 16 + 4));
   CHECK(seen.add_requests == 0);
 
   // Fewer rows than entries: a block a row. The row of dst (4 sectors), two looks (8 each), and of src the rows that
   // name it (4 each, 64 in all).
-  const Counted by_row = count("v8b", "shape=2,32 dim=0 count=64 dtype=float");
+  const Counted by_row = count("row_owner", "shape=2,32 dim=0 count=64 dtype=float");
   CHECK(by_row.load_requests == 2 * (1 + 2) + 64);
   CHECK(by_row.load_sectors == 2 * (4 + 16) + 64 * 4);
   CHECK(by_row.add_requests == 0);
+}
+
+TEST_CASE("chapter 5, v8b: a stretch of entries of one row is one reduction") {
+  // 16 tiles of 256 entries of 8 words: 64 groups of 8 lanes walk over 4 entries each, and leave one sum, four groups a
+  // warp. v7b adds all 4096 entries, four a warp.
+  const std::string same = "shape=300,32 dim=0 count=4096 draw=same dtype=float";
+  CHECK(count("v8b", same).add_requests == 16 * 64 / 4);
+  CHECK(count("v7b", same).add_requests == 4096 / 4);
 }
 
 }  // namespace warpbook::chapter5

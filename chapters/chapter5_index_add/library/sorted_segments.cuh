@@ -1,23 +1,23 @@
 /// \file
-/// v9 sorted segments: sort the index once, then add each row's entries without an atomic.
+/// sorted_segments: sort the index once, then add each row's entries without an atomic.
 ///
-/// v8c sorts a tile at a time: where rows are so many that a tile names each once it gains nothing, and a popular row
-/// is added once a tile. Sorted as a whole, a row's entries stand side by side wherever they come from: the 8 bytes of
-/// an entry's row and place are moved instead of its whole row of src. Then each group of threads walks over a stretch
-/// of sorted entries, sums in registers while the row stays the same, and adds to dst once, plainly, when it changes.
+/// For types that are not summed in float, where many entries queue, and where the result must be the same on every
+/// run. Sorted as a whole, a row's entries stand side by side wherever they come from: the 8 bytes of an entry's row
+/// and place move instead of its row of src. Then each group of threads (a walker) takes a stretch of sorted entries,
+/// sums in registers while the row stays the same, and adds to dst once, plainly, when it changes.
 ///
 /// A row's entries may go on in the next stretch. Then nobody may write dst: the stretch leaves its sum in the
 /// workspace, and a last kernel adds the sums of each such row. Radix sort keeps the order of equal keys, and each sum
-/// has one order of additions: the result is the same on every run, on every device.
-///
-/// Expect the speed of reading src plus the time of the sort, whatever the duplicates; and no gain where there are
-/// none.
+/// has one order of additions.
 #pragma once
 
-#include "chapters/chapter5_index_add/kernel_parts.cuh"
+#include <algorithm>
+#include <bit>
+
+#include "chapters/chapter5_index_add/words.cuh"
 #include "common/cuda/sort_pairs.cuh"
 
-namespace warpbook::chapter5::v9 {
+namespace warpbook::chapter5::sorted_segments {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kInFlight = 4;        // Entries that a thread loads before it adds the first.
@@ -25,14 +25,13 @@ inline constexpr int kTile = 2048;         // Sorted entries of a block at most.
 inline constexpr int kTilesPerBlock = 32;  // Stretches that one block of the last kernel looks at.
 
 /// What the sort is given: rows as keys, places as values. An index outside sorts behind all rows.
-template <class Key>
-__global__ void prepare_kernel(Key* __restrict__ keys, std::uint32_t* __restrict__ places, IndexView index,
-                               unsigned long long* outside, std::int64_t rows, int entries) {
-  const int e = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+static __global__ void prepare_kernel(std::uint32_t* __restrict__ keys, std::uint32_t* __restrict__ places,
+                                      IndexView index, unsigned long long* outside, std::int64_t rows, int entries) {
+  const int e = blockIdx.x * blockDim.x + threadIdx.x;
   if (e >= entries) return;
   const std::int64_t row = index[e];
-  keys[e] = static_cast<Key>(inside(row, rows, e, outside) ? row : rows);
-  places[e] = static_cast<std::uint32_t>(e);
+  keys[e] = inside(row, rows, e, outside) ? std::uint32_t(row) : std::uint32_t(rows);
+  places[e] = e;
 }
 
 /// Sums that a stretch leaves: of the row that came from the stretch before, and of the one that goes on in the next.
@@ -41,7 +40,59 @@ template <class T, int n> struct Partials {
   Pack<Sum<T>, n>* goes;
 };
 
-//! [kernel]
+template <class T, int n> __device__ __forceinline__ Pack<Sum<T>, n> no_sum() {
+  Pack<Sum<T>, n> sum;
+#pragma unroll
+  for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+  return sum;
+}
+
+/// Adds sums to a word of dst that nobody else writes.
+template <class T, int n> __device__ __forceinline__ void add_plainly(T* to, const Pack<Sum<T>, n>& sum) {
+  Pack<T, n> old = load_word<T, n>(to);
+#pragma unroll
+  for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
+  *reinterpret_cast<Pack<T, n>*>(to) = old;
+}
+
+/// Walks over a tile's entries `begin` to `end`: whole rows go to dst, what came or goes on to `partials`.
+/// \param key the tile's keys, with the one before and the one behind. \param none the key of what is outside.
+template <class T, int n>
+__device__ __forceinline__ void walk(T* dst, std::int64_t dst_row_stride, const Partials<T, n>& partials,
+                                     std::int64_t own_partial, const std::uint32_t* key, std::uint32_t none,
+                                     const std::uint32_t* place, int begin, int end, const T* src,
+                                     std::int64_t src_row_stride, Sum<T> alpha) {
+  bool came = key[begin - 1] == key[begin];
+  Pack<Sum<T>, n> sum = no_sum<T, n>();
+  for (int first = begin; first < end; first += kInFlight) {
+    Pack<T, n> value[kInFlight];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      if (first + i >= end) continue;
+      value[i] = load_word<T, n>(src + std::int64_t(place[first + i]) * src_row_stride);
+    }
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      const int e = first + i;
+      if (e >= end) break;
+#pragma unroll
+      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
+      const bool ends = key[e + 1] != key[e];
+      if (!ends && e + 1 < end) continue;
+      if (key[e] == none) return;  // Nothing but what is outside follows.
+      if (came) {
+        partials.came[own_partial] = sum;
+      } else if (!ends) {
+        partials.goes[own_partial] = sum;
+      } else {
+        add_plainly<T, n>(dst + std::int64_t(key[e]) * dst_row_stride, sum);
+      }
+      came = false;
+      sum = no_sum<T, n>();
+    }
+  }
+}
+
 template <class T, int n>
 __global__ void __launch_bounds__(kThreads)
     segment_kernel(T* __restrict__ dst, Partials<T, n> partials, const std::uint32_t* __restrict__ keys,
@@ -50,12 +101,12 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ std::uint32_t tile_keys[kTile + 2];  // With the one before and the one behind.
   __shared__ std::uint32_t tile_places[kTile];
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
-  const auto thread = static_cast<int>(threadIdx.x);
-  const int entries = static_cast<int>(row.entries);
+  const int thread = threadIdx.x;
+  const int entries = int(row.entries);
   const int per_tile = (kThreads >> lane_bits) * stretch;
-  const int tile_begin = static_cast<int>(tile) * per_tile;
+  const int tile_begin = tile * per_tile;
   const int tile_entries = min(per_tile, entries - tile_begin);
-  const auto none = static_cast<std::uint32_t>(row.rows);  // The key of what is outside, and beyond the ends.
+  const std::uint32_t none = std::uint32_t(row.rows);  // The key of what is outside, and beyond the ends.
   for (int i = thread; i < tile_entries + 2; i += kThreads) {
     const int e = tile_begin + i - 1;
     tile_keys[i] = e >= 0 && e < entries ? keys[e] : none;
@@ -69,49 +120,10 @@ __global__ void __launch_bounds__(kThreads)
   const int end = min(begin + stretch, tile_entries);
   if (word >= row.words || begin >= end) return;
   const Place place = row.place(word);
-  const std::uint32_t* const key = tile_keys + 1;
   const std::int64_t own_partial = (std::int64_t(tile) * (kThreads >> lane_bits) + walker) * row.words + word;
-  bool came = key[begin - 1] == key[begin];
-  Pack<Sum<T>, n> sum;
-#pragma unroll
-  for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
-
-  for (int first = begin; first < end; first += kInFlight) {
-    Pack<T, n> value[kInFlight];
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      if (first + i >= end) continue;
-      value[i] = load_word<T, n>(src + place.src + std::int64_t(tile_places[first + i]) * row.src_row_stride);
-    }
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      const int e = first + i;
-      if (e >= end) break;
-#pragma unroll
-      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
-      const bool ends = key[e + 1] != key[e];
-      if (!ends && e + 1 < end) continue;
-      if (key[e] == none) return;  // Nothing but what is outside follows.
-      //! [exercise stretch_ends]
-      if (came) {
-        partials.came[own_partial] = sum;
-      } else if (!ends) {
-        partials.goes[own_partial] = sum;
-      } else {
-        T* const to = dst + place.dst + std::int64_t(key[e]) * row.dst_row_stride;
-        Pack<T, n> old = load_word<T, n>(to);
-#pragma unroll
-        for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
-        *reinterpret_cast<Pack<T, n>*>(to) = old;
-      }
-      came = false;
-      //! [exercise stretch_ends]
-#pragma unroll
-      for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
-    }
-  }
+  walk(dst + place.dst, row.dst_row_stride, partials, own_partial, tile_keys + 1, none, tile_places, begin, end,
+       src + place.src, row.src_row_stride, alpha);
 }
-//! [kernel]
 
 /// The last stretch that begins with `key`, given that stretch number `from` does: by doubled steps, then halved ones.
 __device__ __forceinline__ int last_with(const std::uint32_t* keys, std::uint32_t key, int from, int stretch,
@@ -127,6 +139,17 @@ __device__ __forceinline__ int last_with(const std::uint32_t* keys, std::uint32_
   return low;
 }
 
+/// The last stretch of a row that begins in a walker's stretch and goes on behind it; -1 where there is no such row.
+__device__ __forceinline__ int last_of_row(const std::uint32_t* keys, std::uint32_t none, int walker, int stretch,
+                                           int walkers) {
+  if (walker + 1 >= walkers) return -1;
+  const int begin = walker * stretch;
+  const std::uint32_t key = keys[begin + stretch - 1];
+  const bool goes = keys[begin + stretch] == key && key != none;
+  const bool came = begin > 0 && keys[begin - 1] == key;  // Then all of the stretch has this key.
+  return goes && !came ? last_with(keys, key, walker + 1, stretch, walkers) : -1;
+}
+
 /// Adds the sums of rows that lie in several stretches. A block looks at so many stretches, a thread at each, and then
 /// adds the rows that begin there and go on behind, one after another.
 template <class T, int n>
@@ -136,32 +159,20 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Pack<Sum<T>, n> shared[kThreads];
   __shared__ int last_of[kTilesPerBlock];
   const auto [tile, chunk] = chunks.divide(blockIdx.x);
-  const auto thread = static_cast<int>(threadIdx.x);
+  const int thread = threadIdx.x;
   const std::int64_t word = (std::int64_t(chunk) << lane_bits) + (thread & ((1 << lane_bits) - 1));
   const int group = thread >> lane_bits;
   const int groups = kThreads >> lane_bits;
-  const int first_walker = static_cast<int>(tile) * kTilesPerBlock;
-
-  if (thread < kTilesPerBlock) {
-    const int walker = first_walker + thread;
-    last_of[thread] = -1;
-    if (walker + 1 < walkers) {
-      const int begin = walker * stretch;
-      const std::uint32_t key = keys[begin + stretch - 1];
-      const bool goes = keys[begin + stretch] == key && key != static_cast<std::uint32_t>(row.rows);
-      const bool came = begin > 0 && keys[begin - 1] == key;  // Then all of the stretch has this key.
-      if (goes && !came) last_of[thread] = last_with(keys, key, walker + 1, stretch, walkers);
-    }
-  }
+  const int first_walker = tile * kTilesPerBlock;
+  if (thread < kTilesPerBlock)
+    last_of[thread] = last_of_row(keys, std::uint32_t(row.rows), first_walker + thread, stretch, walkers);
   __syncthreads();
 
   for (int i = 0; i < kTilesPerBlock; ++i) {
     const int last = last_of[i];
     if (last < 0) continue;
     const int walker = first_walker + i;
-    Pack<Sum<T>, n> sum;
-#pragma unroll
-    for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+    Pack<Sum<T>, n> sum = no_sum<T, n>();
     if (word < row.words) {
 #pragma unroll 4
       for (std::int64_t w = walker + 1 + group; w <= last; w += groups) {
@@ -179,17 +190,12 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int k = 0; k < n; ++k) sum[k] += shared[(g << lane_bits) + thread][k];
       }
-      T* const to = dst + row.place(word).dst + std::int64_t(keys[walker * stretch + stretch - 1]) * row.dst_row_stride;
-      Pack<T, n> old = load_word<T, n>(to);
-#pragma unroll
-      for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
-      *reinterpret_cast<Pack<T, n>*>(to) = old;
+      const std::uint32_t key = keys[walker * stretch + stretch - 1];
+      add_plainly<T, n>(dst + row.place(word).dst + std::int64_t(key) * row.dst_row_stride, sum);
     }
     __syncthreads();
   }
 }
-
-inline int sum_bytes(ElementType type) { return element_bytes(type) == 8 ? 8 : 4; }
 
 /// Where things lie in the workspace.
 struct Plan {
@@ -205,11 +211,9 @@ struct Plan {
 
 inline std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-inline constexpr int kStretch = 32;
-
-inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& row, int stretch = kStretch) {
+inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& row) {
   result.lanes = lanes_for(row.words, 32);
-  result.stretch = std::min(stretch, kTile / (kThreads / result.lanes.lanes));
+  result.stretch = std::min(32, kTile / (kThreads / result.lanes.lanes));
   result.walkers = ceil_div<std::int64_t>(row.entries, result.stretch);
   result.bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row.rows))));
   const cudaError_t error = sort_pairs(nullptr, result.sort_bytes, nullptr, nullptr, nullptr, nullptr,
@@ -217,7 +221,7 @@ inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& ro
   result.sort_bytes = rounded(result.sort_bytes);
   result.array_bytes = rounded(static_cast<std::size_t>(row.entries) * 4);
   result.partial_bytes = rounded(static_cast<std::size_t>(result.walkers) * static_cast<std::size_t>(p.row_elements()) *
-                                 static_cast<std::size_t>(sum_bytes(p.type)));
+                                 static_cast<std::size_t>(std::max(4, element_bytes(p.type))));
   result.workspace_bytes = result.sort_bytes + 4 * result.array_bytes + 2 * result.partial_bytes;
   return error;
 }
@@ -231,20 +235,15 @@ inline const char* refuse(const IndexAddProblem& p) {
 
 inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   if (p.empty() || refuse(p) != nullptr) return 0;
-  std::size_t bytes = 0;
-  for_each_map(p, [&](const RowMap& row) {
-    Plan plan;
-    static_cast<void>(v9::plan(plan, p, row));
-    bytes = std::max(bytes, plan.workspace_bytes);
-  });
-  return bytes;
+  Plan result;
+  return plan(result, p, row_map(p)) == cudaSuccess ? result.workspace_bytes : 0;
 }
 
-template <class T>
-cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream, int stretch = kStretch) {
-  const RowMap row = row_map(p, a);
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  if (refuse(p) != nullptr) return cudaErrorNotSupported;
+  const RowMap row = row_map(p);
   Plan plan;
-  cudaError_t error = v9::plan(plan, p, row, stretch);
+  cudaError_t error = sorted_segments::plan(plan, p, row);
   if (error != cudaSuccess) return error;
   if (plan.workspace_bytes > a.workspace_bytes) return cudaErrorInvalidValue;
   auto* room = static_cast<std::byte*>(a.workspace);
@@ -263,8 +262,8 @@ cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream
   std::byte* const goes = take(plan.partial_bytes);
 
   const int entries = static_cast<int>(row.entries);
-  error = launch(prepare_kernel<std::uint32_t>, {.grid = ceil_div(entries, 256), .block = 256, .stream = stream}, keys,
-                 places, index_view(p, a), a.outside, row.rows, entries);
+  error = launch(prepare_kernel, {.grid = ceil_div(entries, 256), .block = 256, .stream = stream}, keys, places,
+                 index_view(p, a), a.outside, row.rows, entries);
   if (error != cudaSuccess) return error;
   error = sort_pairs(sort_room, plan.sort_bytes, sorted_keys, sorted_places, keys, places, entries, plan.bits, stream);
   if (error != cudaSuccess) return error;
@@ -291,8 +290,7 @@ cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream
 
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   if (p.empty()) return cudaSuccess;
-  if (refuse(p) != nullptr) return cudaErrorNotSupported;
   return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
-}  // namespace warpbook::chapter5::v9
+}  // namespace warpbook::chapter5::sorted_segments

@@ -1,0 +1,101 @@
+/// \file
+/// kept_tiles: v8b with a copy of all rows in shared memory, for rows that get very many entries.
+///
+/// v8b rounds a tile's sum to the type of dst and adds it there. Where a row of halves gets many sums, the last ones
+/// are lost: a half of 2048 no longer changes by ones. Here a block keeps a float sum for every row, and a second
+/// kernel adds the blocks' sums to dst, rounded once.
+#pragma once
+
+#include <algorithm>
+
+#include "chapters/chapter5_index_add/library/add_partials.cuh"
+#include "chapters/chapter5_index_add/v8b_sorted_tiles.cuh"
+
+namespace warpbook::chapter5::kept_tiles {
+
+using v8b::kThreads;
+
+inline constexpr std::int64_t kMostFloats = 16384;  // Of a block's sums.
+
+/// \param sum_floats of the copy of all rows, which lies before the tile in shared memory.
+template <class T, int n>
+__global__ void __launch_bounds__(kThreads, 2)
+    sum_kernel(float* __restrict__ partial, IndexView index, const T* __restrict__ src, unsigned long long* outside,
+               RowMap row, float alpha, FastDivisor<std::uint32_t> chunks, int lane_bits, int room, int sum_floats) {
+  constexpr int kPerPiece = add_partials::kPerPiece<n>;
+  constexpr int kPieces = add_partials::kPieces<n>;
+  auto* const sums = dynamic_shared<float>();
+  const v8b::Tile tile(reinterpret_cast<std::uint32_t*>(sums + sum_floats), room);
+  const auto [number, chunk] = chunks.divide(blockIdx.x);
+  const std::int64_t begin = std::int64_t(number) * room;
+  for (int i = threadIdx.x; i < sum_floats; i += kThreads) sums[i] = nothing<float>();
+  const int named =
+      v8b::sort_tile(tile, index, begin, int(min(std::int64_t(room), row.entries - begin)), row.rows, outside);
+
+  const int lanes = 1 << lane_bits;
+  const int groups = kThreads >> lane_bits;
+  const int lane = threadIdx.x & (lanes - 1);
+  const std::int64_t word = std::int64_t(chunk) * lanes + lane;
+  const int stretch = (named + groups - 1) >> (v8b::kThreadBits - lane_bits);
+  const int first = (threadIdx.x >> lane_bits) * stretch;
+  if (word < row.words) {
+    const T* const from = src + row.place(word).src + begin * row.src_row_stride;
+    v8b::walk<T, n>(tile, first, min(first + stretch, named), from, row.src_row_stride, alpha,
+                    [&](std::uint32_t row_number, const float(&sum)[n]) {
+                      float* const to = sums + (int(row_number) * kPieces * lanes + lane) * kPerPiece;
+#pragma unroll
+                      for (int k = 0; k < n; ++k) {
+                        atomicAdd(to + (k / kPerPiece * lanes) * kPerPiece + k % kPerPiece, sum[k]);
+                      }
+                    });
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < sum_floats; i += kThreads) partial[std::int64_t(blockIdx.x) * sum_floats + i] = sums[i];
+}
+
+inline std::int64_t sum_floats(const RowMap& row) { return row.rows * v8b::plan(row).lanes.lanes * row.word_elements; }
+
+/// Why the kernel refuses a problem; nullptr where it takes it.
+inline const char* refuse(const IndexAddProblem& p) {
+  if (const char* reason = v8b::refuse(p)) return reason;
+  if (p.empty()) return nullptr;
+  if (p.rows() == 0) return "there are no rows";
+  return p.rows() < 65536 && sum_floats(row_map(p)) <= kMostFloats ? nullptr
+                                                                   : "a copy of all rows does not fit shared memory";
+}
+
+inline std::size_t workspace_bytes(const IndexAddProblem& p) {
+  if (p.empty() || refuse(p) != nullptr) return 0;
+  const RowMap row = row_map(p);
+  const v8b::Plan plan = v8b::plan(row);
+  return static_cast<std::size_t>(plan.tiles * plan.lanes.chunks * sum_floats(row) * 4);
+}
+
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  if (workspace_bytes(p) > a.workspace_bytes) return cudaErrorInvalidValue;
+  const RowMap row = row_map(p);
+  const auto plan = v8b::plan(row);
+  const int floats = static_cast<int>(sum_floats(row));
+  if (plan.lanes.chunks > INT32_MAX / std::max(plan.tiles, row.rows * 2)) return cudaErrorInvalidValue;
+  auto* const partial = static_cast<float*>(a.workspace);
+  return with_word<T>(row.word_elements, [&]<int n>() {
+    const cudaError_t error =
+        launch(sum_kernel<T, n>,
+               {.grid = plan.tiles * plan.lanes.chunks,
+                .block = kThreads,
+                .shared_bytes = static_cast<std::size_t>(floats) * 4 + v8b::Tile::bytes(plan.entries),
+                .stream = stream},
+               partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
+               FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(plan.lanes.chunks)), plan.lanes.bits, plan.entries,
+               floats);
+    if (error != cudaSuccess) return error;
+    return add_partials::run<T, n>(a, partial, row, plan.lanes, plan.tiles, stream);
+  });
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  if (p.empty()) return cudaSuccess;
+  return with_type<Types::summed_in_float>(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
+}
+
+}  // namespace warpbook::chapter5::kept_tiles

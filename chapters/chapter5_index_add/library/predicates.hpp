@@ -1,0 +1,94 @@
+/// \file
+/// What a shape asks for: the conditions that v9's rules are made of. All take a problem with elements.
+///
+/// They see R, N, the row's bytes and the type. The index is on the device, and reading it back would cost more than
+/// any of the kernels. The limits were chosen on an H200.
+#pragma once
+
+#include <algorithm>
+
+#include "chapters/chapter5_index_add/library/kept_tiles.cuh"
+#include "chapters/chapter5_index_add/library/private_rows.cuh"
+#include "chapters/chapter5_index_add/library/row_owner.cuh"
+#include "chapters/chapter5_index_add/library/short_rows.cuh"
+#include "chapters/chapter5_index_add/library/sorted_segments.cuh"
+#include "chapters/chapter5_index_add/v8a_one_owner.cuh"
+#include "chapters/chapter5_index_add/v8b_sorted_tiles.cuh"
+
+namespace warpbook::chapter5::predicates {
+
+using Problem = IndexAddProblem;
+
+inline bool always(const Problem&) { return true; }
+inline std::int64_t row_bytes(const Problem& p) { return p.row_elements() * element_bytes(p.type); }
+inline std::int64_t src_bytes(const Problem& p) { return p.entries() * row_bytes(p); }
+inline std::int64_t entries_per_row(const Problem& p) { return p.entries() / std::max<std::int64_t>(p.rows(), 1); }
+inline bool is_narrow(const Problem& p) { return element_bytes(p.type) == 2; }
+inline bool fits_private_rows(const Problem& p) { return private_rows::refuse(p) == nullptr; }
+
+/// Whether neighbouring threads can take elements of one row.
+inline bool rows_lie_together(const Problem& p) { return index_is_major(p.dst, p.dim) || p.row_elements() == 1; }
+
+// ---- Without atomics: the same result on every run, or a type that has none.
+
+inline bool avoids_atomics(const Problem& p) { return p.deterministic || !has_atomics(p.type); }
+inline bool repeats_in_few_rows(const Problem& p) {
+  return avoids_atomics(p) && p.rows() <= 16 && p.entries() >= 4096 && fits_private_rows(p);
+}
+/// So few entries that looking at all of them costs less than a sort; or a sort that takes no such rows.
+inline bool repeats_by_entry(const Problem& p) {
+  const std::int64_t few = rows_lie_together(p) ? 1024 : 64;
+  return avoids_atomics(p) && v8a::refuse(p) == nullptr &&
+         (p.entries() <= few || sorted_segments::refuse(p) != nullptr);
+}
+inline bool repeats_by_row(const Problem& p) { return repeats_by_entry(p) && row_owner::refuse(p) == nullptr; }
+
+// ---- Few entries of long rows: v7b is over before the glance is where bytes are few.
+
+inline bool has_long_rows(const Problem& p) { return rows_lie_together(p) && row_bytes(p) >= (64 << 10); }
+inline bool shares_long_rows(const Problem& p) {
+  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 512 && row_owner::refuse(p) == nullptr;
+}
+inline bool has_few_long_rows(const Problem& p) {
+  return has_long_rows(p) && src_bytes(p) >= (32 << 20) && p.entries() <= 64;
+}
+
+// ---- Few rows of many entries.
+
+inline bool fills_two_rows(const Problem& p) { return p.rows() <= 2 && p.entries() >= 1024 && fits_private_rows(p); }
+inline bool fills_few_rows(const Problem& p) {
+  return p.rows() <= (is_narrow(p) ? 64 : 16) && p.entries() >= 4096 && fits_private_rows(p);
+}
+
+// ---- Tiles: rows that a tile names again and again.
+
+/// Whether entries queue at each row, or there are bytes enough for a sort and a tile names most of the rows.
+inline bool meets_in_tiles(const Problem& p) {
+  if (v8b::refuse(p) != nullptr || !rows_lie_together(p) || p.rows() > v8b::kBuckets) return false;
+  return entries_per_row(p) >= (is_narrow(p) ? 2048 : 512) ||
+         (src_bytes(p) >= (32 << 20) && 4 * v8b::plan(row_map(p)).entries >= 3 * p.rows());
+}
+/// The same, and so many entries per row that a half or a bfloat16 would lose them.
+inline bool meets_in_kept_tiles(const Problem& p) {
+  return meets_in_tiles(p) && entries_per_row(p) >= (is_narrow(p) ? 128 : 16384) && kept_tiles::refuse(p) == nullptr;
+}
+/// Many long entries. Rows may be many, too: words of a language go to a few of them, and sorting a tile takes little
+/// beside moving such rows.
+inline bool may_meet_unseen(const Problem& p) {
+  return v8b::refuse(p) == nullptr && rows_lie_together(p) && row_bytes(p) >= 1024 && p.entries() >= 8192 &&
+         src_bytes(p) >= (32 << 20);
+}
+/// Double and the integers are not summed in float: where many queue, the whole sort takes less.
+inline bool queues_without_tiles(const Problem& p) {
+  return v8b::refuse(p) != nullptr && p.entries() >= 256 * p.rows() && p.entries() >= (128 << 10) &&
+         sorted_segments::refuse(p) == nullptr;
+}
+
+// ---- Atomics.
+
+/// Rows of one element, or so few words that v7b's division counts, and enough in a row for two warps.
+inline bool has_short_rows(const Problem& p) {
+  return rows_lie_together(p) && short_rows::refuse(p) == nullptr && (p.row_elements() == 1 || row_bytes(p) >= 64 * 16);
+}
+
+}  // namespace warpbook::chapter5::predicates

@@ -1,0 +1,112 @@
+/// \file
+/// v9 dispatch: the right kernel for the problem.
+///
+/// No kernel is best everywhere. v8a reads and writes everything once, for few entries of long rows. v8b sorts a tile,
+/// for rows that a tile names again and again. v7b pays nothing beforehand and queues at popular rows. Rows that are
+/// few or short, types that are not summed in float, and results that must repeat need others, and those are library
+/// kernels (library/README.md). Which one runs is decided by a table: the first rule that holds.
+///
+/// Expect the time of each case's best kernel. This is what `index_add.cuh` gives away. No rule sees how the index is
+/// drawn: where it is not what the shape suggests, another kernel may be faster.
+#pragma once
+
+#include <iterator>
+
+#include "chapters/chapter5_index_add/library/predicates.hpp"
+#include "chapters/chapter5_index_add/v7b_vector_atomics.cuh"
+
+namespace warpbook::chapter5::v9 {
+
+/// What runs for a problem.
+enum class Kernel {
+  vector_atomics,   ///< v7b: takes everything that has atomics.
+  one_owner,        ///< v8a: few entries.
+  sorted_tiles,     ///< v8b: rows named again and again.
+  row_owner,        ///< v8a with a block per row.
+  private_rows,     ///< Very few rows.
+  kept_tiles,       ///< v8b with float sums to the end.
+  sorted_segments,  ///< No atomics at all.
+  short_rows,       ///< Rows of one element, and launches of few microseconds.
+};
+
+/// A row of the table.
+struct Rule {
+  bool (*holds)(const IndexAddProblem&);
+  Kernel kernel;
+  const char* evidence;  ///< A case of chapter5.json that this rule decides; "" where no recorded case needs it.
+};
+
+//! [kernel]
+/// Tried from the top on a problem with elements; the first rule that holds decides.
+inline constexpr Rule kRules[] = {
+    {predicates::repeats_in_few_rows, Kernel::private_rows, ""},
+    {predicates::repeats_by_row, Kernel::row_owner, ""},
+    {predicates::repeats_by_entry, Kernel::one_owner, ""},
+    {predicates::avoids_atomics, Kernel::sorted_segments, ""},
+    {predicates::shares_long_rows, Kernel::row_owner, "shape=16,32,64,128 dim=2 count=256 dtype=float"},
+    {predicates::has_few_long_rows, Kernel::one_owner, "shape=32,1024,1024 dim=0 count=15 dtype=float"},
+    {predicates::fills_two_rows, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
+    {predicates::meets_in_kept_tiles, Kernel::kept_tiles, "shape=16,64 dim=0 count=1048576 dtype=half"},
+    {predicates::meets_in_tiles, Kernel::sorted_tiles, "shape=1024,64 dim=0 count=1048576 dtype=float"},
+    {predicates::fills_few_rows, Kernel::private_rows, ""},
+    {predicates::queues_without_tiles, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int32"},
+    {predicates::may_meet_unseen, Kernel::sorted_tiles, "shape=262144,512 dim=0 count=32768 dtype=half draw=zipf"},
+    {predicates::has_short_rows, Kernel::short_rows, "shape=32768,1024 dim=0 count=15 dtype=float"},
+    {predicates::always, Kernel::vector_atomics, "shape=1048576,64 dim=0 count=1048576 dtype=float"},
+};
+
+/// The kernel for a problem with elements.
+inline Kernel choose(const IndexAddProblem& p) {
+  const Rule* rule = std::begin(kRules);
+  while (!rule->holds(p)) ++rule;
+  return rule->kernel;
+}
+//! [kernel]
+
+/// True where no sum is rounded to half or bfloat16 before the last one.
+inline bool sums_in_float(const IndexAddProblem& p) {
+  if (element_bytes(p.type) > 2 || p.empty()) return true;
+  const Kernel kernel = choose(p);
+  return kernel == Kernel::one_owner || kernel == Kernel::row_owner || kernel == Kernel::private_rows ||
+         kernel == Kernel::kept_tiles || kernel == Kernel::sorted_segments;
+}
+
+/// Bytes of workspace that the problem needs.
+inline std::size_t workspace_bytes(const IndexAddProblem& p) {
+  if (p.empty()) return 0;
+  switch (choose(p)) {
+  case Kernel::private_rows:
+    return private_rows::workspace_bytes(p);
+  case Kernel::kept_tiles:
+    return kept_tiles::workspace_bytes(p);
+  case Kernel::sorted_segments:
+    return sorted_segments::workspace_bytes(p);
+  default:
+    return 0;
+  }
+}
+
+/// The problem's kernel for elements of T, which is what `p.type` says.
+template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  const Kernel kernel = choose(p);
+  if (kernel == Kernel::one_owner) return v8a::run_as<T>(p, a, stream);
+  if (kernel == Kernel::row_owner) return row_owner::run_as<T>(p, a, stream);
+  if (kernel == Kernel::sorted_segments) return sorted_segments::run_as<T>(p, a, stream);
+  if constexpr (kSumsInFloat<T>) {
+    if (kernel == Kernel::private_rows) return private_rows::run_as<T>(p, a, stream);
+    if (kernel == Kernel::kept_tiles) return kept_tiles::run_as<T>(p, a, stream);
+    if (kernel == Kernel::sorted_tiles) return v8b::run_as<T>(p, a, stream);
+  }
+  if constexpr (kHasAtomics<T>) {
+    if (kernel == Kernel::short_rows) return short_rows::run_as<T>(p, a, stream);
+    if (kernel == Kernel::vector_atomics) return v7b::run_as<T>(p, a, stream);
+  }
+  return cudaErrorNotSupported;
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  if (p.empty()) return cudaSuccess;
+  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
+}
+
+}  // namespace warpbook::chapter5::v9
