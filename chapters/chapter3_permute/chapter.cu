@@ -135,7 +135,7 @@ std::vector<Step> ladder() {
       make_step<C>({"v8",
                     "any_rank_tile",
                     "v7",
-                    "Each block finds its tile among all dimensions, without a division.",
+                    "Each block finds its tile among all dimensions.",
                     {"requests", "sectors/request"},
                     StepKind::step,
                     "v9: wide tiles at any rank"},
