@@ -267,8 +267,10 @@ void SumsCase::fill_indices(std::uint64_t seed, std::span<std::byte> bytes) cons
                                        static_cast<double>(places_));
     case Skew::stray:
       if (draw.below(7) == 0) {
-        const std::int64_t outside[] = {-1, places_, places_ + 1, INT32_MIN, INT32_MAX, -places_};
-        const std::int64_t stray = outside[draw.below(6)];
+        // The last one is inside if its upper half is lost.
+        const std::int64_t beyond = index_bytes_ == 8 ? (std::int64_t{1} << 32) + draw.below(places_) : -1;
+        const std::int64_t outside[] = {-1, places_, places_ + 1, INT32_MIN, INT32_MAX, -places_, beyond};
+        const std::int64_t stray = outside[draw.below(7)];
         return stray >= 0 && stray < places_ ? -1 : stray;
       }
       [[fallthrough]];

@@ -47,7 +47,9 @@ __global__ void scatter_add_kernel(T* dst, const T* __restrict__ value, const In
   const Index place = index[i];
   if (place >= 0 && place < places) atomicAdd(dst + place, value[i]);
 }
+//! [kernel]
 
+//! [inner]
 template <class T>
 __global__ void inner_product_kernel(T* dst, const T* __restrict__ a, const T* __restrict__ b, std::int64_t count) {
   const std::int64_t threads = std::int64_t(gridDim.x) * blockDim.x;
@@ -57,7 +59,7 @@ __global__ void inner_product_kernel(T* dst, const T* __restrict__ a, const T* _
   }
   atomicAdd(dst, sum);
 }
-//! [kernel]
+//! [inner]
 
 template <class... Types>
 cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {

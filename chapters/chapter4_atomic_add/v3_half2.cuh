@@ -17,7 +17,7 @@
 
 namespace warpbook::chapter4::v3 {
 
-//! [kernel]
+//! [inner]
 template <class Pair>
 __global__ void inner_product_kernel(Pair* total, const Pair* __restrict__ a, const Pair* __restrict__ b,
                                      std::int64_t pairs) {
@@ -32,7 +32,7 @@ __global__ void inner_product_kernel(Pair* total, const Pair* __restrict__ a, co
   reduce_add(total, sum);
   //! [exercise half2]
 }
-//! [kernel]
+//! [inner]
 
 /// dst[0] += total.x + total.y.
 template <class T, class Pair> __global__ void add_pair_kernel(T* dst, const Pair* total) {

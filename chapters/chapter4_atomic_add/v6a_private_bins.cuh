@@ -54,7 +54,9 @@ __global__ void __launch_bounds__(kThreads)
     if (total != 0) atomicAdd(sum + p, total);
   }
 }
+//! [kernel]
 
+//! [inner]
 template <class T>
 __global__ void inner_product_kernel(float* total, const T* __restrict__ a, const T* __restrict__ b,
                                      std::int64_t count) {
@@ -66,7 +68,7 @@ __global__ void inner_product_kernel(float* total, const T* __restrict__ a, cons
   sum = block_sum(sum);
   if (threadIdx.x == 0) atomicAdd(total, sum);
 }
-//! [kernel]
+//! [inner]
 
 /// Floats that fit in a block's shared memory.
 inline std::int64_t floats_limit() { return shared_bytes_limit() / 4; }

@@ -18,7 +18,7 @@ namespace warpbook::chapter4::v8 {
 inline constexpr int kThreads = 512;
 inline constexpr int kWords = 4;  // Of each array, under way together in a thread.
 
-//! [kernel]
+//! [inner]
 template <class T>
 __global__ void __launch_bounds__(kThreads, 2)  // Or bfloat16 takes registers for one block per multiprocessor.
     inner_product_kernel(float* partial, const T* __restrict__ a, const T* __restrict__ b, std::int64_t count,
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) add_parts_kernel(T* dst, const float
   sum = block_sum(sum);
   if (threadIdx.x == 0) *dst = from_float<T>(keep ? to_float(*dst) + sum : sum);
 }
-//! [kernel]
+//! [inner]
 
 /// dst[0] = (keep ? dst[0] : 0) + a . b.
 template <class T>

@@ -15,7 +15,7 @@
 namespace warpbook {
 namespace {
 
-enum class Way { fast, with_plus_zero, by_swapping };
+enum class Way { fast, as_in_v4, with_plus_zero, by_swapping };
 
 /// Adds value[i] to base[index[i]], a thread a value.
 template <class T>
@@ -29,6 +29,10 @@ __global__ void add_kernel(T* base, const int* index, const T* value, int count,
       pair.x = value[i];
       pair.y = 0.0F;
       atomicAdd(reinterpret_cast<Pair*>(base + index[i]), pair);
+      return;
+    }
+    if (way == Way::as_in_v4) {
+      chapter4::v4::add_as_pair<T>(base, index[i], length, value[i]);
       return;
     }
     if (way == Way::by_swapping) {
@@ -109,7 +113,7 @@ template <class T> unsigned nan_bits() { return std::is_same_v<T, __half> ? 0x7e
 
 TEMPLATE_TEST_CASE("fast_atomic_add adds to every element at every alignment, and to no other", "", __half,
                    __nv_bfloat16, float, double, int, unsigned, std::int64_t, std::uint64_t) {
-  for (const Way way : {Way::fast, Way::by_swapping}) {
+  for (const Way way : {Way::fast, Way::as_in_v4, Way::by_swapping}) {
     for (int offset = 0; offset < 4; ++offset) {
       for (int length = 1; length <= 5; ++length) {
         for (int place = 0; place < length; ++place) {
@@ -129,35 +133,40 @@ TEMPLATE_TEST_CASE("fast_atomic_add adds to every element at every alignment, an
 }
 
 TEMPLATE_TEST_CASE("fast_atomic_add leaves a neighbour's bits alone", "", __half, __nv_bfloat16) {
-  for (const unsigned bits : delicate_bits<TestType>()) {
-    // Both halves of a word, both neighbours.
-    for (int place = 0; place < 4; ++place) {
-      INFO("bits " << bits << ", place " << place);
-      std::vector<TestType> memory(4, from_bits<TestType>(bits));
-      memory[static_cast<std::size_t>(place)] = value_of<TestType>(2);
-      const auto after = add(memory, 0, 4, {place}, {value_of<TestType>(1)});
-      for (int i = 0; i < 4; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        CHECK(bits_of(after[at]) == (i == place ? bits_of(value_of<TestType>(3)) : bits));
+  for (const Way way : {Way::fast, Way::as_in_v4}) {
+    for (const unsigned bits : delicate_bits<TestType>()) {
+      // Both halves of a word, both neighbours.
+      for (int place = 0; place < 4; ++place) {
+        INFO("bits " << bits << ", place " << place);
+        std::vector<TestType> memory(4, from_bits<TestType>(bits));
+        memory[static_cast<std::size_t>(place)] = value_of<TestType>(2);
+        const auto after = add(memory, 0, 4, {place}, {value_of<TestType>(1)}, way);
+        for (int i = 0; i < 4; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          CHECK(bits_of(after[at]) == (i == place ? bits_of(value_of<TestType>(3)) : bits));
+        }
       }
     }
   }
 }
 
 TEMPLATE_TEST_CASE("fast_atomic_add adds nothing outside the array, not even nothing", "", __half, __nv_bfloat16) {
-  // Adding -0.0 changes no number, but it makes a signalling NaN quiet: so it would show.
-  const unsigned signalling = std::is_same_v<TestType, __half> ? 0x7d01 : 0x7f81;
-  for (int offset = 1; offset < 4; ++offset) {
-    for (int length = 1; length <= 4; ++length) {
-      for (int place = 0; place < length; ++place) {
-        INFO("offset " << offset << ", length " << length << ", place " << place);
-        std::vector<TestType> memory(12, from_bits<TestType>(signalling));
-        for (int i = 0; i < length; ++i) memory[static_cast<std::size_t>(offset + i)] = value_of<TestType>(2);
-        const auto after = add(memory, offset, length, {place}, {value_of<TestType>(1)});
-        for (int i = 0; i < 12; ++i) {
-          const bool inside = i >= offset && i < offset + length;
-          const auto at = static_cast<std::size_t>(i);
-          CHECK(bits_of(after[at]) == (inside ? bits_of(value_of<TestType>(i == offset + place ? 3 : 2)) : signalling));
+  for (const Way way : {Way::fast, Way::as_in_v4}) {
+    // Adding -0.0 changes no number, but it makes a signalling NaN quiet: so it would show.
+    const unsigned signalling = std::is_same_v<TestType, __half> ? 0x7d01 : 0x7f81;
+    for (int offset = 1; offset < 4; ++offset) {
+      for (int length = 1; length <= 4; ++length) {
+        for (int place = 0; place < length; ++place) {
+          INFO("offset " << offset << ", length " << length << ", place " << place);
+          std::vector<TestType> memory(12, from_bits<TestType>(signalling));
+          for (int i = 0; i < length; ++i) memory[static_cast<std::size_t>(offset + i)] = value_of<TestType>(2);
+          const auto after = add(memory, offset, length, {place}, {value_of<TestType>(1)}, way);
+          for (int i = 0; i < 12; ++i) {
+            const bool inside = i >= offset && i < offset + length;
+            const auto at = static_cast<std::size_t>(i);
+            CHECK(bits_of(after[at]) ==
+                  (inside ? bits_of(value_of<TestType>(i == offset + place ? 3 : 2)) : signalling));
+          }
         }
       }
     }
@@ -165,13 +174,15 @@ TEMPLATE_TEST_CASE("fast_atomic_add adds nothing outside the array, not even not
 }
 
 TEMPLATE_TEST_CASE("fast_atomic_add: a neighbour that is NaN stays NaN", "", __half, __nv_bfloat16) {
-  for (int place = 0; place < 4; ++place) {
-    std::vector<TestType> memory(4, from_bits<TestType>(nan_bits<TestType>()));
-    memory[static_cast<std::size_t>(place)] = value_of<TestType>(2);
-    const auto after = add(memory, 0, 4, {place}, {value_of<TestType>(1)});
-    for (int i = 0; i < 4; ++i) {
-      const double x = number(after[static_cast<std::size_t>(i)]);
-      CHECK((i == place ? x == 3 : std::isnan(x)));
+  for (const Way way : {Way::fast, Way::as_in_v4}) {
+    for (int place = 0; place < 4; ++place) {
+      std::vector<TestType> memory(4, from_bits<TestType>(nan_bits<TestType>()));
+      memory[static_cast<std::size_t>(place)] = value_of<TestType>(2);
+      const auto after = add(memory, 0, 4, {place}, {value_of<TestType>(1)}, way);
+      for (int i = 0; i < 4; ++i) {
+        const double x = number(after[static_cast<std::size_t>(i)]);
+        CHECK((i == place ? x == 3 : std::isnan(x)));
+      }
     }
   }
 }
@@ -204,7 +215,7 @@ TEMPLATE_TEST_CASE("fast_atomic_add loses nothing where many meet", "", __half, 
   std::vector<int> index;
   for (int i = 0; i < kPlaces * kEach; ++i) index.push_back(i % kPlaces);
   const std::vector<TestType> value(index.size(), value_of<TestType>(1));
-  for (const Way way : {Way::fast, Way::by_swapping}) {
+  for (const Way way : {Way::fast, Way::as_in_v4, Way::by_swapping}) {
     for (int offset = 0; offset < 2; ++offset) {
       const std::vector<TestType> memory(kPlaces + 3, value_of<TestType>(0));
       const auto after = add(memory, offset, kPlaces, index, value, way);
