@@ -1,12 +1,14 @@
 /// \file
-/// v1 naive: one thread an element, a division and a remainder for each dimension.
+/// v1 naive: one thread per element, with a division and a remainder for each dimension.
 ///
-/// The definition, written down. A thread takes the number of an element in row-major order, finds its index along each
-/// dimension from the last to the first, and adds up index times stride. The number of dimensions is known at run time
-/// only, and everything is 64 bits wide, so that any view works. This is PyTorch's IndexToOffset<T, uint64_t, -1>.
+/// This is the definition, written down. A thread takes the number of an element in row-major order, finds its index
+/// along each dimension from the last to the first, and adds up index times stride. The number of dimensions is known
+/// at run time only, and everything is 64 bits wide, so any view works.
 ///
-/// Expect it to be slow even where the memory is read in order: a 64-bit division has no instruction of its own and
-/// costs dozens of others, and each dimension pays for one.
+/// Expect it to be slow even where the memory is read in order. A 64-bit division is a subroutine of dozens of
+/// instructions, and every dimension but the first pays for one.
+///
+/// Source: PyTorch's IndexToOffset<T, uint64_t, -1> (aten/src/ATen/cuda/detail/TensorInfo.cuh).
 #pragma once
 
 #include "chapters/chapter2_strided/strided.hpp"

@@ -1,12 +1,13 @@
 /// \file
-/// v2 static dims: the number of dimensions as a template parameter.
+/// v2 static dims: the number of dimensions is a template parameter.
 ///
-/// v1's loop cannot be opened: how often it turns is known at run time only. With the count as a template parameter the
-/// compiler writes the divisions one after another, and keeps sizes and strides where it wants them. One kernel for
-/// each count and element size is the price, in compile time and in the binary; beyond kMostStaticDims v1's kernel
-/// serves.
+/// The compiler cannot unroll v1's loop, because it learns the number of iterations only at run time. With the number
+/// as a template parameter it writes the divisions one after another and keeps sizes and strides in registers. The
+/// price is a kernel for each number of dimensions and element size. Beyond kMostStaticDims v1's kernel runs.
 ///
-/// Expect the same divisions, without the loop around them: little, since the divisions are what costs.
+/// Expect the same divisions without the loop around them, so a small gain.
+///
+/// Source: PyTorch's IndexToOffset<T, uint64_t, dims>.
 #pragma once
 
 #include "chapters/chapter2_strided/v1_naive.cuh"

@@ -2,11 +2,12 @@
 /// v4 index type: 32-bit numbers where sizes *and* strides allow.
 ///
 /// v3 divides 64-bit numbers, though few tensors have 2^31 elements. A 32-bit division takes far fewer instructions.
-/// The trap is that two things have to fit: the number of elements, which the divisions are about, and the offset of
-/// the view's last element, which the multiplications are about. A view of two elements may reach over 8 GiB
-/// (`fits_32_bits` in common/cuda/tensor_view.hpp; PyTorch's canUse32BitIndexMath).
+/// Two things have to fit: the number of elements, which is divided, and the offset of the last element, which is
+/// multiplied. A view of two elements may reach over 8 GiB (`fits_32_bits` in common/cuda/tensor_view.hpp).
 ///
-/// Expect the 64-bit divisions in the counters to become as many 32-bit ones, and the largest gain so far.
+/// Expect as many 32-bit divisions as v3 had 64-bit ones, and the largest gain so far.
+///
+/// Source: PyTorch's canUse32BitIndexMath.
 #pragma once
 
 #include "chapters/chapter2_strided/v3_collapsed_dims.cuh"

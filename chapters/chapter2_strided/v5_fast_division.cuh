@@ -1,11 +1,13 @@
 /// \file
-/// v5 fast division: sizes known on the host, turned into multiplications.
+/// v5 fast division: divisions become multiplications.
 ///
 /// v4 still divides for each dimension, in some twenty instructions. All divisors are sizes that the host knows before
-/// the launch, so it computes a multiplier and a shift for each, and a quotient costs a multiplication, an addition and
-/// a shift (common/cuda/fast_division.cuh, told in chapter 3 too).
+/// the launch. So the host computes a multiplier and a shift for each size, and a quotient costs a multiplication, an
+/// addition and a shift (common/cuda/fast_division.cuh).
 ///
-/// Expect the divisions to be gone from the counters, and a gain as large as their share of v4's time.
+/// Expect no division in the counters, and a gain as large as the divisions' share of v4's time.
+///
+/// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", 1994.
 #pragma once
 
 #include "chapters/chapter2_strided/v4_index_type.cuh"
