@@ -26,7 +26,8 @@ inline cudaError_t checked_copy(void* dst, const void* src, const TensorView& vi
   if (src == nullptr || dst == nullptr || alignment_of(from | to) < element_bytes) return cudaErrorInvalidValue;
   const std::uintptr_t offset = static_cast<std::uintptr_t>(view.offset) * static_cast<unsigned>(element_bytes);
   const int view_alignment = alignment_of((into_view ? to : from) + offset);
-  return v9::run({view, element_bytes, into_view, view_alignment, alignment_of(into_view ? from : to)}, src, dst, stream);
+  return v9::run({view, element_bytes, into_view, view_alignment, alignment_of(into_view ? from : to)}, src, dst,
+                 stream);
 }
 }  // namespace chapter2
 

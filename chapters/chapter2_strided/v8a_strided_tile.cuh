@@ -75,7 +75,8 @@ __device__ __forceinline__ void move_tile(Word<bytes>* dst, const Word<bytes>* s
 
 template <int bytes>
 __global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
-    tile_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src, const __grid_constant__ Matrices m) {
+    tile_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                const __grid_constant__ Matrices m) {
   using T = Tile<bytes>;
   const auto [rest, across] = m.across.divide(blockIdx.x);
   auto [matrix, down] = m.down.divide(rest);

@@ -39,7 +39,8 @@ template <int bytes, int words> struct Tile {
   /// time; with more of them it is better if the source's rows are read so.
   static constexpr std::int64_t kFewDown = bytes == 2 ? 6 : 3;
   /// Shared memory: a tile and its tables.
-  static constexpr int kBytes = kColumns * kPitch * 4 + (kLoadedRows + kColumns) * static_cast<int>(sizeof(std::int64_t));
+  static constexpr int kBytes =
+      kColumns * kPitch * 4 + (kLoadedRows + kColumns) * static_cast<int>(sizeof(std::int64_t));
 };
 
 /// What the kernel needs to know: the matrix that is transposed, and all other dimensions.

@@ -234,9 +234,9 @@ inline bool prefers_short_dims_tiles(const StridedProblem& q) {
 /// broadcast, which is read once, nor a permutation in even sizes, which is permute's, nor one with many rows of less
 /// than 1 KiB.
 inline bool prefers_short_rows(const StridedProblem& q) {
-  constexpr std::int64_t kLeastRowBytes = 256;    // Shorter rows would leave much of a chunk empty,
-  constexpr std::int64_t kLeastBytes = 4 << 20;   // and fewer bytes in all most of the device.
-  constexpr std::int64_t kManyRows = 96;          // Tiles of more rows are so short that tiles of words are faster.
+  constexpr std::int64_t kLeastRowBytes = 256;   // Shorter rows would leave much of a chunk empty,
+  constexpr std::int64_t kLeastBytes = 4 << 20;  // and fewer bytes in all most of the device.
+  constexpr std::int64_t kManyRows = 96;         // Tiles of more rows are so short that tiles of words are faster.
   constexpr std::int64_t kFarBytes = 16 << 10;
   const int last = q.view.dims - 1;
   if (short_rows::refuse(q) != nullptr || q.view.strides[last] == 0 || repeats::whole_copies(q) > 1) return false;
@@ -253,7 +253,8 @@ inline bool prefers_short_rows(const StridedProblem& q) {
   return (uneven && far) || prefers_tiles(q);
 }
 
-// ----------------------------------------------------------------------------------------------------- index arithmetic
+// ----------------------------------------------------------------------------------------------------- index
+// arithmetic
 
 /// Whether v7c is better than v7a. Of elements of 4 and 8 bytes where neighbours lie at most four apart, in rows of up
 /// to four at most 32 bytes, or those of the dimension before do, while the last one is short and lies far apart; long

@@ -50,8 +50,8 @@ __device__ __forceinline__ uint2 shifted(const Pair& pair) {
 /// The view's innermost dimension are a row's pieces; all steps are in bytes.
 template <int dims>
 __global__ void __launch_bounds__(kThreads)
-    row_pieces_kernel(uint2* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ v7c::View<dims> view,
-                      std::uint32_t count, std::int64_t src_bytes) {
+    row_pieces_kernel(uint2* __restrict__ dst, const char* __restrict__ src,
+                      const __grid_constant__ v7c::View<dims> view, std::uint32_t count, std::int64_t src_bytes) {
   const std::uint32_t first = blockIdx.x * (kThreads * kPieces) + threadIdx.x;
   Pair pair[kPieces];
 #pragma unroll

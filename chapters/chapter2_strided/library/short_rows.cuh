@@ -20,9 +20,9 @@ inline constexpr int kThreads = 128;
 inline constexpr int kWarps = kThreads / 32;
 inline constexpr int kChunkBytes = 256;  ///< Of a row, that a warp reads at once, by two words a lane.
 inline constexpr int kHalfChunk = kChunkBytes / 2;
-inline constexpr int kInFlight = 4;                   ///< Rows whose chunks a warp has under way.
-inline constexpr int kMostRows = 128;                 ///< That are short.
-inline constexpr int kMostChunks = 32;                ///< Of a tile, or one a row: 33 KiB at most.
+inline constexpr int kInFlight = 4;     ///< Rows whose chunks a warp has under way.
+inline constexpr int kMostRows = 128;   ///< That are short.
+inline constexpr int kMostChunks = 32;  ///< Of a tile, or one a row: 33 KiB at most.
 
 /// What the kernel needs to know.
 struct Interleaved {
