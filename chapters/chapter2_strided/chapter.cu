@@ -8,6 +8,11 @@
 #include "chapters/chapter2_strided/v2_static_dims.cuh"
 #include "chapters/chapter2_strided/v3_collapsed_dims.cuh"
 #include "chapters/chapter2_strided/v4_index_type.cuh"
+#include "chapters/chapter2_strided/v5_fast_division.cuh"
+#include "chapters/chapter2_strided/v6_carried_index.cuh"
+#include "chapters/chapter2_strided/v7_wide_words.cuh"
+#include "chapters/chapter2_strided/v8_strided_tile.cuh"
+#include "chapters/chapter2_strided/v9_dispatch.cuh"
 #include "common/harness/make_step.hpp"
 
 namespace warpbook::chapter2 {
@@ -58,66 +63,45 @@ std::vector<Step> ladder() {
                     "Several elements per thread, the index carried on like digits.",
                     {"requests", "sectors/request"}},
                    v6::run),
-      make_step<C>({"v7a",
+      make_step<C>({"v7",
                     "wide_words",
                     "v6",
                     "Words of up to 16 bytes where rows allow it, of 4 bytes in the result.",
                     {"requests", "sectors/request"}},
-                   v7a::run),
-      make_step<C>({"v7b",
-                    "shifted_rows",
-                    "v7a",
-                    "Words of 16 bytes along rows that begin anywhere.",
-                    {"requests", "sectors/request"}},
-                   v7b::run, simplified<v7b::refuse>),
-      make_step<C>({"v7c",
-                    "few_dims",
-                    "v5",
-                    "Several packs per thread, a division for each element again.",
-                    {"requests", "sectors/request"}},
-                   v7c::run, simplified<v7c::refuse>),
-      make_step<C>({"v8a",
+                   v7::run),
+      make_step<C>({"v8",
                     "strided_tile",
                     "v5",
                     "A tile in shared memory: in order on both sides.",
                     {"sectors/request", "turns/shared load"}},
-                   v8a::run, simplified<v8a::refuse>),
-      make_step<C>(
-          {"v8b", "aligned_tile", "v8a", "Tiles begin where the source's cache lines begin.", {"sectors/request"}},
-          v8b::run, simplified<v8a::refuse>),
+                   v8::run, simplified<v8::refuse>),
       make_step<C>({"v9", "dispatch", "", "The right kernel for the view: what strided_copy.cuh gives away."}, v9::run),
   };
 }
 
+template <const char* (*refuse)(const StridedProblem&), class Run>
+Step library_kernel(const std::string& name, std::string idea, Run run) {
+  return make_step<StridedCase>({name, name, "", std::move(idea), {}, StepKind::library}, run, simplified<refuse>);
+}
+
 std::vector<Step> library() {
-  using C = StridedCase;
-  using enum StepKind;
   return {
-      make_step<C>({"repeats", "repeats", "", "What a view shows again and again is read once.", {}, library},
-                   repeats::run, simplified<repeats::refuse>),
-      make_step<C>({"row_pieces", "row_pieces", "", "Short rows in whole pieces of 8 bytes.", {}, library},
-                   row_pieces::run, simplified<row_pieces::refuse>),
-      make_step<C>({"written_rows", "written_rows", "", "v7b's shifted words, into a view's rows.", {}, library},
-                   written_rows::run, simplified<written_rows::refuse>),
-      make_step<C>({"staged_steps",
-                    "staged_steps",
-                    "",
-                    "A long row's source in shared memory, picked apart there.",
-                    {},
-                    library},
-                   staged_steps::run, simplified<staged_steps::refuse>),
-      make_step<C>(
-          {"lone_elements", "lone_elements", "", "Elements alone in their sectors, not kept in caches.", {}, library},
-          lone_elements::run, simplified<lone_elements::refuse>),
-      make_step<C>({"offset_tables", "offset_tables", "", "Short dimensions: places from two tables.", {}, library},
-                   offset_tables::run, simplified<offset_tables::refuse>),
-      make_step<C>(
-          {"short_dims_tile", "short_dims_tile", "", "Tiles whose sides are made of several dimensions.", {}, library},
-          short_dims_tile::run, simplified<short_dims_tile::refuse>),
-      make_step<C>({"narrow_tile", "narrow_tile", "", "Tiles of 1 and 2 bytes, in words of 4.", {}, library},
-                   narrow_tile::run, simplified<narrow_tile::refuse>),
-      make_step<C>({"short_rows", "short_rows", "", "A few long rows of narrow elements, interleaved.", {}, library},
-                   short_rows::run, simplified<short_rows::refuse>),
+      library_kernel<few_dims::refuse>("few_dims", "v5's divisions for every element, in packs.", few_dims::run),
+      library_kernel<repeats::refuse>("repeats", "What a view shows again and again is read once.", repeats::run),
+      library_kernel<row_pieces::refuse>("row_pieces", "Short rows in whole pieces of 8 bytes.", row_pieces::run),
+      library_kernel<shifted_rows::refuse>("shifted_rows", "Words of 16 bytes along rows that begin anywhere.",
+                                           shifted_rows::run),
+      library_kernel<staged_steps::refuse>("staged_steps", "A long row's source in shared memory, picked apart there.",
+                                           staged_steps::run),
+      library_kernel<lone_elements::refuse>("lone_elements", "Elements alone in their sectors, not kept in caches.",
+                                            lone_elements::run),
+      library_kernel<offset_tables::refuse>("offset_tables", "Short dimensions: places from two tables.",
+                                            offset_tables::run),
+      library_kernel<short_dims_tile::refuse>("short_dims_tile", "Tiles whose sides are made of several dimensions.",
+                                              short_dims_tile::run),
+      library_kernel<narrow_tile::refuse>("narrow_tile", "Tiles of 1 and 2 bytes, in words of 4.", narrow_tile::run),
+      library_kernel<short_rows::refuse>("short_rows", "A few long rows of narrow elements, interleaved.",
+                                         short_rows::run),
   };
 }
 
@@ -136,10 +120,12 @@ std::vector<CaseSpec> cases() {
       {"shape=16,128,256 strides=65536,512,1 dtype=float name=[:,::2]"},
       {"shape=16,255,255 strides=65536,256,1 offset=257 dtype=half name=[:,1:,1:]"},
       {"shape=64,512,1024 strides=1048576,2048,1 dtype=float name=[:,::2]"},
-      {"shape=64,512,1024 strides=1048576,2048,1 dtype=half name=[:,::2]"},
+      {"shape=64,512,1024 strides=1048576,2048,1 dtype=half name=[:,::2]", kHeadline,
+       "shape=16,128,256 strides=65536,512,1 dtype=half name=[:,::2]"},
       {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=float name=[:,1:,1:]"},
-      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half name=[:,1:,1:]", kHeadline,
-       "shape=16,255,255 strides=65536,256,1 offset=257 dtype=half name=[:,1:,1:]"},
+      {
+          "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half name=[:,1:,1:]",
+      },
       {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=int8 name=[:,1:,1:]"},
       {"shape=64,1024,512 strides=1048576,1024,1 dtype=float name=[:,:,:512]"},
       {"shape=64,1024,512 strides=1048576,1024,1 dtype=half name=[:,:,:512]"},
@@ -147,9 +133,11 @@ std::vector<CaseSpec> cases() {
       // Steps along the last dimension: x[..., ::2], x[..., ::16], and ::3 of 256x64x64x64.
       {"shape=16,256,128 strides=65536,256,2 dtype=float name=[...,::2]"},
       {"shape=16,256,128 strides=65536,256,2 dtype=half name=[...,::2]"},
-      {"shape=64,1024,512 strides=1048576,1024,2 dtype=float name=[...,::2]"},
-      {"shape=64,1024,512 strides=1048576,1024,2 dtype=half name=[...,::2]", kHeadline,
-       "shape=16,256,128 strides=65536,256,2 dtype=half name=[...,::2]"},
+      {"shape=64,1024,512 strides=1048576,1024,2 dtype=float name=[...,::2]", kHeadline,
+       "shape=16,256,128 strides=65536,256,2 dtype=float name=[...,::2]"},
+      {
+          "shape=64,1024,512 strides=1048576,1024,2 dtype=half name=[...,::2]",
+      },
       {"shape=64,1024,512 strides=1048576,1024,2 dtype=int8 name=[...,::2]"},
       {"shape=64,1024,64 strides=1048576,1024,16 dtype=float name=[...,::16]"},
       {"shape=64,1024,64 strides=1048576,1024,16 dtype=half name=[...,::16]"},
@@ -227,21 +215,18 @@ std::vector<std::string> misjudged_evidence() {
 
 /// The kernels for indices of 64 bits, on views of any size.
 std::vector<Step> steps_for_large_views() {
-  using C = StridedCase;
-  const auto in_64_bits = [](auto run_as, auto refuse) {
-    return [=](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  const auto in_64_bits = [](const char* version, auto run_as, const char* (*refuse)(const StridedProblem&)) {
+    const auto run = [=](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
       return run_simplified(p, src, dst, stream, refuse, run_as);
     };
+    return make_step<StridedCase>({version, "", "", ""}, run, [=](const StridedProblem& p) {
+      return p.count() == 0 ? nullptr : refuse(chapter2::simplified(p));
+    });
   };
-  const auto is_written = [](const StridedProblem& q) { return q.into_view ? "a view that is written" : nullptr; };
-  const char* (*const takes_all)(const StridedProblem&) = [](const StridedProblem&) -> const char* { return nullptr; };
-  return {make_step<C>({"v6, 64 bits", "", "", ""}, in_64_bits(v6::run_as<std::uint64_t>, takes_all)),
-          make_step<C>({"v7a, 64 bits", "", "", ""}, in_64_bits(v7a::run_as<std::uint64_t>, takes_all), is_written),
-          make_step<C>({"v7b, 64 bits", "", "", ""}, in_64_bits(v7b::run_as<std::uint64_t>, v7b::refuse),
-                       simplified<v7b::refuse>),
-          make_step<C>({"written_rows, 64 bits", "", "", ""},
-                       in_64_bits(written_rows::run_as<std::uint64_t>, written_rows::refuse),
-                       simplified<written_rows::refuse>)};
+  return {in_64_bits("v6, 64 bits", v6::run_as<std::uint64_t>, kTakesAll),
+          in_64_bits("v7, 64 bits", v7::run_as<std::uint64_t>,
+                     [](const StridedProblem& q) { return q.into_view ? "a view that is written" : nullptr; }),
+          in_64_bits("shifted_rows, 64 bits", shifted_rows::run_as<std::uint64_t>, shifted_rows::refuse)};
 }
 
 /// Chapter 2.

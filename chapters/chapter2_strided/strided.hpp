@@ -9,7 +9,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "common/cuda/launch.cuh"
 #include "common/cuda/tensor_view.hpp"
 
 namespace warpbook::chapter2 {
@@ -137,6 +139,16 @@ template <class Index> Packs<Index> packs_of(const Prepared& q, int pack) {
   const std::int64_t head = off == 0 ? 0 : pack - off < elements ? pack - off : elements;
   const std::int64_t count = (elements - head) / pack;
   return {static_cast<Index>(count), static_cast<Index>(head), static_cast<Index>(elements - count * pack)};
+}
+
+/// Launches a kernel for elements W with blocks of 256 threads, one thread per element.
+template <class W, class View, class Index>
+cudaError_t launch_per_element(void (*kernel)(W*, const W*, View, Index, bool), const Prepared& q,
+                               const std::type_identity_t<View>& view, cudaStream_t stream) {
+  const std::int64_t count = q.problem.count();
+  return launch(kernel, {.grid = ceil_div<std::int64_t>(count, 256), .block = 256, .stream = stream},
+                reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view, static_cast<Index>(count),
+                q.problem.into_view);
 }
 
 /// Up to how many dimensions a kernel of its own is compiled for. PyTorch stops at 2.

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "chapters/chapter2_strided/strided.hpp"
-#include "common/cuda/launch.cuh"
 #include "common/cuda/pack.cuh"
 
 namespace warpbook::chapter2::v1 {
@@ -50,8 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t count = p.count();
-  if (count == 0) return cudaSuccess;
+  if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare(p, src, dst);
   View view{};
   view.dims = q.problem.view.dims;
@@ -59,13 +57,8 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     view.sizes[d] = static_cast<std::uint64_t>(q.problem.view.sizes[d]);
     view.strides[d] = static_cast<std::uint64_t>(q.problem.view.strides[d]);
   }
-  return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-    using W = Word<bytes>;
-    return launch(strided_kernel<W>,
-                  {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
-                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
-                  static_cast<std::uint64_t>(count), p.into_view);
-  });
+  return with_word_bytes(p.element_bytes,
+                         [&]<int bytes>() { return launch_per_element(strided_kernel<Word<bytes>>, q, view, stream); });
 }
 
 }  // namespace warpbook::chapter2::v1

@@ -47,8 +47,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t count = p.count();
-  if (count == 0) return cudaSuccess;
+  if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
   //! [exercise index_width]
   const bool narrow = fits_32_bits(q.problem.view, kThreads);
@@ -62,11 +61,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
       view.strides[d] = static_cast<std::uint32_t>(q.problem.view.strides[d]);
     }
     return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-      using W = Word<bytes>;
-      return launch(strided_kernel<dims, W>,
-                    {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
-                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
-                    static_cast<std::uint32_t>(count), p.into_view);
+      return launch_per_element(strided_kernel<dims, Word<bytes>>, q, view, stream);
     });
   });
 }

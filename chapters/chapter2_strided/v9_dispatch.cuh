@@ -11,58 +11,48 @@
 #pragma once
 
 #include "chapters/chapter2_strided/library/predicates.hpp"
+#include "chapters/chapter2_strided/v7_wide_words.cuh"
 #include "chapters/chapter3_permute/permute.cuh"
 
 namespace warpbook::chapter2::v9 {
 
-/// What runs for a problem.
-enum class Kernel {
-  row_pieces,       ///< Short rows in pieces of 8 bytes.
-  shifted_rows,     ///< v7b: long rows that begin anywhere.
-  written_rows,     ///< The same, into a view.
-  staged_steps,     ///< Bytes two apart, through shared memory.
-  lone_elements,    ///< Elements alone in their sectors.
-  short_rows,       ///< A few long rows, interleaved.
-  offset_tables,    ///< Short dimensions, by tables.
-  permute,          ///< Chapter 3.
-  narrow_tile,      ///< Tiles of 1 and 2 bytes, in words.
-  aligned_tile,     ///< v8b: tiles of 4 and 8 bytes.
-  short_dims_tile,  ///< Tiles of several dimensions counted as one.
-  few_dims,         ///< v7c: neighbours near to each other.
-  repeats,          ///< Broadcasts and windows.
-  wide_words,       ///< v7a, or v6 into a view: takes everything.
-};
+/// A whole array in another order of dimensions is chapter 3's.
+inline cudaError_t run_permute(const Prepared& q, cudaStream_t stream) {
+  const predicates::Permutation m = predicates::as_permutation(q.problem);
+  return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), q.problem.element_bytes, stream);
+}
 
 /// A row of the table.
 struct Rule {
   bool (*holds)(const StridedProblem&);
-  Kernel kernel;
-  const char* evidence;  ///< A case of chapter2.json that this rule decides; "" where no recorded case needs it.
+  cudaError_t (*run)(const Prepared&, cudaStream_t);
+  const char* evidence;  ///< A case of chapter2.json that this rule decides.
 };
 
 //! [kernel]
 /// Tried from the top on a simplified problem that is not contiguous; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
-    {predicates::prefers_pieces, Kernel::row_pieces, "shape=1048576,60 strides=64,1 offset=3 dtype=half"},
-    {predicates::prefers_shifted_rows, Kernel::shifted_rows,
+    {predicates::prefers_pieces, row_pieces::run_prepared, "shape=1048576,60 strides=64,1 offset=3 dtype=half"},
+    {predicates::prefers_shifted_rows, shifted_rows::run_prepared,
      "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half"},
-    {predicates::prefers_written_rows, Kernel::written_rows,
+    {predicates::prefers_written_rows, shifted_rows::run_prepared,
      "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half into=1"},
-    {predicates::prefers_staging, Kernel::staged_steps, "shape=64,1024,512 strides=1048576,1024,2 dtype=int8"},
-    {predicates::prefers_lone, Kernel::lone_elements, "shape=64,1024,64 strides=1048576,1024,16 dtype=half"},
-    {predicates::prefers_short_rows, Kernel::short_rows, "shape=128,80,494,15 strides=494,63232,1,5058560 dtype=int8"},
-    {predicates::prefers_tables, Kernel::offset_tables,
+    {predicates::prefers_staging, staged_steps::run_prepared, "shape=64,1024,512 strides=1048576,1024,2 dtype=int8"},
+    {predicates::prefers_lone, lone_elements::run_prepared, "shape=64,1024,64 strides=1048576,1024,16 dtype=half"},
+    {predicates::prefers_short_rows, short_rows::run_prepared,
+     "shape=128,80,494,15 strides=494,63232,1,5058560 dtype=int8"},
+    {predicates::prefers_tables, offset_tables::run_prepared,
      "shape=2,4,2,4,2,4,2,4,2,4,2,4 strides=131072,65536,16384,8192,2048,1024,256,128,32,16,4,2 dtype=float"},
-    {predicates::prefers_permute, Kernel::permute, "shape=64,1024,1024 strides=1048576,1,1024 dtype=float"},
-    {predicates::prefers_narrow_tiles, Kernel::narrow_tile,
+    {predicates::prefers_permute, run_permute, "shape=64,1024,1024 strides=1048576,1,1024 dtype=float"},
+    {predicates::prefers_narrow_tiles, narrow_tile::run_prepared,
      "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=int8"},
-    {predicates::prefers_aligned_tiles, Kernel::aligned_tile,
+    {predicates::prefers_strided_tiles, v8::run_prepared,
      "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float"},
-    {predicates::prefers_short_dims_tiles, Kernel::short_dims_tile,
+    {predicates::prefers_short_dims_tiles, short_dims_tile::run_prepared,
      "shape=64,512,1024 strides=1048576,2,1024 dtype=half"},
-    {predicates::prefers_few_dims, Kernel::few_dims, "shape=64,1024,512 strides=1048576,1024,2 dtype=half"},
-    {predicates::prefers_repeats, Kernel::repeats, "shape=64,1024,1024 strides=1024,1,0 dtype=half"},
-    {predicates::always, Kernel::wide_words, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"},
+    {predicates::prefers_few_dims, few_dims::run_prepared, "shape=64,1024,512 strides=1048576,1024,2 dtype=half"},
+    {predicates::prefers_repeats, repeats::run_prepared, "shape=64,1024,1024 strides=1024,1,0 dtype=half"},
+    {predicates::always, v7::run_prepared, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"},
 };
 
 /// The rule for a simplified problem that is not contiguous.
@@ -70,43 +60,6 @@ inline const Rule& choose(const StridedProblem& q) {
   return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(q); });
 }
 //! [kernel]
-
-/// Runs a kernel on a simplified problem that it takes.
-inline cudaError_t run_kernel(Kernel kernel, const Prepared& q, cudaStream_t stream) {
-  switch (kernel) {
-  case Kernel::row_pieces:
-    return row_pieces::run_prepared(q, stream);
-  case Kernel::shifted_rows:
-    return v7b::run_prepared(q, stream);
-  case Kernel::written_rows:
-    return written_rows::run_prepared(q, stream);
-  case Kernel::staged_steps:
-    return staged_steps::run_prepared(q, stream);
-  case Kernel::lone_elements:
-    return lone_elements::run_prepared(q, stream);
-  case Kernel::short_rows:
-    return short_rows::run_prepared(q, stream);
-  case Kernel::offset_tables:
-    return offset_tables::run_prepared(q, stream);
-  case Kernel::permute: {
-    const predicates::Permutation m = predicates::as_permutation(q.problem);
-    return warpbook::permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), q.problem.element_bytes, stream);
-  }
-  case Kernel::narrow_tile:
-    return narrow_tile::run_prepared(q, stream);
-  case Kernel::aligned_tile:
-    return v8b::run_prepared(q, stream);
-  case Kernel::short_dims_tile:
-    return short_dims_tile::run_prepared(q, stream);
-  case Kernel::few_dims:
-    return v7c::run_prepared(q, stream);
-  case Kernel::repeats:
-    return repeats::run_prepared(q, stream);
-  case Kernel::wide_words:
-    return v7a::run_prepared(q, stream);
-  }
-  return cudaErrorInvalidValue;
-}
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
@@ -116,7 +69,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     const auto bytes = static_cast<std::size_t>(view.sizes[0] * q.problem.element_bytes);
     return cudaMemcpyAsync(q.dst, q.src, bytes, cudaMemcpyDeviceToDevice, stream);
   }
-  return run_kernel(choose(q.problem).kernel, q, stream);
+  return choose(q.problem).run(q, stream);
 }
 
 }  // namespace warpbook::chapter2::v9

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "chapters/chapter2_strided/v7c_few_dims.cuh"
+#include "chapters/chapter2_strided/library/few_dims.cuh"
 
 namespace warpbook::chapter2::lone_elements {
 
@@ -20,8 +20,8 @@ inline constexpr int kBlockBytes = 64;  ///< That the DRAM is read in.
 //! [kernel]
 template <bool passing, class W, int dims>
 __global__ void __launch_bounds__(kThreads)
-    lone_elements_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ v7c::View<dims> view,
-                         std::uint32_t count) {
+    lone_elements_kernel(W* __restrict__ dst, const W* __restrict__ src,
+                         const __grid_constant__ few_dims::View<dims> view, std::uint32_t count) {
   const std::uint32_t linear = blockIdx.x * kThreads + threadIdx.x;
   if (linear < count) dst[linear] = load_passing<passing>(src + view.place(linear));
 }
@@ -45,7 +45,7 @@ inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const std::int64_t count = q.problem.count();
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
-    return v7c::with_view(q.problem.view, [&]<int dims>(const v7c::View<dims>& view) {
+    return few_dims::with_view(q.problem.view, [&]<int dims>(const few_dims::View<dims>& view) {
       const bool passing = least_step(q.problem) <= kBlockBytes;
       return launch(passing ? lone_elements_kernel<true, W, dims> : lone_elements_kernel<false, W, dims>,
                     {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},

@@ -1,5 +1,5 @@
 /// \file
-/// narrow_tile: v8a's tile for elements of 1 and 2 bytes, in words of 4 bytes.
+/// narrow_tile: v8's tile for elements of 1 and 2 bytes, in words of 4 bytes.
 ///
 /// A lane loads a word from each of 4 rows of bytes (2 of halves), and __byte_perm turns them into words that lie along
 /// the columns. Two words and a funnel shift make up for a row that begins within a word, when reading from memory and

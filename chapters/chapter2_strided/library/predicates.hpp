@@ -15,8 +15,7 @@
 #include "chapters/chapter2_strided/library/short_dims_tile.cuh"
 #include "chapters/chapter2_strided/library/short_rows.cuh"
 #include "chapters/chapter2_strided/library/staged_steps.cuh"
-#include "chapters/chapter2_strided/library/written_rows.cuh"
-#include "chapters/chapter2_strided/v8b_aligned_tile.cuh"
+#include "chapters/chapter2_strided/v8_strided_tile.cuh"
 
 namespace warpbook::chapter2::predicates {
 
@@ -50,20 +49,22 @@ inline bool prefers_pieces(const StridedProblem& q) {
 }
 
 /// Long rows of narrow elements that begin anywhere; of halves longer ones where rows are whole words of 4 bytes, which
-/// v7a's packs fit. Windows are better read once, and so are copies of a whole.
+/// v7's packs fit. Windows are better read once, and so are copies of a whole.
 inline bool prefers_shifted_rows(const StridedProblem& q) {
   const std::int64_t row = q.view.sizes[q.view.dims - 1] * q.element_bytes;
-  if (v7b::refuse(q) != nullptr || q.element_bytes > 2 || repeats::whole_copies(q) > 1 || reads_again(q)) return false;
+  if (q.into_view || shifted_rows::refuse(q) != nullptr || q.element_bytes > 2 || repeats::whole_copies(q) > 1 ||
+      reads_again(q))
+    return false;
   return row >= (q.element_bytes == 1 ? 32 : row % 4 != 0 ? 64 : 128);
 }
 
 /// The same, of a view that is written.
 inline bool prefers_written_rows(const StridedProblem& q) {
-  return written_rows::refuse(q) == nullptr && q.element_bytes <= 2 &&
+  return q.into_view && shifted_rows::refuse(q) == nullptr && q.element_bytes <= 2 &&
          q.view.sizes[q.view.dims - 1] * q.element_bytes >= 512;
 }
 
-/// Bytes two apart: with longer steps v7c has fewer requests than the staging has words.
+/// Bytes two apart: with longer steps few_dims has fewer requests than the staging has words.
 inline bool prefers_staging(const StridedProblem& q) {
   return q.element_bytes == 1 && staged_steps::refuse(q) == nullptr && q.view.strides[q.view.dims - 1] == 2;
 }
@@ -135,10 +136,10 @@ inline double filled(std::int64_t count, std::int64_t side) {
   return static_cast<double>(count) / static_cast<double>(ceil_div(count, side) * side);
 }
 
-/// Matrices that fill at least half of v8b's tiles, both sides contiguous.
-inline bool fills_aligned_tiles(const StridedProblem& q) {
-  if (q.element_bytes < 4 || q.element_bytes > 8 || v8a::refuse(q) != nullptr) return false;
-  const v8a::Matrices m = v8a::matrices_of(q);
+/// Matrices that fill at least half of v8's tiles, both sides contiguous.
+inline bool fills_strided_tiles(const StridedProblem& q) {
+  if (q.element_bytes < 4 || q.element_bytes > 8 || v8::refuse(q) != nullptr) return false;
+  const v8::Matrices m = v8::matrices_of(q);
   if (m.column.src_stride != 1 || m.row.dst_stride != 1) return false;
   return filled(m.column.size.divisor, 32) * filled(m.row.size.divisor, q.element_bytes == 4 ? 128 : 64) >= 0.5;
 }
@@ -209,12 +210,12 @@ inline FastSizes fast_sizes(const StridedProblem& q) {
 
 /// Whether a permutation is better left to this chapter's tiles than to permute. Of 1 or 2 bytes: in odd sizes and more
 /// than two dimensions, if narrow tiles are full or a fast dimension is short. Of 4 or 8 bytes: matrices that fill
-/// aligned tiles in odd sizes, or of 8 bytes with a short side.
+/// v8's tiles in odd sizes, or of 8 bytes with a short side.
 inline bool prefers_own_tiles(const StridedProblem& q) {
   const bool matrix = q.view.dims == 2;
   if (q.element_bytes > 8 || matrix != (q.element_bytes >= 4) || short_dims_tile::refuse(q) != nullptr) return false;
   const auto [odd, is_short] = fast_sizes(q);
-  return matrix ? fills_aligned_tiles(q) && (odd || (q.element_bytes == 8 && is_short))
+  return matrix ? fills_strided_tiles(q) && (odd || (q.element_bytes == 8 && is_short))
                 : odd && (is_short || fills_narrow_tiles(q));
 }
 
@@ -224,13 +225,13 @@ inline bool prefers_permute(const StridedProblem& q) { return is_permutation(q) 
 
 inline bool wants_tiles(const StridedProblem& q) { return is_permutation(q) || prefers_tiles(q); }
 inline bool prefers_narrow_tiles(const StridedProblem& q) { return wants_tiles(q) && fills_narrow_tiles(q); }
-inline bool prefers_aligned_tiles(const StridedProblem& q) { return wants_tiles(q) && fills_aligned_tiles(q); }
+inline bool prefers_strided_tiles(const StridedProblem& q) { return wants_tiles(q) && fills_strided_tiles(q); }
 inline bool prefers_short_dims_tiles(const StridedProblem& q) {
   return wants_tiles(q) && short_dims_tile::refuse(q) == nullptr;
 }
 
 /// Short rows where else tiles would take them; or five and more that are no multiple of a word's elements, so that
-/// v7a's words would begin in one column and end in the next, of halves only if they lie far apart. Not rows of a
+/// v7's words would begin in one column and end in the next, of halves only if they lie far apart. Not rows of a
 /// broadcast, which is read once, nor a permutation in even sizes, which is permute's, nor one with many rows of less
 /// than 1 KiB.
 inline bool prefers_short_rows(const StridedProblem& q) {
@@ -256,9 +257,9 @@ inline bool prefers_short_rows(const StridedProblem& q) {
 // ----------------------------------------------------------------------------------------------------- index
 // arithmetic
 
-/// Whether v7c is better than v7a. Of elements of 4 and 8 bytes where neighbours lie at most four apart, in rows of up
-/// to four at most 32 bytes, or those of the dimension before do, while the last one is short and lies far apart; long
-/// broadcasts are read by fewer loads, which counts against three divisions each. Of narrow ones for up to three
+/// Whether few_dims is better than v7. Of elements of 4 and 8 bytes where neighbours lie at most four apart, in rows of
+/// up to four at most 32 bytes, or those of the dimension before do, while the last one is short and lies far apart;
+/// long broadcasts are read by fewer loads, which counts against three divisions each. Of narrow ones for up to three
 /// dimensions, unless something is read again.
 inline bool prefers_few_dims(const StridedProblem& q) {
   constexpr std::int64_t kNear = 4;
@@ -266,7 +267,7 @@ inline bool prefers_few_dims(const StridedProblem& q) {
   constexpr std::int64_t kNearBytes = 32;
   const TensorView& view = q.view;
   const int last = view.dims - 1;
-  if (v7c::refuse(q) != nullptr || repeats::whole_copies(q) > 1) return false;
+  if (few_dims::refuse(q) != nullptr || repeats::whole_copies(q) > 1) return false;
   if (q.element_bytes < 4) return view.dims <= 3 && !reads_again(q);
   if (repeats::repeats_last(q) && view.dims > 3) return false;
   int before = last - 1;  // What broadcasts lie between is the same neighbours again.
@@ -276,7 +277,7 @@ inline bool prefers_few_dims(const StridedProblem& q) {
          (view.dims > 1 && view.sizes[last] <= kShort && view.strides[last] * q.element_bytes <= kNearBytes);
 }
 
-/// Whether both of the digits that v7a carries run over at each of its steps (of narrow elements: at every second one),
+/// Whether both of the digits that v7 carries run over at each of its steps (of narrow elements: at every second one),
 /// and it divides for two dimensions or more beyond them; for one, if narrow elements of rows shorter than a pack would
 /// be put together one by one.
 inline bool carries_nothing(const StridedProblem& q) {
@@ -301,7 +302,7 @@ inline bool reads_halves_anew(const StridedProblem& q) {
   return std::find(q.view.strides.begin(), q.view.strides.begin() + last, 0) != q.view.strides.begin() + last;
 }
 
-/// Whether v7a would divide anew for every pack, and neither tiles nor reading once is better. A permutation's
+/// Whether v7 would divide anew for every pack, and neither tiles nor reading once is better. A permutation's
 /// neighbours must be near to each other besides.
 inline bool prefers_tables(const StridedProblem& q) {
   if (offset_tables::refuse(q) != nullptr || (q.element_bytes >= 4 && prefers_few_dims(q))) return false;

@@ -6,8 +6,8 @@
 /// belongs to the view's array; where it might not, at the array's ends, a piece goes byte by byte.
 #pragma once
 
-#include "chapters/chapter2_strided/v7b_shifted_rows.cuh"
-#include "chapters/chapter2_strided/v7c_few_dims.cuh"
+#include "chapters/chapter2_strided/library/few_dims.cuh"
+#include "chapters/chapter2_strided/library/shifted_rows.cuh"
 
 namespace warpbook::chapter2::row_pieces {
 
@@ -51,7 +51,7 @@ __device__ __forceinline__ uint2 shifted(const Pair& pair) {
 template <int dims>
 __global__ void __launch_bounds__(kThreads)
     row_pieces_kernel(uint2* __restrict__ dst, const char* __restrict__ src,
-                      const __grid_constant__ v7c::View<dims> view, std::uint32_t count, std::int64_t src_bytes) {
+                      const __grid_constant__ few_dims::View<dims> view, std::uint32_t count, std::int64_t src_bytes) {
   const std::uint32_t first = blockIdx.x * (kThreads * kPieces) + threadIdx.x;
   Pair pair[kPieces];
 #pragma unroll
@@ -81,17 +81,18 @@ inline const char* refuse(const StridedProblem& q) {
   if (q.view.strides[last] != 1) return "the last dimension is not contiguous";
   if (q.view.sizes[last] * q.element_bytes % kPieceBytes != 0) return "rows must be multiples of 8 bytes";
   if (q.alignment < kPieceBytes) return "the result must be aligned to 8 bytes";
-  return fits_32_bits(v7b::bytes_of(q).view, kThreads * kPieces * kPieceBytes) ? nullptr : "2^31 bytes or more";
+  return fits_32_bits(shifted_rows::bytes_of(q).view, kThreads * kPieces * kPieceBytes) ? nullptr
+                                                                                        : "2^31 bytes or more";
 }
 
 /// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
-  TensorView pieces = v7b::bytes_of(q.problem).view;
+  TensorView pieces = shifted_rows::bytes_of(q.problem).view;
   const std::int64_t src_bytes = pieces.reach() + 1;
   pieces.sizes[pieces.dims - 1] /= kPieceBytes;
   pieces.strides[pieces.dims - 1] = kPieceBytes;
   const std::int64_t count = pieces.count();
-  return v7c::with_view(pieces, [&]<int dims>(const v7c::View<dims>& view) {
+  return few_dims::with_view(pieces, [&]<int dims>(const few_dims::View<dims>& view) {
     return launch(row_pieces_kernel<dims>,
                   {.grid = ceil_div<std::int64_t>(count, kThreads * kPieces), .block = kThreads, .stream = stream},
                   reinterpret_cast<uint2*>(q.dst), reinterpret_cast<const char*>(q.src), view,

@@ -1,5 +1,5 @@
 /// \file
-/// short_dims_tile: v8a's tile where dimensions are short, so that several are counted as one.
+/// short_dims_tile: v8's tile where dimensions are short, so that several are counted as one.
 ///
 /// A tile spans some elements along the dimensions that are fastest in the source, times some along those that are
 /// fastest in the destination (tile_plan.hpp). An element's place is its row's place plus its column's on either side.

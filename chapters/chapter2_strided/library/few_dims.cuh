@@ -1,20 +1,18 @@
 /// \file
-/// v7c few dimensions: a division for each element again, and little else.
+/// few_dims: v5's divisions for every element, several packs per thread.
 ///
-/// v6 carries the index, because divisions once were most of an element's instructions. But v5 made a division three
-/// instructions, while carrying has costs of its own: comparisons that diverge, a copy of the digits where a row ends
-/// within a pack, a loop over the other dimensions. So we go back to v5 and give each thread several packs of
-/// elements. Their number of dimensions is known, as in v2: no loop, no branch, and all loads are independent of each
-/// other. Loads ask the L2 to keep what they read.
-///
-/// Expect fewer instructions than v7a wherever rows are short or have steps, and as many requests.
-///
-/// Source: it is what torch.compile makes of such views.
+/// Carrying an index has costs of its own: comparisons that diverge, a copy of the digits where a row ends within a
+/// pack, a loop over the other dimensions. v5's divisions are three instructions each. Where the number of dimensions
+/// is known there is no loop and no branch, and all loads are independent of each other. This is what torch.compile
+/// makes of such views, too.
 #pragma once
 
-#include "chapters/chapter2_strided/v5_fast_division.cuh"
+#include "chapters/chapter2_strided/strided.hpp"
+#include "common/cuda/fast_division.cuh"
+#include "common/cuda/launch.cuh"
+#include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter2::v7c {
+namespace warpbook::chapter2::few_dims {
 
 inline constexpr int kThreads = 256;
 /// Elements that are written together: 16 bytes; 4 bytes of narrow ones, or a request would touch too many lines.
@@ -81,7 +79,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// Why the step does not take a simplified problem; nullptr where it does.
+/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.into_view) return "a view that is written";
   if (q.element_bytes == 16) return "elements are whole words";
@@ -121,4 +119,4 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   return run_simplified(p, src, dst, stream, refuse, run_prepared);
 }
 
-}  // namespace warpbook::chapter2::v7c
+}  // namespace warpbook::chapter2::few_dims

@@ -1,5 +1,5 @@
 /// \file
-/// v7a wide words: whole words wherever the data allow it.
+/// v7 wide words: whole words wherever the data allow it.
 ///
 /// v6 moves one element per load and per store, and a half has 2 bytes. Where rows are contiguous and everything is a
 /// multiple of 16 bytes (or 8, or 4), a word of that size becomes the element. Elsewhere the result still is
@@ -13,7 +13,7 @@
 
 #include "chapters/chapter2_strided/v6_carried_index.cuh"
 
-namespace warpbook::chapter2::v7a {
+namespace warpbook::chapter2::v7 {
 
 using v6::Walk;
 
@@ -114,4 +114,4 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
   return p.count() == 0 ? cudaSuccess : run_prepared(prepare_simplified(p, src, dst), stream);
 }
 
-}  // namespace warpbook::chapter2::v7a
+}  // namespace warpbook::chapter2::v7
