@@ -77,7 +77,7 @@ __device__ __forceinline__ unsigned load_word(const char* at, const SourceRange&
   unsigned word = 0;
 #pragma unroll
   for (int b = 0; b < 4; b += bytes) {
-    if (!source.holds(at + b, at + b + bytes)) continue;
+    if (at + b < source.begin || at + b >= source.end) continue;
     word |= unsigned(*reinterpret_cast<const Word<bytes>*>(at + b)) << (8 * b);
   }
   return word;

@@ -26,10 +26,10 @@ template <Repeated repeated> inline constexpr int kPacks = repeated == Repeated:
 
 //! [kernel]
 /// Loads `loads` elements of a pack whose first stands at `walk`; `behind` is the next row's element where one load
-/// stands for the row.
+/// stands for the row. A pack that does not exist is not loaded.
 template <class W, int loads>
 __device__ __forceinline__ void load_pack(W (&element)[loads], W& behind, const W* __restrict__ src, const View& view,
-                                          const Walk& walk, int pack) {
+                                          const Walk& walk, int pack, bool exists) {
   const std::uint32_t row = view.sizes[0].divisor;
   const std::uint32_t step = view.strides[0];
   const std::uint32_t here = walk.offset(view);
@@ -41,10 +41,11 @@ __device__ __forceinline__ void load_pack(W (&element)[loads], W& behind, const 
       next_row.advance(view, left, 0);
       next = next_row.offset(view) - left * step;
     }
+    if (!exists) return;
 #pragma unroll
     for (int j = 0; j < loads; ++j) element[j] = src[(std::uint32_t(j) < left ? here : next) + j * step];
     if (loads < pack) behind = src[next];
-  } else if (walk.second + loads < view.sizes[1].divisor) {  // Rows shorter than a pack,
+  } else if (exists && walk.second + loads < view.sizes[1].divisor) {  // Rows shorter than a pack,
     std::uint32_t at = here;
     std::uint32_t last = walk.last;
 #pragma unroll
@@ -56,7 +57,7 @@ __device__ __forceinline__ void load_pack(W (&element)[loads], W& behind, const 
         at += view.strides[1] - row * step;
       }
     }
-  } else {  // and those where the second digit may run over too.
+  } else if (exists) {  // and those where the second digit may run over too.
     Walk one = walk;
 #pragma unroll
     for (int j = 0; j < loads; ++j) {
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int p = 0; p < packs; ++p) {
     left[p] = view.sizes[0].divisor - walk.last;
-    if (first + 32 * p < whole.count) load_pack<W, loads>(element[p], behind[p], src, view, walk, pack);
+    load_pack<W, loads>(element[p], behind[p], src, view, walk, pack, first + 32 * p < whole.count);
     if (p + 1 < packs) walk.advance(view, view.step_last, view.step_second);
   }
   // Packs are made only now: a load that is waited for in the loop would hold up those behind it.
