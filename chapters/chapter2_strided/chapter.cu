@@ -79,28 +79,32 @@ std::vector<Step> ladder() {
   };
 }
 
-template <const char* (*refuse)(const StridedProblem&), class Run>
-Step library_kernel(const std::string& name, std::string idea, Run run) {
-  return make_step<StridedCase>({name, name, "", std::move(idea), {}, StepKind::library}, run, simplified<refuse>);
+/// What a library kernel is called, and what it is for.
+struct Named {
+  std::string name;
+  std::string idea;
+};
+template <const char* (*refuse)(const StridedProblem&), class Run> Step library_kernel(const Named& k, Run run) {
+  return make_step<StridedCase>({k.name, k.name, "", k.idea, {}, StepKind::library}, run, simplified<refuse>);
 }
 
 std::vector<Step> library() {
   return {
-      library_kernel<few_dims::refuse>("few_dims", "v5's divisions for every element, in packs.", few_dims::run),
-      library_kernel<repeats::refuse>("repeats", "What a view shows again and again is read once.", repeats::run),
-      library_kernel<row_pieces::refuse>("row_pieces", "Short rows in whole pieces of 8 bytes.", row_pieces::run),
-      library_kernel<shifted_rows::refuse>("shifted_rows", "Words of 16 bytes along rows that begin anywhere.",
+      library_kernel<few_dims::refuse>({"few_dims", "v5's divisions for every element, in packs."}, few_dims::run),
+      library_kernel<repeats::refuse>({"repeats", "What a view shows again and again is read once."}, repeats::run),
+      library_kernel<row_pieces::refuse>({"row_pieces", "Short rows in whole pieces of 8 bytes."}, row_pieces::run),
+      library_kernel<shifted_rows::refuse>({"shifted_rows", "Words of 16 bytes along rows that begin anywhere."},
                                            shifted_rows::run),
-      library_kernel<staged_steps::refuse>("staged_steps", "A long row's source in shared memory, picked apart there.",
-                                           staged_steps::run),
-      library_kernel<lone_elements::refuse>("lone_elements", "Elements alone in their sectors, not kept in caches.",
+      library_kernel<staged_steps::refuse>(
+          {"staged_steps", "A long row's source in shared memory, picked apart there."}, staged_steps::run),
+      library_kernel<lone_elements::refuse>({"lone_elements", "Elements alone in their sectors, not kept in caches."},
                                             lone_elements::run),
-      library_kernel<offset_tables::refuse>("offset_tables", "Short dimensions: places from two tables.",
+      library_kernel<offset_tables::refuse>({"offset_tables", "Short dimensions: places from two tables."},
                                             offset_tables::run),
-      library_kernel<short_dims_tile::refuse>("short_dims_tile", "Tiles whose sides are made of several dimensions.",
+      library_kernel<short_dims_tile::refuse>({"short_dims_tile", "Tiles whose sides are made of several dimensions."},
                                               short_dims_tile::run),
-      library_kernel<narrow_tile::refuse>("narrow_tile", "Tiles of 1 and 2 bytes, in words of 4.", narrow_tile::run),
-      library_kernel<short_rows::refuse>("short_rows", "A few long rows of narrow elements, interleaved.",
+      library_kernel<narrow_tile::refuse>({"narrow_tile", "Tiles of 1 and 2 bytes, in words of 4."}, narrow_tile::run),
+      library_kernel<short_rows::refuse>({"short_rows", "A few long rows of narrow elements, interleaved."},
                                          short_rows::run),
   };
 }
