@@ -109,9 +109,15 @@ std::vector<Step> library() {
   };
 }
 
+std::vector<Step> asides() {
+  return {
+      fill_yardstick(),
+  };
+}
+
 std::vector<Step> steps() {
   std::vector<Step> all = ladder();
-  all.push_back(fill_yardstick());
+  for (Step& step : asides()) all.push_back(std::move(step));
   for (Step& step : library()) all.push_back(std::move(step));
   return all;
 }
