@@ -256,10 +256,11 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("short_dims_tile",
        "shape=300,200 strides=5,3000 dtype=double");  // As many sectors, but fewer blocks of 64 bytes.
   same("short_rows", "shape=1000,300,15 strides=5000,1,330 dtype=int8");
-  same("short_dims_tile", "shape=600,15 strides=1,1024 dtype=int8");        // Too few bytes for short_rows' tiles.
-  same("repeats", "shape=600,15 strides=1,0 dtype=int8");                   // A broadcast is read once.
-  same("repeats", "shape=28,4,3000 strides=0,3001,1 offset=1 dtype=half");  // Copies, which shifted_rows would read again.
-  same("v8", "shape=1000,101 strides=1,1000 dtype=float");                  // A matrix in odd sizes.
+  same("short_dims_tile", "shape=600,15 strides=1,1024 dtype=int8");  // Too few bytes for short_rows' tiles.
+  same("repeats", "shape=600,15 strides=1,0 dtype=int8");             // A broadcast is read once.
+  same("repeats",
+       "shape=28,4,3000 strides=0,3001,1 offset=1 dtype=half");  // Copies, which shifted_rows would read again.
+  same("v8", "shape=1000,101 strides=1,1000 dtype=float");       // A matrix in odd sizes.
   same("offset_tables", "shape=50,7,34,6 strides=300,50,1,1 dtype=int8");  // Both digits run over at every second step.
   same("v8", "shape=300,1100 strides=1,320 dtype=float");
   // A whole array in another order is chapter 3's.
