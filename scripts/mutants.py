@@ -47,7 +47,7 @@ SIGNS = {"Plus": "+", "Minus": "-", "Times": "*", "Over": "/", "Less": "<", "Les
          "GreaterEqual": ">=", "Equal": "==", "Unequal": "!=", "And": "&", "Or": "|", "Left": "<<", "Right": ">>"}  # fmt: skip
 BARRIER = re.compile(r"(?<=[\s;{}])(?:__syncthreads|__syncwarp|__threadfence\w*|__pipeline_\w+|\w*(?:wait|sync|arrive)\w*)\([^;{}]*\);")
 # Chapter files' functions that no step needs, and that would compile whole headers again.
-NEEDLESS = ("call_index_add", "steps_for_large_views", "copy_by_take_away")
+NEEDLESS = ("call_index_add", "steps_for_large_views", "copy_by_take_away", "misjudged_evidence")
 
 
 class NotBuilt(Exception):

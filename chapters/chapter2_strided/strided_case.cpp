@@ -120,6 +120,9 @@ StridedCase::StridedCase(const Parameters& parameters) {
     throw BadInput(fmt::format("shape={} strides={} offset={}: {}", fmt::join(shape, ","), fmt::join(strides, ","),
                                problem_.view.offset, reason));
   }
+  problem_.alignment = alignment_of(static_cast<std::uintptr_t>(shift_ * problem_.element_bytes));
+  problem_.view_alignment =
+      alignment_of(static_cast<std::uintptr_t>((shift_ + problem_.view.offset) * problem_.element_bytes));
   if (problem_.into_view && !surely_distinct(problem_.view)) {
     throw BadInput(fmt::format("shape={} strides={} into=1: the view may show an element twice, and is only read",
                                fmt::join(shape, ","), fmt::join(strides, ",")));

@@ -21,11 +21,13 @@ inline cudaError_t checked_copy(void* dst, const void* src, const TensorView& vi
   if (refuse_view(view, element_bytes) != nullptr) return cudaErrorInvalidValue;
   if (view.count() == 0) return cudaSuccess;
   if (into_view && !surely_distinct(view)) return cudaErrorInvalidValue;
-  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
-  if (src == nullptr || dst == nullptr || address % static_cast<std::uintptr_t>(element_bytes) != 0) {
-    return cudaErrorInvalidValue;
-  }
-  return v9::run({view, element_bytes, into_view}, src, dst, stream);
+  const auto from = reinterpret_cast<std::uintptr_t>(src);
+  const auto to = reinterpret_cast<std::uintptr_t>(dst);
+  if (src == nullptr || dst == nullptr || alignment_of(from | to) < element_bytes) return cudaErrorInvalidValue;
+  const std::uintptr_t offset = static_cast<std::uintptr_t>(view.offset) * static_cast<unsigned>(element_bytes);
+  const int view_alignment = alignment_of((into_view ? to : from) + offset);
+  return v9::run({view, element_bytes, into_view, view_alignment, alignment_of(into_view ? from : to)}, src, dst,
+                 stream);
 }
 }  // namespace chapter2
 

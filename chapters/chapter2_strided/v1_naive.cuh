@@ -1,16 +1,17 @@
 /// \file
-/// v1 naive: one thread an element, a division and a remainder for each dimension.
+/// v1 naive: one thread per element, with a division and a remainder for each dimension.
 ///
-/// The definition, written down. A thread takes the number of an element in row-major order, finds its index along each
-/// dimension from the last to the first, and adds up index times stride. The number of dimensions is known at run time
-/// only, and everything is 64 bits wide, so that any view works. This is PyTorch's IndexToOffset<T, uint64_t, -1>.
+/// This is the definition, written down. A thread takes the number of an element in row-major order, finds its index
+/// along each dimension from the last to the first, and adds up index times stride. The number of dimensions is known
+/// at run time only, and everything is 64 bits wide, so any view works.
 ///
-/// Expect it to be slow even where the memory is read in order: a 64-bit division has no instruction of its own and
-/// costs dozens of others, and each dimension pays for one.
+/// Expect it to be slow even where the memory is read in order. A 64-bit division is a subroutine of dozens of
+/// instructions, and every dimension but the first pays for one.
+///
+/// Source: PyTorch's IndexToOffset<T, uint64_t, -1> (aten/src/ATen/cuda/detail/TensorInfo.cuh).
 #pragma once
 
 #include "chapters/chapter2_strided/strided.hpp"
-#include "common/cuda/launch.cuh"
 #include "common/cuda/pack.cuh"
 
 namespace warpbook::chapter2::v1 {
@@ -48,8 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t count = p.count();
-  if (count == 0) return cudaSuccess;
+  if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare(p, src, dst);
   View view{};
   view.dims = q.problem.view.dims;
@@ -57,13 +57,8 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
     view.sizes[d] = static_cast<std::uint64_t>(q.problem.view.sizes[d]);
     view.strides[d] = static_cast<std::uint64_t>(q.problem.view.strides[d]);
   }
-  return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-    using W = Word<bytes>;
-    return launch(strided_kernel<W>,
-                  {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
-                  reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
-                  static_cast<std::uint64_t>(count), p.into_view);
-  });
+  return with_word_bytes(p.element_bytes,
+                         [&]<int bytes>() { return launch_per_element(strided_kernel<Word<bytes>>, q, view, stream); });
 }
 
 }  // namespace warpbook::chapter2::v1

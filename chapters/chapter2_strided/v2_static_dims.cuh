@@ -1,12 +1,13 @@
 /// \file
-/// v2 static dims: the number of dimensions as a template parameter.
+/// v2 static dims: the number of dimensions is a template parameter.
 ///
-/// v1's loop cannot be opened: how often it turns is known at run time only. With the count as a template parameter the
-/// compiler writes the divisions one after another, and keeps sizes and strides where it wants them. One kernel for
-/// each count and element size is the price, in compile time and in the binary; beyond kMostStaticDims v1's kernel
-/// serves.
+/// The compiler cannot unroll v1's loop, because it learns the number of iterations only at run time. With the number
+/// as a template parameter it writes the divisions one after another and keeps sizes and strides in registers. The
+/// price is a kernel for each number of dimensions and element size. Beyond kMostStaticDims v1's kernel runs.
 ///
-/// Expect the same divisions, without the loop around them: little, since the divisions are what costs.
+/// Expect the same divisions without the loop around them, so a small gain.
+///
+/// Source: PyTorch's IndexToOffset<T, uint64_t, dims>.
 #pragma once
 
 #include "chapters/chapter2_strided/v1_naive.cuh"
@@ -45,8 +46,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t count = p.count();
-  if (count == 0) return cudaSuccess;
+  if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare(p, src, dst);
   return with_dims(q.problem.view.dims, [&]<int dims>() {
     if constexpr (dims == 0) {
@@ -58,11 +58,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
         view.strides[d] = static_cast<std::uint64_t>(q.problem.view.strides[d]);
       }
       return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-        using W = Word<bytes>;
-        return launch(strided_kernel<dims, W>,
-                      {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
-                      reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
-                      static_cast<std::uint64_t>(count), p.into_view);
+        return launch_per_element(strided_kernel<dims, Word<bytes>>, q, view, stream);
       });
     }
   });

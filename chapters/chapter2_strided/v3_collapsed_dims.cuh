@@ -1,12 +1,13 @@
 /// \file
-/// v3 collapsed dims: dimensions of size 1 dropped, neighbours that are one run merged.
+/// v3 collapsed dims: dimensions of size 1 go, and neighbours that are one run merge.
 ///
-/// v2 divides for each dimension but the first. Many dimensions carry no information: in [:, ::2] of a tensor of shape
-/// (64, 1024, 1024), stepping over the last dimension's 1024 elements is no step of the one before, but in
-/// [:, :, :, ::2] of (64, 32, 32, 1024) all rows follow each other evenly, and four dimensions are one. The rule is
-/// `collapse` in common/cuda/tensor_view.hpp: stride[i] = size[i + 1] x stride[i + 1]. The kernel is v2's.
+/// v2 divides for every dimension but the first. Some dimensions carry no information: in x[..., ::2] the step over a
+/// whole row is the step between two rows, so all dimensions are one run of every second element. `collapse` in
+/// common/cuda/tensor_view.hpp merges two neighbours where stride[i] = size[i + 1] x stride[i + 1]. The kernel is v2's.
 ///
-/// Expect fewer divisions where dimensions merge, and nothing at all where none do.
+/// Expect a division less per merged dimension, and nothing where none merges.
+///
+/// Source: PyTorch's aten/src/ATen/CollapseDims.h.
 #pragma once
 
 #include "chapters/chapter2_strided/v2_static_dims.cuh"

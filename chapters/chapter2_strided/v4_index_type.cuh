@@ -2,11 +2,12 @@
 /// v4 index type: 32-bit numbers where sizes *and* strides allow.
 ///
 /// v3 divides 64-bit numbers, though few tensors have 2^31 elements. A 32-bit division takes far fewer instructions.
-/// The trap is that two things have to fit: the number of elements, which the divisions are about, and the offset of
-/// the view's last element, which the multiplications are about. A view of two elements may reach over 8 GiB
-/// (`fits_32_bits` in common/cuda/tensor_view.hpp; PyTorch's canUse32BitIndexMath).
+/// Two things have to fit: the number of elements, which is divided, and the offset of the last element, which is
+/// multiplied. A view of two elements may reach over 8 GiB (`fits_32_bits` in common/cuda/tensor_view.hpp).
 ///
-/// Expect the 64-bit divisions in the counters to become as many 32-bit ones, and the largest gain so far.
+/// Expect as many 32-bit divisions as v3 had 64-bit ones, and the largest gain so far.
+///
+/// Source: PyTorch's canUse32BitIndexMath.
 #pragma once
 
 #include "chapters/chapter2_strided/v3_collapsed_dims.cuh"
@@ -46,8 +47,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t count = p.count();
-  if (count == 0) return cudaSuccess;
+  if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
   //! [exercise index_width]
   const bool narrow = fits_32_bits(q.problem.view, kThreads);
@@ -61,11 +61,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
       view.strides[d] = static_cast<std::uint32_t>(q.problem.view.strides[d]);
     }
     return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-      using W = Word<bytes>;
-      return launch(strided_kernel<dims, W>,
-                    {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
-                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
-                    static_cast<std::uint32_t>(count), p.into_view);
+      return launch_per_element(strided_kernel<dims, Word<bytes>>, q, view, stream);
     });
   });
 }

@@ -1,11 +1,13 @@
 /// \file
-/// v5 fast division: sizes known on the host, turned into multiplications.
+/// v5 fast division: divisions become multiplications.
 ///
 /// v4 still divides for each dimension, in some twenty instructions. All divisors are sizes that the host knows before
-/// the launch, so it computes a multiplier and a shift for each, and a quotient costs a multiplication, an addition and
-/// a shift (common/cuda/fast_division.cuh, told in chapter 3 too).
+/// the launch. So the host computes a multiplier and a shift for each size, and a quotient costs a multiplication, an
+/// addition and a shift (common/cuda/fast_division.cuh).
 ///
-/// Expect the divisions to be gone from the counters, and a gain as large as their share of v4's time.
+/// Expect no division in the counters, and a gain as large as the divisions' share of v4's time.
+///
+/// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", 1994.
 #pragma once
 
 #include "chapters/chapter2_strided/v4_index_type.cuh"
@@ -47,8 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 //! [kernel]
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t count = p.count();
-  if (count == 0) return cudaSuccess;
+  if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
   if (!fits_32_bits(q.problem.view, kThreads)) return v2::run(q.problem, q.src, q.dst, stream);
   return with_dims(q.problem.view.dims, [&]<int dims>() {
@@ -59,11 +60,7 @@ inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cuda
       view.strides[d] = static_cast<std::uint32_t>(q.problem.view.strides[d]);
     }
     return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-      using W = Word<bytes>;
-      return launch(strided_kernel<dims, W>,
-                    {.grid = ceil_div<std::int64_t>(count, kThreads), .block = kThreads, .stream = stream},
-                    reinterpret_cast<W*>(q.dst), reinterpret_cast<const W*>(q.src), view,
-                    static_cast<std::uint32_t>(count), p.into_view);
+      return launch_per_element(strided_kernel<dims, Word<bytes>>, q, view, stream);
     });
   });
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "chapters/chapter2_strided/library/tile_plan.hpp"
 #include "chapters/chapter2_strided/strided_case.hpp"
-#include "chapters/chapter2_strided/tile_plan.hpp"
 #include "tests/catch.hpp"
 #include "tests/chapters/chapter2_problems.hpp"
 
@@ -19,8 +19,8 @@ namespace {
 /// An address that is only looked at.
 void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
-int movement(const TensorView& view, int element_bytes, std::uintptr_t src = 256, std::uintptr_t dst = 256) {
-  return movement_bytes(prepare_collapsed({view, element_bytes, false}, address(src), address(dst)));
+int movement(const TensorView& view, int element_bytes, int view_alignment = 16, int alignment = 16) {
+  return movement_bytes(collapsed({view, element_bytes, false, view_alignment, alignment}));
 }
 
 std::string message_of(const std::string& parameters) {
@@ -60,10 +60,9 @@ TEST_CASE("words are as wide as sizes, strides and addresses allow") {
   CHECK(movement(make_view({64, 64}, {127, 1}), 4) == 4);
   CHECK(movement(make_view({64, 64}, {127, 1}), 1) == 1);
   CHECK(movement(make_view({64, 64}, {130, 1}), 1) == 2);
-  CHECK(movement(make_view({64, 64}, {128, 1}, 2), 4) == 8);        // The view begins 8 bytes behind a word's begin,
-  CHECK(movement(make_view({64, 64}, {128, 1}), 4, 256 + 8) == 8);  // or its array does,
-  CHECK(movement(make_view({64, 64}, {128, 1}), 4, 256, 256 + 4) == 4);  // or the other array.
-  CHECK(movement(make_view({64, 64}, {128, 2}), 4) == 4);                // Only runs can be moved as they are.
+  CHECK(movement(make_view({64, 64}, {128, 1}), 4, 8) == 8);      // The view begins 8 bytes behind a word's begin,
+  CHECK(movement(make_view({64, 64}, {128, 1}), 4, 16, 4) == 4);  // or the other array 4.
+  CHECK(movement(make_view({64, 64}, {128, 2}), 4) == 4);         // Only runs can be moved as they are.
   CHECK(movement(make_view({64, 64}, {1, 64}), 2) == 2);
   CHECK(movement(make_view({8, 64, 64}, {0, 128, 1}), 2) == 16);  // A broadcast keeps no alignment from being.
   CHECK(movement(make_view({64, 8}, {128, 1}), 16) == 16);
@@ -76,18 +75,53 @@ TEST_CASE("elements become words") {
       prepare_collapsed({make_view({5, 6, 64}, {1024, 128, 1}, 8), 2, false}, address(256), address(512));
   CHECK(reinterpret_cast<std::uintptr_t>(p.src) == 256 + 16);
   CHECK(reinterpret_cast<std::uintptr_t>(p.dst) == 512);
-  const Prepared q = with_elements_of(p, movement_bytes(p));
+  const Prepared q =
+      prepare_simplified({make_view({5, 6, 64}, {1024, 128, 1}, 8), 2, false}, address(256), address(512));
+  CHECK(q.src == p.src);
+  CHECK(q.dst == p.dst);
   CHECK(q.problem.element_bytes == 16);
   CHECK(q.problem.view.dims == 3);
   CHECK(q.problem.view.sizes[2] == 8);
   CHECK(q.problem.view.strides[0] == 128);
   CHECK(q.problem.view.strides[1] == 16);
   // A row of one word is no dimension any more.
-  const Prepared r =
-      with_elements_of(prepare_collapsed({make_view({50, 4}, {16, 1}), 4, false}, address(0), address(0)), 16);
-  CHECK(r.problem.view.dims == 1);
-  CHECK(r.problem.view.sizes[0] == 50);
-  CHECK(r.problem.view.strides[0] == 4);
+  const StridedProblem r = simplified({make_view({50, 4}, {16, 1}), 4, false});
+  CHECK(r.element_bytes == 16);
+  CHECK(r.view.dims == 1);
+  CHECK(r.view.sizes[0] == 50);
+  CHECK(r.view.strides[0] == 4);
+}
+
+TEST_CASE("an address is aligned to a power of two up to 16") {
+  CHECK(alignment_of(0) == 16);
+  CHECK(alignment_of(32) == 16);
+  CHECK(alignment_of(24) == 8);
+  CHECK(alignment_of(6) == 2);
+  CHECK(alignment_of(7) == 1);
+  // A case's arrays begin `shift` elements behind a boundary, and its view `offset` further.
+  const StridedCase moved(Parameters::parse("shape=4,5 strides=8,1 offset=3 shift=2 dtype=half"));
+  CHECK(moved.problem().alignment == 4);
+  CHECK(moved.problem().view_alignment == 2);
+}
+
+TEST_CASE("a result falls into whole packs and its ends") {
+  const StridedProblem nine{make_view({9}, {2}), 2, false};
+  const auto packs = packs_of<std::uint32_t>({nine, nullptr, static_cast<std::byte*>(address(256 + 6))}, 2);
+  CHECK(packs.head == 1);
+  CHECK(packs.count == 4);
+  CHECK(packs.ends == 1);
+  CHECK(packs.end(0, 2) == 0);
+  // Four halves before the first whole word of 16 bytes, and four behind the last.
+  const StridedProblem sixteen{make_view({16}, {2}), 2, false};
+  const auto words = packs_of<std::uint32_t>({sixteen, nullptr, static_cast<std::byte*>(address(256 + 8))}, 8);
+  CHECK(words.head == 4);
+  CHECK(words.count == 1);
+  CHECK(words.ends == 8);
+  CHECK(words.end(3, 8) == 3);
+  CHECK(words.end(4, 8) == 12);
+  // Fewer elements than stand before a word.
+  const StridedProblem one{make_view({1}, {2}), 1, false};
+  CHECK(packs_of<std::uint32_t>({one, nullptr, static_cast<std::byte*>(address(256 + 5))}, 4).head == 1);
 }
 
 TEST_CASE("the view's offset belongs to its own side") {

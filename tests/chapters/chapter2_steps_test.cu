@@ -23,6 +23,7 @@ Chapter chapter();
 cudaError_t copy_by_take_away(void* dst, const void* src, const TensorView& view, int element_bytes, bool into_view,
                               cudaStream_t stream);
 std::vector<Step> steps_for_large_views();
+std::vector<std::string> misjudged_evidence();
 
 namespace {
 
@@ -134,7 +135,8 @@ std::vector<std::string> awkward_cases() {
       cases.push_back(case_text(make_view({15, 37}, {200, 3}), dtype, shift % 2 == 0, shift));
     }
   }
-  // Narrow elements, enough for several of v7d's and v8b's tiles, which are larger than the random views.
+  // Narrow elements, enough for several of staged_steps' and narrow_tile's tiles, which are larger than the random
+  // views.
   for (const std::string dtype : {"int8", "half"}) {
     cases.push_back(case_text(make_view({33'001}, {2}, 3), dtype, false, 1));
     cases.push_back(case_text(make_view({2, 17'000}, {40'000, 2}, 1), dtype, false, 0));
@@ -180,7 +182,7 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     const std::string dtype = dice.pick<std::string>({"int8", "int8", "half", "half", "float", "double"});
     cases.push_back(case_text(view, dtype, dice.one_in(2), dice.one_in(2) ? 0 : dice.uniform(1, 31)));
   }
-  for (int i = 0; i < 200; ++i) {  // Short rows, as v8c takes them: interleaved, or written so.
+  for (int i = 0; i < 200; ++i) {  // Short rows, as short_rows takes them: interleaved, or written so.
     const std::int64_t rows = dice.uniform(2, 24);
     const std::int64_t columns = dice.uniform(2, 300);
     const bool into = dice.one_in(4);
@@ -189,6 +191,22 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     const Numbers sizes = into ? Numbers{2, rows, columns} : Numbers{2, columns, rows};
     cases.push_back(case_text(make_view(sizes, {batch, 1, pitch}, dice.uniform(0, 40)),
                               dice.one_in(2) ? "int8" : "half", into, dice.one_in(2) ? 0 : dice.uniform(1, 31)));
+  }
+  for (int i = 0; i < 230; ++i) {  // Rows of whole pieces of 8 bytes, as row_pieces takes them,
+    const std::string dtype = dice.one_in(2) ? "int8" : "half";
+    const std::int64_t row = dice.uniform(1, 16) * (dtype == "half" ? 4 : 8);
+    const TensorView rows = make_view({dice.uniform(1, 5), dice.uniform(1, 60), row},
+                                      {6'500, row + dice.uniform(0, 9), 1}, dice.uniform(0, 9));
+    cases.push_back(case_text(rows, dtype, false, dice.one_in(2) ? 0 : 16));
+    // elements alone in their sectors, as lone_elements does,
+    const TensorView lone =
+        make_view({dice.uniform(1, 30), dice.uniform(1, 70)}, {dice.uniform(32, 5'000), dice.uniform(32, 70)});
+    cases.push_back(case_text(lone, dice.pick(kTypes), false, dice.uniform(0, 3)));
+    // and long rows with a step, as staged_steps does.
+    const bool two = dice.one_in(8);
+    const TensorView steps = make_view({dice.uniform(1, 2), two ? 33'000 : dice.uniform(4'100, 5'000)},
+                                       {130'000, two ? 2 : dice.uniform(12, 23)}, dice.uniform(0, 20));
+    cases.push_back(case_text(steps, dtype, false, dice.uniform(0, 20)));
   }
   // Of two dimensions, and in several tiles.
   cases.push_back(case_text(make_view({700, 3, 5}, {1, 701, 2'200}, 1), "int8", false, 1));
@@ -204,6 +222,10 @@ TEST_CASE("every step of chapter 2 agrees with the reference") {
     INFO(version);
     CHECK(tally.ran >= least_runs(200, cases.size()));
   }
+}
+
+TEST_CASE("each rule of chapter 2 decides the case that it names") {
+  for (const std::string& evidence : misjudged_evidence()) FAIL_CHECK(evidence);
 }
 
 TEST_CASE("element [1][3][1] of the example is element 30 of the array") {

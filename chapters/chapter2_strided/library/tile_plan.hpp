@@ -1,5 +1,5 @@
 /// \file
-/// How v8a cuts a strided copy into tiles that are close together on both sides.
+/// How a strided copy is cut into tiles that are close together on both sides.
 #pragma once
 
 #include <algorithm>

@@ -1,47 +1,33 @@
 /// \file
-/// v8c short rows: a few long runs of narrow elements, interleaved through shared memory in words.
+/// short_rows: a few long rows of narrow elements, interleaved through shared memory in words.
 ///
-/// In x.transpose(1, 2) of shape (n, 15, 494) bytes, 15 runs of 494 are interleaved: the result is one piece, but a
-/// column of the tile that v8a and v8b write is 15 bytes. v8a moves single bytes, so a warp's request carries 32 of
-/// them, to three columns far apart or more; v8b would leave most of its tile of 512 rows empty; and v7b reads 16 bytes
-/// for a pack by 16 loads.
-///
-/// Where the result's next elements after a column are the next column's, the columns need not be looked at one by one:
-/// columns of R rows are R x T elements in a row. A block reads T elements from each of R rows (the short dimensions of
-/// the result, any number of them), a warp 128 bytes in a request; two words and a funnel shift make up for a row
-/// that begins within a word, as in v8b. It writes the piece in words of 4 bytes, whose elements it picks from the
-/// tile. A thread's words follow each other by a multiple of R elements: so it stays in the same rows, and each of its
-/// places in the tile goes on by the same number of columns, without a division or a comparison.
-///
-/// The tile's rows lie so that a warp's picks meet in few banks: its 32 words span about 32 / R words of each of R
-/// rows, and these are set that far apart.
-///
-/// Expect a quarter (bytes) or half (halves) of v8a's requests on both sides, and whole sectors in the result.
+/// In x.transpose(1, 2) of shape (n, 15, 494) bytes, 15 rows of 494 are interleaved. A column of a tile would be 15
+/// bytes, but the next column of the result follows at once: columns of R rows are R x T elements in one piece. A block
+/// reads T elements from each of R rows (the short dimensions of the result, any number of them) in words, and writes
+/// the piece in words, whose elements it picks from the tile. A thread's words follow each other by a multiple of R
+/// elements: it stays in the same rows, without a division or a comparison. The tile's rows lie so far apart that a
+/// warp's picks meet in few banks.
 #pragma once
 
 #include <bit>
 #include <numeric>
 
-#include "chapters/chapter2_strided/v8b_word_tile.cuh"
+#include "chapters/chapter2_strided/library/places.cuh"
 
-namespace warpbook::chapter2::v8c {
+namespace warpbook::chapter2::short_rows {
 
 inline constexpr int kThreads = 128;
 inline constexpr int kWarps = kThreads / 32;
 inline constexpr int kChunkBytes = 256;  ///< Of a row, that a warp reads at once, by two words a lane.
 inline constexpr int kHalfChunk = kChunkBytes / 2;
-inline constexpr int kInFlight = 4;                   ///< Rows whose chunks a warp has under way.
-inline constexpr int kMostRows = 128;                 ///< That are short.
-inline constexpr int kMostChunks = 32;                ///< Of a tile, or one a row: 33 KiB at most.
-inline constexpr std::int64_t kLeastRowBytes = 256;   ///< Shorter rows would leave much of a chunk empty,
-inline constexpr std::int64_t kLeastBytes = 4 << 20;  ///< and fewer bytes in all most of the device.
+inline constexpr int kInFlight = 4;     ///< Rows whose chunks a warp has under way.
+inline constexpr int kMostRows = 128;   ///< That are short.
+inline constexpr int kMostChunks = 32;  ///< Of a tile, or one a row: 33 KiB at most.
 
 /// What the kernel needs to know.
 struct Interleaved {
-  v8a::Dimension row[Space::kMost];
-  v8a::Dimension other[kMaxViewDims];
-  int row_dims;
-  int others;
+  Placed<Space::kMost> row;
+  Placed<kMaxViewDims> others;
   FastDivisor<std::uint32_t> rows;   // R.
   FastDivisor<std::uint32_t> tiles;  // Along the columns.
   std::uint32_t columns;
@@ -52,11 +38,10 @@ struct Interleaved {
   std::uint32_t pitch;            // Words from row to row of the tile.
   std::uint32_t writers;          // Threads that write: so many words are whole columns.
   std::uint32_t step;             // Those columns, in bytes of a row.
-  const char* src_begin;          // Whole words must not reach beyond the view's array.
-  const char* src_end;
+  SourceRange source;
 };
 
-//! [load]
+//! [kernel]
 /// Reads `row_bytes` from each row into the tile. `inside`: all words lie in the array.
 template <int bytes, bool inside>
 __device__ __forceinline__ void load_chunks(unsigned* tile, const char* const* row_begin, const Interleaved& plan,
@@ -86,8 +71,8 @@ __device__ __forceinline__ void load_chunks(unsigned* tile, const char* const* r
           const char* const at = from + i * kHalfChunk;
           word[t][i] = next[t][i] = 0;
           if (i > 0 && !both) break;
-          word[t][i] = v8b::load_word<bytes, inside>(at, plan.src_begin, plan.src_end);
-          if (misaligned != 0) next[t][i] = v8b::load_word<bytes, inside>(at + 4, plan.src_begin, plan.src_end);
+          word[t][i] = load_word<bytes, inside>(at, plan.source);
+          if (misaligned != 0) next[t][i] = load_word<bytes, inside>(at + 4, plan.source);
         }
       }
 #pragma unroll
@@ -101,9 +86,7 @@ __device__ __forceinline__ void load_chunks(unsigned* tile, const char* const* r
     }
   }
 }
-//! [load]
 
-//! [store]
 /// Writes the tile's `elements`, interleaved, to `dst`.
 template <int bytes>
 __device__ __forceinline__ void store_interleaved(char* dst, const unsigned* tile, const Interleaved& plan,
@@ -142,9 +125,7 @@ __device__ __forceinline__ void store_interleaved(char* dst, const unsigned* til
     to += plan.writers;
   }
 }
-//! [store]
 
-//! [kernel]
 template <int bytes>
 __global__ void __launch_bounds__(kThreads, 12)
     short_rows_kernel(char* __restrict__ dst, const char* __restrict__ src, const __grid_constant__ Interleaved plan) {
@@ -152,19 +133,19 @@ __global__ void __launch_bounds__(kThreads, 12)
   __shared__ const char* row_begin[kMostRows];
   const std::uint32_t rows = plan.rows.divisor;
   const auto [batch, piece] = plan.tiles.divide(blockIdx.x);
-  const v8a::Place origin = v8a::place_of(plan.other, plan.others, batch);
+  const Place origin = plan.others.at(batch);
   const std::uint32_t tile_columns = plan.chunks * (kChunkBytes / bytes);
   const std::uint32_t first_column = piece * tile_columns;
   const std::uint32_t columns = min(plan.columns - first_column, tile_columns);
   const char* const from = src + origin.src + std::int64_t(first_column) * bytes;
   char* const to = dst + origin.dst + std::int64_t(first_column) * rows * bytes;
   for (std::uint32_t r = threadIdx.x; r < rows; r += kThreads) {
-    row_begin[r] = from + v8a::place_of(plan.row, plan.row_dims, r).src;
+    row_begin[r] = from + plan.row.at(r).src;
   }
   __syncthreads();
 
   // A row's last word, and the one behind it, may reach beyond what is wanted.
-  if (from - 3 >= plan.src_begin && row_begin[rows - 1] + columns * bytes + 7 <= plan.src_end) {
+  if (plan.source.holds(from - 3, row_begin[rows - 1] + columns * bytes + 7)) {
     load_chunks<bytes, true>(tile, row_begin, plan, columns * bytes);
   } else {
     load_chunks<bytes, false>(tile, row_begin, plan, columns * bytes);
@@ -196,51 +177,33 @@ inline ShortRows short_rows_of(const CopyDimension* dimension, int dims) {
   return {};
 }
 
-/// Why the step does not take a collapsed problem; nullptr where it does.
-inline const char* refuse(const StridedProblem& p) {
-  if (p.element_bytes > 2) return "elements must have 1 or 2 bytes";
-  if (p.count() > INT32_MAX) return "2^31 elements or more";
+/// A simplified problem's rows.
+inline ShortRows short_rows_of(const StridedProblem& q) {
   std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(p, dimension);
-  const ShortRows found = short_rows_of(dimension.data(), dims);
-  return found.rows.count < 2 ? "no short rows are interleaved" : nullptr;
+  const int dims = copy_dimensions(q, dimension);
+  return short_rows_of(dimension.data(), dims);
 }
 
-/// How the step fits a problem that is not refused.
-struct Fit {
-  std::int64_t rows;
-  std::int64_t row_bytes;
-  bool suits;  ///< Rows fill chunks, and are not too many, and tiles, of 33 KiB at most, fill the device.
-};
-inline Fit fit_of(const StridedProblem& p) {
-  // On an H200 84 rows take 17.4 instead of v8a's 19.3 us, 97 rows 33.3 instead of 28.2 (chapter2_trials_4.txt).
-  constexpr std::int64_t kManyRows = 96;
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(p, dimension);
-  const ShortRows found = short_rows_of(dimension.data(), dims);
-  const std::int64_t row_bytes = found.columns.size * p.element_bytes;
-  return {found.rows.count, row_bytes,
-          row_bytes >= kLeastRowBytes && found.rows.count <= kManyRows && p.count() * p.element_bytes >= kLeastBytes};
+/// Why the kernel does not take a simplified problem; nullptr where it does.
+inline const char* refuse(const StridedProblem& q) {
+  if (q.element_bytes > 2) return "elements must have 1 or 2 bytes";
+  if (q.count() > INT32_MAX) return "2^31 elements or more";
+  return short_rows_of(q).rows.count < 2 ? "no short rows are interleaved" : nullptr;
 }
 
-/// Interleaves rows. The problem is collapsed and not refused.
-inline cudaError_t run_rows(const Prepared& q, cudaStream_t stream) {
+/// Moves a simplified problem that is not refused.
+inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const std::int64_t bytes = q.problem.element_bytes;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(q.problem, dimension);
   const ShortRows found = short_rows_of(dimension.data(), dims);
-  const auto prepared = [&](const CopyDimension& d) {
-    return v8a::Dimension{FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(d.size)), d.src_stride * bytes,
-                          d.dst_stride * bytes};
-  };
   Interleaved plan{};
-  plan.row_dims = found.rows.dims;
-  for (int k = 0; k < plan.row_dims; ++k) plan.row[k] = prepared(found.rows.dimension[k]);
+  plan.row.add(found.rows, static_cast<int>(bytes));
   std::int64_t batches = 1;
   for (int d = dims - 1; d >= 0; --d) {
     if (dimension[d].dst_stride <= found.columns.dst_stride && dimension[d].size > 1)
       continue;  // A row's, or the columns.
-    plan.other[plan.others++] = prepared(dimension[d]);
+    plan.others.add(dimension[d], static_cast<int>(bytes));
     batches *= dimension[d].size;
   }
   const std::int64_t rows = found.rows.count;
@@ -265,8 +228,7 @@ inline cudaError_t run_rows(const Prepared& q, cudaStream_t stream) {
   const std::int64_t unit = sectors <= kThreads ? sectors : whole;
   plan.writers = static_cast<std::uint32_t>(kThreads / unit * unit);
   plan.step = static_cast<std::uint32_t>(plan.writers * pack / rows * bytes);
-  plan.src_begin = reinterpret_cast<const char*>(q.src);
-  plan.src_end = plan.src_begin + (q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1) * bytes;
+  plan.source = source_of(q);
   const auto run_as = [&]<int element>() {
     return launch(short_rows_kernel<element>,
                   {.grid = plan.tiles.divisor * batches,
@@ -279,9 +241,7 @@ inline cudaError_t run_rows(const Prepared& q, cudaStream_t stream) {
 }
 
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  const Prepared q = prepare_collapsed(p, src, dst);
-  return refuse(q.problem) == nullptr ? run_rows(q, stream) : v8b::run(p, src, dst, stream);
+  return run_simplified(p, src, dst, stream, refuse, run_prepared);
 }
 
-}  // namespace warpbook::chapter2::v8c
+}  // namespace warpbook::chapter2::short_rows

@@ -1,8 +1,8 @@
 /// \file
-/// A yardstick: what writing alone takes.
+/// Yardstick: what writing alone takes.
 ///
-/// A broadcast view reads little and writes much. The table's ceiling is a copy, which reads half of what it moves, so
-/// it says nothing of such a case; a cudaMemsetAsync of the output does.
+/// A broadcast view reads little and writes much. A copy reads half of what it moves, so it is no limit for such a
+/// view. A cudaMemsetAsync of the output is.
 #pragma once
 
 #include "chapters/chapter2_strided/strided.hpp"

@@ -1,0 +1,315 @@
+/// \file
+/// What a view asks for: the conditions that v9's rules are made of. All take a simplified problem.
+///
+/// The limits in here were chosen on an H200, for each element size, over several hundred random views that no
+/// comparison of the book uses.
+#pragma once
+
+#include <algorithm>
+
+#include "chapters/chapter2_strided/library/lone_elements.cuh"
+#include "chapters/chapter2_strided/library/narrow_tile.cuh"
+#include "chapters/chapter2_strided/library/offset_tables.cuh"
+#include "chapters/chapter2_strided/library/repeats.cuh"
+#include "chapters/chapter2_strided/library/row_pieces.cuh"
+#include "chapters/chapter2_strided/library/short_dims_tile.cuh"
+#include "chapters/chapter2_strided/library/short_rows.cuh"
+#include "chapters/chapter2_strided/library/staged_steps.cuh"
+#include "chapters/chapter2_strided/v8_strided_tile.cuh"
+
+namespace warpbook::chapter2::predicates {
+
+// ------------------------------------------------------------------------------------------------- repeated elements
+
+/// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows of which each shares
+/// half with the next one, or more.
+inline bool reads_again(const StridedProblem& q) {
+  const TensorView& view = q.view;
+  const int last = view.dims - 1;
+  if (view.strides[last] == 0) return true;
+  if (last == 0 || view.strides[last - 1] == 0) return false;
+  // A short dimension that lies far apart, with neighbours of each of its elements behind it.
+  if (view.sizes[last] <= 8 && view.strides[last - 1] * q.element_bytes <= 8) return true;
+  constexpr std::int64_t kNearBytes = 16;  // Further apart, each element of a window has a sector nearly of its own.
+  return view.strides[last] * q.element_bytes <= kNearBytes &&
+         2 * view.strides[last - 1] < view.sizes[last] * view.strides[last];
+}
+
+/// Whether what a view shows again is better read once.
+inline bool prefers_repeats(const StridedProblem& q) {
+  return repeats::refuse(q) == nullptr && (repeats::whole_copies(q) > 1 || reads_again(q));
+}
+
+// --------------------------------------------------------------------------------------------------------------- rows
+
+/// Short rows in whole pieces of 8 bytes, windows among them.
+inline bool prefers_pieces(const StridedProblem& q) {
+  const std::int64_t row = q.view.sizes[q.view.dims - 1] * q.element_bytes;
+  return row_pieces::refuse(q) == nullptr && row >= 8 && row <= 128 && repeats::whole_copies(q) == 1;
+}
+
+/// Long rows of narrow elements that begin anywhere; of halves longer ones where rows are whole words of 4 bytes, which
+/// v7's packs fit. Windows are better read once, and so are copies of a whole.
+inline bool prefers_shifted_rows(const StridedProblem& q) {
+  const std::int64_t row = q.view.sizes[q.view.dims - 1] * q.element_bytes;
+  if (q.into_view || shifted_rows::refuse(q) != nullptr || q.element_bytes > 2 || repeats::whole_copies(q) > 1 ||
+      reads_again(q))
+    return false;
+  return row >= (q.element_bytes == 1 ? 32 : row % 4 != 0 ? 64 : 128);
+}
+
+/// The same, of a view that is written.
+inline bool prefers_written_rows(const StridedProblem& q) {
+  return q.into_view && shifted_rows::refuse(q) == nullptr && q.element_bytes <= 2 &&
+         q.view.sizes[q.view.dims - 1] * q.element_bytes >= 512;
+}
+
+/// Bytes two apart: with longer steps few_dims has fewer requests than the staging has words.
+inline bool prefers_staging(const StridedProblem& q) {
+  return q.element_bytes == 1 && staged_steps::refuse(q) == nullptr && q.view.strides[q.view.dims - 1] == 2;
+}
+
+// -------------------------------------------------------------------------------------------------------------- tiles
+
+/// How far apart the neighbours lie that a warp moves in the contiguous side's order, on the view's side.
+struct Walked {
+  double lines;          ///< Lines of 128 bytes that 32 neighbours lie in.
+  double excess;         ///< How many times the bytes that it needs a block fetches, in sectors: for all its elements,
+                         ///< or 128 narrow ones, since their many requests are what costs.
+  double excess_blocks;  ///< The same in the blocks of 64 bytes of the DRAM.
+};
+inline Walked walked_side(const StridedProblem& q) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(q, dimension);
+  std::reverse(dimension.begin(), dimension.begin() + dims);
+  const auto bytes = [&](const CopyDimension& d) {
+    return static_cast<double>((q.into_view ? d.dst_stride : d.src_stride) * q.element_bytes);
+  };
+  const double elements = q.element_bytes < 4 ? 128 : std::min(2048.0, static_cast<double>(q.count()));
+  const auto excess = [&](double piece) {
+    return pieces_touched(dimension.data(), dims, elements, piece, bytes) * piece / (elements * q.element_bytes);
+  };
+  return {pieces_touched(dimension.data(), dims, 32, 128, bytes), excess(32), excess(64)};
+}
+
+/// How many times the bytes that it needs a tile fetches from the view's side, or writes there, in pieces of so many
+/// bytes.
+inline double tiled_excess(const StridedProblem& q, double piece) {
+  constexpr std::int64_t kSide = 64;
+  const TilePlan plan = plan_tiles(q, kSide);
+  const Space& space = q.into_view ? plan.along_dst : plan.along_src;
+  if (space.dims == 0) return piece == 32 ? walked_side(q).excess : walked_side(q).excess_blocks;
+  const auto bytes = [&](const CopyDimension& d) {
+    return static_cast<double>((q.into_view ? d.dst_stride : d.src_stride) * q.element_bytes);
+  };
+  const auto elements = static_cast<double>(std::min(space.count, kSide));
+  const double pieces = pieces_touched(space.dimension.data(), space.dims, elements, piece, bytes);
+  return pieces * piece / (elements * q.element_bytes);
+}
+
+/// Whether going through the contiguous side in order would fetch more than a tile, or in many more lines per request.
+/// A step along the view's fastest dimension wastes as much in a tile, which is better still if that is not the last
+/// one and each of a warp's elements has a line of its own.
+inline bool prefers_tiles(const StridedProblem& q) {
+  const Walked walked = walked_side(q);
+  const double sectors = tiled_excess(q, 32);
+  const double blocks = tiled_excess(q, 64);
+  const bool half = walked.excess >= 2 * sectors;
+  if (walked.lines >= 4 && walked.excess >= 2 && half && walked.excess_blocks >= 4 * blocks) return true;
+  const auto* const begin = q.view.strides.data();
+  const auto* const last = begin + q.view.dims - 1;
+  const bool last_is_nearest = std::none_of(begin, last, [&](std::int64_t s) { return s > 0 && s < *last; });
+  const bool far_in_order = !last_is_nearest && walked.lines >= 24 && walked.excess >= std::max(3.0, sectors);
+  if (q.element_bytes >= 4) {
+    return (walked.lines >= 8 && walked.excess_blocks >= std::max(1.9, 2 * blocks)) || far_in_order;
+  }
+  if (((walked.lines > 12 && walked.excess >= 2) || walked.excess >= 8) && half) return true;
+  if (far_in_order && lone_elements::refuse(q) == nullptr) return true;
+  return walked.lines > 12 && walked.excess_blocks >= 8 && 3 * blocks <= 2 * walked.excess_blocks;
+}
+
+/// Elements alone in their sectors, which a tile would not bring together.
+inline bool prefers_lone(const StridedProblem& q) { return lone_elements::refuse(q) == nullptr && !prefers_tiles(q); }
+
+/// How much of its tiles a side fills.
+inline double filled(std::int64_t count, std::int64_t side) {
+  return static_cast<double>(count) / static_cast<double>(ceil_div(count, side) * side);
+}
+
+/// Matrices that fill at least half of v8's tiles, both sides contiguous.
+inline bool fills_strided_tiles(const StridedProblem& q) {
+  if (q.element_bytes < 4 || q.element_bytes > 8 || v8::refuse(q) != nullptr) return false;
+  const v8::Matrices m = v8::matrices_of(q);
+  if (m.column.src_stride != 1 || m.row.dst_stride != 1) return false;
+  return filled(m.column.size.divisor, 32) * filled(m.row.size.divisor, q.element_bytes == 4 ? 128 : 64) >= 0.5;
+}
+
+/// The same of narrow elements; a fifth of a tile is enough if it has all rows. Rows of halves must not begin within a
+/// word.
+inline bool fills_narrow_tiles(const StridedProblem& q) {
+  if (narrow_tile::refuse(q) != nullptr) return false;
+  const narrow_tile::Matrix m = narrow_tile::matrix_of(q);
+  const double rows = filled(m.rows.count, 512);
+  if (filled(m.columns.count, 128 / q.element_bytes) * rows < (rows > 0.9 ? 0.2 : 0.5)) return false;
+  return q.element_bytes == 1 || narrow_tile::rows_alike(q, m) >= 4;
+}
+
+// ------------------------------------------------------------------------------------------------------- permutations
+
+/// A permutation of a contiguous array's dimensions, as `warpbook::permute` takes it.
+struct Permutation {
+  int rank = 0;  ///< 0: the view is none.
+  std::array<std::int64_t, 8> shape{};
+  std::array<int, 8> order{};
+};
+
+/// The view as a permutation of a whole array's dimensions.
+inline Permutation as_permutation(const StridedProblem& q) {
+  const TensorView& view = q.view;
+  Permutation result;
+  if (view.dims < 2 || view.dims > 8) return result;
+  std::array<int, 8> by_stride{};  // The view's dimensions as the array has them: the largest stride first.
+  for (int d = 0; d < view.dims; ++d) by_stride[d] = d;
+  std::sort(by_stride.begin(), by_stride.begin() + view.dims,
+            [&](int a, int b) { return view.strides[a] > view.strides[b]; });
+  std::int64_t contiguous = 1;
+  for (int k = view.dims - 1; k >= 0; --k) {
+    if (view.strides[by_stride[k]] != contiguous) return result;
+    contiguous *= view.sizes[by_stride[k]];
+  }
+  result.rank = view.dims;
+  for (int k = 0; k < view.dims; ++k) {
+    if (q.into_view) {  // From the view's order to the array's.
+      result.shape[k] = view.sizes[k];
+      result.order[k] = by_stride[k];
+    } else {
+      result.shape[k] = view.sizes[by_stride[k]];
+      result.order[by_stride[k]] = k;
+    }
+  }
+  return result;
+}
+
+/// What decides which tiles fit a permutation: its sizes along the dimensions that are fastest on either side.
+struct FastSizes {
+  bool odd = false;       ///< One does not come in whole words of 16 bytes,
+  bool is_short = false;  ///< one has few elements.
+};
+inline FastSizes fast_sizes(const StridedProblem& q) {
+  constexpr std::int64_t kShort = 256;
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(q, dimension);
+  FastSizes sizes;
+  for (int d = 0; d < dims; ++d) {
+    if (dimension[d].src_stride != 1 && dimension[d].dst_stride != 1) continue;
+    sizes.odd = sizes.odd || dimension[d].size * q.element_bytes % 16 != 0;
+    sizes.is_short = sizes.is_short || dimension[d].size < kShort;
+  }
+  return sizes;
+}
+
+/// Whether a permutation is better left to this chapter's tiles than to permute. Of 1 or 2 bytes: in odd sizes and more
+/// than two dimensions, if narrow tiles are full or a fast dimension is short. Of 4 or 8 bytes: matrices that fill
+/// v8's tiles in odd sizes, or of 8 bytes with a short side.
+inline bool prefers_own_tiles(const StridedProblem& q) {
+  const bool matrix = q.view.dims == 2;
+  if (q.element_bytes > 8 || matrix != (q.element_bytes >= 4) || short_dims_tile::refuse(q) != nullptr) return false;
+  const auto [odd, is_short] = fast_sizes(q);
+  return matrix ? fills_strided_tiles(q) && (odd || (q.element_bytes == 8 && is_short))
+                : odd && (is_short || fills_narrow_tiles(q));
+}
+
+inline bool is_permutation(const StridedProblem& q) { return as_permutation(q).rank > 0; }
+
+inline bool prefers_permute(const StridedProblem& q) { return is_permutation(q) && !prefers_own_tiles(q); }
+
+inline bool wants_tiles(const StridedProblem& q) { return is_permutation(q) || prefers_tiles(q); }
+inline bool prefers_narrow_tiles(const StridedProblem& q) { return wants_tiles(q) && fills_narrow_tiles(q); }
+inline bool prefers_strided_tiles(const StridedProblem& q) { return wants_tiles(q) && fills_strided_tiles(q); }
+inline bool prefers_short_dims_tiles(const StridedProblem& q) {
+  return wants_tiles(q) && short_dims_tile::refuse(q) == nullptr;
+}
+
+/// Short rows where else tiles would take them; or five and more that are no multiple of a word's elements, so that
+/// v7's words would begin in one column and end in the next, of halves only if they lie far apart. Not rows of a
+/// broadcast, which is read once, nor a permutation in even sizes, which is permute's, nor one with many rows of less
+/// than 1 KiB.
+inline bool prefers_short_rows(const StridedProblem& q) {
+  constexpr std::int64_t kLeastRowBytes = 256;   // Shorter rows would leave much of a chunk empty,
+  constexpr std::int64_t kLeastBytes = 4 << 20;  // and fewer bytes in all most of the device.
+  constexpr std::int64_t kManyRows = 96;         // Tiles of more rows are so short that tiles of words are faster.
+  constexpr std::int64_t kFarBytes = 16 << 10;
+  const int last = q.view.dims - 1;
+  if (short_rows::refuse(q) != nullptr || q.view.strides[last] == 0 || repeats::whole_copies(q) > 1) return false;
+  const short_rows::ShortRows found = short_rows::short_rows_of(q);
+  const std::int64_t row_bytes = found.columns.size * q.element_bytes;
+  if (row_bytes < kLeastRowBytes || found.rows.count > kManyRows || q.count() * q.element_bytes < kLeastBytes) {
+    return false;
+  }
+  if (is_permutation(q)) {
+    return (found.rows.count <= 32 || row_bytes >= 1024) && short_dims_tile::refuse(q) == nullptr && fast_sizes(q).odd;
+  }
+  const bool far = q.element_bytes == 1 || q.view.strides[last] * 2 >= kFarBytes;
+  const bool uneven = q.view.sizes[last] >= 5 && q.view.sizes[last] * q.element_bytes % 4 != 0;
+  return (uneven && far) || prefers_tiles(q);
+}
+
+// ----------------------------------------------------------------------------------------------------- index
+// arithmetic
+
+/// Whether few_dims is better than v7. Of elements of 4 and 8 bytes where neighbours lie at most four apart, in rows of
+/// up to four at most 32 bytes, or those of the dimension before do, while the last one is short and lies far apart;
+/// long broadcasts are read by fewer loads, which counts against three divisions each. Of narrow ones for up to three
+/// dimensions, unless something is read again.
+inline bool prefers_few_dims(const StridedProblem& q) {
+  constexpr std::int64_t kNear = 4;
+  constexpr std::int64_t kShort = 4;
+  constexpr std::int64_t kNearBytes = 32;
+  const TensorView& view = q.view;
+  const int last = view.dims - 1;
+  if (few_dims::refuse(q) != nullptr || repeats::whole_copies(q) > 1) return false;
+  if (q.element_bytes < 4) return view.dims <= 3 && !reads_again(q);
+  if (repeats::repeats_last(q) && view.dims > 3) return false;
+  int before = last - 1;  // What broadcasts lie between is the same neighbours again.
+  while (before >= 0 && view.strides[before] == 0) --before;
+  const bool near_before = before >= 0 && view.strides[before] <= kNear;
+  return near_before || view.strides[last] <= kNear ||
+         (view.dims > 1 && view.sizes[last] <= kShort && view.strides[last] * q.element_bytes <= kNearBytes);
+}
+
+/// Whether both of the digits that v7 carries run over at each of its steps (of narrow elements: at every second one),
+/// and it divides for two dimensions or more beyond them; for one, if narrow elements of rows shorter than a pack would
+/// be put together one by one.
+inline bool carries_nothing(const StridedProblem& q) {
+  const TensorView& view = q.view;
+  const int last = view.dims - 1;
+  const bool narrow = q.element_bytes < 4;
+  if (view.dims < 3) return false;
+  const bool one_by_one = narrow && reads_again(q) && view.sizes[last] * q.element_bytes < repeats::kPackBytes;
+  if (view.dims == 3 && !one_by_one) return false;
+  const std::int64_t step = 32 * (narrow ? 4 / q.element_bytes : 1);
+  return view.sizes[last] < step && view.sizes[last - 1] < step &&
+         view.sizes[last] * view.sizes[last - 1] < (narrow ? 2 * step : step);
+}
+
+/// Whether halves are loaded again and again for a broadcast that is not the last dimension, and neighbours are near to
+/// each other: the memory is not the limit then. Not where the last dimension is long and its table large.
+inline bool reads_halves_anew(const StridedProblem& q) {
+  constexpr std::int64_t kLong = 1024;
+  const int last = q.view.dims - 1;
+  if (q.element_bytes != 2 || q.view.strides[last] == 0 || q.view.strides[last] > 16) return false;
+  if (q.view.sizes[last] > kLong || reads_again(q)) return false;
+  return std::find(q.view.strides.begin(), q.view.strides.begin() + last, 0) != q.view.strides.begin() + last;
+}
+
+/// Whether v7 would divide anew for every pack, and neither tiles nor reading once is better. A permutation's
+/// neighbours must be near to each other besides.
+inline bool prefers_tables(const StridedProblem& q) {
+  if (offset_tables::refuse(q) != nullptr || (q.element_bytes >= 4 && prefers_few_dims(q))) return false;
+  return (carries_nothing(q) || reads_halves_anew(q)) && !repeats::repeats_last(q) && repeats::whole_copies(q) == 1 &&
+         !prefers_tiles(q) && (!is_permutation(q) || walked_side(q).lines <= 12);
+}
+
+inline bool always(const StridedProblem&) { return true; }
+
+}  // namespace warpbook::chapter2::predicates
