@@ -61,7 +61,7 @@ Chapter chapter() {
   chapter.title = "A PyTorch op: ways to time add2, right and wrong";
   chapter.samples = 10;
   chapter.case_help = "n=N        elements of each array (1048576)\ndtype=T    float, half, bfloat16 (float)";
-  chapter.cases = {{"n=1048576 dtype=float", Tier::quick}, {"n=67108864 dtype=float", Tier::full}};
+  chapter.cases = {{"n=1048576 dtype=float", kHeadline}, {"n=67108864 dtype=float"}};
   for (const Way& way : ways()) {
     Step step;
     step.version = way.version;
@@ -72,24 +72,28 @@ Chapter chapter() {
   return chapter;
 }
 
+/// The cases that `--case` gives, or the selection's: the first headline case, the headline cases, all.
 std::vector<Input> select_inputs(const Chapter& chapter, const Options& options) {
   std::vector<Input> inputs;
   for (const std::string& text : options.cases) inputs.push_back(parse_input(text));
   if (!inputs.empty()) return inputs;
   for (const CaseSpec& spec : chapter.cases) {
-    if (spec.tier != Tier::full || options.selection == Selection::full) inputs.push_back(parse_input(spec.parameters));
+    if (options.selection != Selection::full && !spec.headline) continue;
+    inputs.push_back(parse_input(spec.parameters));
+    if (options.selection == Selection::quick) break;
   }
   return inputs;
 }
 
 void refuse_what_has_no_meaning(const Options& o) {
+  const bool benchmark = !o.benchmark_flags.empty() || !o.benchmark_filter.empty() || o.benchmark_list;
   const std::pair<const char*, bool> given[] = {{"--csv", !o.csv.empty()},
                                                 {"--svg", !o.svg.empty()},
-                                                {"--counters", o.counters},
+                                                {"--counters", o.counters != Counters::none},
                                                 {"--predict", o.predict},
                                                 {"--profile", o.profile},
                                                 {"--access-map", !o.access_map.empty()},
-                                                {"--benchmark_...", !o.benchmark_flags.empty()}};
+                                                {"--benchmark_...", benchmark}};
   for (const auto& [option, is_given] : given) {
     if (is_given) {
       throw BadInput(fmt::format("{} has no meaning in chapter 7 (accepted: --help, --list, --device-info, --step, "
@@ -172,13 +176,15 @@ int run(int argc, const char* const* argv) {
     return 0;
   }
   refuse_what_has_no_meaning(options);
-  const std::vector<const Step*> steps = select_steps(about, options.steps);
+  const std::vector<const Step*> steps = select_steps(about, options.steps, options.all_steps);
   const std::vector<Input> inputs = select_inputs(about, options);
   if (options.list) {
     std::cout << fmt::format("Chapter {}: {}\n\nWays to time\n", about.number, about.title);
     for (const Way& way : ways()) std::cout << fmt::format("  {:<5} {:<20} {}\n", way.version, way.name, way.idea);
-    std::cout << "\nCases\n";
-    for (const CaseSpec& spec : about.cases) std::cout << "  --case '" << spec.parameters << "'\n";
+    std::cout << "\nCases (headline cases are run without an option, all with --full)\n";
+    for (const CaseSpec& spec : about.cases) {
+      std::cout << fmt::format("  {:<9} --case '{}'\n", spec.headline ? "headline" : "", spec.parameters);
+    }
     return 0;
   }
   const DeviceInfo device = query_device();

@@ -91,8 +91,10 @@ template <class T> __device__ __forceinline__ void add_single(T* address, T valu
 /// bits.
 ///
 /// \tparam T half, bfloat16, float, double, or an integer of 4 or 8 bytes.
+/// \param base the array's first element.
 /// \param index 0 to length - 1; not checked.
 /// \param length elements of the array.
+/// \param value what is added.
 template <class T, class Index>
 __device__ __forceinline__ void fast_atomic_add(T* base, Index index, Index length, T value) {
   T* const address = base + index;

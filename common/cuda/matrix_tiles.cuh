@@ -29,7 +29,9 @@ struct MatrixTiles {
   std::int64_t blocks = 0;              ///< Tiles in all: the grid.
 
   MatrixTiles() = default;
+  /// \param batch how many matrices.
   /// \param rows_,columns_ at most 2^31 - 1 less a tile's side: what lies beyond the edge is counted, too.
+  /// \param tile_rows_,tile_columns_ of a tile.
   MatrixTiles(std::int64_t batch, std::int64_t rows_, std::int64_t columns_, int tile_rows_, int tile_columns_)
       : rows(static_cast<int>(rows_)), columns(static_cast<int>(columns_)), tile_rows(tile_rows_),
         tile_columns(tile_columns_), down(static_cast<std::uint32_t>(ceil_div<std::int64_t>(rows_, tile_rows_))),

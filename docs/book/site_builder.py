@@ -58,10 +58,10 @@ def layout():
     """The layout with a line of navigation for each chapter, and below it its pages where it has several."""
     def tab(chapter):
         own, *others = addresses.of_chapter(chapter).items()
-        head = f'url="@ref {own[0]}" title="{html.escape(chapter.title)}"'
+        head = f'url="@ref {own[0]}" title="{html.escape(chapter.title, quote=False)}"'
         if not others:
             return f'<tab type="user" {head}/>\n      '
-        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(ladder_pages.title_of(path))}"/>' for name, path in others)
+        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(ladder_pages.title_of(path), quote=False)}"/>' for name, path in others)
         return f'<tab type="usergroup" {head}>{inner}</tab>\n      '
 
     tabs = "".join(map(tab, chapters()))

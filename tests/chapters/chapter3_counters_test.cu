@@ -84,7 +84,7 @@ TEST_CASE("chapter 3, v1 and v2: one side is scattered, and every element divide
   }
 }
 
-TEST_CASE("chapter 3, v3 and v6b: words of 16 bytes") {
+TEST_CASE("chapter 3, v3, wide_rows and gather: words of 16 bytes") {
   // 16 x 16 rows of 64 halves, 16384 elements: 512 requests of 64 bytes, 2 sectors, on both sides. As words of 16
   // bytes, 2048: 64 requests of 512 bytes, 16 sectors. Rank 3 divides twice a word.
   const std::string rows = "shape=16,16,64 perm=1,0,2 dtype=half";
@@ -98,13 +98,13 @@ TEST_CASE("chapter 3, v3 and v6b: words of 16 bytes") {
     check_global(seen, 64, 1024, 64, 1024);
     CHECK(seen.divisions_32 == 2 * 2048);
   }
-  SECTION("v6b") {
-    const Moves seen = count("v6b", rows);
+  SECTION("wide_rows") {
+    const Moves seen = count("wide_rows", rows);
     check_global(seen, 64, 1024, 64, 1024);
     CHECK(seen.divisions_32 == 2 * 2048);
   }
-  SECTION("v7b") {
-    const Moves seen = count("v7b", rows);
+  SECTION("gather") {
+    const Moves seen = count("gather", rows);
     check_global(seen, 64, 1024, 64, 1024);
     CHECK(seen.divisions_32 == 0);
     CHECK(seen.divisions_64 == 0);
@@ -153,30 +153,30 @@ TEST_CASE("chapter 3, v4: the tile, its conflicts, its padding") {
 TEST_CASE("chapter 3, v5: half2 on both sides, and the conflict that the published layout has") {
   // One tile of 64 x 64 halves: 64 rows of 32 words, 64 requests of 128 bytes on both sides, 4 sectors each. Going out,
   // a word is gathered from two rows: 2 x 64 requests. 4 sectors a request with half of v4's requests.
-  SECTION("v5a") {
+  SECTION("v5") {
     // Rows of 33 words. Rows 2x: words 66 x + y / 2, banks 2x + y / 2: the 16 even or odd ones, twice. So rows 2x + 1.
-    const Moves seen = count("v5a", kHalf);
+    const Moves seen = count("v5", kHalf);
     check_global(seen, 64, 256, 64, 256);
     check_shared_stores(seen, 64, 64, 0);
     check_shared_loads(seen, 128, 128 * 2, 128);
   }
-  SECTION("v5b") {
+  SECTION("half2_rotated") {
     // Rows of 32 words, turned by half the row's number: word y / 2 of rows 2x and 2x + 1 lies in bank y / 2 + x.
-    const Moves seen = count("v5b", kHalf);
+    const Moves seen = count("half2_rotated", kHalf);
     check_global(seen, 64, 256, 64, 256);
     check_shared_stores(seen, 64, 64, 0);
     check_shared_loads(seen, 128, 128, 0);
   }
 }
 
-TEST_CASE("chapter 3, v6a: 16 bytes both ways, and no conflict") {
+TEST_CASE("chapter 3, v6: 16 bytes both ways, and no conflict") {
   // 64 x 64 elements are one tile. A warp reads 512 bytes of whole rows, and writes 4 columns' 128 bytes: 16 sectors.
   // It stores 16-byte chunks to shared memory, 4 wavefronts for 512 bytes at the least; the swizzle permutes eight
   // chunks of a row, which are all banks. It gathers single words: 4 neighbouring columns' words of one chunk, and the
   // chunks of eight word rows in eight groups of four banks.
   SECTION("float") {
     // 16 KiB / 512 = 32 requests each way; 4096 words / 32 = 128 gathers.
-    const Moves seen = count("v6a", kFloat);
+    const Moves seen = count("v6", kFloat);
     check_global(seen, 32, 32 * 16, 32, 32 * 16);
     check_shared_stores(seen, 32, 32 * 4, 0);
     check_shared_loads(seen, 128, 128, 0);
@@ -184,7 +184,7 @@ TEST_CASE("chapter 3, v6a: 16 bytes both ways, and no conflict") {
   }
   SECTION("half") {
     // 8 KiB / 512 = 16 requests each way; 2048 words of two halves / 32 = 64 gathers.
-    const Moves seen = count("v6a", kHalf);
+    const Moves seen = count("v6", kHalf);
     check_global(seen, 16, 16 * 16, 16, 16 * 16);
     check_shared_stores(seen, 16, 16 * 4, 0);
     check_shared_loads(seen, 64, 64, 0);
@@ -192,54 +192,43 @@ TEST_CASE("chapter 3, v6a: 16 bytes both ways, and no conflict") {
   SECTION("a smaller matrix fills a part of the tile") {
     // 16 rows of 64 floats: 8 requests each way with active lanes. Going out, a column is 64 bytes: 4 of 8 lanes write,
     // 4 columns a warp, 8 sectors; 64 columns are 16 requests.
-    const Moves seen = count("v6a", "shape=1,16,64 perm=0,2,1 dtype=float");
+    const Moves seen = count("v6", "shape=1,16,64 perm=0,2,1 dtype=float");
     check_global(seen, 8, 8 * 16, 16, 16 * 8);
   }
 }
 
-TEST_CASE("chapter 3, v7: boxes divide, unless the divisors are known") {
-  // Runs of 256 bytes are 64 floats: one box of 64 x 64. A block's 256 threads divide twice to find the box, and
-  // every element twice on the way in and twice on the way out. A box is read and written in rows of 64 elements:
-  // 128 requests of 4 sectors each. Its rows in shared memory are padded to 65 words: no conflicts.
-  const Moves plain = count("v7a", kFloat);
-  check_global(plain, 128, 512, 128, 512);
-  CHECK(plain.divisions_32 == 256 * 2 + 4096 * 4);
-  CHECK(plain.divisions_64 == 0);
-  CHECK(plain.shared_load_conflicts == 0);
-  CHECK(plain.shared_store_conflicts == 0);
-
-  for (const std::string version : {"v7b", "v7d"}) {
-    INFO(version);
-    const Moves fast = count(version, kFloat);
-    check_global(fast, 128, 512, 128, 512);
-    CHECK(fast.divisions_32 == 0);
-    CHECK(fast.divisions_64 == 0);
-  }
+TEST_CASE("chapter 3, boxes: by tables, and no division") {
+  // Runs of 256 bytes are 64 floats: one box of 64 x 64. A box is read and written in rows of 64 elements: 128 requests
+  // of 4 sectors each. No index is divided for.
+  const Moves seen = count("boxes", kFloat);
+  check_global(seen, 128, 512, 128, 512);
+  CHECK(seen.divisions_32 == 0);
+  CHECK(seen.divisions_64 == 0);
 }
 
-TEST_CASE("chapter 3, v7h: words of output from a gather") {
+TEST_CASE("chapter 3, gathered_words: words of output from a gather") {
   // 256 threads, one to each row of 8 halves that the output has: 8 loads a thread, each of 32 neighbours, 2 sectors;
   // one store of 16 bytes, 16 sectors a warp. No index is divided for.
-  const Moves seen = count("v7h", "shape=8,256 perm=1,0 dtype=half");
+  const Moves seen = count("gathered_words", "shape=8,256 perm=1,0 dtype=half");
   check_global(seen, 8 * 8, 8 * 8 * 2, 8, 8 * 16);
   CHECK(seen.divisions_32 == 0);
 }
 
-TEST_CASE("chapter 3, v7c: a tile of words") {
+TEST_CASE("chapter 3, element_tiles: a tile of words") {
   // 124 rows of 64 halves: 62 pairs of rows, each row a load of a warp, 4 sectors. A column goes out in 32 and 30
   // words. It begins 0, 24, 16 or 8 bytes into a sector: 4 + 4, 5 + 5, 5 + 5 or 5 + 4 sectors.
-  const Moves seen = count("v7c", "shape=124,64 perm=1,0 dtype=half");
+  const Moves seen = count("element_tiles", "shape=124,64 perm=1,0 dtype=half");
   check_global(seen, 62 * 2, 62 * 2 * 4, 64 * 2, 64 / 4 * (8 + 10 + 10 + 9));
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
 }
 
-TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
+TEST_CASE("chapter 3, composite_tile: a tile of several dimensions") {
   // Columns are the output's two fastest dimensions, 8 x 64 = 512 floats in tiles of 64, rows the 32 of the input's
   // fastest. A tile has 32 rows and 16 quads of columns: each of 8 warps reads two quads of all rows, 4 sectors a load.
   // A row of a tile goes out as 16 quads, two rows to a store, 16 sectors. Shared memory: the quads of neighbouring
   // rows lie an odd number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
-  const Moves seen = count("v7j", "shape=64,8,32 perm=2,1,0 dtype=float");
+  const Moves seen = count("composite_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
   check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 16, 8 * 16 * 16);
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
@@ -248,15 +237,15 @@ TEST_CASE("chapter 3, v7j: a tile of several dimensions") {
   // column and is read as that one is. A warp loads the words of 8 quads and all groups, 4 times. A quad's words of all
   // groups are 16 bytes: a sector for each quad, but that two quads read the first column. Each warp writes a row in 2
   // stores, of 32 and 31 quads. It begins 0, 24, 16 or 8 bytes into a sector: 8 + 8, 9 + 9, 9 + 9 or 9 + 8 sectors.
-  const Moves words = count("v7j", "shape=63,4,8 perm=2,1,0 dtype=half");
+  const Moves words = count("composite_tile", "shape=63,4,8 perm=2,1,0 dtype=half");
   check_global(words, 8 * 4, 8 * 4 * 8 - 1, 8 * 2, 8 / 4 * (16 + 18 + 18 + 17));
 }
 
-TEST_CASE("chapter 3, v7l: a tile of several dimensions whose sides are known") {
+TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are known") {
   // Columns are 8 x 64 = 512 floats, four tiles of 128; rows the 32 of the input's fastest dimension. A warp loads a
   // column of a tile, 4 sectors, and writes a row of 512 bytes, 16 sectors. Neighbouring rows' quads lie an odd number
   // of quads apart: no conflicts.
-  const Moves seen = count("v7l", "shape=64,8,32 perm=2,1,0 dtype=float");
+  const Moves seen = count("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
   check_global(seen, 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
@@ -264,38 +253,38 @@ TEST_CASE("chapter 3, v7l: a tile of several dimensions whose sides are known") 
   // 24 rows of 252 halves, two in a word of the input, 64 in a tile; 256 columns with the four before the first. A
   // warp's 32 lanes load a column's 12 words, 48 bytes: 2 sectors. Rows begin 0, 24, 16 or 8 bytes into a sector, and
   // requests at sectors, 64 halves each: 4, 5, 5 or 4 of them.
-  const Moves words = count("v7l", "shape=63,4,24 perm=2,1,0 dtype=half");
+  const Moves words = count("fixed_tile", "shape=63,4,24 perm=2,1,0 dtype=half");
   CHECK(words.load_requests == 256);
   CHECK(words.load_sectors == 256 * 2);
   CHECK(words.store_requests == 24 / 4 * 18);
 }
 
-TEST_CASE("chapter 3, v7m: a tile without shared memory") {
+TEST_CASE("chapter 3, direct_tile: a tile without shared memory") {
   // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others. A warp's load takes 32 columns of a
   // row, each in a sector of its own; its store, the 32 neighbours that they are in the output: 4 sectors.
-  const Moves seen = count("v7m", "shape=64,8,32 perm=2,1,0 dtype=float");
+  const Moves seen = count("direct_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
   check_global(seen, 512, 512 * 32, 512, 512 * 4);
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
 }
 
-TEST_CASE("chapter 3, v7n: runs of the output") {
+TEST_CASE("chapter 3, output_runs: runs of the output") {
   // 1024 rows of 16 halves are four runs of 8 KiB. Two halves a load: 128 lanes by two of the 16, in eight
   // turns, so each of 8 warps loads 8 times 128 bytes. A run goes out as 512 words of 16 bytes, 32 to a store.
-  const Moves seen = count("v7n", "shape=16,1024 perm=1,0 dtype=half");
+  const Moves seen = count("output_runs", "shape=16,1024 perm=1,0 dtype=half");
   check_global(seen, 4 * 8 * 8, 4 * 8 * 8 * 4, 4 * 16, 4 * 16 * 16);
   CHECK(seen.divisions_32 == 0);
 
   // 765 rows of 15 are three runs of 255, which are loaded one by one, by as many lanes at each of the 15.
-  const Moves odd = count("v7n", "shape=15,765 perm=1,0 dtype=half");
+  const Moves odd = count("output_runs", "shape=15,765 perm=1,0 dtype=half");
   CHECK(odd.load_requests == 3 * 8 * 15);
   CHECK(odd.divisions_32 == 0);
 }
 
-TEST_CASE("chapter 3, v7o: a tile whose words have places of their own") {
+TEST_CASE("chapter 3, placed_words: a tile whose words have places of their own") {
   // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others, by fours: 64 of them in a tile are
   // 256 bytes of the input. A warp loads two columns of it, 16 sectors, and writes two rows, as many.
-  const Moves seen = count("v7o", "shape=64,8,32 perm=2,1,0 dtype=float");
+  const Moves seen = count("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float");
   check_global(seen, 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
   CHECK(seen.divisions_32 == 0);
   CHECK(seen.shared_store_conflicts == 0);
@@ -303,7 +292,7 @@ TEST_CASE("chapter 3, v7o: a tile whose words have places of their own") {
   // Columns are 6 halves at each of 5, 30 of 128 in one tile; those beyond read what the last does. A warp loads 32
   // pairs of a column, 4 sectors. A row goes out as 15 words in five pieces of 12 bytes, of which, where it begins 24
   // or 28 bytes into a sector, each lies in two: two rows of eight.
-  const Moves pieces = count("v7o", "shape=5,6,64 perm=0,2,1 dtype=half");
+  const Moves pieces = count("placed_words", "shape=5,6,64 perm=0,2,1 dtype=half");
   check_global(pieces, 128, 128 * 4, 64, 64 / 8 * 5 * 10);
 }
 
@@ -325,25 +314,25 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
     CHECK(dispatched.divisions_32 == 0);
     CHECK(dispatched.divisions_64 == 0);
   };
-  same("v7g", kHalf);
-  same("v7b", "shape=16,16,64 perm=1,0,2 dtype=half");
-  same("v7f", "shape=640,3,35 perm=2,1,0 dtype=float");
-  same("v7i", "shape=480,3,61 perm=2,1,0 dtype=half");
-  same("v7j", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
-  same("v7j", "shape=320,3,35 perm=2,1,0 dtype=int8");
-  same("v7l", "shape=320,3,36 perm=2,1,0 dtype=half");
-  same("v7i", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
-  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=float");   // Words of 16 bytes,
-  same("v7c", "shape=64,3,48 perm=2,1,0 dtype=half");    // of halves where v7l's tiles would be half empty:
-  same("v7l", "shape=64,3,64 perm=2,1,0 dtype=half");    // these follow each other along the input.
-  same("v7l", "shape=640,7 perm=1,0 dtype=float");
-  same("v7e", "shape=640,3 perm=1,0 dtype=float");
-  same("v7h", "shape=33,16,7 perm=1,0,2 dtype=half");
-  same("v7l", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
-  same("v7d", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
-  // Bytes are moved by v7l's kernel, too, in higher tiles: 128 columns of 256 rows, four of which are a load.
+  same("fitted_tile", kHalf);
+  same("gather", "shape=16,16,64 perm=1,0,2 dtype=half");
+  same("aligned_windows", "shape=640,3,35 perm=2,1,0 dtype=float");
+  same("element_tiles", "shape=480,3,61 perm=2,1,0 dtype=half");
+  same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
+  same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=int8");
+  same("fixed_tile", "shape=320,3,36 perm=2,1,0 dtype=half");
+  same("element_tiles", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
+  same("v8", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes,
+  same("v8", "shape=64,3,48 perm=2,1,0 dtype=half");   // of halves where fixed tiles would be half empty:
+  same("fixed_tile", "shape=64,3,64 perm=2,1,0 dtype=half");    // these follow each other along the input.
+  same("fixed_tile", "shape=640,7 perm=1,0 dtype=float");
+  same("input_runs", "shape=640,3 perm=1,0 dtype=float");
+  same("gathered_words", "shape=33,16,7 perm=1,0,2 dtype=half");
+  same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
+  same("boxes", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
+  // Bytes are moved by fixed tiles, too, and higher ones: 128 columns of 256 rows, four of which are a load.
   const Moves bytes = count("v9", "shape=64,2,256 perm=2,1,0 dtype=int8");
-  CHECK(bytes.kernel.find("v7l") != std::string::npos);
+  CHECK(bytes.kernel.find("fixed_tile") != std::string::npos);
   check_global(bytes, 256, 256 * 4, 64, 256 * 4);
 }
 

@@ -125,8 +125,10 @@ class CutShort(InAFolder):
             self.cut.write_text(text)
             result = run(sys.executable, script, self.whole, self.cut)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1), f"{text}: {result.stderr}")
-        self.cut.write_text(self.whole.read_text().replace('"partial": false', '"partial": true'))
-        self.assertIn("interrupted", run(sys.executable, script, self.whole, self.cut).stderr)
+        self.cut.write_text(json.dumps(json.loads(self.whole.read_text()) | {"partial": True}))
+        result = run(sys.executable, script, self.whole, self.cut)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1), result.stderr)
+        self.assertIn("interrupted", result.stderr)
 
     def test_compare_model(self):
         self.check(ROOT / "scripts/compare_model.py", "--emulated", self.cut.parent)
