@@ -322,9 +322,9 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=int8");
   same("fixed_tile", "shape=320,3,36 perm=2,1,0 dtype=half");
   same("element_tiles", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
-  same("v8", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes,
-  same("v8", "shape=64,3,48 perm=2,1,0 dtype=half");   // of halves where fixed tiles would be half empty:
-  same("fixed_tile", "shape=64,3,64 perm=2,1,0 dtype=half");    // these follow each other along the input.
+  same("v8", "shape=64,3,48 perm=2,1,0 dtype=float");              // Words of 16 bytes,
+  same("v8", "shape=64,3,48 perm=2,1,0 dtype=half");               // of halves where fixed tiles would be half empty:
+  same("fixed_tile", "shape=64,3,64 perm=2,1,0 dtype=half");       // these follow each other along the input.
   same("fixed_tile", "shape=640,7 perm=1,0 dtype=float");
   same("input_runs", "shape=640,3 perm=1,0 dtype=float");
   same("gathered_words", "shape=33,16,7 perm=1,0,2 dtype=half");

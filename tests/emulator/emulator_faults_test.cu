@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "common/cuda/error.hpp"
 #include "tests/catch.hpp"
@@ -108,11 +109,14 @@ TEST_CASE("each large allocation of the host may fail") {
 }
 
 TEST_CASE("the device may be lost at each launch") {
+  Chapter chapter = make_chapter();
+  std::swap(chapter.cases[1],
+            chapter.cases[2]);  // The empty case goes last: steps are left after the last launch, too.
   int lost = 0;
   for (int k = 1; k <= kMost; ++k) {
     const TemporaryFolder folder;
     REQUIRE(emulator::set_fault("launch:" + std::to_string(k)));
-    const Outcome r = run(make_chapter(), options(folder));
+    const Outcome r = run(chapter, options(folder));
     REQUIRE(emulator::set_fault(""));
     static_cast<void>(cudaDeviceReset());
     CAPTURE(k, r.out, r.error);

@@ -33,19 +33,19 @@ __global__ void __launch_bounds__(kThreads<W>)
   W word[kWords<W>];
 #pragma unroll
   for (int i = 0; i < kWords<W>; ++i) {
-    Index remaining = first + Index(i * kThreads<W>);
+    Index place = first + Index(i * kThreads<W>);
     //! [exercise word_guard]
-    if (remaining < count) {
+    if (place < count) {
       //! [exercise word_guard]
-      Index src_offset = 0;
+      Index from = 0;
 #pragma unroll
       for (int d = 0; d < kMaxRank - 1; ++d) {
         if (d == layout.rank - 1) break;
-        const Index index = remaining / layout.dst_stride[d];
-        remaining -= index * layout.dst_stride[d];
-        src_offset += index * layout.src_stride[d];
+        const Index index = place / layout.dst_stride[d];
+        place -= index * layout.dst_stride[d];
+        from += index * layout.src_stride[d];
       }
-      word[i] = src[src_offset + remaining * layout.src_stride[layout.rank - 1]];
+      word[i] = src[from + place * layout.src_stride[layout.rank - 1]];
     }
   }
 #pragma unroll
