@@ -169,7 +169,7 @@ def comparison():
         if pairs:
             parts.append(raw(charts.figure(charts.modelled_and_measured(pairs, f"{chapter.title}: gain over v1"),
                                          f"Measured: {html.escape(measured.origin())}. Modelled: {html.escape(modelled.origin())}.")))
-        parts.append(raw(page.table(header, rows, "compare")))
+        parts.append(raw(page.table(header, rows, "compare")) if rows else f"The emulator's record is older than {last}; a row needs both.\n")
     return "\n".join(parts)
 
 
