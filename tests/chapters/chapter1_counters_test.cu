@@ -7,14 +7,10 @@
 
 #ifdef WARPBOOK_EMULATED
 
-#include <warpbook_emulator.h>
-
-#include <algorithm>
-#include <memory>
 #include <string>
 
 #include "common/harness/chapter.hpp"
-#include "common/harness/verify.hpp"
+#include "tests/chapters/counting.hpp"
 
 namespace warpbook::chapter1 {
 
@@ -28,24 +24,9 @@ const std::string kHalf = "n=8192 op=mul dtype=half";
 /// Verifies a step on a case, every block traced, and compares its requests and sectors with those given.
 void check_global(const std::string& version, const std::string& parameters, double load_requests, double load_sectors,
                   double store_requests, double store_sectors) {
-  INFO(version << " on " << parameters);
-  const Chapter chapter = chapter1::chapter();
-  const auto step =
-      std::find_if(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return s.version == version; });
-  REQUIRE(step != chapter.steps.end());
-  const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-  emulator::set_trace(emulator::TraceMode::all);
-  const Verification found = verify_step(*step, *problem, 1);
-  emulator::set_trace(emulator::TraceMode::sample);
-  INFO(found.reason);
-  REQUIRE(found.status == Status::pass);
-  const emulator::LaunchReport seen = emulator::last_launch();
-  REQUIRE_FALSE(seen.extrapolated);
-  CHECK(seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") == load_requests);
-  CHECK(seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") == load_sectors);
-  CHECK(seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum") == store_requests);
-  CHECK(seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") == store_sectors);
-  CHECK(seen.counter("warpbook__integer_divisions_64bit.sum") == 0);
+  const Moves seen = count_moves(chapter(), version, parameters);
+  warpbook::check_global(seen, load_requests, load_sectors, store_requests, store_sectors);
+  CHECK(seen.divisions_64 == 0);
 }
 
 }  // namespace

@@ -7,14 +7,10 @@
 
 #ifdef WARPBOOK_EMULATED
 
-#include <warpbook_emulator.h>
-
-#include <algorithm>
-#include <memory>
 #include <string>
 
 #include "common/harness/chapter.hpp"
-#include "common/harness/verify.hpp"
+#include "tests/chapters/counting.hpp"
 
 namespace warpbook::chapter6 {
 
@@ -31,24 +27,9 @@ struct Traffic {
 /// Verifies a step on a case, every block traced, and compares its requests, sectors and divisions with those given.
 void check_step(const std::string& version, const std::string& parameters, const Traffic& traffic,
                 double divisions_64) {
-  INFO(version << " on " << parameters);
-  const Chapter chapter = chapter6::chapter();
-  const auto step =
-      std::find_if(chapter.steps.begin(), chapter.steps.end(), [&](const Step& s) { return s.version == version; });
-  REQUIRE(step != chapter.steps.end());
-  const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-  emulator::set_trace(emulator::TraceMode::all);
-  const Verification found = verify_step(*step, *problem, 1);
-  emulator::set_trace(emulator::TraceMode::sample);
-  INFO(found.reason);
-  REQUIRE(found.status == Status::pass);
-  const emulator::LaunchReport seen = emulator::last_launch();
-  REQUIRE_FALSE(seen.extrapolated);
-  CHECK(seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") == traffic.load_requests);
-  CHECK(seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum") == traffic.load_sectors);
-  CHECK(seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum") == traffic.store_requests);
-  CHECK(seen.counter("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum") == traffic.store_sectors);
-  CHECK(seen.counter("warpbook__integer_divisions_64bit.sum") == divisions_64);
+  const Moves seen = count_moves(chapter(), version, parameters);
+  check_global(seen, traffic.load_requests, traffic.load_sectors, traffic.store_requests, traffic.store_sectors);
+  CHECK(seen.divisions_64 == divisions_64);
 }
 
 }  // namespace
@@ -109,32 +90,15 @@ TEST_CASE("chapter 6, v7: all loads of a window") {
 TEST_CASE("chapter 6, staged_rows stores words of rows that packs do not divide") {
   // 60 pieces of one row of 101 floats, four rows of which begin 0, 1, 2 and 3 floats past a 16-byte boundary. Their
   // words are a request, what is before them another, and what is behind a third: 2, 3, 3 and 2 for the four.
-  const Chapter chapter = chapter6::chapter();
-  const auto step = std::find_if(chapter.steps.begin(), chapter.steps.end(),
-                                 [](const Step& s) { return s.version == "staged_rows"; });
-  REQUIRE(step != chapter.steps.end());
-  const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse("shape=1,1,30,50 size=60,101 dtype=float"));
-  REQUIRE(verify_step(*step, *problem, 1).status == Status::pass);
-  const emulator::LaunchReport seen = emulator::last_launch();
-  CHECK(seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum") == 15 * 10);
-  CHECK(seen.counter("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum") == 60 * 4);
+  const Moves seen = count_moves(chapter(), "staged_rows", "shape=1,1,30,50 size=60,101 dtype=float");
+  CHECK(seen.store_requests == 15 * 10);
+  CHECK(seen.load_requests == 60 * 4);
 }
 
 TEST_CASE("chapter 6, v4 takes the widest packs that a width allows") {
   // 62 halves a row are 31 pairs: 64 rows make 62 requests. 61 halves go singly: 122 requests.
-  const std::string narrow = "shape=1,1,64,62 dtype=half dir=backward";
-  const std::string odd = "shape=1,1,64,61 dtype=half dir=backward";
-  const Chapter chapter = chapter6::chapter();
-  const auto v4 =
-      std::find_if(chapter.steps.begin(), chapter.steps.end(), [](const Step& s) { return s.version == "v4"; });
-  REQUIRE(v4 != chapter.steps.end());
-  const auto stores_of = [&](const std::string& parameters) {
-    const std::unique_ptr<Case> problem = chapter.make_case(Parameters::parse(parameters));
-    REQUIRE(verify_step(*v4, *problem, 1).status == Status::pass);
-    return emulator::last_launch().counter("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum");
-  };
-  CHECK(stores_of(narrow) == 62);
-  CHECK(stores_of(odd) == 122);
+  CHECK(count_moves(chapter(), "v4", "shape=1,1,64,62 dtype=half dir=backward").store_requests == 62);
+  CHECK(count_moves(chapter(), "v4", "shape=1,1,64,61 dtype=half dir=backward").store_requests == 122);
 }
 
 }  // namespace warpbook::chapter6
