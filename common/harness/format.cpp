@@ -45,6 +45,10 @@ std::string format_quantity(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
 }
 
+std::string format_step(std::string_view version, std::string_view name) {
+  return version == name ? std::string(name) : fmt::format("{:<5} {}", version, name);
+}
+
 std::string one_line(std::string_view text) {
   std::string result;
   for (const char c : text) {

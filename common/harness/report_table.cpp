@@ -43,7 +43,7 @@ std::string gain_text(const std::optional<Gain>& gain) {
 
 /// The start of every line of a case's table.
 std::string name_text(const std::string& version, const std::string& name, const std::string& base) {
-  return pad_right(fmt::format("{:<5} {}", version, name), 30) + pad_right(base, 9);
+  return pad_right(format_step(version, name), 30) + pad_right(base, 9);
 }
 
 std::string time_text(const std::optional<Summary>& seconds, const std::optional<double>& of_limit) {

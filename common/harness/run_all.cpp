@@ -57,7 +57,7 @@ void print_steps(const Chapter& chapter, StepKind kind, const char* title) {
     if (!is(step)) continue;
     const std::string base = step.base.empty() ? "" : "on " + step.base;
     const std::string prepares = step.prepares.empty() ? "" : " (prepares " + step.prepares + ")";
-    std::cout << fmt::format("  {:<5} {:<22} {:<8} {}{}\n", step.version, step.name, base, step.idea, prepares);
+    std::cout << fmt::format("  {:<28} {:<8} {}{}\n", format_step(step.version, step.name), base, step.idea, prepares);
   }
 }
 

@@ -167,7 +167,10 @@ class Runs(unittest.TestCase):
         result = run("--case", SMALL_MATRIX, "--step", "copy,v1")  # Of any kind by name, the ladder first.
         self.assertEqual(re.findall(r"^(v1|copy) ", result.stdout, re.MULTILINE), ["v1", "copy"])
         self.assertIn("\nyardsticks\ncopy ", result.stdout)
-        self.assertIn("\ncopy ", run("--case", SMALL_MATRIX, "--all-steps").stdout)
+        every = run("--case", SMALL_MATRIX, "--all-steps").stdout
+        self.assertIn("\ncopy ", every)
+        for output in (every, run("--list").stdout):  # What has no number is named once.
+            self.assertIsNone(re.search(r"^ *(\w+) +\1\b", output, re.MULTILINE))
         self.assertNotIn("\ncopy ", run("--case", SMALL_MATRIX).stdout)
 
     def test_steps_that_refuse_a_case_share_a_line(self):
