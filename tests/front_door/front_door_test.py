@@ -133,6 +133,13 @@ class Sources(unittest.TestCase):
         self.assertEqual([str(s.relative_to(ROOT)) for s in sources if str(s.relative_to(ROOT)) not in build], [])
 
 
+class Readme(unittest.TestCase):
+    def test_what_it_shows_of_a_gpu_is_recorded(self):
+        shown = (ROOT / "README.md").read_text(encoding="utf-8").split("# on an H200; the first of three cases\n")[1].split("\n\n")[0]
+        recorded = (ROOT / "docs/results/nvidia-h200/chapter3_default.txt").read_text(encoding="utf-8")
+        self.assertEqual([line for line in shown.splitlines() if line.removeprefix("    ") not in recorded.splitlines()], [])
+
+
 class Configure(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
