@@ -1,7 +1,9 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import machine_drawings
 import memory_drawings
 import order_drawings
+from chapters import chapters
 from records import Problem
 
 DRAWN = {  # Each function says what its arguments are.
@@ -17,6 +19,9 @@ DRAWN = {  # Each function says what its arguments are.
     "timeline": order_drawings.timeline,
     "underway": order_drawings.underway,
     "cached": order_drawings.cached,
+    "machine": machine_drawings.machine,
+    "latencies": machine_drawings.latencies,
+    "inflight": machine_drawings.inflight,
 }
 
 
@@ -25,8 +30,10 @@ def draw(name, arguments, folder):
     try:
         if name == "rules":
             return order_drawings.rules(arguments, folder)
+        if name == "roofline":
+            return machine_drawings.roofline(arguments, {chapter.number: chapter for chapter in chapters()}.__getitem__)
         if name not in DRAWN:
             raise Problem(f"there is no drawing {name} in docs/book/drawings.py")
         return DRAWN[name](arguments)
-    except (ValueError, OSError) as error:  # A number that is none, one too few, or no such file.
+    except (ValueError, KeyError, OSError) as error:  # A number that is none, one too few, or no such file.
         raise Problem(f"{name} {arguments}: {error}") from None
