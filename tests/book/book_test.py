@@ -35,6 +35,7 @@ import queries  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
 import sidecar  # noqa: E402
+import site_builder  # noqa: E402
 import sketch  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
@@ -682,6 +683,16 @@ class Site(unittest.TestCase):
                         urllib.parse.unquote(address.fragment) not in self.pages[target].names:
                     broken.append(f"{name}: {link}: no such anchor")
         self.assertEqual(broken, [])
+
+    def test_a_word_of_the_glossary_is_explained_where_it_is_linked(self):
+        text = (SITE / "chapter3-v4b.html").read_text(encoding="utf-8")
+        told = re.search(r'<a class="term" title="([^"]*)" href="glossary.html#glossary-bank-conflict">', text)
+        self.assertIn("different words of the same bank", told[1])
+        definitions = site_builder.glossary()
+        self.assertGreater(len(definitions), 20)
+        for name in self.pages:
+            left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
+            self.assertEqual(set(left) & set(definitions), set(), name)
 
     def test_front_page_is_small(self):
         page = self.pages["index.html"]
