@@ -1,5 +1,6 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import explore
 import machine_drawings
 import memory_drawings
 import order_drawings
@@ -30,6 +31,8 @@ def draw(name, arguments, folder):
     try:
         if name == "rules":
             return order_drawings.rules(arguments, folder)
+        if name == "explore":
+            return explore.explore(arguments, lambda *inner: draw(*inner, folder))
         if name == "roofline":
             return machine_drawings.roofline(arguments, {chapter.number: chapter for chapter in chapters()}.__getitem__)
         if name not in DRAWN:
