@@ -22,7 +22,7 @@ DRAWN = {  # Each function says what its arguments are.
     "cached": order_drawings.cached,
     "machine": machine_drawings.machine,
     "latencies": machine_drawings.latencies,
-    "inflight": machine_drawings.inflight,
+    "littles_law": machine_drawings.littles_law,
 }
 
 

@@ -74,8 +74,8 @@ def speed_text(speed):
     return f"{speed / 1e12:g} TB/s" if speed >= 1e12 else f"{speed / 1e9:g} GB/s"
 
 
-def inflight(_):
-    """`inflight`: speed of reading from DRAM by the bytes that each multiprocessor has under way."""
+def littles_law(_):
+    """`littles_law`: speed of reading from DRAM by the bytes that each multiprocessor has under way."""
     record = microbenchmarks()
     rows = [row for row in record["memory"]["bytes_in_flight"] if row["from"] == "dram"]
     most = record["ratios"]["dram_read_bytes_per_second"]

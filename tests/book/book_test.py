@@ -422,7 +422,7 @@ class Drawings(unittest.TestCase):
         widths = [float(width) for width in re.findall(r'class="bar"[^>]*?width="([\d.]+)"', drawn)]
         self.assertEqual(len(widths), len(rows))
         self.assertAlmostEqual(widths[3] / widths[1], 684 / 43, delta=0.1)
-        self.assertEqual(self.drawn("inflight", "").count("<circle"), 28)
+        self.assertEqual(self.drawn("littles_law", "").count("<circle"), 28)
 
     def test_the_roofs_points_are_the_finished_kernels(self):
         drawn = self.drawn("roofline", "1 float: 1/12 | 3 float: 0")
@@ -655,6 +655,16 @@ class Devices(unittest.TestCase):
                 self.assertIn(f"### {chapter.title}", shown)
         self.assertIn('<th scope="col">NVIDIA H200</th><th scope="col">NVIDIA H200</th>', shown)
         self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
+
+
+class Teaching(unittest.TestCase):
+    def test_the_sessions_exercises_are_there(self):
+        text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
+        sessions = [line.split("|")[4] for line in text.splitlines() if re.match(r"\| \d+ \| chapters? ", line)]
+        self.assertEqual(len(sessions), 12)
+        named = {name for cell in sessions for name in re.findall(r"`(\w+)`", cell)} - {"run_all"}
+        self.assertLessEqual(named, {exercise["name"] for chapter in chapters.chapters() for exercise in chapter.exercises()})
+        self.assertGreater(len(named), 20)
 
 
 class Spelling(unittest.TestCase):
