@@ -267,19 +267,19 @@ double median_of(const Study& study, const char* version) {
 
 const std::vector<Way>& ways() {
   static const std::vector<Way> all = {
-      {"v1", "synchronize_twice", "wait, clock, launch, wait, clock", "launch + kernel (warm L2) + wait", true, false},
-      {"v2", "synchronize_before", "wait, clock, launch, clock", "the call that launches", true, false},
-      {"v3", "synchronize_after", "clock, launch, wait, clock",
+      {"v1", "synchronize_twice", "", "wait, clock, launch, wait, clock", "launch + kernel (warm L2) + wait", true, false},
+      {"v2", "synchronize_before", "v1", "wait, clock, launch, clock", "the call that launches", true, false},
+      {"v3", "synchronize_after", "v1", "clock, launch, wait, clock",
        "as v1; the first sample also the work that was under way", true, false},
-      {"v4", "no_synchronization", "clock, launch, clock", "the call that launches", true, false},
-      {"v5a", "events", "event, launch, event, on an idle stream", "kernel (warm L2) + the launch's way to the device",
+      {"v4", "no_synchronization", "v2", "clock, launch, clock", "the call that launches", true, false},
+      {"v5a", "events", "v1", "event, launch, event, on an idle stream", "kernel (warm L2) + the launch's way to the device",
        false, false},
-      {"v5b", "events_held", "the same, enqueued while the device is kept waiting",
+      {"v5b", "events_held", "v5a", "the same, enqueued while the device is kept waiting",
        "kernel (warm L2) + the events' own time", false, false},
-      {"v6", "cold_events", "the same, the L2 flushed beforehand", "kernel (cold L2) + the events' own time", false,
+      {"v6", "cold_events", "v5b", "the same, the L2 flushed beforehand", "kernel (cold L2) + the events' own time", false,
        true},
-      {"v7a", "graph", "events around a graph of 100 launches, divided", "kernel (warm L2)", false, false},
-      {"v7b", "cold_graph", "the same, launches taking turns on more memory than the L2 holds", "kernel (cold L2)",
+      {"v7a", "graph", "v5b", "events around a graph of 100 launches, divided", "kernel (warm L2)", false, false},
+      {"v7b", "cold_graph", "v7a", "the same, launches taking turns on more memory than the L2 holds", "kernel (cold L2)",
        false, true},
   };
   return all;

@@ -1,5 +1,6 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import clock_drawings
 import memory_drawings
 import order_drawings
 from records import Problem
@@ -17,6 +18,7 @@ DRAWN = {  # Each function says what its arguments are.
     "timeline": order_drawings.timeline,
     "underway": order_drawings.underway,
     "cached": order_drawings.cached,
+    "clocked": clock_drawings.clocked,
 }
 
 
