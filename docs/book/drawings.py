@@ -1,6 +1,7 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
 import clock_drawings
+import index_drawings
 import memory_drawings
 import order_drawings
 from records import Problem
@@ -19,6 +20,12 @@ DRAWN = {  # Each function says what its arguments are.
     "underway": order_drawings.underway,
     "cached": order_drawings.cached,
     "clocked": clock_drawings.clocked,
+    "viewed": index_drawings.viewed,
+    "collapsed": index_drawings.collapsed,
+    "fitting": index_drawings.fitting,
+    "quotients": index_drawings.quotients,
+    "work": index_drawings.work,
+    "carry": index_drawings.carry,
 }
 
 

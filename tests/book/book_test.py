@@ -26,6 +26,7 @@ import clock_drawings  # noqa: E402
 import drawings  # noqa: E402
 import figures  # noqa: E402
 import front  # noqa: E402
+import index_drawings  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
 import markdown  # noqa: E402
@@ -411,7 +412,39 @@ class Drawings(unittest.TestCase):
             with self.assertRaises(Problem, msg=wrong):
                 clock_drawings.Timeline(wrong)
 
+    def test_how_an_element_is_found(self):
+        drawn = self.drawn("viewed", "2x4x2 by 16,4,2 at 11")
+        self.assertIn("Element 11 has the indices 1, 1, 1; it lies at 1 x 16 + 1 x 4 + 1 x 2 = 22.", drawn)
+        self.assertIn("Places 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30.", drawn)
+
+    def test_runs_that_become_one_dimension(self):
+        for sizes, steps, found in (([64, 1024, 512], [1048576, 1024, 2], [[0, 1, 2]]), ([64, 512, 1024], [1048576, 2048, 1], [[0, 1], [2]]),
+                                    ([4, 1, 4], [4, 9, 1], [[0, 2]]), ([4, 4], [8, 1], [[0], [1]]), ([4, 4], [0, 0], [[0, 1]])):
+            self.assertEqual(index_drawings.runs(sizes, steps), found)
+        self.assertIn("becomes 2 dimensions: 32768 by 2048, 1024 by 1", self.drawn("collapsed", "x: 64x512x1024 by 1048576,2048,1"))
+
+    def test_what_fits_into_32_bits(self):
+        drawn = self.drawn("fitting", "a: 2 by 2147483647 | b: 2 by 2147483648 | c: 65536x32768 by 0,1")
+        self.assertIn("a: elements 2, last offset 2147483647, 32 bits. b: elements 2, last offset 2147483648, 64 bits. "
+                      "c: elements 2147483648, last offset 32767, 64 bits.", drawn)
+
+    def test_quotients_without_a_division(self):
+        drawn = self.drawn("quotients", "10 as 103 shift 10 from 174")
+        self.assertIn("equal for all n below 179", drawn)
+        self.assertEqual(drawn.count('class="conflict-mark"'), 1)
+
+    def test_what_only_one_thread_does(self):
+        self.assertIn("v1: load, %; v2: %. Only in one: load.", self.drawn("work", "v1: load % | v2: %"))
+
+    def test_indices_that_carry(self):
+        self.assertIn("0 5, 0 37, 1 29, 2 21, 3 13, 4 5, 4 37, 5 29; it runs over 5 times", self.drawn("carry", "40 from 5 by 32 times 8"))
+        for wrong in ("viewed 2x4 by 8 at 1", "viewed 2x4 by 8,2", "viewed 2x4 by 8,2 at 8", "carry 40", "quotients 10"):
+            with self.assertRaises(Problem, msg=wrong):
+                self.drawn(*wrong.split(" ", 1))
+
     def test_rules_are_those_of_the_table(self):
+        self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),
+                         [("is odd", "tiles"), ("always", "permute")])
         self.assertEqual(order_drawings.rules_of("x kRules[] = {\n    {is_small, Kernel::one, \"a\"},\n    {predicates::always, Kernel::all_others, \"\"},\n};"),
                          [("is small", "one"), ("always", "all others")])
         source = (ROOT / "chapters" / "chapter3_permute" / "v9_dispatch.cuh").read_text(encoding="utf-8")
