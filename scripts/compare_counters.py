@@ -201,7 +201,7 @@ def emulated(name, build):
 def compare_file(path, build):
     """All rows of a golden file: (launch, groups)."""
     name = path.stem
-    gpu = whole_file.read_json(path)["launches"]
+    gpu = record_counters.launches_of(whole_file.read_json(path))
     pairs = pair_up(gpu, emulated(name, build))
     return name, len(gpu), [(launch, compare_launch(launch, other)) for launch, other in pairs]
 
@@ -261,28 +261,7 @@ def table(results):
             what = launch["version"] if name == "kernels" else f"{name} {launch['version']}, {launch['case']}"
             lines.append(f"| {what} | {metric.removesuffix('.sum')} | {number(measured)} | {number(seen)} | "
                          f"{reason or '**unexplained**'} |")
-    lines += ["", "## All launches", "",
-              "Sectors a request, GPU and emulator where they differ; then L2 sectors and DRAM bytes, emulator over GPU.",
-              "", "| launch | L1 load sectors | L1 store sectors | L1 atomic sectors | shared wavefronts | L2 | DRAM read |",
-              "|---|--:|--:|--:|--:|--:|--:|"]
-    for name, _, rows in results:
-        for launch, groups in rows:
-            lines.append(row_of(name, launch, dict((g[0], g) for g in groups)))
     return "\n".join(lines) + "\n"
-
-
-def row_of(name, launch, groups):
-    counters = launch["counters"]
-    cells = []
-    for metrics in ([record_counters.L1.format("t_sectors", "ld")], [record_counters.L1.format("t_sectors", "st")],
-                    [record_counters.L1.format("t_sectors", o) for o in ("red", "atom")],
-                    GROUPS[2].metrics):
-        cells.append(number(sum(counters.get(m, 0) for m in metrics)))
-    for title in ("L2 sectors", "DRAM bytes read"):
-        _, _, measured, seen, _ = groups[title]
-        cells.append(f"{seen / measured:.2f}" if measured > 0 else "-")
-    what = launch["version"] if name == "kernels" else f"{name} {launch['version']}, {launch['case']}"
-    return f"| {what} | " + " | ".join(cells) + " |"
 
 
 def main():

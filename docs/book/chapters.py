@@ -200,14 +200,9 @@ class Chapter:
         return named or [(case["name"], case) for case in record.main_cases()]
 
     def modelled(self):
-        """The emulator's times: of its default cases, and of the ladder's where they are recorded (`python3 docs/book model`). A
-        step that had another name when it was recorded was another kernel and is left out."""
+        """The emulator's times (`python3 docs/book model`). A step that had another name when it was recorded was another kernel
+        and is left out."""
         times = self.times(EMULATED)
-        more = load(f"{EMULATED}/chapter{self.number}_ladder")
-        if times and more:
-            known = {case["parameters"] for case in times.cases}
-            times.cases = times.cases + [case for case in more["cases"] if case["parameters"] not in known]
-            times.note = f"more cases from chapter{self.number}_ladder.json, commit {more['run']['commit'][:7]}"
         known = {(step.version, step.name) for step in self.steps}
         for case in times.cases if times else []:
             case["steps"] = [step for step in case["steps"] if (step["version"], step["name"]) in known]

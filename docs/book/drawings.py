@@ -2,8 +2,10 @@
 
 import clock_drawings
 import index_drawings
+import machine_drawings
 import memory_drawings
 import order_drawings
+from chapters import chapters
 from records import Problem
 
 DRAWN = {  # Each function says what its arguments are.
@@ -26,6 +28,9 @@ DRAWN = {  # Each function says what its arguments are.
     "quotients": index_drawings.quotients,
     "work": index_drawings.work,
     "carry": index_drawings.carry,
+    "machine": machine_drawings.machine,
+    "latencies": machine_drawings.latencies,
+    "inflight": machine_drawings.inflight,
 }
 
 
@@ -34,8 +39,10 @@ def draw(name, arguments, folder):
     try:
         if name == "rules":
             return order_drawings.rules(arguments, folder)
+        if name == "roofline":
+            return machine_drawings.roofline(arguments, {chapter.number: chapter for chapter in chapters()}.__getitem__)
         if name not in DRAWN:
             raise Problem(f"there is no drawing {name} in docs/book/drawings.py")
         return DRAWN[name](arguments)
-    except (ValueError, OSError) as error:  # A number that is none, one too few, or no such file.
+    except (ValueError, KeyError, OSError) as error:  # A number that is none, one too few, or no such file.
         raise Problem(f"{name} {arguments}: {error}") from None

@@ -116,12 +116,16 @@ def counters_block(chapter, step):
 
 def machine_code(chapter, step):
     """The recorded machine code of the step's kernels, its marked lines set off."""
+    path = RESULTS / MEASURED / "sass" / f"chapter{chapter.number}.txt"
     parts = []
-    for path in sorted((RESULTS / MEASURED / "sass").glob(f"chapter{chapter.number}_{step.version}_*.txt")):
-        head, code = path.read_text(encoding="utf-8").split("\n\n", 1)
+    for listing in re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.M)[1:] if path.exists() else []:
+        of_what, listing = listing.split("\n", 1)
+        if not of_what.startswith(f"{step.version}_"):
+            continue
+        head, code = listing.split("\n\n", 1)
         name, _, told = " ".join(head.split()).partition(", ")
         lines = "".join(f'<span class="{"marked" if line.startswith(">") else "same"}">{html.escape(line)}</span>'
-                        for line in code.splitlines())
+                        for line in code.rstrip().splitlines())
         parts.append(f'<details class="machine"><summary>Machine code</summary><p>{html.escape(told)}</p><p class="muted"><code>'
                      f'{html.escape(name)}</code>, <code>{path.relative_to(ROOT)}</code></p><pre class="diff" tabindex="0">{lines}'
                      "</pre></details>")

@@ -9,13 +9,12 @@ import shutil
 import subprocess
 
 import addresses
-import aggregates
 import front
 import ladder_pages
 import texts
 from chapters import chapters
 from markdown import defused, fence_indented, link_pages, name_headings
-from records import ROOT, Problem
+from records import ROOT, Problem, module
 
 OUT = ROOT / "build" / "docs"
 SITE = OUT / "html"
@@ -69,7 +68,7 @@ def layout():
 def run_doxygen():
     shutil.rmtree(SITE, ignore_errors=True)
     write(OUT / "layout.xml", layout())
-    environment = os.environ | {"WARPBOOK_VERSION": aggregates.module("scripts/version").project_version()}
+    environment = os.environ | {"WARPBOOK_VERSION": module("scripts/version").project_version()}
     result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, env=environment, capture_output=True, text=True)
     log = result.stderr.strip()
     write(OUT / "doxygen.log", result.stdout + result.stderr)

@@ -7,7 +7,7 @@ import aggregates
 import clocks
 import queries
 from queries import answer, case_named, chapter_of, record_of, split
-from records import (EMULATED, MEASURED, Problem, Times, is_noise, load, of_step, seconds_of, speedup_text, time_text)
+from records import EMULATED, MEASURED, Problem, Times, is_noise, load, module, of_step, seconds_of, speedup_text, time_text
 
 
 def table(path, what):
@@ -58,7 +58,7 @@ def listed_table(path, chapter, table):
 
 def behind_table(record, group):
     """The problems of a group in which PyTorch, eager or compiled, is faster: by 2% or more, with quartiles apart."""
-    results = aggregates.module("tests/chapters/peers/results")
+    results = module("tests/chapters/peers/results")
     out = ["| case | type | ours, us | slower than eager by | than compiled by |", "|---|---|--:|--:|--:|"]
     for case in record["cases"]:
         if case["group"] != group or "error" in case:
@@ -111,7 +111,7 @@ def peers_table(chapter, record):
 
 def random_table(record):
     """The random problems by element type; where plans were compared, too, those beside the rules."""
-    results = aggregates.module("tests/chapters/peers/results")
+    results = module("tests/chapters/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
     planned = any(case.get("planned_seconds") for case in cases)
     header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),

@@ -111,6 +111,14 @@ class Figures(unittest.TestCase):
                 with self.assertRaises(Problem, msg=pattern):
                     queries.answer(self.PAGE, f"{name}: line {pattern}", "1")
 
+    def test_a_place_in_a_record(self):
+        self.assertEqual(queries.answer(self.PAGE, "microbenchmarks: at memory.latency.dram.clocks", "1").text, "684")
+        self.assertEqual(queries.answer(self.PAGE, "microbenchmarks: at memory.bandwidth[bytes=1073741824].copy_seconds", "1 us").text, "531 us")
+        for place in ("memory.latency", "memory.latency.moon.clocks", "memory.bandwidth[bytes=7].copy_seconds", "memory.bandwidth.copy_seconds",
+                      "memory.strides[where=dram].load_seconds"):
+            with self.assertRaises(Problem, msg=place):
+                queries.answer(self.PAGE, f"microbenchmarks: at {place}", "1")
+
     def test_numbers_that_need_a_source_are_seen(self):
         for text, figure in (("it takes 17.3 us", "17.3 us"), ("at 4.2 TB/s", "4.2 TB/s"), ("in 3.1 ms", "3.1 ms"), ("1.5x as fast", "1.5x"),
                              ("98% of a copy", "98%"), ("a gain of 3 %", "3 %"), ("takes 32.4 turns", "32.4"), ("in 32 turns", "32"),
@@ -304,7 +312,8 @@ class Drawings(unittest.TestCase):
                             ("moved", "4x6"), ("merging", "N=4 C=3 by 0"), ("divided", "4x6 by 1,0"), ("divided", "4x6 by 1,0 at 24"),
                             ("located", "4x64x64 by 1,0,2 tile 64x64 block 0"), ("located", "4x64x64 by 0,2,1 tile 64x64 block 4"),
                             ("timeline", "4 v4b: S L"), ("timeline", "4 v4b: L X"), ("underway", "v4b: 4"), ("cached", "hint: rx"),
-                            ("rules", "v1_naive.cuh")):
+                            ("rules", "v1_naive.cuh"), ("machine", "copy: 100"), ("machine", "copy"), ("roofline", "3 nothing: 0"), ("roofline", "3 float"),
+                            ("roofline", "17 float: 0")):
             with self.assertRaises(Problem, msg=f"{name} {wrong}"):
                 self.drawn(name, wrong)
 
@@ -441,6 +450,27 @@ class Drawings(unittest.TestCase):
         for wrong in ("viewed 2x4 by 8 at 1", "viewed 2x4 by 8,2", "viewed 2x4 by 8,2 at 8", "carry 40", "quotients 10"):
             with self.assertRaises(Problem, msg=wrong):
                 self.drawn(*wrong.split(" ", 1))
+
+    def test_blocks_and_warps(self):
+        self.assertIn("A block of 96 threads is 3 warps of 32 lanes", self.drawn("machine", "copy: 96"))
+
+    def test_what_the_microbenchmarks_measured(self):
+        rows = [("shared memory", 29), ("L1", 43), ("L2", 288), ("DRAM", 684)]
+        drawn = self.drawn("latencies", "")
+        for name, clocks in rows:
+            self.assertIn(f"{name}: {clocks} clocks", drawn)
+        widths = [float(width) for width in re.findall(r'class="bar"[^>]*?width="([\d.]+)"', drawn)]
+        self.assertEqual(len(widths), len(rows))
+        self.assertAlmostEqual(widths[3] / widths[1], 684 / 43, delta=0.1)
+        self.assertEqual(self.drawn("inflight", "").count("<circle"), 28)
+
+    def test_the_roofs_points_are_the_finished_kernels(self):
+        drawn = self.drawn("roofline", "1 float: 1/12 | 3 float: 0")
+        self.assertEqual(drawn.count("<circle"), 2)
+        chapter = chapters.chapters()[2]
+        case = chapter.times(records.MEASURED).case(chapter.book["case"]["float"])
+        speed = case["bytes_moved"] / records.seconds_of(case, chapter.dispatched.version)
+        self.assertIn(f"chapter 3: 0 operations per byte, {speed / 1e12:.2f} TB/s", drawn)
 
     def test_rules_are_those_of_the_table(self):
         self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),

@@ -134,10 +134,12 @@ class Sources(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    def test_what_it_shows_of_a_gpu_is_recorded(self):
-        shown = (ROOT / "README.md").read_text(encoding="utf-8").split("# on an H200; the first of three cases\n")[1].split("\n\n")[0]
-        recorded = (ROOT / "docs/results/nvidia-h200/chapter3_default.txt").read_text(encoding="utf-8")
-        self.assertEqual([line for line in shown.splitlines() if line.removeprefix("    ") not in recorded.splitlines()], [])
+    def test_what_it_and_chapter_0_show_of_a_gpu_is_recorded(self):
+        recorded = (ROOT / "docs/results/nvidia-h200/chapter3_default.txt").read_text(encoding="utf-8").splitlines()
+        for page, before in (("README.md", "# on an H200; the first of three cases\n"), ("docs/pages/memory.md", "## 7. How to read our table\n\n")):
+            shown = (ROOT / page).read_text(encoding="utf-8").split(before)[1].split("\n\n")[0].splitlines()
+            self.assertGreater(len(shown), 4)
+            self.assertEqual([line for line in shown if line.removeprefix("    ") not in recorded], [])
 
 
 class Configure(unittest.TestCase):
