@@ -59,7 +59,7 @@ def right(record, cases):
 
 def ways_table(chapter, record, *cases):
     """Every way: what it is made from, what its reading is made of, and how much of the kernel's time that is."""
-    out = ["| way | what it reads | made from | " + " | ".join(f"{size} | of the kernel" for size in SIZES) + " |", "|---|---|---|" + "--:|" * 4]
+    out = ["| way | what it reads | made from | " + " | ".join(f"{size} | share" for size in SIZES) + " |", "|---|---|---|" + "--:|" * 4]
     told = {step["version"]: step["measures"] for step in record["cases"][0]["steps"]}
     for step in chapter.steps:
         cells = [f"[{step.version}](pages/{step.version}.md) {step.name.replace('_', ' ')}", told[step.version], step.base]
