@@ -1,6 +1,7 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
 import clock_drawings
+import explore
 import index_drawings
 import machine_drawings
 import memory_drawings
@@ -39,6 +40,8 @@ def draw(name, arguments, folder):
     try:
         if name == "rules":
             return order_drawings.rules(arguments, folder)
+        if name == "explore":
+            return explore.explore(arguments, lambda *inner: draw(*inner, folder))
         if name == "roofline":
             return machine_drawings.roofline(arguments, {chapter.number: chapter for chapter in chapters()}.__getitem__)
         if name not in DRAWN:

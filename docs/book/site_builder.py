@@ -89,6 +89,25 @@ def highlight(page_text):
     return re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', fragment, page_text, flags=re.S)
 
 
+def glossary():
+    """{anchor: definition}, each in plain words."""
+    text = (ROOT / "docs" / "pages" / "glossary.md").read_text(encoding="utf-8")
+    found = {}
+    for heading, told in re.findall(r"^### (.+)\n\n((?:.+\n)+)", text + "\n", re.M):
+        words = re.sub(r"\[([^\]]+)\]\([^)]+\)|[*`]", lambda match: match[1] or "", " ".join(told.split()))
+        found["glossary-" + re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")] = words
+    return found
+
+
+def defined(page_text, definitions):
+    """A link to the glossary says on hovering what is written there."""
+    def link(match):
+        told = definitions.get(match["anchor"])
+        return match[0] if told is None else f'<a class="term" title="{html.escape(told)}" href="glossary.html#{match["anchor"]}">'
+
+    return re.sub(r'<a class="el" href="glossary\.html#(?P<anchor>[\w-]+)">', link, page_text)
+
+
 def plain(markup):
     markup = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", markup, flags=re.S)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
@@ -122,12 +141,12 @@ def finish():
     """Highlights CUDA, and writes what search.js looks in."""
     for path in (ROOT / "docs" / "results").rglob("*.svg"):
         shutil.copy(path, SITE / path.name)
-    index = []
+    index, definitions = [], glossary()
     for path in sorted(SITE.glob("*.html")):
         if path.name.endswith("-members.html"):  # What the class's own page has, once more.
             path.unlink()
             continue
-        text = highlight(path.read_text(encoding="utf-8"))
+        text = defined(highlight(path.read_text(encoding="utf-8")), definitions)
         text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)

@@ -37,6 +37,7 @@ import queries  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
 import sidecar  # noqa: E402
+import site_builder  # noqa: E402
 import sketch  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
@@ -313,7 +314,9 @@ class Drawings(unittest.TestCase):
                             ("located", "4x64x64 by 1,0,2 tile 64x64 block 0"), ("located", "4x64x64 by 0,2,1 tile 64x64 block 4"),
                             ("timeline", "4 v4b: S L"), ("timeline", "4 v4b: L X"), ("underway", "v4b: 4"), ("cached", "hint: rx"),
                             ("rules", "v1_naive.cuh"), ("machine", "copy: 100"), ("machine", "copy"), ("roofline", "3 nothing: 0"), ("roofline", "3 float"),
-                            ("roofline", "17 float: 0")):
+                            ("roofline", "17 float: 0"), ("explore", "row 1..8: banks a: lane * {row}"), ("explore", "row 1..8 at 9: banks a: lane * {row}"),
+                            ("explore", "row 1..90 at 9: banks a: lane * {row}"), ("explore", "row 1..8 at 4: banks a: lane"),
+                            ("explore", "row 1..8 at 4: nothing a: lane * {row}")):
             with self.assertRaises(Problem, msg=f"{name} {wrong}"):
                 self.drawn(name, wrong)
 
@@ -471,6 +474,13 @@ class Drawings(unittest.TestCase):
         case = chapter.times(records.MEASURED).case(chapter.book["case"]["float"])
         speed = case["bytes_moved"] / records.seconds_of(case, chapter.dispatched.version)
         self.assertIn(f"chapter 3: 0 operations per byte, {speed / 1e12:.2f} TB/s", drawn)
+
+    def test_a_drawing_with_a_control(self):
+        drawn = self.drawn("explore", "words_per_row 30..34 by 2 at 32: banks a column: lane * {words_per_row}")
+        frames = re.findall(r'<div class="frame" data-value="(\d+)"( hidden)?>', drawn)
+        self.assertEqual(frames, [("30", " hidden"), ("32", ""), ("34", " hidden")])
+        self.assertIn(self.drawn("banks", "a column: lane * 34"), drawn)
+        self.assertIn('min="30" max="34" step="2" value="32" aria-label="words per row"', drawn)
 
     def test_rules_are_those_of_the_table(self):
         self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),
@@ -751,6 +761,16 @@ class Site(unittest.TestCase):
                     broken.append(f"{name}: {link}: no such anchor")
         self.assertEqual(broken, [])
 
+    def test_a_word_of_the_glossary_is_explained_where_it_is_linked(self):
+        text = (SITE / "chapter3-v4b.html").read_text(encoding="utf-8")
+        told = re.search(r'<a class="term" title="([^"]*)" href="glossary.html#glossary-bank-conflict">', text)
+        self.assertIn("different words of the same bank", told[1])
+        definitions = site_builder.glossary()
+        self.assertGreater(len(definitions), 20)
+        for name in self.pages:
+            left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
+            self.assertEqual(set(left) & set(definitions), set(), name)
+
     def test_front_page_is_small(self):
         page = self.pages["index.html"]
         files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
@@ -842,6 +862,16 @@ class InABrowser(unittest.TestCase):
         self.window.run("setTimeout(() => { noSuchFunction(); }, 0)")
         self.window.run("new Promise((done) => setTimeout(done, 50))")
         self.assertTrue(self.window.errors)
+
+    def test_a_control_changes_its_drawing(self):
+        self.open("memory.html")
+        seen = """(value) => {
+          const figure = [...document.querySelectorAll(".explore")].at(-1), input = figure.querySelector("input");
+          if (value) { input.value = value; input.dispatchEvent(new Event("input")); }
+          return [figure.querySelector("output").textContent, figure.innerText.match(/\\d+ turns?/)[0]].join(": ");
+        }"""
+        for value, told in ((0, "32: 32 turns"), (33, "33: 1 turn"), (36, "36: 4 turns"), (40, "40: 8 turns")):
+            self.assertEqual(self.window.run(f"({seen})({value})"), told)
 
     def test_search_finds_bank_conflicts(self):
         self.open("index.html")
