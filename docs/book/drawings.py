@@ -1,6 +1,8 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import clock_drawings
 import explore
+import index_drawings
 import machine_drawings
 import memory_drawings
 import order_drawings
@@ -20,6 +22,13 @@ DRAWN = {  # Each function says what its arguments are.
     "timeline": order_drawings.timeline,
     "underway": order_drawings.underway,
     "cached": order_drawings.cached,
+    "clocked": clock_drawings.clocked,
+    "viewed": index_drawings.viewed,
+    "collapsed": index_drawings.collapsed,
+    "fitting": index_drawings.fitting,
+    "quotients": index_drawings.quotients,
+    "work": index_drawings.work,
+    "carry": index_drawings.carry,
     "machine": machine_drawings.machine,
     "latencies": machine_drawings.latencies,
     "littles_law": machine_drawings.littles_law,

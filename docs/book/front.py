@@ -34,18 +34,12 @@ def climb(chapter):
     return f'<span title="{html.escape(case["name"])}">{shares[0]} to {shares[1]}</span>'
 
 
-def steps_of(chapter):
-    """How many steps a chapter has: the kernels, or what its record holds where it is about something else."""
-    record = load(f"{MEASURED}/chapter{chapter.number}")
-    return len(chapter.steps) if chapter.by_harness or not record else len(record["cases"][0]["steps"])
-
-
 def chapter_list():
     """One line a chapter: title, what it is about, steps, exercises, what it gains."""
     rows = []
     for chapter in chapters():
         about = html.escape(chapter.book.get("about", ""))
-        rows.append([f'<a href="chapter{chapter.number}.html">{html.escape(chapter.title)}</a>', about, str(steps_of(chapter)),
+        rows.append([f'<a href="chapter{chapter.number}.html">{html.escape(chapter.title)}</a>', about, str(len(chapter.steps)),
                      str(len(chapter.exercises())), climb(chapter)])
     return raw(page.table(["chapter", "about", "steps", "exercises", "of a copy's speed, v1 to last"], rows, "chapters",
                           "Shares: of the first case of the chapter's chart, measured."))

@@ -77,11 +77,6 @@ def of_step(case, version):
     return None
 
 
-def compared_with(case, step, before):
-    """The row that a step's gain is counted from: the base that its record names, or `before` where a record knows none."""
-    return of_step(case, step.get("gain_over")) if "kind" in step else before
-
-
 def seconds_of(case, version):
     """A step's median in a case, or the copy's; None where it did not run."""
     if version == "copy":
@@ -147,13 +142,6 @@ def share_text(case, seconds):
 
 def speedup_text(before, after, noise=False):
     return "same" if noise else f"{before / after:.2f}x"
-
-
-def bytes_text(count):
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= size:
-            return f"{count / size:.0f} {unit}" if count % size == 0 else f"{count / size:.1f} {unit}"
-    return f"{count} bytes"
 
 
 def is_noise(before, after):

@@ -11,7 +11,6 @@ import subprocess
 import addresses
 import front
 import ladder_pages
-import page
 import texts
 from chapters import chapters
 from markdown import defused, fence_indented, link_pages, name_headings
@@ -42,8 +41,7 @@ def prepare():
     pages = OUT / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     for chapter in chapters():
-        made = ladder_pages.compose(chapter) if chapter.pages else {f"chapter{chapter.number}": page.compose(chapter)}
-        for name, text in made.items():
+        for name, text in ladder_pages.compose(chapter).items():
             write(pages / f"{name}.md", text)
     for name, path in addresses.general().items():
         if name.startswith("result_"):
