@@ -5,17 +5,13 @@
 #include "chapters/chapter3_permute/asides/half2_rotated.cuh"
 #include "chapters/chapter3_permute/asides/tma.cuh"
 #include "chapters/chapter3_permute/asides/wide_rows.cuh"
-#include "chapters/chapter3_permute/library/aligned_windows.cuh"
-#include "chapters/chapter3_permute/library/boxes.cuh"
 #include "chapters/chapter3_permute/library/composite_tile.cuh"
-#include "chapters/chapter3_permute/library/direct_tile.cuh"
 #include "chapters/chapter3_permute/library/element_tiles.cuh"
 #include "chapters/chapter3_permute/library/fitted_tile.cuh"
 #include "chapters/chapter3_permute/library/fixed_tile.cuh"
 #include "chapters/chapter3_permute/library/gather.cuh"
 #include "chapters/chapter3_permute/library/gathered_words.cuh"
 #include "chapters/chapter3_permute/library/input_runs.cuh"
-#include "chapters/chapter3_permute/library/output_runs.cuh"
 #include "chapters/chapter3_permute/library/placed_words.cuh"
 #include "chapters/chapter3_permute/library/plan.cuh"
 #include "chapters/chapter3_permute/permute_case.hpp"
@@ -177,51 +173,27 @@ std::vector<Step> asides() {
 }
 
 std::vector<Step> library() {
-  using C = PermuteCase;
-  using enum StepKind;
+  const auto kernel = [](const char* name, const char* idea, const auto&... run_and_refuse) {
+    return make_step<PermuteCase>({name, name, "", idea, {}, StepKind::library}, run_and_refuse...);
+  };
   return {
-      make_step<C>(
-          {"fitted_tile", "fitted_tile", "", "v7's tile, one side of which fits images' channels.", {}, library},
-          fitted_tile::run, simplified<v6::refuse>),
-      make_step<C>({"element_tiles",
-                    "element_tiles",
-                    "",
-                    "Tiles of single elements or 4-byte words, at any size and alignment.",
-                    {},
-                    library},
-                   element_tiles::run, simplified<element_tiles::refuse>),
-      make_step<C>({"aligned_windows", "aligned_windows", "", "Tiles whose writes begin at a sector.", {}, library},
-                   aligned_windows::run, simplified<aligned_windows::refuse>),
-      make_step<C>({"gather", "gather", "", "Any permutation, element by element in the output's order.", {}, library},
-                   gather::run),
-      make_step<C>({"gathered_words",
-                    "gathered_words",
-                    "",
-                    "A gather that works out one index per word of the output.",
-                    {},
-                    library},
-                   gathered_words::run, simplified<gathered_words::refuse>),
-      make_step<C>({"input_runs", "input_runs", "", "A thread moves a run of the input by itself.", {}, library},
-                   input_runs::run, simplified<input_runs::refuse>),
-      make_step<C>({"output_runs", "output_runs", "", "A block writes one run of the output.", {}, library},
-                   output_runs::run<>, simplified<output_runs::refuse>),
-      make_step<C>({"boxes", "boxes", "", "Runs on both sides at any rank, by tables.", {}, library}, boxes::run,
-                   simplified<boxes::refuse>),
-      make_step<C>(
-          {"composite_tile", "composite_tile", "", "Tiles whose sides are made of several dimensions.", {}, library},
-          composite_tile::run, simplified<composite_tile::refuse>),
-      make_step<C>({"fixed_tile", "fixed_tile", "", "The same with sides that the compiler knows.", {}, library},
-                   fixed_tile::run, simplified<fixed_tile::refuse>),
-      make_step<C>({"placed_words",
-                    "placed_words",
-                    "",
-                    "The same where each word of a row has a place of its own.",
-                    {},
-                    library},
-                   placed_words::run<>, simplified<fixed_tile::refuse>),
-      make_step<C>({"direct_tile", "direct_tile", "", "The same without shared memory.", {}, library},
-                   direct_tile::run<>, simplified<fixed_tile::refuse>),
-      planned_step({"plan", "plan", "", "The kernel that was fastest when all of them were tried.", {}, library}),
+      kernel("fitted_tile", "v7's tile, one side of which fits images' channels.", fitted_tile::run,
+             simplified<v6::refuse>),
+      kernel("element_tiles", "Tiles of single elements or 4-byte words, at any size and alignment.",
+             element_tiles::run, simplified<element_tiles::refuse>),
+      kernel("gather", "Any permutation, element by element in the output's order.", gather::run),
+      kernel("gathered_words", "A gather that works out one index per word of the output.", gathered_words::run,
+             simplified<gathered_words::refuse>),
+      kernel("input_runs", "A thread moves a run of the input by itself.", input_runs::run,
+             simplified<input_runs::refuse>),
+      kernel("composite_tile", "Tiles whose sides are made of several dimensions.", composite_tile::run,
+             simplified<composite_tile::refuse>),
+      kernel("fixed_tile", "The same with sides that the compiler knows.", fixed_tile::run,
+             simplified<fixed_tile::refuse>),
+      kernel("placed_words", "The same where each word of a row has a place of its own.", placed_words::run,
+             simplified<placed_words::refuse>),
+      planned_step(
+          {"plan", "plan", "", "The kernel that was fastest when all of them were tried.", {}, StepKind::library}),
   };
 }
 
@@ -286,6 +258,7 @@ std::vector<CaseSpec> cases() {
       {"shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half"},
       // Narrow elements whose fast dimensions are short or odd.
       {"shape=8251,3647,5 perm=2,1,0 dtype=int8"},
+      {"shape=78,11,17,15,8,2,8,2 perm=1,4,6,3,0,5,7,2 dtype=int8"},
       {"shape=3,31,23,2,5,19,194 perm=2,4,6,0,3,1,5 dtype=half"},
       // Short rows and short sides.
       {"shape=96,1500,96 perm=2,1,0 dtype=int8"},

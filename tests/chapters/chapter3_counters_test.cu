@@ -197,15 +197,6 @@ TEST_CASE("chapter 3, v6: 16 bytes both ways, and no conflict") {
   }
 }
 
-TEST_CASE("chapter 3, boxes: by tables, and no division") {
-  // Runs of 256 bytes are 64 floats: one box of 64 x 64. A box is read and written in rows of 64 elements: 128 requests
-  // of 4 sectors each. No index is divided for.
-  const Moves seen = count("boxes", kFloat);
-  check_global(seen, 128, 512, 128, 512);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.divisions_64 == 0);
-}
-
 TEST_CASE("chapter 3, gathered_words: words of output from a gather") {
   // 256 threads, one to each row of 8 halves that the output has: 8 loads a thread, each of 32 neighbours, 2 sectors;
   // one store of 16 bytes, 16 sectors a warp. No index is divided for.
@@ -257,28 +248,14 @@ TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are k
   CHECK(words.load_requests == 256);
   CHECK(words.load_sectors == 256 * 2);
   CHECK(words.store_requests == 24 / 4 * 18);
-}
 
-TEST_CASE("chapter 3, direct_tile: a tile without shared memory") {
-  // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others. A warp's load takes 32 columns of a
-  // row, each in a sector of its own; its store, the 32 neighbours that they are in the output: 4 sectors.
-  const Moves seen = count("direct_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 512, 512 * 32, 512, 512 * 4);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
-}
-
-TEST_CASE("chapter 3, output_runs: runs of the output") {
-  // 1024 rows of 16 halves are four runs of 8 KiB. Two halves a load: 128 lanes by two of the 16, in eight
-  // turns, so each of 8 warps loads 8 times 128 bytes. A run goes out as 512 words of 16 bytes, 32 to a store.
-  const Moves seen = count("output_runs", "shape=16,1024 perm=1,0 dtype=half");
-  check_global(seen, 4 * 8 * 8, 4 * 8 * 8 * 4, 4 * 16, 4 * 16 * 16);
-  CHECK(seen.divisions_32 == 0);
-
-  // 765 rows of 15 are three runs of 255, which are loaded one by one, by as many lanes at each of the 15.
-  const Moves odd = count("output_runs", "shape=15,765 perm=1,0 dtype=half");
-  CHECK(odd.load_requests == 3 * 8 * 15);
-  CHECK(odd.divisions_32 == 0);
+  // Of 16 bytes, two tiles of 32 columns by eight of 32 rows: a warp loads a column of a tile, 16 sectors, and writes a
+  // row, as many. A column is a quad, and a row an odd number of them.
+  const Moves wide = count("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=complex128");
+  check_global(wide, 16 * 32, 16 * 32 * 16, 16 * 32, 16 * 32 * 16);
+  CHECK(wide.divisions_32 == 0);
+  CHECK(wide.shared_store_conflicts == 0);
+  CHECK(wide.shared_load_conflicts == 0);
 }
 
 TEST_CASE("chapter 3, placed_words: a tile whose words have places of their own") {
@@ -316,7 +293,7 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   };
   same("fitted_tile", kHalf);
   same("gather", "shape=16,16,64 perm=1,0,2 dtype=half");
-  same("aligned_windows", "shape=640,3,35 perm=2,1,0 dtype=float");
+  same("element_tiles", "shape=640,3,35 perm=2,1,0 dtype=float");
   same("element_tiles", "shape=480,3,61 perm=2,1,0 dtype=half");
   same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
   same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=int8");
@@ -329,7 +306,9 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("input_runs", "shape=640,3 perm=1,0 dtype=float");
   same("gathered_words", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
-  same("boxes", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
+  same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
+  same("placed_words", "shape=6,2,10,3,32 perm=3,1,4,0,2 dtype=half");             // Pieces of whole words,
+  same("placed_words", "shape=7,5,17,3,8,2,3,2 perm=1,4,6,3,0,5,7,2 dtype=int8");  // and any others.
   // Bytes are moved by fixed tiles, too, and higher ones: 128 columns of 256 rows, four of which are a load.
   const Moves bytes = count("v9", "shape=64,2,256 perm=2,1,0 dtype=int8");
   CHECK(bytes.kernel.find("fixed_tile") != std::string::npos);
