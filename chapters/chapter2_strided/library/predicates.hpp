@@ -139,7 +139,7 @@ inline double filled(std::int64_t count, std::int64_t side) {
 /// Matrices that fill at least half of v8's tiles, both sides contiguous.
 inline bool fills_strided_tiles(const StridedProblem& q) {
   if (q.element_bytes < 4 || q.element_bytes > 8 || v8::refuse(q) != nullptr) return false;
-  const v8::Matrices m = v8::matrices_of(q);
+  const Matrices m = matrices_of(q);
   if (m.column.src_stride != 1 || m.row.dst_stride != 1) return false;
   return filled(m.column.size.divisor, 32) * filled(m.row.size.divisor, q.element_bytes == 4 ? 128 : 64) >= 0.5;
 }
