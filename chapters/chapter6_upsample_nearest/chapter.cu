@@ -24,10 +24,6 @@ template <const char* (*refuse)(const Images&)> const char* backward_only(const 
   return c.backward() ? refuse(c.images()) : "backward only";
 }
 
-const char* refuse_all_but_floats(const Images& images) {
-  return images.element_bytes == 4 ? v5::refuse(images) : "4-byte elements only";
-}
-
 /// A step of two functions, each called as f(output, input, images, stream): `forward` with words (movement alone:
 /// elements of one size are one kernel), `backward` with numbers.
 template <class Forward, class Backward, class Refuse = decltype(kTakesAll)>
@@ -89,8 +85,6 @@ std::vector<Step> library() {
   return {
       make({"packs_in_flight", "packs_in_flight", "", "Small doubled images: four packs under way.", {}, library},
            FORWARD(packs_in_flight), kOneWay, forward_only<v5::refuse>),
-      make({"read_once", "read_once", "", "Doubled floats, whose loads say that nobody comes back.", {}, library},
-           kOneWay, BACKWARD(read_once), backward_only<refuse_all_but_floats>),
       make({"staged_rows", "staged_rows", "", "Rows that 16 bytes do not divide, through shared memory.", {}, library},
            FORWARD(staged_rows), kOneWay, forward_only<staged_rows::refuse>),
       make({"channels_last", "channels_last", "", "Packs of a pixel's channels, at any scale.", {}, library},
