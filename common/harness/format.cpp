@@ -49,6 +49,14 @@ std::string format_step(std::string_view version, std::string_view name) {
   return version == name ? std::string(name) : fmt::format("{:<5} {}", version, name);
 }
 
+std::string if_any(std::string_view before, std::int64_t value) {
+  return value == 0 ? "" : fmt::format("{}{}", before, value);
+}
+
+std::string if_any(std::string_view before, const std::string& value) {
+  return value.empty() ? "" : std::string(before) + value;
+}
+
 std::string one_line(std::string_view text) {
   std::string result;
   for (const char c : text) {

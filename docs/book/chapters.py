@@ -23,15 +23,23 @@ def unquoted(text):
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"')
 
 
+# What the strings are that a call of StepsOf's functions begins with.
+STRINGS = {
+    "step": ("version", "name", "base", "idea"),
+    "preparing": ("prepares", "version", "name", "base", "idea"),
+    "aside": ("version", "base", "idea"),
+    "library": ("version", "idea"),
+    "yardstick": ("version", "idea"),
+}
+
+
 def declared(source):
-    """{version: {"name", "idea", "base", "prepares"}} of the steps that a chapter's source lists, by names or in order."""
+    """{version: {"name", "idea", "base", "prepares"}} of the steps that a chapter's source lists: by StepsOf's functions, or as
+    {"version", "name", "base", "idea"}."""
     found = {}
-    for match in re.finditer(r'\.version = "(\w+)"(.*?)(?=\.version = |\Z)', source, re.S):
-        found[match[1]] = {key: unquoted(text) for key, text in re.findall(rf"\.(idea|base|prepares) = {TEXT}", match[2])}
-    for version, name, texts in re.findall(r'"(\w+)",\s*"(\w+)",\s*((?:"(?:[^"\\]|\\.)*"[,\s]*)+)', source):
-        parts = [unquoted(part) for part in re.findall(TEXT, texts)]
-        based = len(parts) > 1 and re.fullmatch(r"\w*", parts[0])
-        found.setdefault(version, {"name": name} | ({"base": parts[0], "idea": parts[1]} if based else {"idea": parts[0]}))
+    for match in re.finditer(rf"(?:\bC::(\w+)|\b(?:make_step<\w+>|planned_step)\(\s*{{|^ +{{(?=\"v\d))[(\s]*((?:{TEXT},\s*)+)", source, re.M):
+        told = dict(zip(STRINGS[match[1] or "step"], (unquoted(text) for text in re.findall(TEXT, match[2]))))
+        found[told.pop("version")] = told
     return found
 
 

@@ -506,10 +506,10 @@ __global__ void kernel(W* dst) {  // v1's
 //! [kernel]
 """
 CHAPTER = """
-make_step<C>({.version = "v1", .name = "plain", .idea = "Plain."}, v1::run),
-make_step<C>({.version = "v2", .name = "padded", .base = "v1", .idea = "A column "
-              "more.", .prepares = "v3: nothing"}, v2::run),
-make_step<C>({"tma", "tma", "v2", "An engine."}, tma::run),
+C::step("v1", "plain", "", "Plain.", {"requests"}, v1::run),
+C::preparing("v3: nothing", "v2", "padded", "v1", "A column "
+             "more.", {}, v2::run),
+C::aside("tma", "v2", "An engine.", {}, tma::run),
 """
 STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table steps [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
 PAGE = """# v2 · One unused column

@@ -37,6 +37,22 @@ void check_shared_stores(const Moves& seen, double requests, double wavefronts, 
   CHECK(seen.shared_store_conflicts == conflicts);
 }
 
+/// Counts a step that divides no 32-bit number.
+Moves check_undivided(const std::string& version, const std::string& parameters, double load_requests,
+                      double load_sectors, double store_requests, double store_sectors) {
+  Moves seen = count(version, parameters);
+  check_global(seen, load_requests, load_sectors, store_requests, store_sectors);
+  CHECK(seen.divisions_32 == 0);
+  return seen;
+}
+
+/// The same of a step whose stores to shared memory meet no conflict.
+void check_tile(const std::string& version, const std::string& parameters, double load_requests, double load_sectors,
+                double store_requests, double store_sectors) {
+  const Moves seen = check_undivided(version, parameters, load_requests, load_sectors, store_requests, store_sectors);
+  CHECK(seen.shared_store_conflicts == 0);
+}
+
 // One matrix of 64 x 64 elements: 4096.
 const std::string kFloat = "shape=1,64,64 perm=0,2,1 dtype=float";
 const std::string kHalf = "shape=1,64,64 perm=0,2,1 dtype=half";
@@ -200,18 +216,14 @@ TEST_CASE("chapter 3, v6: 16 bytes both ways, and no conflict") {
 TEST_CASE("chapter 3, gathered_words: words of output from a gather") {
   // 256 threads, one to each row of 8 halves that the output has: 8 loads a thread, each of 32 neighbours, 2 sectors;
   // one store of 16 bytes, 16 sectors a warp. No index is divided for.
-  const Moves seen = count("gathered_words", "shape=8,256 perm=1,0 dtype=half");
-  check_global(seen, 8 * 8, 8 * 8 * 2, 8, 8 * 16);
-  CHECK(seen.divisions_32 == 0);
+  check_undivided("gathered_words", "shape=8,256 perm=1,0 dtype=half", 8 * 8, 8 * 8 * 2, 8, 8 * 16);
 }
 
 TEST_CASE("chapter 3, element_tiles: a tile of words") {
   // 124 rows of 64 halves: 62 pairs of rows, each row a load of a warp, 4 sectors. A column goes out in 32 and 30
   // words. It begins 0, 24, 16 or 8 bytes into a sector: 4 + 4, 5 + 5, 5 + 5 or 5 + 4 sectors.
-  const Moves seen = count("element_tiles", "shape=124,64 perm=1,0 dtype=half");
-  check_global(seen, 62 * 2, 62 * 2 * 4, 64 * 2, 64 / 4 * (8 + 10 + 10 + 9));
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("element_tiles", "shape=124,64 perm=1,0 dtype=half", 62 * 2, 62 * 2 * 4, 64 * 2,
+             64 / 4 * (8 + 10 + 10 + 9));
 }
 
 TEST_CASE("chapter 3, composite_tile: a tile of several dimensions") {
@@ -219,10 +231,7 @@ TEST_CASE("chapter 3, composite_tile: a tile of several dimensions") {
   // fastest. A tile has 32 rows and 16 quads of columns: each of 8 warps reads two quads of all rows, 4 sectors a load.
   // A row of a tile goes out as 16 quads, two rows to a store, 16 sectors. Shared memory: the quads of neighbouring
   // rows lie an odd number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
-  const Moves seen = count("composite_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 16, 8 * 16 * 16);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("composite_tile", "shape=64,8,32 perm=2,1,0 dtype=float", 8 * 64, 8 * 64 * 4, 8 * 16, 8 * 16 * 16);
 
   // 8 rows of 252 halves, two in a word of the input: 4 groups of 64 quads, the first of which stands before the first
   // column and is read as that one is. A warp loads the words of 8 quads and all groups, 4 times. A quad's words of all
@@ -236,10 +245,7 @@ TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are k
   // Columns are 8 x 64 = 512 floats, four tiles of 128; rows the 32 of the input's fastest dimension. A warp loads a
   // column of a tile, 4 sectors, and writes a row of 512 bytes, 16 sectors. Neighbouring rows' quads lie an odd number
   // of quads apart: no conflicts.
-  const Moves seen = count("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=float", 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
 
   // 24 rows of 252 halves, two in a word of the input, 64 in a tile; 256 columns with the four before the first. A
   // warp's 32 lanes load a column's 12 words, 48 bytes: 2 sectors. Rows begin 0, 24, 16 or 8 bytes into a sector, and
@@ -261,10 +267,7 @@ TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are k
 TEST_CASE("chapter 3, placed_words: a tile whose words have places of their own") {
   // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others, by fours: 64 of them in a tile are
   // 256 bytes of the input. A warp loads two columns of it, 16 sectors, and writes two rows, as many.
-  const Moves seen = count("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float", 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
 
   // Columns are 6 halves at each of 5, 30 of 128 in one tile; those beyond read what the last does. A warp loads 32
   // pairs of a column, 4 sectors. A row goes out as 15 words in five pieces of 12 bytes, of which, where it begins 24
