@@ -112,7 +112,7 @@ struct ChapterResult {
   std::vector<CaseResult> cases;     ///< In the order in which they were run.
   std::vector<LeftOut> left_out;     ///< Those that were not.
   bool smaller_cases = false;        ///< The emulator ran smaller cases of the same kind as the headline cases.
-  bool partial = false;              ///< The run was interrupted.
+  bool partial = false;              ///< The run was interrupted, or goes on.
   bool short_of_memory = false;      ///< A step was skipped because memory ran out while the run went on.
 };
 

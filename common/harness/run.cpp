@@ -55,7 +55,7 @@ class Runner {
 public:
   Runner(const Chapter& chapter, const Options& options, const Plan& plan, RunDisplay display, ChapterResult& result)
       : chapter_(chapter), options_(options), plan_(plan), table_(display.table), progress_(display.progress),
-        result_(result), filter_(options.benchmark_filter),
+        keep_(std::move(display.keep)), result_(result), filter_(options.benchmark_filter),
         predictions_(std::cin, std::cout, isatty(STDIN_FILENO) != 0) {}
 
   void run();
@@ -80,6 +80,7 @@ private:
   const Plan& plan_;
   TableReport* table_;
   Progress progress_;
+  std::function<void()> keep_;
   ChapterResult& result_;
   BenchmarkFilter filter_;
   Predictions predictions_;
@@ -230,6 +231,7 @@ void Runner::show(StepResult row) {
   if (row.status != Status::pass) row.samples.clear();
   compare_step(row, *case_, chapter_);
   case_->steps.push_back(std::move(row));
+  if (keep_) keep_();
   if (table_ == nullptr) return;
 
   const StepResult& step = case_->steps.back();
@@ -283,7 +285,7 @@ Workbench& Runner::workbench() {
 
 void run_plan(const Chapter& chapter, const Options& options, const Plan& plan, RunDisplay display,
               ChapterResult& result) {
-  Runner(chapter, options, plan, display, result).run();
+  Runner(chapter, options, plan, std::move(display), result).run();
 }
 
 }  // namespace warpbook

@@ -98,6 +98,8 @@ std::string launch_step(const decltype(Step::run)& launch, const HostCase& host,
     returned = launch(host.problem(), device.main().arrays(), stream.get());
   } catch (const Interrupted&) {
     throw;
+  } catch (const std::bad_alloc&) {  // No fault of the step's.
+    throw;
   } catch (const std::exception& error) {
     static_cast<void>(cudaGetLastError());
     return std::string("the launcher threw: ") + error.what();
