@@ -53,6 +53,7 @@ public:
 private:
   std::int64_t bad_position(std::int64_t which) const { return which * problem_.entries() / outside_; }
   void choose_values();
+  void refuse_overflow() const;
   double bound(double expected) const;
 
   IndexAddProblem problem_;
