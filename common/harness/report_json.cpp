@@ -50,6 +50,7 @@ Json step_json(const StepResult& s, bool emulated) {
             {"modelled", emulated},
             {"counters", counters_json(s)}};
   if (!s.counted.empty()) {
+    step["launches"] = s.launches;
     step["counters_extrapolated"] = s.counters_extrapolated;
     step["limited_by"] = s.limited_by;
   }

@@ -219,6 +219,7 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   prepare_output(step, host, device, stream, transfer);
   stream.synchronize();
   static_cast<void>(take_device_report());
+  static_cast<void>(take_launch_counters());
   const Event start;
   const Event stop;
   start.record(stream);
@@ -235,9 +236,11 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
     return result;
   }
   const double seconds = stop.seconds_since(start);
+  LaunchCounters counted = take_launch_counters();
 
   result = verify_contents(step, host, device, transfer);
   result.seconds = seconds;
+  result.counted = std::move(counted);
   // Bugs that the device watched for, and that did not stop the kernel: they are failures, whatever the output holds.
   if (const std::string report = take_device_report(); !report.empty()) {
     result.status = Status::fail;

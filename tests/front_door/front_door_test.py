@@ -169,6 +169,20 @@ class Configure(unittest.TestCase):
         self.assertIn(f"CMAKE_HOME_DIRECTORY:INTERNAL={moved}\n", (moved / "build/emulator/CMakeCache.txt").read_text())
 
 
+class NoPlaceForTheBuild(unittest.TestCase):
+    """As in a checkout that may not be written."""
+
+    def test_each_says_so_in_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = copy_of_the_tree(folder)
+            (copy / "build").write_text("")
+            for target in ("docs", "headers", "chapter1"):
+                result = call("make", target, "DEVICE=emulator", cwd=copy)
+                lines = [line for line in result.stderr.splitlines() if not line.startswith("make:")]
+                self.assertEqual((result.returncode, len(lines)), (2, 1), result.stderr)
+                self.assertIn("build", lines[0])
+
+
 class OneBuildAtATime(unittest.TestCase):
     def test_two_makes_in_one_tree(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -287,6 +287,29 @@ TEST_CASE("memory is added up without overflow") {
             .empty());
 }
 
+#ifdef WARPBOOK_EMULATED
+TEST_CASE("a step's counters are those of all its kernels") {
+  Chapter chapter = make_chapter();
+  Step twice = make_step("v4", 0, 0);
+  twice.counters = {"requests"};
+  twice.run = [](const Case& c, const Arrays& a, cudaStream_t s) {
+    const cudaError_t error = copy(c, a, s, 0, 0);
+    return error != cudaSuccess ? error : copy(c, a, s, 500, 0);
+  };
+  chapter.steps.push_back(twice);
+  const TemporaryFolder folder;
+  const Outcome r = run(chapter, {"--quick", "--step", "v1,v4", "--counters", "--json", folder.file("a.json")});
+  CAPTURE(r.out);
+  CHECK(r.out.find("the sums of the step's 2 kernels") != std::string::npos);
+  const auto steps = read_json(folder.file("a.json"))["cases"][0]["steps"];
+  CHECK(steps[0]["launches"] == 1);
+  CHECK(steps[1]["launches"] == 2);
+  const char* const requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+  CHECK(steps[0]["counters"][requests] == 32);  // 1000 elements, 32 a warp.
+  CHECK(steps[1]["counters"][requests] == 32 + 16);
+}
+#endif
+
 TEST_CASE("Google Benchmark's flags reach it") {
   const TemporaryFolder folder;
   const Outcome filtered =

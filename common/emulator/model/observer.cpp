@@ -68,6 +68,8 @@ double LaunchReport::counter(const std::string& metric) const {
 
 LaunchReport last_launch() { return observation().last_launch(); }
 
+LaunchReport take_launches() { return observation().take_launches(); }
+
 bool set_checks(const std::string& names) {
   CheckOptions options;
   if (!parse_check_options(names.c_str(), options)) return false;
