@@ -184,14 +184,28 @@ IndexAddCase::IndexAddCase(const Parameters& parameters) {
   const std::optional<double> alpha = parse_number(alpha_);
   if (!alpha) throw BadInput(fmt::format("alpha={} is no number", alpha_));
   problem_.alpha = *alpha;
-  problem_.alpha_integer = static_cast<std::int64_t>(problem_.alpha);
+  if (std::fabs(problem_.alpha) < 0x1p63) problem_.alpha_integer = static_cast<std::int64_t>(problem_.alpha);
   if (significand_bits(problem_.type) == 0 && static_cast<double>(problem_.alpha_integer) != problem_.alpha) {
-    throw BadInput(fmt::format("alpha={} must be a whole number for {}", alpha_, dtype()));
+    throw BadInput(fmt::format("alpha={} must be a whole number of 64 bits for {}", alpha_, dtype()));
   }
   problem_.alignment = alignment_of(static_cast<std::uintptr_t>(output().offset_bytes));
   if (outside_ < 0 || outside_ > count) throw BadInput(fmt::format("outside={} must be 0 to count", outside_));
   if (const char* reason = refuse_problem(problem_)) throw BadInput(reason);
   choose_values();
+  refuse_overflow();
+}
+
+/// Values are of random sign, so n of them add up to some sqrt(n) of the largest; 8 times as much is never seen.
+void IndexAddCase::refuse_overflow() const {
+  if (significand_bits(problem_.type) == 0) return;  // Whole numbers wrap around.
+  const auto terms = static_cast<double>(most_terms_);
+  const double value = real_ ? 1 : static_cast<double>(largest_) / 16;
+  const double sum = value * (1 + std::min(terms, 8 * std::sqrt(terms)) * std::fabs(problem_.alpha));
+  const double most = problem_.type == ElementType::float16   ? 65504
+                      : problem_.type == ElementType::float64 ? std::numeric_limits<double>::max()
+                                                              : std::numeric_limits<float>::max() / 2;
+  if (std::max(sum, std::fabs(problem_.alpha)) > most)
+    throw BadInput(fmt::format("alpha={}: sums do not fit {}", alpha_, dtype()));
 }
 
 const char* IndexAddCase::dtype() const { return name_of(kTypes, problem_.type); }

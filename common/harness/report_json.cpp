@@ -54,6 +54,7 @@ Json step_json(const StepResult& s, bool emulated) {
   }
   if (!s.counted.empty()) {
     step["counters"] = counters_json(s);
+    step["launches"] = s.launches;
     step["counters_extrapolated"] = s.counters_extrapolated;
     step["limited_by"] = s.limited_by;
   }
