@@ -2,6 +2,9 @@
 /// An upsampling problem as the harness sees it: its parameters as text, its data, its reference.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <string>
 #include <vector>
 

@@ -6,6 +6,7 @@
 
 namespace warpbook {
 
+/// All lanes of a warp.
 inline constexpr unsigned kFullWarp = 0xffffffffU;
 
 /// The sum over a full warp, in every lane.

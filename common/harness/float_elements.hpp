@@ -13,13 +13,17 @@ enum class FloatType { float32, half, bfloat16 };
 
 /// How a type lays out its bits: sign, exponent, fraction.
 struct FloatFormat {
-  int exponent_bits;
-  int fraction_bits;
+  int exponent_bits;  ///< Without the sign.
+  int fraction_bits;  ///< Without the leading one.
 
+  /// What the exponent is stored with.
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int least_exponent() const { return 1 - bias(); }  ///< Below it the fraction loses bits.
+  /// Of an element.
   int bytes() const { return (1 + exponent_bits + fraction_bits) / 8; }
+  /// The bit of the sign.
   std::uint64_t sign() const { return std::uint64_t{1} << (exponent_bits + fraction_bits); }
+  /// The bits of infinity.
   std::uint64_t infinity() const { return sign() - (std::uint64_t{1} << fraction_bits); }
 };
 

@@ -55,8 +55,10 @@ Step make_step(StepInfo info, Run run, Refuse refuse = kTakesAll) {
 
 /// A chapter's steps, a line or two each; `run` and `refuse` as in `make_step`.
 template <class CaseType> struct StepsOf {
+  /// The names of the counters that a step's story is about.
   using Counters = std::vector<std::string>;
 
+  /// A step of the ladder.
   template <class Run, class Refuse = decltype(kTakesAll)>
   static Step step(const char* version, const char* name, const char* base, const char* idea, Counters counters,
                    Run run, Refuse refuse = kTakesAll) {
@@ -68,15 +70,18 @@ template <class CaseType> struct StepsOf {
                         Counters counters, Run run, Refuse refuse = kTakesAll) {
     return make_step<CaseType>({version, name, base, idea, std::move(counters), StepKind::step, what}, run, refuse);
   }
+  /// An experiment beside the ladder, called by its name.
   template <class Run, class Refuse = decltype(kTakesAll)>
   static Step aside(const char* name, const char* base, const char* idea, Counters counters, Run run,
                     Refuse refuse = kTakesAll) {
     return make_step<CaseType>({name, name, base, idea, std::move(counters), StepKind::aside}, run, refuse);
   }
+  /// A kernel behind the header.
   template <class Run, class Refuse = decltype(kTakesAll)>
   static Step library(const char* name, const char* idea, Run run, Refuse refuse = kTakesAll) {
     return make_step<CaseType>({name, name, "", idea, {}, StepKind::library}, run, refuse);
   }
+  /// A plain copy or fill.
   template <class Run, class Refuse = decltype(kTakesAll)>
   static Step yardstick(const char* name, const char* idea, Run run, Refuse refuse = kTakesAll) {
     return make_step<CaseType>({name, name, "", idea, {}, StepKind::yardstick}, run, refuse);

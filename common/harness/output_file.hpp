@@ -26,6 +26,7 @@ void write_file(const std::string& path, std::string_view contents);
 /// there before stays beside it, as PATH.before-NUMBER, until the run is over.
 class KeptFile {
 public:
+  /// \param path where it is to be.
   explicit KeptFile(std::string path) : path_(std::move(path)) {}
 
   /// Writes what there is so far. Does nothing where the path is no ordinary file, or where it cannot be written now:
