@@ -21,7 +21,7 @@ namespace warpbook::chapter5 {
 /// Where a row gets too many entries for that in half or bfloat16, sums are exact in float and rounded once at the end:
 /// a step that accumulates in the narrow type cannot be judged there (see `needs_wide_sums`). `values=real` are numbers
 /// from -1 to 1, compared with a bound from the number of terms.
-class IndexAddCase : public Case {
+class IndexAddCase final : public Case {
 public:
   /// \throws BadInput
   explicit IndexAddCase(const Parameters& parameters);

@@ -1,15 +1,22 @@
 /// \file
-/// The main function of an exercise's check: runs the reader's step on the cases that are named, as run_all runs a
-/// step, and writes what came of each as a line of JSON. Who judges it is common/exercises/judge.py.
+/// The main function of an exercise's check: runs the reader's step on the cases that are named. It has the inputs,
+/// which referee.cpp made, and no reference: what the step left in its arrays, the counters, and what went wrong all go
+/// back.
 ///
-///     check --results FILE [--seed N] [--yardstick] [--time] CASE...
+///     check --results FILE --arrays FOLDER [--yardstick] CASE...
+///     check --results FILE --time [--seed N] [--yardstick] CASE...
 ///
-/// Exit status: 0 all cases were run, right or wrong; 2 bad arguments; 3 no usable device; 4 FILE cannot be written.
+/// Case number k reads FOLDER/k.in, the inputs and the output before the launch, and writes FOLDER/k.out: the same
+/// arrays after it, and for each byte of the output who wrote it last. `--time` is for a device's owner: it measures,
+/// by data of its own. Exit status: 0 all cases were run; 2 bad arguments; 3 no usable device, or no input; 4 an output
+/// cannot be written; 86 the file's host code left its confinement.
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -22,6 +29,7 @@
 #include "common/exercises/check.hpp"
 #include "common/harness/bench.hpp"
 #include "common/harness/device.hpp"
+#include "common/harness/format.hpp"
 #include "common/harness/reports.hpp"
 #include "common/harness/results.hpp"
 #include "common/harness/statistics.hpp"
@@ -29,6 +37,12 @@
 
 #ifdef WARPBOOK_EMULATED
 #include <warpbook_emulator.h>
+
+extern "C" {
+// What the reader's file may write besides its stack; common/exercises/confine_pass.cpp puts it there.
+extern const warpbook::emulator::OwnedPiece warpbook_own_variables[];  // NOLINT(readability-identifier-naming)
+extern const std::size_t warpbook_own_count;                           // NOLINT(readability-identifier-naming)
+}
 #endif
 
 namespace warpbook::exercises {
@@ -38,6 +52,7 @@ constexpr int kSamples = 30;
 
 struct Arguments {
   std::string results;
+  std::string arrays;
   std::uint64_t seed = 1;
   bool yardstick = false;  // The step copies input 0.
   bool time = false;
@@ -51,6 +66,8 @@ Arguments parse(std::span<const char* const> words) {
     const bool has_value = i + 1 < words.size();
     if (word == "--results" && has_value) {
       result.results = words[++i];
+    } else if (word == "--arrays" && has_value) {
+      result.arrays = words[++i];
     } else if (word == "--seed" && has_value) {
       const std::string_view digits = words[++i];
       const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result.seed);
@@ -63,10 +80,11 @@ Arguments parse(std::span<const char* const> words) {
       result.cases.emplace_back(word);
     } else {
       throw BadInput("unknown option " + std::string(word) +
-                     " (accepted: --results FILE, --seed N, --yardstick, --time, and cases)");
+                     " (accepted: --results FILE, --arrays FOLDER, --seed N, --yardstick, --time, and cases)");
     }
   }
   if (result.results.empty()) throw BadInput("--results FILE is missing");
+  if (result.arrays.empty() != result.time) throw BadInput("either --arrays FOLDER or --time is needed");
   return result;
 }
 
@@ -84,40 +102,146 @@ private:
   std::ofstream file_;
 };
 
-/// The median of a right step's times; modelled times are the same each time.
-double median_seconds(const Step& step, const Case& problem, const Arguments& arguments, const DeviceInfo& device) {
+/// The step, with its host code confined while it runs.
+cudaError_t run_confined(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+#ifdef WARPBOOK_EMULATED
+  struct Confined {
+    explicit Confined(const void* frame) { emulator::confine(frame, warpbook_own_variables, warpbook_own_count); }
+    ~Confined() { emulator::release(); }
+    Confined(const Confined&) = delete;
+    Confined& operator=(const Confined&) = delete;
+  };
+  const Confined confined(__builtin_frame_address(0));
+#endif
+  const cudaError_t error = run_exercise(problem, arrays, stream);
+  return error != cudaSuccess ? error : cudaStreamSynchronize(stream);  // What was queued is confined as well.
+}
+
+/// A case's arrays, as they go to the device and come back.
+class Desk {
+public:
+  explicit Desk(const Case& problem) : problem_(problem), transfer_(stream_), arrays_(problem, device_fences()) {}
+
+  void load(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const auto take = [&](const FencedArray& array) {
+      HostBytes content(array.bytes());
+      file.read(reinterpret_cast<char*>(content.span().data()), static_cast<std::streamsize>(content.span().size()));
+      if (!file) throw std::runtime_error("there are no inputs in " + path);
+      transfer_.upload(array.data(), content.span());
+      array.fill_fences(transfer_);
+    };
+    for (const FencedArray& input : arrays_.inputs()) take(input);
+    take(arrays_.output());
+    arrays_.scratch().fill_fences(transfer_);
+#ifdef WARPBOOK_EMULATED
+    const auto by_us = [](const FencedArray& array) {
+      return array.bytes() == 0 || emulator::writers(array.data(), 1)[0] == emulator::Writer::runtime;
+    };
+    if (!by_us(arrays_.output())) throw std::runtime_error("the emulator's checks cannot be made: too few addresses?");
+    if (!problem_.updates_output()) emulator::forget_writes(arrays_.output().data(), arrays_.output().bytes());
+#endif
+  }
+
+  /// \return what went wrong; empty for nothing
+  std::string run() {
+    static_cast<void>(take_device_report());
+    std::string error = launch_step(run_confined, problem_, arrays_.arrays(), stream_.get());
+    const cudaError_t finished = cudaStreamSynchronize(stream_.get());
+    if (error.empty() && finished != cudaSuccess) error = "the kernel failed: " + CudaError::describe(finished);
+    return error;
+  }
+
+  bool save(const std::string& path) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    const auto put = [&](std::span<const std::byte> bytes) {
+      file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    };
+    const auto bring = [&](const FencedArray& array) {
+      HostBytes content(array.bytes());
+      transfer_.download(array.data(), content.span());
+      put(content.span());
+    };
+    for (const FencedArray& input : arrays_.inputs()) bring(input);
+    bring(arrays_.output());
+#ifdef WARPBOOK_EMULATED
+    const auto writers = emulator::writers(arrays_.output().data(), arrays_.output().bytes());
+    put(std::as_bytes(std::span(writers)));
+#else
+    put(std::vector<std::byte>(arrays_.output().bytes(),
+                               std::byte{2}));  // As emulator::Writer::kernel: a GPU does not tell.
+#endif
+    file.close();
+    return static_cast<bool>(file);
+  }
+
+  /// What was done beside the arrays, where they have fences.
+  std::string damage() {
+    std::string text;
+    const auto look = [&](const FencedArray& array, const std::string& name) {
+      const std::string found = array.inspect_fences(transfer_).describe(name);
+      if (!found.empty()) text += (text.empty() ? "" : "; ") + found;
+    };
+    const std::vector<BufferLayout> layouts = problem_.inputs();
+    look(arrays_.output(), problem_.output().name);
+    for (std::size_t i = 0; i < layouts.size(); ++i) look(arrays_.inputs()[i], layouts[i].name);
+    look(arrays_.scratch(), "the scratch memory");
+    return text;
+  }
+
+private:
+  const Case& problem_;
+  Stream stream_;
+  Transfer transfer_;
+  DeviceArrays arrays_;
+};
+
+/// What the step's kernels did, under the counters' names, with `launches` and `modelled_seconds`.
+nlohmann::json take_counters() {
+  nlohmann::json counters = nlohmann::json::object();
+#ifdef WARPBOOK_EMULATED
+  const emulator::LaunchReport seen = emulator::take_launches();
+  for (const auto& [name, value] : seen.counters) counters[name] = value;
+  counters["launches"] = seen.launches;
+  counters["modelled_seconds"] = seen.launches == 0 ? 0.0 : seen.modelled_seconds;
+#endif
+  return counters;
+}
+
+/// \return the case's line; null where its arrays cannot be written
+nlohmann::json run_case(const std::string& parameters, const std::string& arrays) {
+  const std::unique_ptr<Case> problem = make_exercise_case(Parameters::parse(parameters));
+  Desk desk(*problem);
+  desk.load(arrays + ".in");
+  static_cast<void>(take_counters());
+  const std::string error = desk.run();
+  nlohmann::json line{{"case", parameters}, {"error", one_line(error)}, {"counters", take_counters()}};
+  if (error.empty()) {
+    if (!desk.save(arrays + ".out")) return nullptr;
+    line["damage"] = desk.damage();
+  }
+  line["report"] = one_line(take_device_report());
+  return line;
+}
+
+/// The median of the step's times.
+nlohmann::json time_case(const Step& step, const std::string& parameters, std::uint64_t seed,
+                         const DeviceInfo& device) {
+  const std::unique_ptr<Case> problem = make_exercise_case(Parameters::parse(parameters));
+  if (verify_step(step, *problem, seed).status != Status::pass) return {{"case", parameters}};
   Workbench workbench(device);
-  CaseBench bench(problem, arguments.seed, false);
+  CaseBench bench(*problem, seed, false);
   Measurement measurement = bench.measure(step, workbench);
   std::vector<double> seconds(kSamples);
   for (double& s : seconds) s = measurement.sample();
-  return summarize(seconds).median;
-}
-
-nlohmann::json check_case(const Step& step, const std::string& parameters, const Arguments& arguments,
-                          const DeviceInfo& device) {
-  const std::unique_ptr<Case> problem = make_exercise_case(Parameters::parse(parameters));
-  if (device.emulated) {
-    const Stream stream;
-    check(mark_case(stream.get()), "launching");
-    stream.synchronize();
-  }
-  const Verification found = verify_step(step, *problem, arguments.seed);
-  nlohmann::json line{{"case", parameters},
-                      {"title", problem->title()},
-                      {"written_bytes", problem->updates_output() ? 1 : problem->output().bytes()},  // At least.
-                      {"status", to_string(found.status)},
-                      {"reason", found.reason}};
-  if (found.status == Status::pass && arguments.time) {
-    line["seconds"] = device.emulated ? found.seconds : median_seconds(step, *problem, arguments, device);
-  }
-  return line;
+  return {{"case", parameters}, {"seconds", summarize(seconds).median}};
 }
 
 int run(const Arguments& arguments) {
   const DeviceInfo device = query_device();
 #ifdef WARPBOOK_EMULATED
   emulator::set_trace(emulator::TraceMode::all);
+  emulator::set_checks("init,race");
 #endif
   Step step;
   step.version = "exercise";
@@ -126,10 +250,13 @@ int run(const Arguments& arguments) {
   step.run = run_exercise;
 
   Results results(arguments.results);
-  if (!results.write({{"device", device.name}, {"emulated", device.emulated}, {"seed", arguments.seed}})) return 4;
-  for (const std::string& parameters : arguments.cases) {
+  if (!results.write({{"device", device.name}, {"emulated", device.emulated}})) return 4;
+  for (std::size_t k = 0; k < arguments.cases.size(); ++k) {
+    const std::string& parameters = arguments.cases[k];
     if (!results.write({{"begins", parameters}})) return 4;
-    if (!results.write(check_case(step, parameters, arguments, device))) return 4;
+    const nlohmann::json line = arguments.time ? time_case(step, parameters, arguments.seed, device)
+                                               : run_case(parameters, arguments.arrays + "/" + std::to_string(k));
+    if (line.is_null() || !results.write(line)) return 4;
     static_cast<void>(cudaDeviceReset());  // After a kernel that failed, the next case starts afresh.
     static_cast<void>(cudaGetLastError());
   }
@@ -145,12 +272,16 @@ int main(int argc, char** argv) {
     std::cerr << "check: " << error.what() << '\n';
     return status;
   };
+  int status = 0;
   try {
     const std::vector<const char*> words(argv + std::min(1, argc), argv + argc);
-    return exercises::run(exercises::parse(words));
+    status = exercises::run(exercises::parse(words));
   } catch (const BadInput& error) {
-    return fail(error, 2);
+    status = fail(error, 2);
   } catch (const std::exception& error) {
-    return fail(error, 3);
+    status = fail(error, 3);
   }
+  std::cout.flush();
+  std::fflush(nullptr);
+  _exit(status);  // What the reader's file left to be run at the end is not run.
 }

@@ -1,5 +1,7 @@
 /// \file
 /// What a check of an exercise is made of: the reader's file, compiled as a step of its own, and the chapter's cases.
+/// Two programs make it: `check` runs the step on inputs from files, and has nothing to compare with; `referee` makes
+/// those files, keeps the reference to itself, and judges what came back.
 ///
 /// The two functions are written by `common/exercises/toolchain.py` from the chapter's exercises.toml: the first into
 /// a file that is compiled once, the second behind the reader's file.
@@ -18,9 +20,5 @@ std::unique_ptr<Case> make_exercise_case(const Parameters& parameters);
 
 /// Runs the step that the reader's file holds.
 cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t stream);
-
-/// Launches a kernel that does nothing, named `case_begins`: it parts the launches of one case from the next in the
-/// file that the emulator writes.
-cudaError_t mark_case(cudaStream_t stream);
 
 }  // namespace warpbook::exercises

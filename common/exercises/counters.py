@@ -21,6 +21,3 @@ COUNTERS = {
     "divisions": (["warpbook__integer_divisions_64bit.sum", "warpbook__integer_divisions_32bit.sum"], None),
     "kernel launches": (None, None),
 }  # fmt: skip
-
-# What a kernel writes to global memory, in sectors.
-WRITES = [_GLOBAL.format("sectors", kind) for kind in ("st", "atom", "red")]

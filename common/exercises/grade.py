@@ -163,7 +163,6 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT):
     for chapter in book:
         compiler = pathlib.Path(toolchain.compile_command(chapter.number, "", "")[0]).resolve()
         readable.append(compiler.parent.parent)  # Where it is installed, if that is an unusual place.
-    toolchain.library_symbols()
     seed = secrets.randbits(32) if seed is None else seed
     sandbox = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
     judge = Judge(toolchain, sandbox, seed, seconds)

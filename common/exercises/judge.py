@@ -8,14 +8,16 @@ import random
 import re
 import signal
 
-from counters import COUNTERS, WRITES
+from counters import COUNTERS
 from toolchain import BuildError, plain_run, scratch_folder
+from trial import Referee, joined
 
 DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
     "done", "slow", "wrong", "not begun", "does not compile", "refused", "missing",
 )  # fmt: skip
 CRASHED, TIMED_OUT = "crashed", "timed out"
 UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found.
+CONFINED_STATUS = 86  # As warpbook_emulator.h has it.
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
 
 
@@ -35,6 +37,11 @@ class Verdict:
     @property
     def done(self):
         return self.status == DONE
+
+    @property
+    def points(self):
+        """Of one: a right solution that wastes the device is worth half."""
+        return {DONE: 1.0, SLOW: 0.5}.get(self.status, 0.0)
 
 
 def fill_ranges(template, choose):
@@ -74,12 +81,14 @@ class Judge:
         text = file.read_text(encoding="utf-8", errors="replace")
         if say_not_begun and text == exercise.handed_out:
             return Verdict(NOT_BEGUN, "as it was handed out", file=name)
-        with scratch_folder() as scratch:
+        cases = draw_cases(exercise.cases, self.seed)
+        referee = Referee(self.toolchain.referee(chapter.number), exercise, cases, self.seed)
+        with scratch_folder() as scratch, referee:
             compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, max(60, 3 * self.seconds))
             if compiled.error:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
-            verdict = self.run(exercise, compiled.program, scratch, file)
+            verdict = self.run(exercise, compiled.program, scratch, file, referee)
             if verdict.done and not verdict.emulated and exercise.kind == "bug":
                 verdict.status = UNPROVEN
                 verdict.reason = "right here, but a GPU does not show the bug that was to be found: check with DEVICE=emulator"
@@ -90,34 +99,43 @@ class Judge:
                 verdict.details += tuple(compiled.notes.splitlines())
             return verdict
 
-    def execute(self, exercise, program, scratch, cases, results, timed=False):
-        command = [program, "--results", results, "--seed", str(self.seed & (2**63 - 1))]
-        command += ["--yardstick"] * exercise.yardstick + ["--time"] * timed + cases
+    def execute(self, exercise, program, scratch, cases, results, arrays=None):
+        """Runs a check: on the arrays, or where there are none, to be timed."""
+        command = [program, "--results", results] + ["--yardstick"] * exercise.yardstick
+        command += ["--arrays", arrays] if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
         run = self.sandbox or plain_run
-        environment = {"WARPBOOK_COUNTERS": str(scratch / "launches.json")}
-        if self.sandbox is None:
-            environment = os.environ | environment
-        return run(command, cwd=scratch, scratch=scratch, seconds=self.seconds, environment=environment)
+        return run(command + cases, cwd=scratch, scratch=scratch, seconds=self.seconds,
+                   environment=None if self.sandbox else os.environ, reserves=True)  # fmt: skip
 
     def findings(self, stderr, file):
         return findings(stderr, self.toolchain.root, file)
 
-    def run(self, exercise, program, scratch, file):
-        cases = draw_cases(exercise.cases, self.seed)
-        results = scratch / "results.jsonl"
-        done = self.execute(exercise, program, scratch, cases, results)
-        lines = read_lines(results)
+    def run(self, exercise, program, scratch, file, referee):
+        done, lines, finished = self.hold(exercise, program, scratch, referee)
         head = lines[0] if lines else {}
         verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds)
-        finished = [line for line in lines if "status" in line]
         wrong = [line for line in finished if line["status"] != "pass"]
         if wrong:
-            return judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
-        if not lines or "complete" not in lines[-1] or done.returncode != 0:
+            return judge_wrong(verdict, exercise, wrong, len(finished), len(referee.cases), self.findings(done.stderr, file))
+        if not lines or "complete" not in lines[-1] or done.returncode != 0 or len(finished) != len(referee.cases):
             return judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
         if verdict.emulated:
-            judge_counters(verdict, exercise, cases, finished, scratch / "launches.json")
+            judge_counters(verdict, exercise, {line["case"]: line["counters"] for line in finished}, referee.cases)
         return verdict
+
+    def hold(self, exercise, program, scratch, referee):
+        """Runs a check on a referee's cases. \\return how the program ended, its lines, and those of the cases that it
+        finished, judged, each with its launches' counters. \\raises BuildError where this machine failed"""
+        results = scratch / f"{referee.name}.jsonl"
+        arrays = scratch / referee.name
+        referee.hand_over(arrays)
+        done = self.execute(exercise, program, scratch, referee.cases, results, arrays)
+        if done.returncode in (2, 3, 4):  # Of its own making: no device, no inputs, no room for outputs.
+            said = done.stderr.strip().splitlines()
+            raise BuildError("the check could not be run" + (f": {said[-1]}" if said else ": is the disk full?"))
+        lines = read_lines(results)
+        finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
+        return done, lines, finished
 
     def judge_speed(self, chapter, exercise, program, scratch, verdict):
         """On a GPU: the step's own time beside the reader's."""
@@ -135,7 +153,7 @@ class Judge:
         times = []
         for binary, folder in ((program, scratch), (compiled.program, ours)):
             results = folder / "times.jsonl"
-            self.execute(exercise, binary, folder, case, results, timed=True)
+            self.execute(exercise, binary, folder, case, results)
             found = [line["seconds"] for line in read_lines(results) if "seconds" in line]
             if not found:
                 verdict.status, verdict.reason = WRONG, f"wrong on {case[0]}"
@@ -222,7 +240,10 @@ def judge_ended(verdict, lines, done, seconds, found):
     """The program ended before its time."""
     begun = [line["begins"] for line in lines if "begins" in line]
     where = f" on {begun[-1]}" if begun else " before its first case"
-    if done.timed_out or done.returncode == -signal.SIGXCPU:
+    if done.returncode == CONFINED_STATUS:
+        verdict.status = REFUSED
+        verdict.reason = (found[0][0] if found else "its host code touches what is not its own") + where
+    elif done.timed_out or done.returncode == -signal.SIGXCPU:
         verdict.status = TIMED_OUT
         verdict.reason = f"not done after {seconds:g} s{where}: an endless loop?"
     elif done.returncode < 0:
@@ -242,22 +263,6 @@ def judge_ended(verdict, lines, done, seconds, found):
     return verdict
 
 
-def counters_by_case(path, cases):
-    """For each case the launches' counters, summed. A launch of `case_begins` parts the cases."""
-    try:
-        groups = []
-        for launch in json.loads(path.read_text(encoding="utf-8")):
-            if launch["kernel"].endswith("case_begins"):
-                groups.append({"launches": 0})
-            elif groups:
-                groups[-1]["launches"] += 1
-                for name, value in launch["counters"].items():
-                    groups[-1][name] = groups[-1].get(name, 0) + value
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # None, cut short, or not the emulator's.
-        return None
-    return dict(zip(cases, groups)) if len(groups) == len(cases) else None
-
-
 def value_of(counter, sums):
     above, below = COUNTERS[counter]
     if above is None:
@@ -269,22 +274,8 @@ def value_of(counter, sums):
     return top / bottom if bottom else None
 
 
-def judge_counters(verdict, exercise, cases, finished, path):
-    """Right everywhere: was it the kernel, and did it use the memory as it should?"""
-    by_case = counters_by_case(path, cases)
-    if by_case is None:
-        verdict.status, verdict.reason = CRASHED, "the emulator's counters are missing: did the program end by itself?"
-        return
-    for line in finished if exercise.kernel_writes else []:
-        written = 32 * sum(by_case[line["case"]].get(name, 0) for name in WRITES)
-        if written < line["written_bytes"]:
-            verdict.status = WRONG
-            verdict.reason = "the result was not written by a kernel"
-            verdict.details = (
-                f"on {line['title']}: the kernels launched wrote {written:g} bytes, and the output has {line['written_bytes']} and more;"
-                " a GPU's memory cannot be written by the host",
-            )
-            return
+def judge_counters(verdict, exercise, by_case, cases):
+    """Right everywhere: did it use the memory as it should? `by_case`: the counters of each case's launches together."""
     templates = dict(zip(exercise.cases, cases))
     missed = []
     for bar in exercise.bars:

@@ -32,7 +32,7 @@ class Limits:
     """What a program may use."""
 
     seconds: float = 20  # On the clock; of processor time the same on each core.
-    memory_bytes: int = 2 << 30  # Memory of its own (address space that is only reserved does not count).
+    memory_bytes: int = 2 << 30  # Memory of its own.
     file_bytes: int = 64 << 20  # Of each file; of all in the scratch folder together four times as much.
     processes: int = 64
     readable: tuple = ()  # Folders that may be read beside the system's.
@@ -72,37 +72,66 @@ def bytes_below(folder):
     return total
 
 
-def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, folder_bytes=0):
-    """Runs a command with a limit on the clock, and one on what it leaves in a folder, and ends the whole group of
-    processes that it began."""
+def resident_bytes(process):
+    """The memory that a process takes at the moment."""
+    try:
+        with open(f"/proc/{process}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+running = set()  # The groups of processes that are under way.
+ended = threading.Event()  # Set: nothing begins any more.
+
+
+def end_group(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def end_all():
+    """Ends what runs, and lets nothing begin."""
+    ended.set()
+    for group in list(running):
+        end_group(group)
+
+
+def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, folder_bytes=0, resident=0):
+    """Runs a command with a limit on the clock, one on what it leaves in a folder, and one on the memory that it takes, and
+    ends the whole group of processes that it began."""
+    if ended.is_set():
+        return Finished(-signal.SIGKILL, "", "")
     start = time.monotonic()
     process = subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
     )  # fmt: skip
+    running.add(process.pid)
     kept = ([], [])
     readers = [threading.Thread(target=drain, args=(s, k), daemon=True) for s, k in zip((process.stdout, process.stderr), kept)]
     for reader in readers:
         reader.start()
     timed_out = False
-    filled = False
+    filled = fat = False
     try:
-        while not filled:
+        while not filled and not fat:
             left = start + seconds - time.monotonic()
             try:
-                process.wait(timeout=max(0, left if folder is None else min(left, 0.25)))
+                process.wait(timeout=max(0, min(left, 0.25)))
                 break
             except subprocess.TimeoutExpired:
                 if left <= 0.25 and time.monotonic() >= start + seconds:
                     timed_out = True
                     break
                 filled = folder is not None and bytes_below(folder) > folder_bytes
+                fat = resident > 0 and resident_bytes(process.pid) > resident
     finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)  # What it left running, too.
-        except (ProcessLookupError, PermissionError):
-            pass
+        end_group(process.pid)  # What it left running, too.
         process.wait()
+        running.discard(process.pid)
     for reader, stream in zip(readers, (process.stdout, process.stderr)):
         reader.join(timeout=2)
         if not reader.is_alive():
@@ -110,6 +139,8 @@ def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, fo
     out, err = (b"".join(k).decode("utf-8", "replace") for k in kept)
     if filled:
         err += f"sandbox: it wrote more than {folder_bytes >> 20} MiB of files\n"
+    if fat:
+        err += f"sandbox: it used more than {resident >> 20} MiB of memory\n"
     return Finished(process.returncode, out, err, timed_out, time.monotonic() - start)
 
 
@@ -120,12 +151,14 @@ class Sandbox:
         self.limits = limits or Limits()
         self.isolation = probe()
 
-    def __call__(self, command, cwd, scratch, seconds=None, environment=None):
+    def __call__(self, command, cwd, scratch, seconds=None, environment=None, reserves=False):
+        """`reserves`: the program reserves more addresses than it uses, as the emulator does; then what counts is the memory
+        that it takes, looked at every now and then."""
         limits = self.limits
         seconds = seconds or limits.seconds
         policy = {
             "cpu_seconds": int(seconds * (os.cpu_count() or 1)) + 5,
-            "memory_bytes": limits.memory_bytes,
+            "memory_bytes": resource.RLIM_INFINITY if reserves else limits.memory_bytes,
             "file_bytes": limits.file_bytes,
             "processes": limits.processes,
             "scratch": str(scratch),
@@ -136,7 +169,8 @@ class Sandbox:
         clean = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "HOME")}
         clean |= {"TMPDIR": str(scratch)} | (environment or {})
         words = [sys.executable, "-I", str(pathlib.Path(__file__).resolve()), json.dumps(policy), *(str(w) for w in command)]
-        return run_limited(words, cwd=cwd, seconds=seconds, environment=clean, folder=scratch, folder_bytes=4 * limits.file_bytes)
+        return run_limited(words, cwd=cwd, seconds=seconds, environment=clean, folder=scratch, folder_bytes=4 * limits.file_bytes,
+                           resident=limits.memory_bytes)  # fmt: skip
 
 
 def landlock_version():

@@ -21,26 +21,25 @@ from sandbox import run_limited
 LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-const-variable", "-Wno-conversion",
            "-Wno-unneeded-internal-declaration", "-Wno-pedantic"]  # fmt: skip
 
-# What a reader's file may call that it does not hold itself: CUDA, the emulator's device functions, what compilers call
-# by themselves, memory and mathematics. (The rest could write files, end the program, or run somebody else's kernel.)
+# What a reader's file may call that it does not hold itself, by the object file's undefined symbols: what CUDA offers to
+# kernels and launchers (memory is allocated and copied by the check), what compilers and the emulator's passes call by
+# themselves, and mathematics. confine_pass.cpp refuses what is not named, and looks at how some of these are called.
 ALLOWED_SYMBOLS = re.compile(
-    r"""cuda[A-Z]\w* | __cuda\w+ | __tsan_\w+ | __sanitizer_\w+ | __warpbook_\w+ | warpbook::emulator::(?:async_|atomic_
-    |lane_index|trap_thread|warp_|memory_fence|yield_thread|active_blocks|best_block_size|block_|grid_extent|thread_index
-    |reduce_pairs|launch_kernel|observe_|dynamic_shared|register_symbol|allocate_|set_kernel_attribute|kernel_attributes).*
-    | mem(?:cpy|set|move|cmp)(?:@.*)? | str(?:len|n?cmp) | printf | puts | putchar | abort | __assert_fail
-    | _Unwind_Resume | __gxx_personality_v0 | __cxa_\w+ | __tls_get_addr | __stack_chk_fail | _GLOBAL_OFFSET_TABLE_
-    | __dso_handle | __[a-z]+[sdthx][if]\d?
+    r"""cuda(?:GetDevice|DeviceGetAttribute|GetLastError|PeekAtLastError|GetErrorName|GetErrorString|MemsetAsync)
+    | __tsan_\w+ | __warpbook_\w+
+    | warpbook::emulator::(?:async_(?:copy|commit|wait)|atomic_|lane_index|trap_thread|warp_|memory_fence|yield_thread|wait_for_block
+    |active_blocks|best_block_size|block_|grid_extent|thread_index|reduce_pairs|launch_kernel|dynamic_shared|set_kernel_attribute
+    |multiprocessor_|nanoseconds).*
+    | mem(?:cpy|set|move)(?:@.*)? | printf | puts | putchar | abort | __assert_fail
+    | _Unwind_Resume | __gxx_personality_v0 | __cxa_(?:guard_\w+|begin_catch|pure_virtual) | __tls_get_addr | _GLOBAL_OFFSET_TABLE_
+    | __[a-z]+[sdthx][if]\d? | std::terminate\(\) | std::__throw_\w+\(.* | vtable\ for\ __cxxabiv1::.*
     | (?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|fma|f?abs|floor|ceil|round|trunc|rint
-    |nearbyint|l?lround|l?lrint|fmod|remainder|fmin|fmax|hypot|erf|erfc|lgamma|tgamma|ldexp|frexp|scalbn|copysign)f?
-    | operator\ (?:new|delete).* | vtable\ for\ __cxxabiv1::.* | std::terminate\(\) | std::__throw_\w+\(.*
-    | std::nothrow""",
+    |nearbyint|l?lround|l?lrint|fmod|remainder|fmin|fmax|hypot|erf|erfc|tgamma|ldexp|scalbn|copysign)f?""",
     re.VERBOSE,
 )
-# What every object may define beside functions of C++ with a name of their own.
-ALLOWED_DEFINITIONS = re.compile(r"_Z\w+|DW\.ref\.__gxx_personality_v0|__clang_call_terminate|__dso_handle|__odr_asan.*|warpbook_.*|__nv\w+|__fatbin\w+|\.\w+")
 NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
-ASM = re.compile(r"\b(?:asm|__asm|__asm__)\b")
+CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it.
 # A compiler takes its memory in large pages where the system has them: a tenth of its time.
 COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -123,7 +122,6 @@ class Toolchain:
         self.build = root / "build" / device
         self.jobs = jobs or os.cpu_count() or 2
         self._commands = {}
-        self._libraries = None
 
     # ---- beforehand
     def prepare(self, chapters, say=print):
@@ -187,7 +185,7 @@ class Toolchain:
             copy.parent.mkdir()
             file = pathlib.Path(shutil.copy(file, copy))
         text = file.read_text(encoding="utf-8", errors="replace")
-        if problem := self.foreign_include(exercise, text) or inline_assembly(text):
+        if problem := self.foreign_include(exercise, text):
             return Compiled(error=problem, refused=True)
         source, object_file, program = scratch / "step.cu", scratch / "step.o", scratch / "check"
         source.write_text(step_source(chapter, exercise, file), encoding="utf-8")
@@ -203,14 +201,18 @@ class Toolchain:
             done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT)
         else:
             done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds)
+        no_room(done)
         if done.timed_out:
             return Compiled(error=f"compiling it takes more than {seconds:g} seconds")
+        if refused := list(dict.fromkeys(CONFINED.findall(done.stderr))):
+            return Compiled(error="\n".join(refused), refused=True)
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
         if problem := self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file):
             return Compiled(error=problem, refused=True)
         link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
+        no_room(link)
         if link.returncode != 0:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
         return Compiled(program=program, notes=messages)
@@ -264,46 +266,25 @@ class Toolchain:
         return result
 
     def foreign_symbol(self, exercise, object_file):
-        """What the file calls, or takes the place of, that it must not."""
+        """What the compiled file calls that it must not."""
         if self.device != "emulator":
             return ""
-        listed = subprocess.run(["nm", "-A", "-P", "-g", object_file], capture_output=True, text=True, check=False).stdout
-        raw = []  # (name, kind)
-        for line in listed.splitlines():
-            words = line.split(": ", 1)[1].split()
-            raw.append((words[0], words[1]))
-        names = subprocess.run(["c++filt"], input="\n".join(n for n, _ in raw), capture_output=True, text=True, check=False)
+        listed = subprocess.run(["nm", "-C", "-u", object_file], capture_output=True, text=True, check=True).stdout
         allow = [re.compile(a) for a in exercise.allow]
-        for (mangled, kind), name in zip(raw, names.stdout.splitlines()):
+        for name in (line[19:] for line in listed.splitlines()):
             short = name.split("(")[0]
-            if kind in "Uw":
-                if ALLOWED_SYMBOLS.fullmatch(name) or any(a.fullmatch(short) for a in allow):
-                    continue
-                return f"it calls {short}, which is not the exercise's: kernels may call what their chapter's headers and CUDA offer"
-            if not ALLOWED_DEFINITIONS.fullmatch(mangled) or mangled in self.library_symbols() or name.startswith("operator "):
-                return f"it defines {short}, which is the checker's own"
+            if not ALLOWED_SYMBOLS.fullmatch(name) and not any(a.fullmatch(short) for a in allow):
+                return f"it calls {short}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
         return ""
 
-    def library_symbols(self):
-        """What the checker's own libraries define and do not share."""
-        if self._libraries is None:
-            files = [*self.build.glob("libwarpbook_*.a"), *self.build.glob("libchapter*_exercise_case.a")]
-            shared = [*self.build.glob("lib/libwarpbook_*.so")]
-            self._libraries = set()
-            for options, paths in ((["-P", "-g"], files), (["-P", "-D"], shared)):
-                if not paths:
-                    continue
-                listed = subprocess.run(["nm", *options, "--defined-only", *paths], capture_output=True, text=True, check=False)
-                for line in listed.stdout.splitlines():
-                    words = line.split()
-                    if len(words) >= 2 and words[1] in "TDBRGS":
-                        self._libraries.add(words[0])
-        return self._libraries
+    def referee(self, number):
+        """The program that judges what a check of the chapter wrote."""
+        return self.build / "exercises" / f"chapter{number}" / f"chapter{number}_referee"
 
     def key(self):
         """Changes when what the checks are made of does."""
         parts = [self.device] + [p.read_text(encoding="utf-8") for p in sorted(pathlib.Path(__file__).parent.glob("*.py"))]
-        made = ("libwarpbook_*.a", "libchapter*_exercise_case.a", "lib/*.so", "CMakeFiles/chapter*_exercise.dir/*.pch",
+        made = ("libwarpbook_*.a", "libchapter*_exercise_case.a", "lib/*.so", "exercises/chapter*/chapter*_referee", "CMakeFiles/chapter*_exercise.dir/*.pch",
                 "exercises/chapter*/step.cu")  # fmt: skip
         for path in sorted(p for pattern in made for p in self.build.glob(pattern)):
             stat = path.stat()
@@ -311,12 +292,13 @@ class Toolchain:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def inline_assembly(text):
-    plain = COMMENT_OR_STRING.sub(" ", text)
-    return "it holds inline assembly, which no exercise needs and the checker cannot see into" if ASM.search(plain) else ""
+def no_room(done):
+    """\\raises BuildError where it is this machine that failed"""
+    if "No space left on device" in done.stderr:
+        raise BuildError("no space is left on the device for temporary files (TMPDIR names another place)")
 
 
-def plain_run(command, cwd, scratch, seconds, environment=None):
+def plain_run(command, cwd, scratch, seconds, environment=None, reserves=False):  # pylint: disable=unused-argument
     """Runs a command with a time limit, and ends all that it started."""
     return run_limited([str(w) for w in command], cwd=cwd, seconds=seconds, environment=environment)
 

@@ -89,13 +89,34 @@ bool launch_in_graph(const Step& step, const HostCase& host, const DeviceCase& d
   }
 }
 
-/// Calls the step's `run`, or its `prepare`. \return an error's text; empty for none.
-std::string launch_step(const decltype(Step::run)& launch, const HostCase& host, const DeviceCase& device,
-                        const Stream& stream) {
+/// Marks the failure, and finds out whether the device still works.
+void fail_with_error(Verification& result, const std::string& text) {
+  result.status = Status::fail;
+  result.reason = one_line(text);
+  append(result.reason, take_device_report());
+  static_cast<void>(cudaGetLastError());
+  result.device_lost = cudaDeviceSynchronize() != cudaSuccess;
+  static_cast<void>(cudaGetLastError());
+}
+
+/// Says of the run-to-run behaviour what the output alone cannot tell. Leaves a second result on the device.
+std::string rerun_hint(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
+                       Transfer& transfer, std::span<const std::byte> first_result) {
+  prepare_output(step, host, device, stream, transfer);
+  if (!launch_step(step.run, host.problem(), device.main().arrays(), stream.get()).empty()) return {};
+  if (cudaStreamSynchronize(stream.get()) != cudaSuccess) return {};
+  if (transfer.holds(device.main().output().data(), first_result)) return {};
+  return "two runs gave different results: a race, or a missing barrier?";
+}
+
+}  // namespace
+
+std::string launch_step(const decltype(Step::run)& launch, const Case& problem, const Arrays& arrays,
+                        cudaStream_t stream) {
   static_cast<void>(cudaGetLastError());  // An error from before is not this step's.
   cudaError_t returned = cudaSuccess;
   try {
-    returned = launch(host.problem(), device.main().arrays(), stream.get());
+    returned = launch(problem, arrays, stream);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::bad_alloc&) {  // No fault of the step's.
@@ -112,27 +133,7 @@ std::string launch_step(const decltype(Step::run)& launch, const HostCase& host,
          CudaError::describe(error);
 }
 
-/// Marks the failure, and finds out whether the device still works.
-void fail_with_error(Verification& result, const std::string& text) {
-  result.status = Status::fail;
-  result.reason = one_line(text);
-  append(result.reason, take_device_report());
-  static_cast<void>(cudaGetLastError());
-  result.device_lost = cudaDeviceSynchronize() != cudaSuccess;
-  static_cast<void>(cudaGetLastError());
-}
-
-/// Says of the run-to-run behaviour what the output alone cannot tell. Leaves a second result on the device.
-std::string rerun_hint(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
-                       Transfer& transfer, std::span<const std::byte> first_result) {
-  prepare_output(step, host, device, stream, transfer);
-  if (!launch_step(step.run, host, device, stream).empty()) return {};
-  if (cudaStreamSynchronize(stream.get()) != cudaSuccess) return {};
-  if (transfer.holds(device.main().output().data(), first_result)) return {};
-  return "two runs gave different results: a race, or a missing barrier?";
-}
-
-void finish_reason(Verification& result, const Step& step, const HostCase& host) {
+void explain(Verification& result, const Step& step, const HostCase& host) {
   if (result.difference.count > 0) {
     const std::int64_t elements = host.problem().output().elements;
     std::string text = "first wrong at " + result.coordinate + ": expected " + result.difference.expected + ", got " +
@@ -148,7 +149,25 @@ void finish_reason(Verification& result, const Step& step, const HostCase& host)
   }
 }
 
-}  // namespace
+Verification verify_output(const Step& step, const HostCase& host, std::span<const std::byte> actual) {
+  Verification result;
+  const Case& problem = host.problem();
+  const Expected expectation(step, host);
+  const std::span<const std::byte> expected = expectation.span();
+  result.difference = step.is_yardstick() ? compare_bits(expected, actual, problem.output().element_bytes)
+                                          : problem.compare(expected, actual);
+  if (result.difference.count == 0) return result;
+  result.status = Status::fail;
+  result.coordinate = problem.coordinate(result.difference.first);
+  const auto inputs = host.inputs();
+  result.cause = diagnose({.problem = problem,
+                           .inputs = inputs,
+                           .expected = expected,
+                           .actual = actual,
+                           .initial = step.is_yardstick() ? std::span<const std::byte>() : host.initial(),
+                           .difference = result.difference});
+  return result;
+}
 
 Verification verify_contents(const Step& step, const HostCase& host, const DeviceCase& device, Transfer& transfer) {
   Verification result;
@@ -161,18 +180,7 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
   if (!transfer.holds(output.data(), expected)) {
     HostBytes actual(expected.size());
     transfer.download(output.data(), actual.span());
-    result.difference = step.is_yardstick() ? compare_bits(expected, actual.span(), layout.element_bytes)
-                                            : problem.compare(expected, actual.span());
-    if (result.difference.count > 0) {
-      result.coordinate = problem.coordinate(result.difference.first);
-      const auto inputs = host.inputs();
-      result.cause = diagnose({.problem = problem,
-                               .inputs = inputs,
-                               .expected = expected,
-                               .actual = actual.span(),
-                               .initial = step.is_yardstick() ? std::span<const std::byte>() : host.initial(),
-                               .difference = result.difference});
-    }
+    result = verify_output(step, host, actual.span());
   }
 
   append(result.cause, output.inspect_fences(transfer).describe(layout.name));
@@ -195,7 +203,7 @@ Verification verify_contents(const Step& step, const HostCase& host, const Devic
   }
 
   if (result.difference.count > 0 || !result.cause.empty()) result.status = Status::fail;
-  finish_reason(result, step, host);
+  explain(result, step, host);
   return result;
 }
 
@@ -211,7 +219,8 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   }
 
   if (step.prepare) {
-    if (const std::string error = launch_step(step.prepare, host, device, stream); !error.empty()) {
+    if (const std::string error = launch_step(step.prepare, host.problem(), device.main().arrays(), stream.get());
+        !error.empty()) {
       fail_with_error(result, "preparing: " + error);
       return result;
     }
@@ -224,7 +233,8 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   const Event stop;
   start.record(stream);
   if (!in_graph || !launch_in_graph(step, host, device, stream)) {
-    if (const std::string error = launch_step(step.run, host, device, stream); !error.empty()) {
+    if (const std::string error = launch_step(step.run, host.problem(), device.main().arrays(), stream.get());
+        !error.empty()) {
       fail_with_error(result, error);
       return result;
     }
@@ -245,7 +255,7 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   if (const std::string report = take_device_report(); !report.empty()) {
     result.status = Status::fail;
     append(result.cause, report);
-    finish_reason(result, step, host);
+    explain(result, step, host);
   }
   if (result.difference.count > 0) {
     HostBytes actual(host.expected().size());
@@ -253,7 +263,7 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
     const std::string hint = rerun_hint(step, host, device, stream, transfer, actual.span());
     if (!hint.empty()) {
       append(result.cause, hint);
-      finish_reason(result, step, host);
+      explain(result, step, host);
     }
   }
   return result;

@@ -6,7 +6,9 @@
 /// copy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "common/cuda/resources.hpp"
@@ -35,6 +37,17 @@ struct Verification {
 /// \throws CudaError where the harness's own work fails; Interrupted.
 Verification verify_step(const Step& step, const HostCase& host, const DeviceCase& device, const Stream& stream,
                          Transfer& transfer, bool in_graph = false);
+
+/// Launches a step's `run`, or its `prepare`. \return what went wrong, on one line; empty for nothing.
+/// \throws Interrupted, std::bad_alloc
+std::string launch_step(const decltype(Step::run)& launch, const Case& problem, const Arrays& arrays,
+                        cudaStream_t stream);
+
+/// Judges a step's output that is on the host; `reason` is left to `explain`.
+Verification verify_output(const Step& step, const HostCase& host, std::span<const std::byte> actual);
+
+/// Sets `reason` from the difference and the cause.
+void explain(Verification& result, const Step& step, const HostCase& host);
 
 /// Judges what is on the device now, after a step ran (again): for a check after timing. Same result as `verify_step`.
 Verification verify_contents(const Step& step, const HostCase& host, const DeviceCase& device, Transfer& transfer);

@@ -25,6 +25,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common" / "exercises"))
 sys.dont_write_bytecode = True
 
+sys.path.insert(1, str(ROOT / "tests" / "exercises"))
+
+import attacks  # noqa: E402
 import book  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
@@ -128,11 +131,10 @@ class Contract(unittest.TestCase):
             cls.toolchain.prepare(BOOK)
             for chapter in BOOK:
                 cls.toolchain.commands(chapter.number)
-            cls.toolchain.library_symbols()
 
-    def verdicts(self, texts):
+    def verdicts(self, texts, box=None, seconds=120):
         """[(chapter, exercise, text)] -> verdicts, two at a time."""
-        judge_of = judge.Judge(self.toolchain, seed=self.seed, seconds=120)
+        judge_of = judge.Judge(self.toolchain, box, self.seed, seconds)
         folder = temporary_folder(self)
 
         def check(numbered):
@@ -210,18 +212,35 @@ class Contract(unittest.TestCase):
         loop = "std::copy_n(static_cast<const char*>(src), p.count() * p.element_bytes, static_cast<char*>(dst)); return cudaSuccess;"
         texts = {
             "the host copies": with_cheat(e, loop),
-            "it takes a callback's place": e.solution + '\nextern "C" void __tsan_read4(void*) {}\n',
             "it ends the program": with_cheat(e, "std::quick_exit(0);"),
-            "assembly": with_cheat(e, 'asm("nop");'),
             "another's file": with_cheat(e, '#include "../other/copy_guard.cuh"'),
         }
         found = dict(zip(texts, self.verdicts([(chapter, e, text) for text in texts.values()])))
-        self.assertIn("not written by a kernel", found["the host copies"].reason)
-        self.assertIn("the checker's own", found["it takes a callback's place"].reason)
+        self.assertIn("Host code reads device memory", found["the host copies"].reason)
         self.assertIn("quick_exit", found["it ends the program"].reason)
-        self.assertIn("inline assembly", found["assembly"].reason)
         self.assertIn("../other/copy_guard.cuh", found["another's file"].reason)
         self.assertFalse([name for name, verdict in found.items() if verdict.done])
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_attacks_get_nothing(self):
+        """Under the sandbox, as in a grading; those that do not end only at night."""
+        chapter, e = next((c, e) for c, e in EXERCISES if e.key == attacks.EXERCISE)
+        readable = tuple(ROOT / name for name in ("common", "chapters", "build"))
+        tried = [a for a in attacks.ATTACKS if NIGHTLY or a.daily]
+        found = self.verdicts([(chapter, e, a.text(e)) for a in tried], sandbox.Sandbox(sandbox.Limits(readable=readable)), 8)
+        for attack, verdict in zip(tried, found):
+            with self.subTest(f"{attack.kind}: {attack.name}"):
+                self.assertIn(verdict.status, (judge.WRONG, judge.REFUSED, judge.NO_COMPILE, judge.CRASHED, judge.TIMED_OUT), verdict.reason)
+                self.assertIn(attack.told, verdict.reason)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_what_helpers_and_printf_do_is_no_attack(self):
+        chapter, e = next((c, e) for c, e in EXERCISES if e.key == attacks.EXERCISE)
+        readable = tuple(ROOT / name for name in ("common", "chapters", "build"))
+        found = self.verdicts([(chapter, e, a.text(e)) for a in attacks.HONEST], sandbox.Sandbox(sandbox.Limits(readable=readable)), 20)
+        for attempt, verdict in zip(attacks.HONEST, found):
+            with self.subTest(attempt.name):
+                self.assertEqual(verdict.status, judge.DONE, verdict.reason)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_an_error_is_told_by_the_readers_line(self):

@@ -127,20 +127,7 @@ def a_checks_results(folder):
     return "".join(json.dumps(line) + "\n" for line in lines).encode(), read, (ValueError,)
 
 
-def counters(folder):
-    path = folder / "counters.json"
-    launches = [{"kernel": "a::case_begins", "counters": {}}] + [{"kernel": "k", "counters": {"sectors": 3, "requests": 4}}] * 3
-
-    def read(data):
-        path.write_bytes(data)
-        if judge.counters_by_case(path, ["n=1"]) is None:
-            raise ValueError("no counters")
-
-    return json.dumps(launches).encode(), read, (ValueError,)
-
-
-READERS = {"exercises.toml": exercises, "run.json": runs, "part.json": parts_of_the_peers, "results.jsonl": a_checks_results,
-           "counters.json": counters}  # fmt: skip
+READERS = {"exercises.toml": exercises, "run.json": runs, "part.json": parts_of_the_peers, "results.jsonl": a_checks_results}
 
 
 class Readers(unittest.TestCase):
@@ -179,9 +166,6 @@ class Readers(unittest.TestCase):
 
     def test_a_checks_results(self):
         self.fuzz("results.jsonl")
-
-    def test_counters(self):
-        self.fuzz("counters.json")
 
 
 @unittest.skipUnless(NIGHTLY and importlib.util.find_spec("atheris"), "nightly, with the package atheris")

@@ -3,6 +3,7 @@
 /// it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,31 @@ WARPBOOK_EXPORT std::string take_access_map(const std::string& title);
 
 /// The mistakes found since the last call, each as text of whole lines, in compute-sanitizer's words where it has them.
 WARPBOOK_EXPORT std::vector<std::string> reports();
+
+/// A piece of memory.
+struct OwnedPiece {
+  const void* begin;  ///< its first byte
+  std::size_t bytes;  ///< its size
+};
+
+/// The exit status of a program that ended because confined code left its confinement.
+inline constexpr int kConfinedStatus = 86;
+
+/// For code that nobody trusts, compiled with common/exercises/confine_pass.cpp. Until `release`, this thread's host
+/// code writes only its own stack, which lies below `frame`, and these pieces, and reads no device memory; kernels
+/// write none of the program's variables but these. What leaves this ends the program at once, with a line on stderr.
+WARPBOOK_EXPORT void confine(const void* frame, const OwnedPiece* pieces, std::size_t count);
+/// Ends it.
+WARPBOOK_EXPORT void release();
+
+/// Who wrote a byte of device memory last.
+enum class Writer : unsigned char { nobody, runtime, kernel };
+
+/// Makes these bytes unwritten again. For this and the next one, `set_checks` has to name init before the memory is
+/// allocated.
+WARPBOOK_EXPORT void forget_writes(const void* address, std::size_t bytes);
+/// The last writer of each byte; a copy's are those of what it copied.
+WARPBOOK_EXPORT std::vector<Writer> writers(const void* address, std::size_t bytes);
 
 /// The name of the emulated card, as CUDA gives it.
 WARPBOOK_EXPORT const char* device_name();

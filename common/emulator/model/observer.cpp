@@ -77,6 +77,10 @@ bool set_checks(const std::string& names) {
   return true;
 }
 
+void forget_writes(const void* address, std::size_t bytes) { observation().forget_writes(address, bytes); }
+
+std::vector<Writer> writers(const void* address, std::size_t bytes) { return observation().writers(address, bytes); }
+
 void map_accesses() { observation().map_accesses(); }
 
 std::string take_access_map(const std::string& title) { return observation().take_access_map(title); }

@@ -8,24 +8,36 @@
 
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/confinement.hpp"
 #include "common/emulator/observation/trace.hpp"
 
 namespace {
 
 using warpbook::emulator::BlockContext;
 using warpbook::emulator::BlockWatch;
+using warpbook::emulator::check_host_access;
+using warpbook::emulator::confining_frame;
 using warpbook::emulator::current_block;
 using warpbook::emulator::current_observer_data;
 using warpbook::emulator::Operation;
 
 template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
-  if (current_observer_data == nullptr) return;
+  if (current_observer_data == nullptr) {
+    if (confining_frame != nullptr) [[unlikely]]
+      check_host_access(address, bytes, operation, pc);
+    return;
+  }
   static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
-  if (current_observer_data == nullptr || bytes == 0) return;
+  if (current_observer_data == nullptr) {
+    if (confining_frame != nullptr) [[unlikely]]
+      check_host_access(address, bytes, operation, pc);
+    return;
+  }
+  if (bytes == 0) return;
   static_cast<BlockWatch*>(current_observer_data)->range(address, bytes, operation, pc);
 }
 
@@ -131,7 +143,10 @@ WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes,
 /// An access leaves a thread's own array; called before it is done.
 WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t bytes, std::uint64_t array_bytes,
                                              std::uint32_t writes) {
-  if (current_block == nullptr) return;
+  if (current_block == nullptr) {
+    if (confining_frame != nullptr) warpbook::emulator::end_for_local_bounds(__builtin_return_address(0));
+    return;
+  }
   warpbook::emulator::bad_local_access(*current_block,
                                        {offset, bytes, array_bytes, writes != 0 ? Operation::store : Operation::load},
                                        __builtin_return_address(0));

@@ -34,7 +34,9 @@ std::uint8_t* WrittenShadow::at(const void* address) const {
   return base_ + (static_cast<const std::byte*>(address) - arena_begin);
 }
 
-void WrittenShadow::write(const void* address, std::size_t bytes) { std::memset(at(address), 1, bytes); }
+void WrittenShadow::write(const void* address, std::size_t bytes, Writer by) {
+  std::memset(at(address), static_cast<int>(by), bytes);
+}
 
 void WrittenShadow::copy(const void* to, const void* from, std::size_t bytes) { std::memmove(at(to), at(from), bytes); }
 
@@ -48,6 +50,12 @@ bool WrittenShadow::is_written(const void* address, unsigned bytes) const {
   for (unsigned i = 0; i < bytes; ++i)
     if (written[i] != 0) return true;
   return false;
+}
+
+std::vector<Writer> WrittenShadow::writers(const void* address, std::size_t bytes) const {
+  std::vector<Writer> result(bytes);
+  std::memcpy(result.data(), at(address), bytes);
+  return result;
 }
 
 // ---- Who wrote it, and who read it

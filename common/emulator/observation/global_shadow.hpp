@@ -18,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/observation/counters.hpp"
 
 namespace warpbook::emulator {
@@ -32,13 +33,15 @@ public:
   bool is_there() const { return base_ != nullptr; }
 
   /// These bytes have been written.
-  void write(const void* address, std::size_t bytes);
+  void write(const void* address, std::size_t bytes, Writer by = Writer::runtime);
   /// These bytes are now as much written as those they were copied from.
   void copy(const void* to, const void* from, std::size_t bytes);
   /// These bytes count as not written.
   void forget(const void* address, std::size_t bytes);
   /// True when at least one of the bytes was written: a struct that is copied may have padding.
   bool is_written(const void* address, unsigned bytes) const;
+  /// Who wrote them last.
+  std::vector<Writer> writers(const void* address, std::size_t bytes) const;
 
 private:
   std::uint8_t* at(const void* address) const;

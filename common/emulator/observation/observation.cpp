@@ -267,6 +267,16 @@ void Observation::set_checks(const CheckOptions& options) {
   checks_begun_ = false;
 }
 
+void Observation::forget_writes(const void* address, std::size_t bytes) {
+  begin_checks();
+  if (global_.init) global_.written->write(address, bytes, Writer::nobody);
+}
+
+std::vector<Writer> Observation::writers(const void* address, std::size_t bytes) {
+  begin_checks();
+  return global_.init ? global_.written->writers(address, bytes) : std::vector<Writer>(bytes);
+}
+
 void Observation::begin_checks() {
   if (std::exchange(checks_begun_, true)) return;
   if (options_.init && written_ == nullptr) written_ = std::make_unique<WrittenShadow>();

@@ -71,6 +71,10 @@ public:
   void set_trace(TraceMode mode);
   /// What is checked besides what always is.
   void set_checks(const CheckOptions& options);
+  /// These bytes count as not written.
+  void forget_writes(const void* address, std::size_t bytes);
+  /// Who wrote them last; nobody where that is not watched.
+  std::vector<Writer> writers(const void* address, std::size_t bytes);
 
   /// The program ends: writes what it asked for, and says what was found.
   void conclude();

@@ -6,6 +6,7 @@
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/confinement.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -279,7 +280,8 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   site->operation = operation;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at - site->begin > site->limit) {
-    const Home home = find_home(block, address, bytes);
+    Home home = find_home(block, address, bytes);
+    if (operation != Operation::load) confine_write(home, address, bytes);
     if (home.bad) bad_access(block, home, address, bytes, operation, pc, BadAccess::out_of_bounds);
     site->begin = reinterpret_cast<std::uintptr_t>(home.range.begin);
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;

@@ -14,7 +14,7 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
     if (site.operation != Operation::store && !checks_->written->is_written(at, site.bytes) &&
         is_new_global({site.pc, nullptr}))
       report_uninitialised_global(block, {site.pc, block.thread, site.operation}, site.bytes, at);
-    if (site.operation != Operation::load) checks_->written->write(at, site.bytes);
+    if (site.operation != Operation::load) checks_->written->write(at, site.bytes, Writer::kernel);
   }
   if ((site.extras & kRace) == 0) return;
   if (site.number == 0) {

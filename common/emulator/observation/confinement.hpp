@@ -1,0 +1,25 @@
+/// \file
+/// Code that nobody trusts, such as a student's: what it may touch beside what kernels may touch anyway.
+#pragma once
+
+#include <cstddef>
+
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/observation/checks.hpp"
+
+namespace warpbook::emulator {
+
+/// The stack frame above which a confined thread's host code may not write; nullptr: the thread is not confined.
+extern thread_local constinit const void* confining_frame __attribute__((tls_model("initial-exec")));
+
+/// Ends the program where a confined thread's host code may not touch this.
+void check_host_access(const void* address, std::size_t bytes, Operation operation, const void* pc);
+
+/// Ends the program because confined host code leaves an array of its own stack.
+[[noreturn]] void end_for_local_bounds(const void* pc);
+
+/// A kernel's write to the program's own variables is bad where the program is confined, unless it is to one of those
+/// that the confined code brought.
+void confine_write(Home& home, const void* address, std::size_t bytes);
+
+}  // namespace warpbook::emulator

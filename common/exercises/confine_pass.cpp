@@ -1,0 +1,326 @@
+/// \file
+/// clang's plugin for files that nobody trusts: what a submission is compiled with besides the emulator's own pass.
+///
+/// It looks at the module before anything else does, so that no spelling in the source escapes it. It refuses what
+/// would run outside of the step's call or unseen: assembly, constructors, aliases, resolvers, sections, attributes
+/// that switch instrumentation off, memory beside the ordinary address space. What is left it makes the file's own:
+/// every definition becomes internal, so that none takes the place of the checker's, and every pointer that is called
+/// has to be a function of the file. Errors begin with "confined: "; toolchain.py knows them by that.
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace llvm;
+
+constexpr StringRef kEntry = "_ZN8warpbook9exercises12run_exercise";
+constexpr std::uint64_t kMostStackBytes = 1 << 20;  // A larger array might reach over the guard page.
+constexpr std::uint64_t kMostVariableBytes = 64 << 20;
+
+/// The emulator's own, in warpbook_launch.h: hands a kernel its arguments, uninstrumented, since that is nothing that
+/// the kernel does.
+bool is_invoke(const Function& function) {
+  return function.getName().starts_with("_ZN8warpbook8emulator12ArgumentPackI") &&
+         function.getName().contains("E6invokeEPKv");
+}
+
+/// Names that the compiler's passes and the emulator use among themselves.
+bool is_reserved(StringRef name) {
+  for (const char* prefix : {"__tsan_", "__warpbook_", "__sanitizer_", "__llvm", "warpbook_own_", "__asan_", "__msan_"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+/// What compilers make of C++ without being asked, and of mathematics.
+bool is_allowed_intrinsic(StringRef name) {
+  name.consume_front("llvm.");
+  static const char* const kPrefixes[] = {
+      "abs.",     "assume",         "bitreverse.",  "bswap.",      "canonicalize.", "ceil.",
+      "convert.", "copysign.",      "cos.",         "ctlz.",       "ctpop.",        "cttz.",
+      "dbg.",     "eh.typeid.for",  "exp.",         "exp2.",       "expect.",       "experimental.noalias.scope.decl",
+      "fabs.",    "floor.",         "fma.",         "fmuladd.",    "fptosi.sat.",   "fptoui.sat.",
+      "fshl.",    "fshr.",          "is.constant.", "is.fpclass.", "launder.",      "lifetime.",
+      "llrint.",  "llround.",       "log.",         "log10.",      "log2.",         "lrint.",
+      "lround.",  "maximum.",       "maxnum.",      "memcpy.",     "memmove.",      "memset.",
+      "minimum.", "minnum.",        "nearbyint.",   "objectsize.", "pow.",          "powi.",
+      "rint.",    "round.",         "roundeven.",   "sadd.",       "sin.",          "smax.",
+      "smin.",    "smul.",          "sqrt.",        "ssub.",       "strip.",        "threadlocal.address",
+      "trap",     "trunc.",         "uadd.",        "umax.",       "umin.",         "umul.",
+      "usub.",    "vector.reduce.", "x86.vcvt",     "x86.sse.cvt", "x86.sse2.cvt",  "ucmp.",
+      "scmp.",    "ubsantrap"};
+  for (const StringRef prefix : kPrefixes)
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+class Confinement {
+public:
+  explicit Confinement(Module& module) : module_(module), pointer_(PointerType::getUnqual(module.getContext())) {}
+
+  void run() {
+    if (!module_.getModuleInlineAsm().empty()) refuse("it holds inline assembly");
+    for (const GlobalIFunc& resolver : module_.ifuncs())
+      refuse("its function " + name(resolver) + " is resolved at load time");
+    for (const GlobalAlias& alias : module_.aliases()) refuse(name(alias) + " is an alias of another function");
+    for (GlobalVariable& variable : module_.globals()) look_at(variable);
+    for (Function& function : module_) look_at(function);
+    if (refused_) return;
+    callees_ = table_of_callees();
+    for (Function& function : module_)
+      if (!function.isDeclaration() && !is_invoke(function)) guard(function);
+    list_own_variables();
+  }
+
+private:
+  static std::string name(const GlobalValue& value) {
+    const std::string full = demangle(value.getName().str());
+    return full.substr(0, full.find('('));
+  }
+
+  /// Reports each thing once.
+  void refuse(const std::string& why) {
+    refused_ = true;
+    if (told_.insert(why).second) module_.getContext().emitError("confined: " + why);
+  }
+
+  /// Nothing outside of this file finds it by its name, and it takes no other one's place.
+  static void make_internal(GlobalObject& object) {
+    object.setComdat(nullptr);
+    object.setVisibility(GlobalValue::DefaultVisibility);
+    object.setDLLStorageClass(GlobalValue::DefaultStorageClass);
+    object.setLinkage(GlobalValue::InternalLinkage);
+  }
+
+  void look_at(GlobalVariable& variable) {
+    const StringRef symbol = variable.getName();
+    if (symbol == "llvm.global_ctors" || symbol == "llvm.global_dtors") {
+      refuse("it runs code before or after the step: a variable outside of functions needs a constant initializer");
+      return;
+    }
+    if (symbol.starts_with("llvm.")) return;
+    if (is_reserved(symbol)) refuse(name(variable) + " is the checker's own");
+    if (variable.hasSection()) refuse(name(variable) + " asks for a section of its own");
+    if (variable.getAddressSpace() != 0) refuse(name(variable) + " lies in another address space");
+    if (variable.getValueType()->isSized() &&
+        module_.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() > kMostVariableBytes)
+      refuse(name(variable) + " is larger than 64 MiB");
+    if (!variable.isDeclaration()) make_internal(variable);
+  }
+
+  void look_at(Function& function) {
+    if (function.isIntrinsic()) {
+      if (!is_allowed_intrinsic(function.getName())) refuse("it uses " + function.getName().str());
+      return;
+    }
+    if (is_reserved(function.getName())) refuse("it calls " + name(function) + ", which is the checker's own");
+    if (function.isDeclaration()) return;
+    if (function.hasSection() || function.hasPrefixData() || function.hasPrologueData())
+      refuse(name(function) + " asks for a section of its own");
+    if (function.hasFnAttribute(Attribute::Naked) || function.hasFnAttribute(Attribute::OptimizeNone) ||
+        function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||
+        (!function.hasFnAttribute(Attribute::SanitizeThread) && !only_fills_its_own(function)))
+      refuse(name(function) + " carries an attribute that hides it from the checks");
+    if (function.getCallingConv() != CallingConv::C) refuse(name(function) + " has a calling convention of its own");
+    if (!function.getName().starts_with(kEntry)) make_internal(function);
+    for (Instruction& instruction : instructions(function)) look_at(function, instruction);
+  }
+
+  /// True for `ArgumentPack::invoke` as long as it writes nothing but its own variables, and for what clang itself
+  /// makes, which is not instrumented: the end of a program whose destructor throws.
+  static bool only_fills_its_own(const Function& function) {
+    const bool ends = function.getName() == "__clang_call_terminate";
+    if (!is_invoke(function) && !ends) return false;
+    for (const Instruction& instruction : instructions(function)) {
+      const Value* to = nullptr;
+      if (const auto* store = dyn_cast<StoreInst>(&instruction)) to = store->getPointerOperand();
+      if (const auto* fill = dyn_cast<MemIntrinsic>(&instruction)) to = fill->getRawDest();
+      if (isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction)) return false;
+      if (const auto* call = dyn_cast<CallBase>(&instruction); call != nullptr && ends) {
+        const Function* callee = called(*call);
+        if (callee == nullptr || (callee->getName() != "__cxa_begin_catch" && callee->getName() != "_ZSt9terminatev"))
+          return false;
+      }
+      if (to != nullptr && !isa<AllocaInst>(to->stripInBoundsConstantOffsets())) return false;
+    }
+    return true;
+  }
+
+  void look_at(const Function& function, Instruction& instruction) {
+    instruction.setMetadata("nosanitize", nullptr);
+    if (isa<IndirectBrInst, CallBrInst>(instruction)) refuse(name(function) + " jumps to a computed address");
+    for (const Value* operand : instruction.operand_values())
+      if (operand->getType()->isPtrOrPtrVectorTy() && operand->getType()->getPointerAddressSpace() != 0)
+        refuse(name(function) + " uses another address space");
+    if (const auto* array = dyn_cast<AllocaInst>(&instruction)) {
+      const auto bytes = array->getAllocationSize(module_.getDataLayout());
+      if (!bytes || bytes->isScalable() || bytes->getFixedValue() > kMostStackBytes)
+        refuse(name(function) + " has an array on the stack whose size is not constant, or above 1 MiB");
+    }
+    if (auto* call = dyn_cast<CallBase>(&instruction)) look_at(function, *call);
+  }
+
+  void look_at(const Function& function, const CallBase& call) {
+    if (const auto* assembly =
+            dyn_cast<InlineAsm>(call.getCalledOperand())) {  // Empty, it only holds a value in a register.
+      if (!assembly->getAsmString().empty()) refuse("it holds inline assembly");
+      return;
+    }
+    const Function* callee = called(call);
+    if (callee == nullptr) return;
+    if (is_invoke(*callee)) refuse(name(function) + " calls " + name(*callee));
+    if (!callee->isDeclaration()) return;
+    const StringRef symbol = callee->getName();
+    if (symbol == "printf" && !is_plain_format(call))
+      refuse(name(function) + " calls printf with %n or %s, or with a format that is no constant");
+    if (symbol.starts_with("__cxa_guard_") && !isa<GlobalVariable>(call.getArgOperand(0)->stripPointerCasts()))
+      refuse("it calls " + symbol.str());
+    if (function.getName() != "__clang_call_terminate" && symbol == "__cxa_begin_catch")
+      refuse("it calls " + symbol.str());
+  }
+
+  /// The function that is called, whatever type it is called by.
+  static const Function* called(const CallBase& call) {
+    return dyn_cast<Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
+  }
+
+  static bool is_plain_format(const CallBase& call) {
+    StringRef text;
+    if (call.arg_size() == 0 || !getConstantStringInfo(call.getArgOperand(0), text)) return false;
+    for (std::size_t at = text.find('%'); at != StringRef::npos; at = text.find('%', at)) {
+      at = text.find_first_not_of("0123456789.+-# '*$hljztLq", at + 1);
+      if (at == StringRef::npos) return true;
+      if (text[at] == 'n' || text[at] == 's' || text[at] == 'S') return false;
+      ++at;
+    }
+    return true;
+  }
+
+  /// The file's functions whose addresses it takes, those first that hand kernels their arguments. Only the emulator
+  /// calls the former, and nothing but the latter may be called through a pointer.
+  Constant* table_of_callees() {
+    std::vector<Constant*> invokes;
+    std::vector<Constant*> others;
+    for (Function& function : module_)
+      if (!function.isDeclaration() && function.hasAddressTaken())
+        (is_invoke(function) ? invokes : others).push_back(&function);
+    invokes_ = invokes.size();
+    others_ = others.size();
+    invokes.insert(invokes.end(), others.begin(), others.end());
+    auto* type = ArrayType::get(pointer_, invokes.size());
+    return new GlobalVariable(module_, type, true, GlobalValue::InternalLinkage, ConstantArray::get(type, invokes),
+                              "warpbook_callees");
+  }
+
+  void guard(Function& function) {
+    std::vector<CallBase*> calls;
+    for (Instruction& instruction : instructions(function))
+      if (auto* call = dyn_cast<CallBase>(&instruction)) calls.push_back(call);
+    for (CallBase* call : calls) guard(*call);
+  }
+
+  void guard(CallBase& call) {
+    IRBuilder<> builder(&call);
+    const Function* callee = called(call);
+    if (call.isInlineAsm()) return;
+    if (callee == nullptr) {
+      check_callee(builder, call.getCalledOperand());
+      return;
+    }
+    if (!callee->isDeclaration()) return;
+    const StringRef symbol = callee->getName();
+    if (symbol.contains("emulator13launch_kernelE")) {
+      check_launch(builder, call.getArgOperand(1));
+    } else if (symbol.contains("emulator12reduce_pairsE") || symbol.contains("emulator16atomic_update_")) {
+      check_callee(builder, call.getArgOperand(call.arg_size() - 1));
+    } else if (symbol == "memcpy" || symbol == "memmove" || symbol == "memset") {
+      // Called as plain functions, as no_builtin has it, nobody would see them.
+      call.setCalledFunction(module_.getOrInsertFunction(("__tsan_" + symbol).str(), callee->getFunctionType()));
+    } else if (symbol.starts_with("cudaGet") || symbol.starts_with("cudaDeviceGet") ||
+               symbol.contains("emulator13active_blocksE") || symbol.contains("emulator15best_block_sizeE")) {
+      announce_results(builder, call);
+    }
+  }
+
+  void check_callee(IRBuilder<>& builder, Value* callee) {
+    Type* size = builder.getInt64Ty();
+    const FunctionCallee check =
+        module_.getOrInsertFunction("__warpbook_calls", builder.getVoidTy(), pointer_, pointer_, size);
+    Value* others = builder.CreateConstInBoundsGEP1_64(pointer_, callees_, invokes_);
+    builder.CreateCall(check, {callee, others, ConstantInt::get(size, others_)});
+  }
+
+  void check_launch(IRBuilder<>& builder, Value* launch) {
+    Type* size = builder.getInt64Ty();
+    const FunctionCallee check =
+        module_.getOrInsertFunction("__warpbook_launches", builder.getVoidTy(), pointer_, pointer_, size, size);
+    builder.CreateCall(check, {launch, callees_, ConstantInt::get(size, invokes_), ConstantInt::get(size, others_)});
+  }
+
+  /// The runtime writes a number where a pointer says; the file's own stores are checked, and so is this one.
+  void announce_results(IRBuilder<>& builder, CallBase& call) {
+    const FunctionCallee write = module_.getOrInsertFunction("__tsan_write4", builder.getVoidTy(), pointer_);
+    for (unsigned i = 0; i < call.arg_size() && i < 2; ++i)
+      if (call.getArgOperand(i)->getType()->isPointerTy() &&
+          !isa<Function>(call.getArgOperand(i)->stripPointerCasts()) &&
+          (i == 0 || called(call)->getName().contains("best_block_size")))
+        builder.CreateCall(write, {call.getArgOperand(i)});
+  }
+
+  /// `warpbook_own_variables`: (address, bytes) of what the file may write outside of functions' frames.
+  void list_own_variables() {
+    Type* size = Type::getInt64Ty(module_.getContext());
+    auto* piece = StructType::get(pointer_, size);
+    std::vector<Constant*> pieces;
+    for (GlobalVariable& variable : module_.globals()) {
+      if (variable.isDeclaration() || variable.isConstant() || variable.isThreadLocal() ||
+          variable.getName().starts_with("llvm."))
+        continue;
+      const auto bytes = module_.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue();
+      pieces.push_back(ConstantStruct::get(piece, {&variable, ConstantInt::get(size, bytes)}));
+    }
+    auto* type = ArrayType::get(piece, pieces.size());
+    new GlobalVariable(module_, type, true, GlobalValue::ExternalLinkage, ConstantArray::get(type, pieces),
+                       "warpbook_own_variables");
+    new GlobalVariable(module_, size, true, GlobalValue::ExternalLinkage, ConstantInt::get(size, pieces.size()),
+                       "warpbook_own_count");
+  }
+
+  Module& module_;
+  PointerType* pointer_;
+  Constant* callees_ = nullptr;
+  std::size_t invokes_ = 0;
+  std::size_t others_ = 0;
+  std::set<std::string> told_;
+  bool refused_ = false;
+};
+
+class ConfinePass : public PassInfoMixin<ConfinePass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
+    Confinement(module).run();
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+}  // namespace
+
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "WarpbookConfinement", "1", [](PassBuilder& builder) {
+            // What follows the manager differs from one LLVM to the next.
+            builder.registerPipelineStartEPCallback(
+                [](ModulePassManager& manager, auto&&...) { manager.addPass(ConfinePass()); });
+          }};
+}
