@@ -1,8 +1,8 @@
 # The front door: each target is a line or two over CMake and scripts/. `make help` lists them.
 DEVICE ?= $(shell scripts/pick_device.sh)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
-MUTATED := $(patsubst %,%_steps,$(filter $(CHAPTERS),$(shell sed -n "s/^\(chapter[0-9]*\) = .*/\1/p" tests/chapters/mutants/cases.toml 2>/dev/null)))
+ALL_CHAPTERS := $(shell ls chapters | sed -n 's/^\(chapter[0-9]*\)_.*/\1/p')
+MUTATED := $(patsubst %,%_steps,$(filter $(ALL_CHAPTERS),$(shell sed -n "s/^\(chapter[0-9]*\) = .*/\1/p" tests/chapters/mutants/cases.toml 2>/dev/null)))
 STEPS_TESTS := $(basename $(notdir $(wildcard tests/chapters/chapter*_steps_test.cu)))
 EXERCISES := $(shell ls chapters/*/exercises.toml 2>/dev/null | sed -n 's/.*chapter\([0-9]*\)_.*/exercise\1/p')
 
@@ -18,16 +18,16 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps deps-torch docs test nightly fuzz mutants results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps deps-torch docs test nightly fuzz mutants results emulate headers format clean watch handout grade $(ALL_CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
 	@echo "make deps-torch              PyTorch, for chapter 7, into .venv unless it is here (2.2 GB to download)"
-	@$(foreach chapter,$(CHAPTERS),echo "make $(chapter)                build ./$(chapter)/run_all";)
+	@$(foreach chapter,$(ALL_CHAPTERS),echo "make $(chapter)                build ./$(chapter)/run_all";)
 	@$(foreach exercise,$(EXERCISES),echo "make $(exercise)               the chapter's exercises, laid out and checked (RESET=name restores one)";)
 	@echo "make watch                   check exercises while you edit them; the same as ./workbook"
-	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions"
-	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student"
+	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions; CHAPTERS=\"1 3\": some"
+	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student; CHAPTERS=, WEIGHTS=\"swizzle=3\""
 	@echo "make docs                    the book, in build/docs/html/index.html"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 what takes longer, too: sanitizers, mutants, a fresh Debian, clang-tidy, format"
@@ -53,7 +53,7 @@ docs:
 deps-torch:
 	@scripts/deps_torch.sh
 
-$(CHAPTERS):
+$(ALL_CHAPTERS):
 	@echo "DEVICE=$(DEVICE)"
 	@scripts/build.sh $(DEVICE) --parallel $(JOBS) --target $@
 
@@ -61,13 +61,14 @@ $(EXERCISES):
 	@./workbook --device $(DEVICE) chapter $(@:exercise%=%) $(if $(RESET),--reset "$(RESET)")
 
 watch:
-	@./workbook --device $(DEVICE)
+	@./workbook --device $(DEVICE) $(if $(CHAPTERS),--chapters "$(CHAPTERS)")
 
 handout:
-	@$(if $(OUT),./workbook handout "$(OUT)",echo "error: where to? make handout OUT=dir" >&2; exit 2)
+	@$(if $(OUT),./workbook $(if $(CHAPTERS),--chapters "$(CHAPTERS)") handout "$(OUT)",echo "error: where to? make handout OUT=dir" >&2; exit 2)
 
 grade:
-	@$(if $(and $(DIR),$(OUT)),./workbook grade "$(DIR)" "$(OUT)" $(if $(SEED),--seed $(SEED)),\
+	@$(if $(and $(DIR),$(OUT)),./workbook $(if $(CHAPTERS),--chapters "$(CHAPTERS)") grade "$(DIR)" "$(OUT)" \
+	    $(if $(SEED),--seed "$(SEED)") $(if $(WEIGHTS),--weights "$(WEIGHTS)"),\
 	  echo "error: make grade DIR=submissions OUT=grades.csv" >&2; exit 2)
 
 test:
@@ -88,8 +89,8 @@ emulate:
 	@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)
 
 results:
-	@$(if $(filter-out $(CHAPTERS:chapter%=%),$(ONLY)),echo "error: ONLY=$(ONLY): accepted are $(CHAPTERS:chapter%=%)" >&2; exit 2,\
-	  $(MAKE) --no-print-directory DEVICE=gpu $(if $(ONLY),$(ONLY:%=chapter%),$(CHAPTERS)))
+	@$(if $(filter-out $(ALL_CHAPTERS:chapter%=%),$(ONLY)),echo "error: ONLY=$(ONLY): accepted are $(ALL_CHAPTERS:chapter%=%)" >&2; exit 2,\
+	  $(MAKE) --no-print-directory DEVICE=gpu $(if $(ONLY),$(ONLY:%=chapter%),$(ALL_CHAPTERS)))
 	@scripts/record_results.sh $(ONLY)
 
 headers:
@@ -99,4 +100,4 @@ format:
 	@scripts/format.sh
 
 clean:
-	rm -rf build $(CHAPTERS)
+	rm -rf build $(ALL_CHAPTERS)

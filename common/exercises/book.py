@@ -339,6 +339,15 @@ def read_book(root=ROOT):
     return [read_chapter(path.parent) for path in folders]
 
 
+def only_chapters(book, numbers):
+    """Those of the chapters; all, where no number is given. \\raises BookError"""
+    known = {c.number for c in book}
+    for number in numbers:
+        if number not in known:
+            raise BookError(f"chapter {number} has no exercises (chapters with exercises: {', '.join(map(str, sorted(known)))})")
+    return [c for c in book if not numbers or c.number in numbers]
+
+
 def find_exercise(book, text):
     """The exercise that is called `text`: a name, a unique beginning of one, or chapterN/name. \\raises BookError"""
     exercises = [e for chapter in book for e in chapter.exercises]

@@ -10,7 +10,7 @@ import book
 from book import ROOT, BookError
 from toolchain import BuildError, write_sources
 
-STATUS = "Exit status: 0 done; 1 check: not everything is solved; 2 bad arguments; 3 the checker could not be built; 130 interrupted."
+STATUS = "Exit status: 0 done; 1 check: not everything is solved; 2 bad arguments; 3 the checker could not be built, or grade: not every file could be checked; 130 interrupted."
 
 
 def pick_device():
@@ -28,9 +28,38 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
+def chapter_numbers(text):
+    if not all(word.isdigit() for word in text.split()):
+        raise argparse.ArgumentTypeError(f"'{text}': numbers of chapters are expected, as in \"1 3\"")
+    return tuple(int(word) for word in text.split())
+
+
+def path(text):
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no file or folder")
+    return pathlib.Path(text)
+
+
+def between(kind, least, most):
+    def convert(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"'{text}': a number from {least} to {most} is expected")
+        return value
+
+    return convert
+
+
+jobs, seconds = between(int, 1, 256), between(float, 1, 3600)
+
+
 def make_parser():
     parser = Parser(prog="./workbook", description="The book's exercises. Without a command: watches them while you edit.", epilog=STATUS)
     parser.add_argument("--device", choices=("gpu", "emulator"), help="what kernels run on (left out: gpu where nvcc and a device are)")
+    parser.add_argument("--chapters", type=chapter_numbers, default=(), metavar='"1 3"', help="only these chapters' exercises (left out: all)")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT, help="the folder that holds exercises/ (left out: this one)")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
 
@@ -53,13 +82,14 @@ def make_parser():
     solution.add_argument("name")
     solution.add_argument("--anyway", action="store_true", help="though you did not solve it yet")
     handout = add("handout", "write a tree for a class: the exercises without their solutions")
-    handout.add_argument("out", type=pathlib.Path)
+    handout.add_argument("out", type=path)
     grade = add("grade", "check a class's submissions")
-    grade.add_argument("submissions", type=pathlib.Path, help="a folder with one folder a student")
-    grade.add_argument("out", type=pathlib.Path, help="grades as CSV; the same as JSON beside it")
+    grade.add_argument("submissions", type=path, help="a folder with one folder a student")
+    grade.add_argument("out", type=path, help="grades as CSV; beside it the same as JSON, feedback for each student, and who is like whom")
     grade.add_argument("--seed", type=int, help="of the cases and their data (left out: drawn)")
-    grade.add_argument("--jobs", type=int, help="how many checks at once (left out: one a core)")
-    grade.add_argument("--seconds", type=float, default=20, help="time limit of a check (20)")
+    grade.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one a core)")
+    grade.add_argument("--seconds", type=seconds, default=20, help="time limit of a check, 1 to 3600 (20)")
+    grade.add_argument("--weights", default="", metavar='"swizzle=3 chapter4=2"', help="points for an exercise, or for each of a chapter (left out: 1)")
     sources = add("sources", "write the files that a chapter's check is built from (called by the build)")
     sources.add_argument("number", type=int)
     sources.add_argument("directory", type=pathlib.Path)
@@ -135,17 +165,18 @@ def run(arguments):
     if options.command == "handout":
         from handout import write_handout
 
-        return write_handout(options.out)
+        return write_handout(options.out, chapters=options.chapters)
     if options.command == "grade":
         from grade import grade
 
-        return grade(options.submissions, options.out, options.seed, options.jobs, options.seconds)
+        return grade(options.submissions, options.out, options.seed, options.jobs, options.seconds, chapters=options.chapters,
+                     weights=options.weights)  # fmt: skip
 
     from desk import Desk
     from show import Style, chapter_report, list_lines, wants_color
 
     style = Style(wants_color(sys.stdout))
-    desk = Desk(options.device or pick_device(), options.folder.resolve())
+    desk = Desk(options.device or pick_device(), options.folder.resolve(), options.chapters)
     if not desk.exercises:
         raise BookError("no chapter has exercises yet")
     if options.command == "list":

@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 
-from book import ROOT, lay_out, read_book
+from book import ROOT, lay_out, only_chapters, read_book
 from judge import DONE, NOT_BEGUN, Judge, Verdict, cache_key
 from toolchain import Toolchain
 
@@ -15,10 +15,14 @@ def write_file(path, text):
     """Writes a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".new")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(name, 0o644)
-    os.replace(name, path)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except OSError:
+        os.unlink(name)
+        raise
 
 
 def read_text(path):
@@ -30,11 +34,11 @@ def read_text(path):
 
 
 class Desk:
-    """`root` holds exercises/, and is this tree where nothing else is said."""
+    """`root` holds exercises/, and is this tree where nothing else is said; `chapters` are all unless some are named."""
 
-    def __init__(self, device, root=ROOT):
+    def __init__(self, device, root=ROOT, chapters=()):
         self.root = root
-        self.book = read_book()
+        self.book = only_chapters(read_book(), chapters)
         self.chapters = {chapter.number: chapter for chapter in self.book}
         self.exercises = [e for chapter in self.book for e in chapter.exercises]
         self.toolchain = Toolchain(device)

@@ -2,32 +2,43 @@
 
 Of each student's tree only the exercise files are taken. They are copied, checked by this tree's checker with data and
 sizes that are drawn for this grading, each in a sandbox of its own; whatever one of them does is that student's result.
+What ends the grading early, a signal or a full disk, leaves the results that are there.
 """
 
 import concurrent.futures
 import csv
 import dataclasses
 import datetime
+import errno
 import hashlib
 import io
 import json
 import os
 import pathlib
+import re
 import secrets
+import shutil
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 
-from book import ROOT, BookError, read_book
+import feedback
+import sandbox
+from book import ROOT, BookError, find_exercise, only_chapters, read_book
 from desk import write_file
+from feedback import shown
 from judge import MISSING, REFUSED, Judge, Verdict
 from sandbox import Limits, Sandbox
-from toolchain import Toolchain
+from toolchain import NO_ROOM, BuildError, Toolchain
 
 MOST_BYTES = 256 * 1024  # Of a submitted file.
 MOST_DEPTH = 3  # Folders between a student's folder and its exercises/.
-COLUMNS = ("student", "exercise", "verdict", "points", "reason", "seconds")
+LEAST_SPACE = 256 << 20  # On the disk for temporary files.
+NOT_CHECKED = "not checked"  # No fault of the student's: no points, and none lost.
+COLUMNS = ("student", "exercise", "verdict", "points", "of", "reason", "seconds")
+FORMULA = re.compile(r"(^|[;,|]\s*)([=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 @dataclasses.dataclass
@@ -35,26 +46,44 @@ class Row:
     student: str
     exercise: str
     verdict: Verdict
+    weight: float = 1.0
     sha256: str = ""
     submitted: str = ""  # The file, from the submissions' folder.
+    content: bytes = b""
+
+    @property
+    def points(self):
+        return self.weight * self.verdict.points
+
+    @property
+    def counts(self):
+        return self.verdict.status != NOT_CHECKED
 
 
 def students_in(folder):
-    """The students' folders, by name."""
-    return sorted((p for p in folder.iterdir() if p.is_dir() and not p.is_symlink() and not p.name.startswith(".")), key=lambda p: p.name)
+    """(the students' folders, by name; [(name, why not)] of what else is there)"""
+    students, others = [], []
+    for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
+        if path.is_symlink():
+            others.append((shown(path.name), "a link is not followed"))
+        elif path.is_dir() and path.name.startswith("."):
+            others.append((shown(path.name), "its name begins with a dot"))
+        elif path.is_dir():
+            students.append(path)
+        else:
+            others.append((shown(path.name), "it is no folder"))
+    return students, others
 
 
 def exercise_roots(student):
-    """The folders in a student's tree that hold exercises/chapterN, the nearest first."""
+    """The folders in a student's tree that hold exercises/chapterN, the nearest first. \\raises OSError"""
     level = [student]
     found = []
     for _ in range(MOST_DEPTH + 1):
         following = []
         for folder in level:
-            try:
-                entries = sorted(os.scandir(folder), key=lambda e: e.name)
-            except OSError:
-                continue
+            with os.scandir(folder) as scanned:
+                entries = sorted(scanned, key=lambda e: os.fsencode(e.name))
             for entry in entries[:1000]:
                 if not entry.is_dir(follow_symlinks=False):
                     continue
@@ -67,15 +96,15 @@ def exercise_roots(student):
 
 
 def take(student, exercise):
-    """(the submitted file's bytes, its path, why it is not taken)"""
+    """(the submitted file's bytes, its path, why it is not taken). \\raises OSError where it cannot be read"""
     for root in exercise_roots(student):
-        path = root / "exercises" / f"chapter{exercise.chapter}" / f"{exercise.name}.cuh"
+        path = exercise.path(root)
+        # No link is followed, in no part of the way: it might lead to another student's file.
+        if (root / "exercises").is_symlink() or path.parent.is_symlink() or path.is_symlink():
+            return None, path, "it is a link, not a file"
         try:
-            # No link is followed, in no part of the way: it might lead to another student's file.
-            if path.parent.is_symlink() or path.is_symlink():
-                return None, path, "it is a link, not a file"
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         try:
             status = os.fstat(descriptor)
@@ -91,71 +120,155 @@ def take(student, exercise):
 
 
 def check_one(judge, chapter, exercise, student, submissions, scratch):
-    name = student.name
-    content, path, problem = take(student, exercise)
-    where = str(path.relative_to(submissions)) if path else ""
+    name = shown(student.name)
+    try:
+        content, path, problem = take(student, exercise)
+    except OSError as error:
+        where = shown(os.path.relpath(error.filename or student, submissions))
+        return Row(name, exercise.key, Verdict(NOT_CHECKED, f"{where} cannot be read: {error.strerror}"))
+    where = shown(path.relative_to(submissions)) if path else ""
     if content is None:
         verdict = Verdict(REFUSED, problem) if problem else Verdict(MISSING, "the file was not handed in")
         return Row(name, exercise.key, verdict, submitted=where)
-    with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        # A name of its own: nothing tells one student's run from another's.
-        file = pathlib.Path(folder) / f"{exercise.name}.cuh"
-        file.write_bytes(content)
-        try:
+    folder = ""
+    try:
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            # A name of its own: nothing tells one student's run from another's.
+            file = pathlib.Path(folder) / exercise.path().name
+            file.write_bytes(content)
             verdict = judge.check(chapter, exercise, file)
-        except Exception as error:  # noqa: BLE001  Whatever it is, the others' results must come.
-            verdict = Verdict("not checked", f"the checker failed: {type(error).__name__}: {error}")
+    except BuildError as error:
+        verdict = Verdict(NOT_CHECKED, str(error))
+    except OSError as error:
+        verdict = Verdict(NOT_CHECKED, NO_ROOM if error.errno == errno.ENOSPC else f"the checker failed: {error}")
+    except Exception as error:  # noqa: BLE001  Whatever it is, the others' results must come.
+        verdict = Verdict(NOT_CHECKED, f"the checker failed: {type(error).__name__}: {error}")
+    if sandbox.ended.is_set():  # It was cut short, and looks like a file that does not compile.
+        verdict = Verdict(NOT_CHECKED, "the grading was interrupted")
     verdict.reason = verdict.reason.replace(str(folder), "").strip()
-    return Row(name, exercise.key, verdict, hashlib.sha256(content).hexdigest(), where)
+    return Row(name, exercise.key, verdict, 1.0, hashlib.sha256(content).hexdigest(), where, content)
 
 
 def cell(text):
-    """A text that a spreadsheet shows and does not run, on one line."""
-    text = " ".join(str(text).split())
-    return "'" + text if text[:1] in ("=", "+", "-", "@") else text
+    """A text that a spreadsheet shows and does not run, on one line, whatever it takes for the end of a cell."""
+    text = shown(" ".join(str(text).split()))
+    return FORMULA.sub(r"\1'\2", text)
 
 
-def as_csv(rows):
+def number(value):
+    return f"{value:.10g}"
+
+
+def as_csv(columns, rows):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(columns)
+    writer.writerows([cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def grades(rows):
+    """Rows of the grades' table; who was not checked has an empty cell for points."""
     for row in rows:
         v = row.verdict
-        writer.writerow([cell(row.student), row.exercise, v.status, int(v.done), cell(v.reason), f"{v.seconds:.1f}"])
-    return text.getvalue()
+        points = number(row.points) if row.counts else ""
+        yield row.student, row.exercise, v.status, points, number(row.weight), v.reason, f"{v.seconds:.1f}"
 
 
 def as_json(rows, about):
     results = [
-        {"student": r.student, "exercise": r.exercise, "verdict": r.verdict.status, "points": int(r.verdict.done),
-         "reason": r.verdict.reason, "details": list(r.verdict.details), "counters": r.verdict.measured,
+        {"student": r.student, "exercise": r.exercise, "verdict": r.verdict.status, "points": r.points if r.counts else None,
+         "of": r.weight, "reason": r.verdict.reason, "details": list(r.verdict.details), "counters": r.verdict.measured,
          "seconds": round(r.verdict.seconds, 2), "file": r.submitted, "sha256": r.sha256}
         for r in rows
     ]  # fmt: skip
-    return json.dumps(about | {"results": results}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(about | {"results": results}, indent=1, ensure_ascii=False, default=str) + "\n"
 
 
 def commit_of(root):
-    shown = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"], cwd=root,
-                           capture_output=True, text=True, check=False)  # fmt: skip
-    return shown.stdout.strip() or "unknown"
+    described = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"], cwd=root,
+                               capture_output=True, text=True, check=False)  # fmt: skip
+    return described.stdout.strip() or "unknown"
 
 
-def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT):
-    """\\return the exit status. \\raises BookError, BuildError"""
-    submissions = submissions.resolve()
+def read_weights(text, book):
+    """{exercise's key: points} from "swizzle=3 chapter4=2 chapter1/packs=0.5": the last that names an exercise counts.
+    \\raises BookError"""
+    weights = {e.key: 1.0 for c in book for e in c.exercises}
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        if not equals or not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
+            raise BookError(f"WEIGHTS: '{word}' is not NAME=POINTS, with a name of an exercise or chapterN")
+        chapter = re.fullmatch(r"chapter(\d+)", name)
+        keys = [k for k in weights if k.startswith(f"{name}/")] if chapter else [find_exercise(book, name).key]
+        if not keys:
+            raise BookError(f"WEIGHTS: {name} is not graded")
+        weights |= dict.fromkeys(keys, float(value))
+    return weights
+
+
+def check_places(submissions, out):
+    """What can be said before hours of grading. \\raises BookError"""
     if not submissions.is_dir():
-        raise BookError(f"{submissions} is no folder: it holds one folder a student, each with its exercises/")
-    json_path = out.with_suffix(".json")
-    if out.suffix == ".json":
-        raise BookError("OUT is the CSV file's name; the JSON is written beside it")
-    students = students_in(submissions)
-    if not students:
-        raise BookError(f"{submissions} holds no folders: one for each student is expected")
-    if not out.parent.is_dir():
-        raise BookError(f"there is no folder {out.parent} for {out.name}")
+        raise BookError(f"{shown(submissions)} is no folder: it holds one folder a student, each with its exercises/")
+    if out.suffix != ".csv":
+        raise BookError(f"OUT={shown(out)}: it is the CSV file's name, grades.csv; the rest is written beside it")
+    for path in (out, out.with_suffix(".json"), similar_path(out)):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise BookError(f"{shown(path)} is no ordinary file, and is not replaced")
+    try:
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    except OSError as error:
+        raise BookError(f"nothing can be written to {shown(out.parent)}: {error.strerror}") from None
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if free < LEAST_SPACE:
+        raise BookError(f"{tempfile.gettempdir()} has {free >> 20} MiB left, and checks need {LEAST_SPACE >> 20} (TMPDIR names another place)")
 
-    book = read_book(root)
+
+def similar_path(out):
+    return out.with_name(f"{out.stem}_similar.csv")
+
+
+def feedback_path(out):
+    return out.with_name(f"{out.stem}_feedback")
+
+
+class Interruption:
+    """While it lasts, Ctrl-C, SIGTERM and SIGHUP end what runs instead of this program. A context manager."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self):
+        self.signal = None
+
+    def come(self, number, _):
+        self.signal = number
+        sandbox.end_all()
+
+    def __enter__(self):
+        sandbox.ended.clear()
+        self.before = [signal.signal(number, self.come) for number in self.SIGNALS]
+        return self
+
+    def __exit__(self, *_):
+        for number, handler in zip(self.SIGNALS, self.before):
+            signal.signal(number, handler)
+        sandbox.ended.clear()
+
+
+def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT, chapters=(), weights=""):
+    """\\return the exit status: 0; 3 where something could not be checked; 130 interrupted. \\raises BookError, BuildError"""
+    submissions = submissions.resolve()
+    check_places(submissions, out)
+    students, others = students_in(submissions)
+    for name, why in others:
+        print(f"not graded: {name}: {why}")
+    if not students:
+        raise BookError(f"{shown(submissions)} holds no folders: one for each student is expected")
+
+    book = only_chapters(read_book(root), chapters)
+    weight = read_weights(weights, book)
     jobs = jobs or os.cpu_count() or 2
     toolchain = Toolchain("emulator", root)
     toolchain.prepare(book)
@@ -164,32 +277,41 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT):
         compiler = pathlib.Path(toolchain.compile_command(chapter.number, "", "")[0]).resolve()
         readable.append(compiler.parent.parent)  # Where it is installed, if that is an unusual place.
     seed = secrets.randbits(32) if seed is None else seed
-    sandbox = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
-    judge = Judge(toolchain, sandbox, seed, seconds)
+    box = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
+    judge = Judge(toolchain, box, seed, seconds)
     tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises]
     print(f"{len(students)} student{'s' * (len(students) > 1)}, {len(tasks)} files to check, seed {seed}; "
-          + describe(sandbox.isolation))  # fmt: skip
+          + describe(box.isolation))  # fmt: skip
 
     rows = []
     start = datetime.datetime.now(datetime.timezone.utc)
-    with tempfile.TemporaryDirectory(prefix="warpbook-grade-") as scratch, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(check_one, judge, c, e, s, submissions, scratch) for s, c, e in tasks]
-        for count, future in enumerate(futures, 1):
-            rows.append(future.result())
-            if sys.stdout.isatty():
-                print(f"\r{count}/{len(tasks)} {rows[-1].student[:40]:<40}", end="", flush=True)
-    if sys.stdout.isatty():
-        print("\r" + " " * 60 + "\r", end="")
+    with Interruption() as interruption:
+        with tempfile.TemporaryDirectory(prefix="warpbook-grade-") as scratch, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(check_one, judge, c, e, s, submissions, scratch) for s, c, e in tasks]
+            for count, future in enumerate(futures, 1):
+                rows.append(future.result())
+                rows[-1].weight = weight[rows[-1].exercise]
+                if sys.stdout.isatty():
+                    print(f"\r{count}/{len(tasks)} {rows[-1].student[:40]:<40}", end="", flush=True)
+        if sys.stdout.isatty():
+            print("\r" + " " * 60 + "\r", end="")
 
-    about = {
-        "date": start.strftime("%Y-%m-%dT%H:%M:%SZ"), "seed": seed, "commit": commit_of(root), "device": "emulator",
-        "seconds_a_check": seconds, "isolation": sandbox.isolation,
-    }  # fmt: skip
-    write_file(out, as_csv(rows))
-    write_file(json_path, as_json(rows, about))
-    print_sheet(rows, students, len(tasks) // len(students))
-    print(f"written: {out} and {json_path}. The same again: SEED={seed}")
-    return 0
+        about = {
+            "date": start.strftime("%Y-%m-%dT%H:%M:%SZ"), "seed": seed, "commit": commit_of(root), "device": "emulator",
+            "seconds_a_check": seconds, "isolation": box.isolation, "interrupted": interruption.signal is not None,
+        }  # fmt: skip
+        write_file(out, as_csv(COLUMNS, grades(rows)))
+        write_file(out.with_suffix(".json"), as_json(rows, about))
+        pairs = feedback.similar(rows, book)
+        write_file(similar_path(out), as_csv(feedback.PAIR_COLUMNS, pairs))
+        feedback.write(feedback_path(out), rows, book)
+    print_sheet(rows)
+    print(f"written: {shown(out)}, {shown(out.with_suffix('.json').name)}, {shown(similar_path(out).name)} ({len(pairs)} "
+          f"pair{'s' * (len(pairs) != 1)}), {shown(feedback_path(out).name)}/. The same again: SEED={seed}")  # fmt: skip
+    unchecked = [r for r in rows if not r.counts]
+    for reason in sorted({r.verdict.reason for r in unchecked})[:5]:
+        print(f"not checked: {sum(r.verdict.reason == reason for r in unchecked)} files: {reason}", file=sys.stderr)
+    return 130 if interruption.signal else 3 if unchecked else 0
 
 
 def describe(isolation):
@@ -198,14 +320,15 @@ def describe(isolation):
     return f"each check runs {network}, {files}"
 
 
-def print_sheet(rows, students, count):
-    width = max(len(s.name) for s in students)
+def print_sheet(rows):
+    students = list(dict.fromkeys(r.student for r in rows))
+    width = max(len(s) for s in students)
     for student in students:
-        mine = [r for r in rows if r.student == student.name]
-        done = sum(r.verdict.done for r in mine)
+        mine = [r for r in rows if r.student == student]
         other = {}
         for r in mine:
             if not r.verdict.done:
                 other[r.verdict.status] = other.get(r.verdict.status, 0) + 1
         text = ", ".join(f"{n} {status}" for status, n in other.items())
-        print(f"  {student.name:<{min(width, 40)}}  {done:>2} of {count}  {text}")
+        points = f"{number(sum(r.points for r in mine))} of {number(sum(r.weight for r in mine))}"
+        print(f"  {student:<{min(width, 40)}}  {points:>12}  {text}")

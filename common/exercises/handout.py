@@ -7,13 +7,13 @@ import re
 import shutil
 import subprocess
 
-from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, read_book, split_regions
+from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, only_chapters, read_book, split_regions
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
 SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
 FILES = ("CMakePresets.json", "LICENSE", "workbook")
-TEACHERS = ("common/exercises/grade.py", "common/exercises/handout.py")
+TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
 DEVICE ?= $(shell scripts/pick_device.sh)
@@ -168,12 +168,12 @@ def leaks(book, texts):
     return found
 
 
-def write_handout(out, root=ROOT):
-    """Writes the tree. \\return the exit status. \\raises BookError"""
+def write_handout(out, root=ROOT, chapters=()):
+    """Writes the tree, of all chapters or those named. \\return the exit status. \\raises BookError"""
     out = out.resolve()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BookError(f"{out} is there and not empty: a handout goes into a folder of its own")
-    book = read_book(root)
+    book = only_chapters(read_book(root), chapters)
     if not book or book[0].exercises[0].solution is None:
         raise BookError("a handout is made from the whole project, not from a handout")
 

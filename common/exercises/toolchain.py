@@ -201,7 +201,7 @@ class Toolchain:
             done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT)
         else:
             done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds)
-        no_room(done)
+        no_room(done, scratch)
         if done.timed_out:
             return Compiled(error=f"compiling it takes more than {seconds:g} seconds")
         if refused := list(dict.fromkeys(CONFINED.findall(done.stderr))):
@@ -212,7 +212,7 @@ class Toolchain:
         if problem := self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file):
             return Compiled(error=problem, refused=True)
         link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
-        no_room(link)
+        no_room(link, scratch)
         if link.returncode != 0:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
         return Compiled(program=program, notes=messages)
@@ -292,10 +292,13 @@ class Toolchain:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def no_room(done):
-    """\\raises BuildError where it is this machine that failed"""
-    if "No space left on device" in done.stderr:
-        raise BuildError("no space is left on the device for temporary files (TMPDIR names another place)")
+NO_ROOM = "no space is left on the device for temporary files (TMPDIR names another place)"
+
+
+def no_room(done, folder):
+    """\raises BuildError where it is this machine that failed, and no file that says so"""
+    if "No space left on device" in done.stderr and shutil.disk_usage(folder).free < 64 << 20:
+        raise BuildError(NO_ROOM)
 
 
 def plain_run(command, cwd, scratch, seconds, environment=None, reserves=False):  # pylint: disable=unused-argument

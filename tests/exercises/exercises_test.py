@@ -29,6 +29,7 @@ sys.path.insert(1, str(ROOT / "tests" / "exercises"))
 
 import attacks  # noqa: E402
 import book  # noqa: E402
+import feedback  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
 import judge  # noqa: E402
@@ -356,7 +357,7 @@ class Grading(unittest.TestCase):
         (self.folder / "folder/exercises/chapter3/copy_guard.cuh").mkdir()
         (self.folder / "linked2" / "exercises").mkdir(parents=True)
         (self.folder / "linked2/exercises/chapter3").symlink_to(honest.parent)
-        taken = {s.name: grade.take(s, self.exercise) for s in grade.students_in(self.folder)}
+        taken = {s.name: grade.take(s, self.exercise) for s in grade.students_in(self.folder)[0]}
         self.assertEqual(taken["honest"][0], b"mine")
         self.assertEqual(taken["nested"][0], b"nested")
         self.assertEqual({n for n, t in taken.items() if t[0] is not None}, {"honest", "nested"})
@@ -364,8 +365,76 @@ class Grading(unittest.TestCase):
             self.assertIn(part, taken[student][2])
 
     def test_a_spreadsheet_runs_nothing(self):
-        self.assertEqual(grade.cell("=HYPERLINK()"), "'=HYPERLINK()")
-        self.assertEqual(grade.cell("a\nb"), "a b")
+        for text, safe in (("=HYPERLINK()", "'=HYPERLINK()"), ("a\nb", "a b"), ("  @x", "'@x"), ("\t-1+2", "'-1+2"), ("a;=1+1", "a;'=1+1"),
+                           ("x, +y", "x, '+y"), ("\uff1d1", "'\uff1d1"), ("a-b = c", "a-b = c"), ("\x1b[31m", "\\x1b[31m")):  # fmt: skip
+            self.assertEqual(grade.cell(text), safe)
+
+    def test_nobody_vanishes(self):
+        (self.folder / "ada").mkdir()
+        (self.folder / "linked").symlink_to("ada")
+        (self.folder / ".bob").mkdir()
+        (self.folder / "carl.zip").touch()
+        os.mkdir(os.fsencode(self.folder) + b"/\xff")
+        students, others = grade.students_in(self.folder)
+        self.assertEqual([grade.shown(s.name) for s in students], ["ada", "\\xff"])
+        self.assertEqual([name for name, _ in others], [".bob", "carl.zip", "linked"])
+
+    def test_what_cannot_be_read_is_not_checked(self):
+        self.submit("ada", "mine")
+        row = mock.Mock()
+        with mock.patch.object(os, "scandir", side_effect=PermissionError(13, "Permission denied", str(self.folder / "ada"))):
+            row = grade.check_one(None, self.chapter, self.exercise, self.folder / "ada", self.folder, self.folder)
+        self.assertEqual((row.verdict.status, row.verdict.reason), ("not checked", "ada cannot be read: Permission denied"))
+
+    def test_a_full_disk_is_nobodys_fault(self):
+        self.submit("ada", "mine")
+        done = sandbox.Finished(1, "", "clang: error: unable to open output file: 'No space left on device'")
+        toolchain.no_room(done, self.folder)  # A file may say so, too.
+        with mock.patch.object(shutil, "disk_usage", return_value=mock.Mock(free=0)), self.assertRaisesRegex(toolchain.BuildError, "no space is left"):
+            toolchain.no_room(done, self.folder)
+        checker = mock.Mock()
+        checker.check.side_effect = toolchain.BuildError("no space is left")
+        row = grade.check_one(checker, self.chapter, self.exercise, self.folder / "ada", self.folder, self.folder)
+        self.assertEqual((row.verdict.status, row.counts, row.content), ("not checked", False, b"mine"))
+
+    def test_places_are_looked_at_first(self):
+        os.mkfifo(self.folder / "pipe.csv")
+        (self.folder / "link.csv").symlink_to("/dev/null")
+        for name, part in (("pipe.csv", "no ordinary file"), ("link.csv", "no ordinary file"), ("g.txt", "CSV"), ("none/g.csv", "nothing can be written")):
+            with self.assertRaisesRegex(book.BookError, part):
+                grade.check_places(self.folder, self.folder / name)
+
+    def test_weights(self):
+        weights = grade.read_weights("chapter3=2 copy_guard=0.5", BOOK)
+        self.assertEqual((weights["chapter3/swizzle"], weights["chapter3/copy_guard"], weights["chapter1/packs"]), (2, 0.5, 1))
+        for text in ("swizzle", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1"):
+            with self.assertRaises(book.BookError):
+                grade.read_weights(text, BOOK)
+
+    def row(self, student, text, status=judge.DONE, details=()):
+        verdict = judge.Verdict(status, "why", details)
+        return grade.Row(student, self.exercise.key, verdict, 2.0, content=text.encode())
+
+    def test_who_is_like_whom(self):
+        odd = "int odd(int a, int b) { int r = a; for (int k = 0; k < 3; ++k) { r = r * b + a % 7; if (r > 100) r -= b / 3; } return r; }"
+        other = "float mean(const float* v, int n) { float s = 0; while (n-- > 0) s += *v++ * 0.5f; return s > 1 ? s : -s; }"
+        own = self.exercise.solution
+        renamed = odd.replace("odd", "strange").replace(" r ", " total ").replace("// ", "")
+        rows = [self.row("ada", own + odd), self.row("bob", own + "// mine\n" + renamed), self.row("carl", own + other), self.row("dora", own),
+                self.row("emil", own)]  # fmt: skip
+        pairs = feedback.similar(rows, [book.Chapter(**{**vars(self.chapter), "exercises": (self.exercise,)})])
+        self.assertEqual([(p[1], p[2]) for p in pairs], [("ada", "bob")])
+
+    def test_feedback_shows_and_runs_nothing(self):
+        rows = [self.row("<b>`a`</b>|x", "", judge.WRONG, ("```\n<script>", "\x1b[31mred"))]
+        text = feedback.page(rows[0].student, rows, {self.exercise.key: self.exercise})
+        self.assertIn("0 of 2 points", text)
+        self.assertIn("    ```\n    <script>\n     [31mred", text)
+        self.assertNotIn("<b>", text)
+        taken = set()
+        names = [feedback.file_name(name, taken) for name in ("../../x", "a b", "a_b", "A B", "\\xff", "", "." * 300)]
+        self.assertEqual(len({n.lower() for n in names}), len(names))
+        self.assertFalse([n for n in names if "/" in n or n.startswith(".") or len(n) > 120])
 
     @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
     def test_a_class(self):
@@ -382,16 +451,44 @@ class Grading(unittest.TestCase):
             self.assertEqual(grade.grade(self.folder, out, seed=5, jobs=2, seconds=4), 0)
         rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
         verdicts = {row["student"]: row["verdict"] for row in rows}
-        self.assertEqual(verdicts, {"ada": "done", "bob": "not begun", "carl": "timed out", "dora": "crashed",
+        self.assertEqual(verdicts, {"ada": "done", "bob": "not begun", "carl": "timed out", "dora": "refused",
                                     "emil": "does not compile", "fred": "missing"})  # fmt: skip
         self.assertEqual([row["points"] for row in rows], ["1", "0", "0", "0", "0", "0"])
+        pages = out.with_name("grades_feedback")
+        self.assertIn("timed out", (pages / "carl.md").read_text(encoding="utf-8"))
+        self.assertEqual(len(list(pages.iterdir())), 6)
         self.assertTrue(all(row["reason"] for row in rows if row["verdict"] != "done"))
         data = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
         self.assertEqual(data["seed"], 5)
         self.assertEqual([r["student"] for r in data["results"]], sorted(verdicts))
 
+    @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
+    def test_a_signal_leaves_what_is_there(self):
+        self.submit("ada", self.exercise.solution)
+        self.submit("bob", with_cheat(self.exercise, "for (volatile int i = 0;; i = i + 1) {}"))
+        here = temporary_folder(self)
+        out = here / "grades.csv"
+        command = [ROOT / "workbook", "--chapters", "3", "grade", self.folder, out, "--jobs", "1", "--seconds", "600"]
+        process = subprocess.Popen(command, env=os.environ | {"TMPDIR": str(here)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 120
+        while not list(here.glob("warpbook-*/arrays/0.out")) and time.monotonic() < end:  # The first case of ada's is judged ...
+            time.sleep(0.01)
+        while not list(here.glob("warpbook-grade-*/*")) and time.monotonic() < end:  # ... and another file is under way.
+            time.sleep(0.01)
+        time.sleep(5)
+        process.terminate()
+        said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, said)
+        rows = {(r["student"], r["exercise"]): r for r in csv.DictReader(io.StringIO(out.read_text(encoding="utf-8")))}
+        self.assertEqual(rows["ada", self.exercise.key]["points"], "1")
+        self.assertEqual(rows["bob", self.exercise.key]["verdict"], "not checked")
+        self.assertEqual(rows["bob", self.exercise.key]["points"], "")
+        self.assertIn("interrupted", said[1])
+        self.assertEqual([p.name for p in here.glob("warpbook-*")], [])
+
     def test_bad_folders_are_one_line(self):
-        for arguments in (["grade", str(self.folder / "none"), "g.csv"], ["grade", str(self.folder), "g.csv"],
+        for arguments in (["grade", str(self.folder), ""], ["grade", str(self.folder), "g.csv", "--jobs", "-1"],
+                          ["grade", str(self.folder), "g.csv", "--seconds", "0"], ["--chapters", "99", "list"], ["grade", str(self.folder / "none"), "g.csv"], ["grade", str(self.folder), "g.csv"],
                           ["handout", str(ROOT)], ["hint", "nonsense"], ["chapter", "99"], ["frobnicate"]):  # fmt: skip
             done = subprocess.run([ROOT / "workbook", *arguments], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
@@ -419,7 +516,14 @@ class Handout(unittest.TestCase):
             self.assertFalse((self.tree / chapter.path / "chapter.cu").exists())
         self.assertFalse(any("[exercise" in text for name, text in texts.items() if name.endswith(".cuh")))
         self.assertFalse(any("[cheats]" in text for name, text in texts.items() if name.endswith(".toml")))
-        self.assertNotIn("common/exercises/grade.py", texts)
+        self.assertFalse({"common/exercises/grade.py", "common/exercises/feedback.py"} & set(texts))
+
+    def test_of_one_chapter(self):
+        tree = temporary_folder(self) / "one"
+        with mock.patch("builtins.print"):
+            handout.write_handout(tree, chapters=(3,))
+        self.assertEqual([c.number for c in book.read_book(tree)], [3])
+        self.assertEqual([p.name for p in (tree / "exercises").iterdir()], ["chapter3"])
 
     def test_leaks_are_found(self):
         _, exercise = EXERCISES[0]
