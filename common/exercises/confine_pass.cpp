@@ -46,20 +46,82 @@ bool is_reserved(StringRef name) {
 /// What compilers make of C++ without being asked, and of mathematics.
 bool is_allowed_intrinsic(StringRef name) {
   name.consume_front("llvm.");
-  static const char* const kPrefixes[] = {
-      "abs.",     "assume",         "bitreverse.",  "bswap.",      "canonicalize.", "ceil.",
-      "convert.", "copysign.",      "cos.",         "ctlz.",       "ctpop.",        "cttz.",
-      "dbg.",     "eh.typeid.for",  "exp.",         "exp2.",       "expect.",       "experimental.noalias.scope.decl",
-      "fabs.",    "floor.",         "fma.",         "fmuladd.",    "fptosi.sat.",   "fptoui.sat.",
-      "fshl.",    "fshr.",          "is.constant.", "is.fpclass.", "launder.",      "lifetime.",
-      "llrint.",  "llround.",       "log.",         "log10.",      "log2.",         "lrint.",
-      "lround.",  "maximum.",       "maxnum.",      "memcpy.",     "memmove.",      "memset.",
-      "minimum.", "minnum.",        "nearbyint.",   "objectsize.", "pow.",          "powi.",
-      "rint.",    "round.",         "roundeven.",   "sadd.",       "sin.",          "smax.",
-      "smin.",    "smul.",          "sqrt.",        "ssub.",       "strip.",        "threadlocal.address",
-      "trap",     "trunc.",         "uadd.",        "umax.",       "umin.",         "umul.",
-      "usub.",    "vector.reduce.", "x86.vcvt",     "x86.sse.cvt", "x86.sse2.cvt",  "ucmp.",
-      "scmp.",    "ubsantrap"};
+  static const char* const kPrefixes[] = {"abs.",
+                                          "assume",
+                                          "bitreverse.",
+                                          "bswap.",
+                                          "canonicalize.",
+                                          "ceil.",
+                                          "convert.",
+                                          "copysign.",
+                                          "cos.",
+                                          "ctlz.",
+                                          "ctpop.",
+                                          "cttz.",
+                                          "dbg.",
+                                          "eh.typeid.for",
+                                          "exp.",
+                                          "exp2.",
+                                          "expect.",
+                                          "experimental.noalias.scope.decl",
+                                          "fabs.",
+                                          "floor.",
+                                          "fma.",
+                                          "fmuladd.",
+                                          "fptosi.sat.",
+                                          "fptoui.sat.",
+                                          "fshl.",
+                                          "fshr.",
+                                          "is.constant.",
+                                          "is.fpclass.",
+                                          "launder.",
+                                          "lifetime.",
+                                          "llrint.",
+                                          "llround.",
+                                          "log.",
+                                          "log10.",
+                                          "log2.",
+                                          "lrint.",
+                                          "lround.",
+                                          "maximum.",
+                                          "maxnum.",
+                                          "memcpy.p0",
+                                          "memcpy.inline.p0",
+                                          "memmove.p0",
+                                          "memset.p0",
+                                          "memset.inline.p0",
+                                          "minimum.",
+                                          "minnum.",
+                                          "nearbyint.",
+                                          "objectsize.",
+                                          "pow.",
+                                          "powi.",
+                                          "rint.",
+                                          "round.",
+                                          "roundeven.",
+                                          "sadd.",
+                                          "sin.",
+                                          "smax.",
+                                          "smin.",
+                                          "smul.",
+                                          "sqrt.",
+                                          "ssub.",
+                                          "strip.",
+                                          "threadlocal.address",
+                                          "trap",
+                                          "trunc.",
+                                          "uadd.",
+                                          "umax.",
+                                          "umin.",
+                                          "umul.",
+                                          "usub.",
+                                          "vector.reduce.",
+                                          "x86.vcvt",
+                                          "x86.sse.cvt",
+                                          "x86.sse2.cvt",
+                                          "ucmp.",
+                                          "scmp.",
+                                          "ubsantrap"};
   for (const StringRef prefix : kPrefixes)
     if (name.starts_with(prefix)) return true;
   return false;
@@ -111,7 +173,8 @@ private:
     }
     if (symbol.starts_with("llvm.")) return;
     if (is_reserved(symbol)) refuse(name(variable) + " is the checker's own");
-    if (variable.hasSection()) refuse(name(variable) + " asks for a section of its own");
+    if (variable.hasSection() || variable.hasImplicitSection())
+      refuse(name(variable) + " asks for a section of its own");
     if (variable.getAddressSpace() != 0) refuse(name(variable) + " lies in another address space");
     if (variable.getValueType()->isSized() &&
         module_.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() > kMostVariableBytes)
@@ -126,7 +189,8 @@ private:
     }
     if (is_reserved(function.getName())) refuse("it calls " + name(function) + ", which is the checker's own");
     if (function.isDeclaration()) return;
-    if (function.hasSection() || function.hasPrefixData() || function.hasPrologueData())
+    if (function.hasSection() || function.hasFnAttribute("implicit-section-name") || function.hasPrefixData() ||
+        function.hasPrologueData())
       refuse(name(function) + " asks for a section of its own");
     if (function.hasFnAttribute(Attribute::Naked) || function.hasFnAttribute(Attribute::OptimizeNone) ||
         function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||
@@ -168,6 +232,13 @@ private:
       if (!bytes || bytes->isScalable() || bytes->getFixedValue() > kMostStackBytes)
         refuse(name(function) + " has an array on the stack whose size is not constant, or above 1 MiB");
     }
+    // Atomic loads and stores are a compiler's here, for the guards of variables inside of functions.
+    if (isa<LoadInst, StoreInst>(instruction) && instruction.isAtomic() &&
+        !isa<GlobalVariable>(getLoadStorePointerOperand(&instruction)->stripPointerCasts()))
+      refuse(name(function) + " loads or stores atomically without CUDA's functions");
+    // By this tag the sanitizer knows what it need not look at.
+    if (const MDNode* tag = instruction.getMetadata(LLVMContext::MD_tbaa); tag != nullptr && tag->isTBAAVtableAccess())
+      instruction.setMetadata(LLVMContext::MD_tbaa, nullptr);
     if (auto* call = dyn_cast<CallBase>(&instruction)) look_at(function, *call);
   }
 
@@ -278,17 +349,17 @@ private:
         builder.CreateCall(write, {call.getArgOperand(i)});
   }
 
-  /// `warpbook_own_variables`: (address, bytes) of what the file may write outside of functions' frames.
+  /// `warpbook_own_variables`: (address, bytes, whether it may be written) of the file's variables outside of frames.
   void list_own_variables() {
     Type* size = Type::getInt64Ty(module_.getContext());
-    auto* piece = StructType::get(pointer_, size);
+    auto* piece = StructType::get(pointer_, size, size);
     std::vector<Constant*> pieces;
     for (GlobalVariable& variable : module_.globals()) {
-      if (variable.isDeclaration() || variable.isConstant() || variable.isThreadLocal() ||
-          variable.getName().starts_with("llvm."))
-        continue;
+      if (variable.isDeclaration() || variable.isThreadLocal() || variable.getName().starts_with("llvm.")) continue;
+      if (variable.isConstant() && variable.hasAtLeastLocalUnnamedAddr()) continue;  // It may be merged with others.
       const auto bytes = module_.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue();
-      pieces.push_back(ConstantStruct::get(piece, {&variable, ConstantInt::get(size, bytes)}));
+      pieces.push_back(ConstantStruct::get(
+          piece, {&variable, ConstantInt::get(size, bytes), ConstantInt::get(size, variable.isConstant() ? 0 : 1)}));
     }
     auto* type = ArrayType::get(piece, pieces.size());
     new GlobalVariable(module_, type, true, GlobalValue::ExternalLinkage, ConstantArray::get(type, pieces),
@@ -306,10 +377,85 @@ private:
   bool refused_ = false;
 };
 
+/// Announces, right before the sanitizer does the rest, what the sanitizer leaves out: accesses of sizes that it has no
+/// call-back for, loads from constants, which may leave them, and arguments that a call copies.
+class LeftOut {
+public:
+  explicit LeftOut(Module& module)
+      : module_(module), layout_(module.getDataLayout()), pointer_(PointerType::getUnqual(module.getContext())),
+        size_(Type::getInt64Ty(module.getContext())) {}
+
+  void run() {
+    for (Function& function : module_) {
+      if (function.isDeclaration() || is_invoke(function)) continue;
+      std::vector<Instruction*> all;
+      for (Instruction& instruction : instructions(function)) all.push_back(&instruction);
+      for (Instruction* instruction : all) {
+        if (isa<LoadInst, StoreInst>(instruction)) look_at(*instruction);
+        if (auto* call = dyn_cast<CallBase>(instruction)) look_at(*call);
+      }
+    }
+  }
+
+private:
+  void look_at(Instruction& access) {
+    Value* address = getLoadStorePointerOperand(&access);
+    const Value* object = getUnderlyingObject(address);
+    if (isa<AllocaInst>(object)) return;  // local_bounds_pass.cpp looks at these.
+    const std::uint64_t bytes = layout_.getTypeStoreSize(getLoadStoreType(&access)).getFixedValue();
+    const bool is_load = isa<LoadInst>(access);
+    IRBuilder<> builder(&access);
+    if (bytes > 16 || (bytes & (bytes - 1)) != 0)
+      announce(builder, is_load ? "__tsan_read_range" : "__tsan_write_range", address, bytes);
+    const auto* constant = dyn_cast<GlobalVariable>(object);
+    if (!is_load || constant == nullptr || !constant->isConstant() || is_inside(address, *constant, bytes)) return;
+    const FunctionCallee check =
+        module_.getOrInsertFunction("__warpbook_within", builder.getVoidTy(), pointer_, size_, pointer_, size_);
+    const std::uint64_t all = layout_.getTypeAllocSize(constant->getValueType()).getFixedValue();
+    builder.CreateCall(check, {address, ConstantInt::get(size_, bytes), const_cast<GlobalVariable*>(constant),
+                               ConstantInt::get(size_, all)});
+  }
+
+  void look_at(CallBase& call) {
+    for (unsigned i = 0; i < call.arg_size(); ++i) {
+      if (!call.isByValArgument(i) || isa<AllocaInst>(getUnderlyingObject(call.getArgOperand(i)))) continue;
+      IRBuilder<> builder(&call);
+      announce(builder, "__tsan_read_range", call.getArgOperand(i),
+               layout_.getTypeAllocSize(call.getParamByValType(i)).getFixedValue());
+    }
+  }
+
+  void announce(IRBuilder<>& builder, StringRef name, Value* address, std::uint64_t bytes) {
+    const FunctionCallee range = module_.getOrInsertFunction(name, builder.getVoidTy(), pointer_, size_);
+    builder.CreateCall(range, {address, ConstantInt::get(size_, bytes)});
+  }
+
+  bool is_inside(const Value* address, const GlobalVariable& variable, std::uint64_t bytes) const {
+    APInt offset(layout_.getIndexTypeSizeInBits(address->getType()), 0);
+    const std::uint64_t all = layout_.getTypeAllocSize(variable.getValueType()).getFixedValue();
+    return address->stripAndAccumulateConstantOffsets(layout_, offset, true) == &variable && !offset.isNegative() &&
+           offset.getZExtValue() + bytes <= all;
+  }
+
+  Module& module_;
+  const DataLayout& layout_;
+  PointerType* pointer_;
+  Type* size_;
+};
+
 class ConfinePass : public PassInfoMixin<ConfinePass> {
 public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
     Confinement(module).run();
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
+class LeftOutPass : public PassInfoMixin<LeftOutPass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
+    LeftOut(module).run();
     return PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
@@ -322,5 +468,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             // What follows the manager differs from one LLVM to the next.
             builder.registerPipelineStartEPCallback(
                 [](ModulePassManager& manager, auto&&...) { manager.addPass(ConfinePass()); });
+            builder.registerOptimizerLastEPCallback(
+                [](ModulePassManager& manager, auto&&...) { manager.addPass(LeftOutPass()); });
           }};
 }

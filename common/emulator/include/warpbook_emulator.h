@@ -64,18 +64,20 @@ WARPBOOK_EXPORT std::string take_access_map(const std::string& title);
 /// The mistakes found since the last call, each as text of whole lines, in compute-sanitizer's words where it has them.
 WARPBOOK_EXPORT std::vector<std::string> reports();
 
-/// A piece of memory.
+/// A variable of confined code outside of functions' frames.
 struct OwnedPiece {
-  const void* begin;  ///< its first byte
-  std::size_t bytes;  ///< its size
+  const void* begin;     ///< its first byte
+  std::size_t bytes;     ///< its size
+  std::size_t writable;  ///< 0: it is a constant
 };
 
 /// The exit status of a program that ended because confined code left its confinement.
 inline constexpr int kConfinedStatus = 86;
 
 /// For code that nobody trusts, compiled with common/exercises/confine_pass.cpp. Until `release`, this thread's host
-/// code writes only its own stack, which lies below `frame`, and these pieces, and reads no device memory; kernels
-/// write none of the program's variables but these. What leaves this ends the program at once, with a line on stderr.
+/// code writes only its own stack, which lies below `frame`, and these pieces, and touches no device memory; kernels
+/// write none of the program's variables but these; and a writable piece is either the host's or the kernels', whoever
+/// touches it first. What leaves this ends the program at once, with a line on stderr.
 WARPBOOK_EXPORT void confine(const void* frame, const OwnedPiece* pieces, std::size_t count);
 /// Ends it.
 WARPBOOK_EXPORT void release();

@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <cstdlib>
+#include <memory>
 
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/include/warpbook_launch.h"
@@ -17,18 +18,31 @@ thread_local constinit const void* confining_frame = nullptr;
 
 namespace {
 
-constinit const OwnedPiece* pieces = nullptr;
+enum class Side : unsigned char { none, host, kernels };
+
+/// A piece, and who touched it first.
+struct Owned {
+  OwnedPiece piece;
+  std::atomic<Side> side = Side::none;
+};
+
+std::unique_ptr<Owned[]> pieces;
 constinit std::size_t piece_count = 0;
 constinit bool is_confined = false;
 
-const OwnedPiece* piece_at(const void* address) {
+Owned* piece_at(const void* address) {
   const auto* const at = static_cast<const std::byte*>(address);
-  const OwnedPiece* const end = pieces + piece_count;
-  const OwnedPiece* const found = std::find_if(pieces, end, [=](const OwnedPiece& piece) {
-    const auto* const begin = static_cast<const std::byte*>(piece.begin);
-    return at >= begin && at < begin + piece.bytes;
-  });
-  return found == end ? nullptr : found;
+  for (std::size_t i = 0; i < piece_count; ++i) {
+    const auto* const begin = static_cast<const std::byte*>(pieces[i].piece.begin);
+    if (at >= begin && at < begin + pieces[i].piece.bytes) return &pieces[i];
+  }
+  return nullptr;
+}
+
+/// False where the other side touched it before.
+bool claim(Owned& owned, Side side) {
+  Side before = Side::none;
+  return owned.side.compare_exchange_strong(before, side) || before == side;
 }
 
 bool holds(const OwnedPiece& piece, const void* address, std::size_t bytes) {
@@ -54,31 +68,47 @@ bool is_callee(const void* callee, const void* const* callees, std::size_t count
 
 void check_host_access(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   if (bytes == 0) return;
-  if (in_arena(address))
-    end_confined(operation == Operation::load ? "Host code reads device memory" : "Host code writes device memory", pc);
-  if (operation == Operation::load) return;
+  const bool reads = operation == Operation::load;
+  if (in_arena(address)) end_confined(reads ? "Host code reads device memory" : "Host code writes device memory", pc);
   const auto* const at = static_cast<const std::byte*>(address);
   const auto* const frame = static_cast<const std::byte*>(confining_frame);
   if (at > __builtin_frame_address(0) && at < frame && bytes <= static_cast<std::size_t>(frame - at)) return;
-  const OwnedPiece* const piece = piece_at(address);
-  if (piece == nullptr || !holds(*piece, address, bytes))
-    end_confined("Host code writes memory that is not its own", pc);
+  if (shared_range().contains(address)) end_confined("Host code touches shared memory", pc);
+  Owned* const owned = piece_at(address);
+  if (owned == nullptr) {
+    if (!reads) end_confined("Host code writes memory that is not its own", pc);
+    return;
+  }
+  if (!holds(owned->piece, address, bytes) || (!reads && owned->piece.writable == 0))
+    end_confined(reads ? "Host code reads memory that is not its own" : "Host code writes memory that is not its own",
+                 pc);
+  if (owned->piece.writable != 0 && !claim(*owned, Side::host))
+    end_confined("Host code touches a variable that a kernel touched, as no GPU lets it", pc);
 }
 
 void end_for_local_bounds(const void* pc) { end_confined("Host code leaves an array of its stack", pc); }
 
-void confine_write(Home& home, const void* address, std::size_t bytes) {
+void confine_access(Home& home, const void* address, std::size_t bytes, Operation operation) {
   if (!is_confined || home.space != Space::elsewhere || home.bad) return;
-  const OwnedPiece* const piece = piece_at(address);
-  home.bad = piece == nullptr || !holds(*piece, address, bytes);
-  if (home.bad) return;
-  const auto* const begin = static_cast<const std::byte*>(piece->begin);
-  home.range = {begin, begin + piece->bytes};
+  const auto* const at = static_cast<const std::byte*>(address);
+  Owned* const owned = piece_at(address);
+  if (owned == nullptr) {
+    home.bad = operation != Operation::load;
+    home.range = {at, at + bytes};  // What lies beside it is looked up anew.
+    return;
+  }
+  const auto* const begin = static_cast<const std::byte*>(owned->piece.begin);
+  home.range = {begin, begin + owned->piece.bytes};
+  home.bad = !holds(owned->piece, address, bytes) ||
+             (owned->piece.writable == 0 ? operation != Operation::load : !claim(*owned, Side::kernels));
 }
 
 void confine(const void* frame, const OwnedPiece* own, std::size_t count) {
-  pieces = own;
-  piece_count = count;
+  if (pieces == nullptr) {  // Whose they are holds for the whole program.
+    pieces = std::make_unique<Owned[]>(count);
+    for (std::size_t i = 0; i < count; ++i) pieces[i].piece = own[i];
+    piece_count = count;
+  }
   is_confined = true;
   confining_frame = frame;
 }
@@ -109,6 +139,14 @@ WARPBOOK_EXPORT void __warpbook_launches(const warpbook::emulator::KernelCall* c
       !is_callee(call->kernel, callees + invokes, others) ||
       (keep != nullptr && !is_callee(keep, callees + invokes, others)))
     end_confined("A launch of what is no kernel of this file", __builtin_return_address(0));
+}
+
+/// A load is about to be made from a constant of `all` bytes.
+WARPBOOK_EXPORT void __warpbook_within(const void* address, std::size_t bytes, const void* constant, std::size_t all) {
+  using namespace warpbook::emulator;
+  const auto offset = static_cast<const std::byte*>(address) - static_cast<const std::byte*>(constant);
+  if (offset < 0 || static_cast<std::size_t>(offset) > all || bytes > all - static_cast<std::size_t>(offset))
+    end_confined("A read beside a constant", __builtin_return_address(0));
 }
 
 }  // extern "C"

@@ -18,8 +18,8 @@ void check_host_access(const void* address, std::size_t bytes, Operation operati
 /// Ends the program because confined host code leaves an array of its own stack.
 [[noreturn]] void end_for_local_bounds(const void* pc);
 
-/// A kernel's write to the program's own variables is bad where the program is confined, unless it is to one of those
-/// that the confined code brought.
-void confine_write(Home& home, const void* address, std::size_t bytes);
+/// A kernel's access to the program's own variables: where the program is confined, it is bad unless it stays in one
+/// that the confined code brought and the host has not touched, or reads what is no variable.
+void confine_access(Home& home, const void* address, std::size_t bytes, Operation operation);
 
 }  // namespace warpbook::emulator

@@ -281,7 +281,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at - site->begin > site->limit) {
     Home home = find_home(block, address, bytes);
-    if (operation != Operation::load) confine_write(home, address, bytes);
+    confine_access(home, address, bytes, operation);
     if (home.bad) bad_access(block, home, address, bytes, operation, pc, BadAccess::out_of_bounds);
     site->begin = reinterpret_cast<std::uintptr_t>(home.range.begin);
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
