@@ -152,6 +152,15 @@ def counter_value(record, case, version, what):
         return None
 
 
+DIVISIONS = ("divisions-32", "divisions-64")
+
+
+def division_count(record, parameters, version, what):
+    """How often a step divides, as the emulator counted it, which alone can; None where it did not."""
+    rows = [of_step(case, version) for case in (record or {"cases": []})["cases"] if case["parameters"] == parameters]
+    return rows[0]["counters"].get(queries.COUNTERS[what], 0) if rows and rows[0] else None
+
+
 def counter_text(value, what):
     """One counter for a table; empty where there is none."""
     if value is None:
@@ -172,7 +181,10 @@ def direction(before, after):
 
 def measure_table(chapter, version, case_name, counters):
     """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
-    base stands there, and so on; a step without a base stands alone."""
+    base stands there, and so on. A step without a base stands alone, or beside the one that `beside=` names. Divisions are
+    counted by the emulator."""
+    beside = [word.partition("=")[2] for word in counters if word.startswith("beside=")]
+    counters = [word for word in counters if not word.startswith("beside=")]
     step, parameters = chapter.kernel(version), case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
     emulated = load(f"{EMULATED}/chapter{chapter.number}_divisions")
@@ -182,7 +194,8 @@ def measure_table(chapter, version, case_name, counters):
             raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
     if not case or not of_step(case, version) or chapter.renamed(version):
         return NOT_MEASURED
-    base = next((base for base in chapter.bases(step) if of_step(case, base.version) and not chapter.renamed(base.version)), None)
+    bases = [chapter.kernel(name) for name in beside] or chapter.bases(step)
+    base = next((base for base in bases if of_step(case, base.version) and not chapter.renamed(base.version)), None)
     kernels = [base, step] if base else [step]
 
     def row(head, cells, verdict):
@@ -190,7 +203,8 @@ def measure_table(chapter, version, case_name, counters):
 
     out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if base else "|")]
     for what in counters:
-        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
+        values = [division_count(emulated, parameters, kernel.version, what) if what in DIVISIONS
+                  else counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
         out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
     spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
     medians = [spread["median"] for spread in spreads]
