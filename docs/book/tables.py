@@ -205,7 +205,8 @@ def measure_table(chapter, version, case_name, counters):
     for what in counters:
         values = [division_count(emulated, parameters, kernel.version, what) if what in DIVISIONS
                   else counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
-        out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
+        words = queries.COUNTER_WORDS[what] + (", of threads" if what in DIVISIONS else "")
+        out.append(row(words, [counter_text(value, what) for value in values], direction(values[0], values[-1])))
     spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
     medians = [spread["median"] for spread in spreads]
     gain = speedup_text(medians[0], medians[-1], is_noise(spreads[0], spreads[-1]))
