@@ -137,11 +137,19 @@ def searchable(name, text):
     return [[address, title, label, plain(part)[:most]] for address, label, part in pieces if plain(part)]
 
 
+def internals(pages):
+    """The names of the pages about the emulator's insides: of its files, and of the classes that these list. A reader who
+    searches asks for the book, or for what a kernel may use."""
+    found = {name for name, text in pages.items() if re.search(r'>common</a></li><li class="navelem"><a [^>]*>emulator</a>', text)}
+    listed = {listed for name in found for listed in re.findall(r'(?:struct|class) &#160;</td><td [^>]*><a class="el" href="([^"]+)"', pages[name])}
+    return found | listed | {name for name in pages if name.startswith("dir_") or "emulator_1_1" in name}
+
+
 def finish():
     """Highlights CUDA, and writes what search.js looks in."""
     for path in (ROOT / "docs" / "results").rglob("*.svg"):
         shutil.copy(path, SITE / path.name)
-    index, definitions = [], glossary()
+    pages, definitions = {}, glossary()
     for path in sorted(SITE.glob("*.html")):
         if path.name.endswith("-members.html"):  # What the class's own page has, once more.
             path.unlink()
@@ -151,7 +159,8 @@ def finish():
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)
         path.write_text(text, encoding="utf-8")
-        index += searchable(path.name, text)
+        pages[path.name] = text
+    index = [entry for name in sorted(set(pages) - internals(pages)) for entry in searchable(name, pages[name])]
     entries = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in index)
     write(SITE / "search_index.js", f"const bookIndex = [\n{entries}\n];\n")
 

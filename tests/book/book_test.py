@@ -29,6 +29,7 @@ import front  # noqa: E402
 import index_drawings  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
+import lookup  # noqa: E402
 import markdown  # noqa: E402
 import memory_drawings  # noqa: E402
 import order_drawings  # noqa: E402
@@ -725,6 +726,38 @@ class Devices(unittest.TestCase):
         self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
 
 
+class LookUp(unittest.TestCase):
+    PAGE = ROOT / "docs" / "pages" / "lookup.md"
+    TAKEN_AWAY = [chapter for chapter in chapters.chapters() if chapter.take_away()]
+
+    def test_every_rule_of_every_header_has_a_row_in_words(self):
+        text = self.PAGE.read_text(encoding="utf-8")
+        self.assertEqual([chapter.number for chapter in self.TAKEN_AWAY], [1, 2, 3, 4, 5, 6])
+        for chapter in self.TAKEN_AWAY:
+            source, known = chapter.dispatched.path.read_text(encoding="utf-8"), set()
+            for name in lookup.tables(chapter):
+                rules = lookup.rules(source, name)
+                known |= {condition for condition, _, _ in rules} - {"always"}
+                self.assertEqual(len(lookup.table(self.PAGE, chapter, name).splitlines()), len(rules) + 2)
+                self.assertIn(" ".join(["<!-- table", f"{chapter.number}: rules", *filter(None, [name]), "-->"]), text)
+            self.assertEqual(set(chapter.book["rules"]), known, chapter.name)
+            with unittest.mock.patch.dict(chapter.book, rules={}), self.assertRaisesRegex(Problem, "has no words for the rule"):
+                lookup.table(self.PAGE, chapter, lookup.tables(chapter)[0])
+
+    def test_a_row_that_cannot_be_read_is_refused(self):
+        row = '    {predicates::is_odd, Kernel::tiles, "a "\n     "b"},\n'
+        self.assertEqual(lookup.rules(f"kRules[] = {{\n{row}}};"), [("is_odd", "Kernel::tiles", "a b")])
+        for wrong in ("kRules[] = {\n" + row + "    {is_even, Kernel::rows},\n};", "kRules[] = {\n};", "kForwardRules[] = {\n" + row + "};"):
+            with self.assertRaises(Problem, msg=wrong):
+                lookup.rules(wrong)
+
+    def test_calls_are_the_headers(self):
+        self.assertEqual(lookup.call("permute")[0], "cudaError_t permute(void* dst, const void* src, int rank, const std::int64_t* shape, const int* permutation,")
+        self.assertEqual(lookup.call("upsample_nearest_backward")[0], "template <class T>")
+        with self.assertRaises(Problem):
+            lookup.call("upsample")
+
+
 class Teaching(unittest.TestCase):
     def test_the_sessions_exercises_are_there(self):
         text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
@@ -883,14 +916,35 @@ class InABrowser(unittest.TestCase):
         for value, told in ((0, "32: 32 turns"), (33, "33: 1 turn"), (36, "36: 4 turns"), (40, "40: 8 turns")):
             self.assertEqual(self.window.run(f"({seen})({value})"), told)
 
+    def found(self, words):
+        """The addresses that the search lists for these words, best first."""
+        return self.window.run("""((words) => { const field = document.getElementById("BookSearch"); field.value = words;
+            document.querySelector("#BookResults")?.remove();
+            field.dispatchEvent(new Event("input", {bubbles: true}));
+            return new Promise((done) => {
+              const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
+                if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
+              look(200); }); })""" + f"({words!r})")
+
+    def test_search_finds_the_words_of_the_glossary(self):
+        self.open("index.html")
+        for words in ["coalescing", "coalesced", "occupancy", "vectorised load", "vectorized load", "roofline", "bank conflict", "race",
+                      *(heading.lower() for heading in re.findall(r"^### (.+)$", (ROOT / "docs/pages/glossary.md").read_text("utf-8"), re.M))]:
+            with self.subTest(words=words):
+                self.assertTrue(any(address.startswith("glossary.html#") for address in self.found(words)[:5]), self.found(words))
+
+    def test_search_ranks_the_book_before_the_api_and_leaves_the_emulators_insides_out(self):
+        self.open("index.html")
+        self.assertIn("lookup.html#lookup-permutations", self.found("which kernel permute"))
+        self.assertEqual(self.found("RaceShadow"), [])
+        self.assertTrue(self.found("judge_arguments")[0].startswith("permute_8cuh.html"))
+        for words in ("grid", "stream", "launch", "pack"):
+            api = [bool(re.match(r"(class|struct|namespace)|.*_8(cuh|hpp)", address)) for address in self.found(words)]
+            self.assertEqual(api, sorted(api), words)
+
     def test_search_finds_bank_conflicts(self):
         self.open("index.html")
-        self.window.run("""(() => { const field = document.getElementById("BookSearch"); field.value = "bank conflict";
-                           field.dispatchEvent(new Event("input", {bubbles: true})); })()""")
-        found = self.window.run("""new Promise((done) => {
-            const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
-              if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
-            look(200); })""")
+        found = self.found("bank conflict")
         self.assertTrue(found)
         self.assertEqual(found[0], "counters.html#counters-bank-conflict")
         self.assertTrue(any(re.match(r"chapter3\b", address) for address in found), found)
