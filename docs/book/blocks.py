@@ -5,6 +5,7 @@
     <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
     <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
     <!-- call permute -->                   how a take-away header declares this function
+    <!-- sass 3: NAME 0470 0570 -->         recorded machine code, from one address to another
     <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
     <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
 
@@ -14,7 +15,9 @@
 import html
 
 import drawings
+import listings
 import lookup
+import queries
 import tables
 from chapters import chapters
 from markdown import raw
@@ -60,6 +63,8 @@ def made(path, kind, words, given):
         return fenced("diff", difference(path, *words))
     if kind == "call":
         return fenced("cuda", lookup.call(words[0]))
+    if kind == "sass":
+        return fenced("sass", listings.part(queries.chapter_of(path, words), *words))
     if kind == "code":
         file, _, region = words[1].rpartition(":")
         return fenced("cuda", chapter_of(path).kernel(words[0]).region(region, file))
@@ -107,8 +112,8 @@ def published(path, text):
     def shown(match):
         if match["kind"] == "diff":
             return raw(difference_html(difference(path, *split(match["what"]))))
-        if match["kind"] in ("code", "call"):
-            return match["body"].replace("```cuda", "~~~{.cpp}").replace("```", "~~~")
+        if match["kind"] in ("code", "call", "sass"):
+            return match["body"].replace("```cuda", "~~~{.cpp}").replace("```sass", "~~~{.unparsed}").replace("```", "~~~")
         if match["kind"] == "figure":
             picture = drawing(path, match["what"])
             return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')

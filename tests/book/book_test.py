@@ -29,6 +29,7 @@ import front  # noqa: E402
 import index_drawings  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
+import listings  # noqa: E402
 import lookup  # noqa: E402
 import markdown  # noqa: E402
 import memory_drawings  # noqa: E402
@@ -756,6 +757,22 @@ class LookUp(unittest.TestCase):
         self.assertEqual(lookup.call("upsample_nearest_backward")[0], "template <class T>")
         with self.assertRaises(Problem):
             lookup.call("upsample")
+
+
+class MachineCode(unittest.TestCase):
+    CHAPTER = next(chapter for chapter in chapters.chapters() if chapter.number == 3)
+
+    def test_as_many_loads_are_under_way_as_the_profiling_page_says(self):
+        for name, loads in (("v4b_padded_tile_float", 1), ("v4c_unrolled_tile_float", 4)):
+            memory = [re.search(r"\b(LDG|STS)\b", line)[1] for line in listings.listings(self.CHAPTER)[name][1] if re.search(r"\b(LDG|STS)\b", line)]
+            self.assertEqual(memory.index("STS"), loads, name)
+
+    def test_a_part_is_between_two_addresses(self):
+        lines = listings.part(self.CHAPTER, "v4b_padded_tile_float", "0580", "0590")
+        self.assertEqual(lines, ["  0580  BSYNC B0", "> 0590  BAR.SYNC.DEFER_BLOCKING 0x0"])
+        for wrong in (("v4b", "0580", "0590"), ("v4b_padded_tile_float", "0590", "0580"), ("v4b_padded_tile_float", "0581", "0590")):
+            with self.assertRaises(Problem, msg=wrong):
+                listings.part(self.CHAPTER, *wrong)
 
 
 class Teaching(unittest.TestCase):
