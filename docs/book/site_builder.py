@@ -11,6 +11,7 @@ import subprocess
 import addresses
 import front
 import ladder_pages
+import slides
 import texts
 from chapters import chapters
 from markdown import defused, fence_indented, link_pages, name_headings
@@ -170,4 +171,5 @@ def build():
     prepare()
     run_doxygen()
     finish()
+    slides.write(SITE / "slides")
     print(f"the book: {(SITE / 'index.html').relative_to(ROOT)}")

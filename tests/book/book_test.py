@@ -41,6 +41,7 @@ import sentences  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
 import sketch  # noqa: E402
+import slides  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
 from records import Problem, seconds_of  # noqa: E402
@@ -783,6 +784,50 @@ class Teaching(unittest.TestCase):
         named = {name for cell in sessions for name in re.findall(r"`(\w+)`", cell)} - {"run_all"}
         self.assertLessEqual(named, {exercise["name"] for chapter in chapters.chapters() for exercise in chapter.exercises()})
         self.assertGreater(len(named), 20)
+
+
+class Slides(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.written = slides.write(pathlib.Path(folder.name))
+
+    def test_every_step_has_its_slide(self):
+        for chapter, path in zip(chapters.chapters(), self.written, strict=True):
+            titles = re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
+            steps = [slides.inline(ladder_pages.title_of(chapter.pages[step.version])) for step in chapter.steps]
+            self.assertEqual(titles, ["The operation", "How fast can it be?", *steps, "The ladder", "What we learned", "Questions"])
+
+    def test_what_a_slide_shows_of_a_page(self):
+        self.assertEqual(slides.inline("a *b* `c*d*<e` [f](g.md) **h** 2*i*j"), "a <i>b</i> <code>c*d*&lt;e</code> f <b>h</b> 2*i*j")
+        self.assertEqual(slides.prose("Why?\nSo. ▸ *Yes.*\n\n- a\n  b\n- c\n\n<!-- figure x -->\nd\n<!-- end -->\n"),
+                         "<p>Why? So.</p>\n<ul><li>a b</li><li>c</li></ul>")
+        step = next(chapter for chapter in chapters.chapters() if chapter.number == 3).kernel("v4b")
+        page = "**Measure** (a case).\n\n<!-- measure v4b float -->\n| | v4a | v4b | |\n|---|--:|--:|---|\n| time | 4 us | 2 us | 2.00x |\n| of a copy | 25% | 50% | |\n<!-- end -->\n"
+        self.assertEqual(slides.gain(step, page), '<p class="gain"><b>2.00x</b> over v4a: 4 us before, 2 us now, 50% of a copy</p><p class="case">a case </p>')
+
+    @unittest.skipUnless(browser.find() or IN_CI, "no Chromium here: run `make deps docs`")
+    def test_slides_overflow_nowhere_turn_by_keys_and_print(self):
+        with browser.Browser() as window:
+            window.window(1280, 720)
+            for path in self.written:
+                window.open(path.as_uri())
+                self.assertEqual(window.run("""slides.map((slide, number) => {
+                    show(number);
+                    const edge = slide.getBoundingClientRect();
+                    const seen = [...slide.querySelectorAll("*")].filter((part) => !part.closest("svg") || part.tagName === "svg");
+                    return seen.map((part) => part.getBoundingClientRect()).some((box) => box.width && (box.bottom > edge.bottom - 8 ||
+                      box.right > edge.right - 8)) || [...slide.querySelectorAll("svg")].some((drawing) => drawing.getBoundingClientRect().height < 100)
+                      ? `${number + 1} ${slide.querySelector("h1, h2").textContent}` : null; }).filter(Boolean)"""), [], path.name)
+                self.assertEqual(window.errors, [])
+            shown = '[...document.querySelectorAll("section.shown")].map((slide) => slide.dataset.number).join()'
+            count = window.run("slides.length")
+            for key, number in (("Home", 1), ("ArrowRight", 2), (" ", 3), ("ArrowLeft", 2), ("End", count), ("PageDown", count)):
+                window.run(f'document.dispatchEvent(new KeyboardEvent("keydown", {{key: "{key}"}}))')
+                self.assertEqual(window.run(shown), f"{number} / {count}")
+            window.call("Emulation.setEmulatedMedia", media="print")
+            self.assertEqual(window.run("slides.filter((slide) => slide.offsetHeight === 720).length"), count)
 
 
 class Spelling(unittest.TestCase):
