@@ -116,7 +116,7 @@ def published(path, text):
             return match["body"].replace("```cuda", "~~~{.cpp}").replace("```sass", "~~~{.unparsed}").replace("```", "~~~")
         if match["kind"] == "figure":
             picture = drawing(path, match["what"])
-            return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')
+            return (raw(f'<figure><div class="scroll" tabindex="0" role="group" aria-label="figure">{picture}</div><figcaption>')
                     + f"\n{match['body']}\n" + raw("</figcaption></figure>"))
         return f"\n{match['body']}\n"
 

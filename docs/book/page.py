@@ -23,7 +23,7 @@ def table(header, rows, classes, caption=""):
     body = "".join("<tr>" + f'<th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
                    for row in rows)
     told = f"<caption>{caption}</caption>" if caption else ""
-    return (f'<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
+    return (f'<div class="scroll" tabindex="0" role="group" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
             f"{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 

@@ -109,6 +109,19 @@ def defined(page_text, definitions):
     return re.sub(r'<a class="el" href="glossary\.html#(?P<anchor>[\w-]+)">', link, page_text)
 
 
+def outlined(text):
+    """The page with its parts and headings as a screen reader needs them: one <main>, its title the only <h1>, the tree of
+    pages a navigation."""
+    text = text.replace('<div id="doc-content">', '<main id="doc-content">').replace("</div><!-- doc-content -->", "</main><!-- doc-content -->")
+    text = text.replace('<div id="side-nav" ', '<div id="side-nav" role="navigation" aria-label="all pages" ')
+    text = re.sub(r'<div class="title">(.*?)</div>', r'<h1 class="title">\1</h1>', text, count=1, flags=re.S)
+    text = text.replace("<h3>Table of Contents</h3>", '<p class="head">On this page</p>')
+    start = text.find('<div class="contents">')
+    if "<h1>" in text[start:]:  # Doxygen's sections begin with it again.
+        text = text[:start] + re.sub(r"<(/?)h([1-5])>", lambda match: f"<{match[1]}h{int(match[2]) + 1}>", text[start:])
+    return text
+
+
 def plain(markup):
     markup = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", markup, flags=re.S)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
@@ -116,7 +129,8 @@ def plain(markup):
 
 def searchable(name, text):
     """[(address, page, section, words)] of one HTML page: a section is what stands under a heading or a declaration."""
-    title = plain(re.search(r'<div class="title">(.*?)</div>', text, re.S).group(1)) if '<div class="title">' in text else ""
+    found = re.search(r'<h1 class="title">(.*?)</h1>', text, re.S)
+    title = plain(found[1]) if found else ""
     start, end = text.find('<div class="contents">'), text.find("<!-- contents -->")
     if start < 0 or not title:
         return []
@@ -155,7 +169,7 @@ def finish():
         if path.name.endswith("-members.html"):  # What the class's own page has, once more.
             path.unlink()
             continue
-        text = defined(highlight(path.read_text(encoding="utf-8")), definitions)
+        text = outlined(defined(highlight(path.read_text(encoding="utf-8")), definitions))
         text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)

@@ -150,10 +150,20 @@ function setUpDevices() {
   document.getElementById("device-choice").hidden = false;
 }
 
+// What is wider than the window can be scrolled with the keyboard.
+function setUpScrolling() {
+  for (const part of document.querySelectorAll(".contents .fragment, .contents .markdownTable tbody, .contents .memproto")) {
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
+  }
+}
+
+window.addEventListener("resize", setUpScrolling);
 window.addEventListener("hashchange", unfold);
 document.addEventListener("DOMContentLoaded", () => {
   setUpSearch();
   setUpDevices();
   setUpExplorers();
   unfold();
+  setUpScrolling();
 });

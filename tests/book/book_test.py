@@ -936,6 +936,9 @@ CONTRAST = """(() => {
 })()"""
 
 
+AXE = next(ROOT.glob(".venv/lib/python3*/site-packages/axe_core_python/axe.min.js"), None)
+
+
 @unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps docs`")
 class InABrowser(unittest.TestCase):
     @classmethod
@@ -961,6 +964,21 @@ class InABrowser(unittest.TestCase):
                 width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
                 self.assertLessEqual(width, 390)
         self.window.window(1280, 900)
+
+    @unittest.skipUnless(AXE, "axe-core is not here: run `make deps docs`")
+    def test_pages_of_each_kind_are_accessible(self):
+        self.window.dark(False)
+        self.window.window(1280, 900)
+        axe = AXE.read_text(encoding="utf-8")
+        for name in ("index.html", "memory.html", "chapter3.html", "chapter3-v4b.html", "chapter3-evidence.html", "lookup.html",
+                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html"):
+            with self.subTest(page=name):
+                self.open(name)
+                self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                self.window.run(f"{axe};0")
+                self.assertEqual(self.window.run('axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map('
+                                                 "(fault) => [fault.id, fault.impact, ...fault.nodes.slice(0, 3).map((node) => node.html.slice(0, 120))]))"), [])
+                self.assertEqual(self.window.run('document.querySelectorAll("main").length'), 1)
 
     def test_an_error_on_a_page_is_seen(self):
         self.open("index.html")
