@@ -4,6 +4,8 @@
     <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
     <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
     <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
+    <!-- call permute -->                   how a take-away header declares this function
+    <!-- sass 3: NAME 0470 0570 -->         recorded machine code, from one address to another
     <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
     <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
 
@@ -13,6 +15,9 @@
 import html
 
 import drawings
+import listings
+import lookup
+import queries
 import tables
 from chapters import chapters
 from markdown import raw
@@ -56,6 +61,10 @@ def made(path, kind, words, given):
         return tables.measure_table(chapter_of(path), words[0], words[1], " ".join(words[2:]).replace(",", " ").split())
     if kind == "diff":
         return fenced("diff", difference(path, *words))
+    if kind == "call":
+        return fenced("cuda", lookup.call(words[0]))
+    if kind == "sass":
+        return fenced("sass", listings.part(queries.chapter_of(path, words), *words))
     if kind == "code":
         file, _, region = words[1].rpartition(":")
         return fenced("cuda", chapter_of(path).kernel(words[0]).region(region, file))
@@ -103,11 +112,11 @@ def published(path, text):
     def shown(match):
         if match["kind"] == "diff":
             return raw(difference_html(difference(path, *split(match["what"]))))
-        if match["kind"] == "code":
-            return match["body"].replace("```cuda", "~~~{.cpp}").replace("```", "~~~")
+        if match["kind"] in ("code", "call", "sass"):
+            return match["body"].replace("```cuda", "~~~{.cpp}").replace("```sass", "~~~{.unparsed}").replace("```", "~~~")
         if match["kind"] == "figure":
             picture = drawing(path, match["what"])
-            return (raw(f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{picture}</div><figcaption>')
+            return (raw(f'<figure><div class="scroll" tabindex="0" role="group" aria-label="figure">{picture}</div><figcaption>')
                     + f"\n{match['body']}\n" + raw("</figcaption></figure>"))
         return f"\n{match['body']}\n"
 

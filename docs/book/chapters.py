@@ -222,7 +222,7 @@ class Chapter:
 
     def take_away(self):
         for path in sorted(self.folder.glob("*.cuh")):
-            if "The take-away of chapter" in path.read_text(encoding="utf-8"):
+            if "The take-away of chapter" in path.read_text(encoding="utf-8").replace("\n/// ", " "):
                 return path
         return None
 

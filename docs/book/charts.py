@@ -22,7 +22,7 @@ def text(x, y, words, classes="", anchor="start"):
 
 
 def figure(drawing, caption):
-    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
+    return (f'<figure><div class="scroll" tabindex="0" role="group" aria-label="figure">{drawing}</div><figcaption>{caption}'
             "</figcaption></figure>")
 
 

@@ -6,12 +6,13 @@ import re
 
 import charts
 import figures
+import listings
 import queries
 import tables
 from chapters import chapters
 from charts import figure
 from markdown import raw
-from records import MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text, time_text
+from records import MEASURED, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text, time_text
 
 OPEN_HEIGHT = 660  # A picture of more pixels is folded.
 
@@ -22,7 +23,7 @@ def table(header, rows, classes, caption=""):
     body = "".join("<tr>" + f'<th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
                    for row in rows)
     told = f"<caption>{caption}</caption>" if caption else ""
-    return (f'<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
+    return (f'<div class="scroll" tabindex="0" role="group" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
             f"{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
@@ -116,18 +117,14 @@ def counters_block(chapter, step):
 
 def machine_code(chapter, step):
     """The recorded machine code of the step's kernels, its marked lines set off."""
-    path = RESULTS / MEASURED / "sass" / f"chapter{chapter.number}.txt"
     parts = []
-    for listing in re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.M)[1:] if path.exists() else []:
-        of_what, listing = listing.split("\n", 1)
+    for of_what, (head, code) in listings.listings(chapter).items():
         if not of_what.startswith(f"{step.version}_"):
             continue
-        head, code = listing.split("\n\n", 1)
         name, _, told = " ".join(head.split()).partition(", ")
-        lines = "".join(f'<span class="{"marked" if line.startswith(">") else "same"}">{html.escape(line)}</span>'
-                        for line in code.rstrip().splitlines())
+        lines = "".join(f'<span class="{"marked" if line.startswith(">") else "same"}">{html.escape(line)}</span>' for line in code)
         parts.append(f'<details class="machine"><summary>Machine code</summary><p>{html.escape(told)}</p><p class="muted"><code>'
-                     f'{html.escape(name)}</code>, <code>{path.relative_to(ROOT)}</code></p><pre class="diff" tabindex="0">{lines}'
+                     f'{html.escape(name)}</code>, <code>{listings.file_of(chapter).relative_to(ROOT)}</code></p><pre class="diff" tabindex="0">{lines}'
                      "</pre></details>")
     return "".join(parts)
 

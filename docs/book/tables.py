@@ -5,6 +5,7 @@ import statistics
 
 import aggregates
 import clocks
+import lookup
 import queries
 from queries import answer, case_named, chapter_of, record_of, split
 from records import EMULATED, MEASURED, Problem, Times, is_noise, load, module, of_step, seconds_of, speedup_text, time_text
@@ -16,6 +17,8 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
+    if words[0] == "rules":
+        return lookup.table(path, chapter, *words[1:])
     if words[0] == "steps":
         return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
     kinds = {"targets": targets_table, "slower": slower_table}

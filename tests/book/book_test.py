@@ -29,6 +29,8 @@ import front  # noqa: E402
 import index_drawings  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
+import listings  # noqa: E402
+import lookup  # noqa: E402
 import markdown  # noqa: E402
 import memory_drawings  # noqa: E402
 import order_drawings  # noqa: E402
@@ -39,6 +41,7 @@ import sentences  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
 import sketch  # noqa: E402
+import slides  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
 from records import Problem, seconds_of  # noqa: E402
@@ -725,6 +728,54 @@ class Devices(unittest.TestCase):
         self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
 
 
+class LookUp(unittest.TestCase):
+    PAGE = ROOT / "docs" / "pages" / "lookup.md"
+    TAKEN_AWAY = [chapter for chapter in chapters.chapters() if chapter.take_away()]
+
+    def test_every_rule_of_every_header_has_a_row_in_words(self):
+        text = self.PAGE.read_text(encoding="utf-8")
+        self.assertEqual([chapter.number for chapter in self.TAKEN_AWAY], [1, 2, 3, 4, 5, 6])
+        for chapter in self.TAKEN_AWAY:
+            source, known = chapter.dispatched.path.read_text(encoding="utf-8"), set()
+            for name in lookup.tables(chapter):
+                rules = lookup.rules(source, name)
+                known |= {condition for condition, _, _ in rules} - {"always"}
+                self.assertEqual(len(lookup.table(self.PAGE, chapter, name).splitlines()), len(rules) + 2)
+                self.assertIn(" ".join(["<!-- table", f"{chapter.number}: rules", *filter(None, [name]), "-->"]), text)
+            self.assertEqual(set(chapter.book["rules"]), known, chapter.name)
+            with unittest.mock.patch.dict(chapter.book, rules={}), self.assertRaisesRegex(Problem, "has no words for the rule"):
+                lookup.table(self.PAGE, chapter, lookup.tables(chapter)[0])
+
+    def test_a_row_that_cannot_be_read_is_refused(self):
+        row = '    {predicates::is_odd, Kernel::tiles, "a "\n     "b"},\n'
+        self.assertEqual(lookup.rules(f"kRules[] = {{\n{row}}};"), [("is_odd", "Kernel::tiles", "a b")])
+        for wrong in ("kRules[] = {\n" + row + "    {is_even, Kernel::rows},\n};", "kRules[] = {\n};", "kForwardRules[] = {\n" + row + "};"):
+            with self.assertRaises(Problem, msg=wrong):
+                lookup.rules(wrong)
+
+    def test_calls_are_the_headers(self):
+        self.assertEqual(lookup.call("permute")[0], "cudaError_t permute(void* dst, const void* src, int rank, const std::int64_t* shape, const int* permutation,")
+        self.assertEqual(lookup.call("upsample_nearest_backward")[0], "template <class T>")
+        with self.assertRaises(Problem):
+            lookup.call("upsample")
+
+
+class MachineCode(unittest.TestCase):
+    CHAPTER = next(chapter for chapter in chapters.chapters() if chapter.number == 3)
+
+    def test_as_many_loads_are_under_way_as_the_profiling_page_says(self):
+        for name, loads in (("v4b_padded_tile_float", 1), ("v4c_unrolled_tile_float", 4)):
+            memory = [re.search(r"\b(LDG|STS)\b", line)[1] for line in listings.listings(self.CHAPTER)[name][1] if re.search(r"\b(LDG|STS)\b", line)]
+            self.assertEqual(memory.index("STS"), loads, name)
+
+    def test_a_part_is_between_two_addresses(self):
+        lines = listings.part(self.CHAPTER, "v4b_padded_tile_float", "0580", "0590")
+        self.assertEqual(lines, ["  0580  BSYNC B0", "> 0590  BAR.SYNC.DEFER_BLOCKING 0x0"])
+        for wrong in (("v4b", "0580", "0590"), ("v4b_padded_tile_float", "0590", "0580"), ("v4b_padded_tile_float", "0581", "0590")):
+            with self.assertRaises(Problem, msg=wrong):
+                listings.part(self.CHAPTER, *wrong)
+
+
 class Teaching(unittest.TestCase):
     def test_the_sessions_exercises_are_there(self):
         text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
@@ -733,6 +784,50 @@ class Teaching(unittest.TestCase):
         named = {name for cell in sessions for name in re.findall(r"`(\w+)`", cell)} - {"run_all"}
         self.assertLessEqual(named, {exercise["name"] for chapter in chapters.chapters() for exercise in chapter.exercises()})
         self.assertGreater(len(named), 20)
+
+
+class Slides(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.written = slides.write(pathlib.Path(folder.name))
+
+    def test_every_step_has_its_slide(self):
+        for chapter, path in zip(chapters.chapters(), self.written, strict=True):
+            titles = re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
+            steps = [slides.inline(ladder_pages.title_of(chapter.pages[step.version])) for step in chapter.steps]
+            self.assertEqual(titles, ["The operation", "How fast can it be?", *steps, "The ladder", "What we learned", "Questions"])
+
+    def test_what_a_slide_shows_of_a_page(self):
+        self.assertEqual(slides.inline("a *b* `c*d*<e` [f](g.md) **h** 2*i*j"), "a <i>b</i> <code>c*d*&lt;e</code> f <b>h</b> 2*i*j")
+        self.assertEqual(slides.prose("Why?\nSo. ▸ *Yes.*\n\n- a\n  b\n- c\n\n<!-- figure x -->\nd\n<!-- end -->\n"),
+                         "<p>Why? So.</p>\n<ul><li>a b</li><li>c</li></ul>")
+        step = next(chapter for chapter in chapters.chapters() if chapter.number == 3).kernel("v4b")
+        page = "**Measure** (a case).\n\n<!-- measure v4b float -->\n| | v4a | v4b | |\n|---|--:|--:|---|\n| time | 4 us | 2 us | 2.00x |\n| of a copy | 25% | 50% | |\n<!-- end -->\n"
+        self.assertEqual(slides.gain(step, page), '<p class="gain"><b>2.00x</b> over v4a: 4 us before, 2 us now, 50% of a copy</p><p class="case">a case </p>')
+
+    @unittest.skipUnless(browser.find() or IN_CI, "no Chromium here: run `make deps docs`")
+    def test_slides_overflow_nowhere_turn_by_keys_and_print(self):
+        with browser.Browser() as window:
+            window.window(1280, 720)
+            for path in self.written:
+                window.open(path.as_uri())
+                self.assertEqual(window.run("""slides.map((slide, number) => {
+                    show(number);
+                    const edge = slide.getBoundingClientRect();
+                    const seen = [...slide.querySelectorAll("*")].filter((part) => !part.closest("svg") || part.tagName === "svg");
+                    return seen.map((part) => part.getBoundingClientRect()).some((box) => box.width && (box.bottom > edge.bottom - 8 ||
+                      box.right > edge.right - 8)) || [...slide.querySelectorAll("svg")].some((drawing) => drawing.getBoundingClientRect().height < 100)
+                      ? `${number + 1} ${slide.querySelector("h1, h2").textContent}` : null; }).filter(Boolean)"""), [], path.name)
+                self.assertEqual(window.errors, [])
+            shown = '[...document.querySelectorAll("section.shown")].map((slide) => slide.dataset.number).join()'
+            count = window.run("slides.length")
+            for key, number in (("Home", 1), ("ArrowRight", 2), (" ", 3), ("ArrowLeft", 2), ("End", count), ("PageDown", count)):
+                window.run(f'document.dispatchEvent(new KeyboardEvent("keydown", {{key: "{key}"}}))')
+                self.assertEqual(window.run(shown), f"{number} / {count}")
+            window.call("Emulation.setEmulatedMedia", media="print")
+            self.assertEqual(window.run("slides.filter((slide) => slide.offsetHeight === 720).length"), count)
 
 
 class Spelling(unittest.TestCase):
@@ -841,6 +936,9 @@ CONTRAST = """(() => {
 })()"""
 
 
+AXE = next(ROOT.glob(".venv/lib/python3*/site-packages/axe_core_python/axe.min.js"), None)
+
+
 @unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps docs`")
 class InABrowser(unittest.TestCase):
     @classmethod
@@ -867,6 +965,21 @@ class InABrowser(unittest.TestCase):
                 self.assertLessEqual(width, 390)
         self.window.window(1280, 900)
 
+    @unittest.skipUnless(AXE, "axe-core is not here: run `make deps docs`")
+    def test_pages_of_each_kind_are_accessible(self):
+        self.window.dark(False)
+        self.window.window(1280, 900)
+        axe = AXE.read_text(encoding="utf-8")
+        for name in ("index.html", "memory.html", "chapter3.html", "chapter3-v4b.html", "chapter3-evidence.html", "lookup.html",
+                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html"):
+            with self.subTest(page=name):
+                self.open(name)
+                self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                self.window.run(f"{axe};0")
+                self.assertEqual(self.window.run('axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map('
+                                                 "(fault) => [fault.id, fault.impact, ...fault.nodes.slice(0, 3).map((node) => node.html.slice(0, 120))]))"), [])
+                self.assertEqual(self.window.run('document.querySelectorAll("main").length'), 1)
+
     def test_an_error_on_a_page_is_seen(self):
         self.open("index.html")
         self.window.run("setTimeout(() => { noSuchFunction(); }, 0)")
@@ -883,14 +996,35 @@ class InABrowser(unittest.TestCase):
         for value, told in ((0, "32: 32 turns"), (33, "33: 1 turn"), (36, "36: 4 turns"), (40, "40: 8 turns")):
             self.assertEqual(self.window.run(f"({seen})({value})"), told)
 
+    def found(self, words):
+        """The addresses that the search lists for these words, best first."""
+        return self.window.run("""((words) => { const field = document.getElementById("BookSearch"); field.value = words;
+            document.querySelector("#BookResults")?.remove();
+            field.dispatchEvent(new Event("input", {bubbles: true}));
+            return new Promise((done) => {
+              const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
+                if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
+              look(200); }); })""" + f"({words!r})")
+
+    def test_search_finds_the_words_of_the_glossary(self):
+        self.open("index.html")
+        for words in ["coalescing", "coalesced", "occupancy", "vectorised load", "vectorized load", "roofline", "bank conflict", "race",
+                      *(heading.lower() for heading in re.findall(r"^### (.+)$", (ROOT / "docs/pages/glossary.md").read_text("utf-8"), re.M))]:
+            with self.subTest(words=words):
+                self.assertTrue(any(address.startswith("glossary.html#") for address in self.found(words)[:5]), self.found(words))
+
+    def test_search_ranks_the_book_before_the_api_and_leaves_the_emulators_insides_out(self):
+        self.open("index.html")
+        self.assertIn("lookup.html#lookup-permutations", self.found("which kernel permute"))
+        self.assertEqual(self.found("RaceShadow"), [])
+        self.assertTrue(self.found("judge_arguments")[0].startswith("permute_8cuh.html"))
+        for words in ("grid", "stream", "launch", "pack"):
+            api = [bool(re.match(r"(class|struct|namespace)|.*_8(cuh|hpp)", address)) for address in self.found(words)]
+            self.assertEqual(api, sorted(api), words)
+
     def test_search_finds_bank_conflicts(self):
         self.open("index.html")
-        self.window.run("""(() => { const field = document.getElementById("BookSearch"); field.value = "bank conflict";
-                           field.dispatchEvent(new Event("input", {bubbles: true})); })()""")
-        found = self.window.run("""new Promise((done) => {
-            const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
-              if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
-            look(200); })""")
+        found = self.found("bank conflict")
         self.assertTrue(found)
         self.assertEqual(found[0], "counters.html#counters-bank-conflict")
         self.assertTrue(any(re.match(r"chapter3\b", address) for address in found), found)
