@@ -5,6 +5,7 @@ import html
 import re
 
 import charts
+import exercise_boxes
 import figures
 import queries
 import tables
@@ -169,15 +170,10 @@ def every_case(chapter, record):
 
 
 def exercises(chapter):
-    items = chapter.exercises()
-    if not items:
+    if not chapter.exercises():
         return "This chapter has no exercises yet.\n"
-    kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
-    out = [f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"]
-    for item in items:
-        task = " ".join(item["task"].split())
-        out.append(f"- <b><code>{item['name']}</code></b> ({kinds.get(item['kind'], item['kind'])}, of {item['step']}). {task}")
-    return "\n".join(out) + "\n"
+    return (f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"
+            + raw(exercise_boxes.listed(chapter)))
 
 
 def navigation(chapter):

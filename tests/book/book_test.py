@@ -25,6 +25,7 @@ import browser  # noqa: E402
 import chapters  # noqa: E402
 import clock_drawings  # noqa: E402
 import drawings  # noqa: E402
+import exercise_boxes  # noqa: E402
 import figures  # noqa: E402
 import front  # noqa: E402
 import index_drawings  # noqa: E402
@@ -753,6 +754,35 @@ class Planted(unittest.TestCase):
         self.assertLess(made["chapter99"].index("## The ladder"), made["chapter99"].index("<svg"))
         self.assertIn("All steps", made["chapter99-evidence"])
         self.assertNotIn("All steps", made["chapter99"])
+
+    def test_exercises_stand_on_their_pages(self):
+        item = {"name": "pad", "kind": "write", "step": "v2", "page": "v2", "minutes": 15, "difficulty": 2, "task": "Use `tile` <twice>.",
+                "hints": ["one & only"], "learn": "A thing."}
+        plain = blocks.renewed(self.page, PAGE)
+        self.assertNotIn("exercises", plain)
+        with unittest.mock.patch.object(self.chapter, "exercises", lambda: [item]):
+            text = blocks.renewed(self.page, PAGE)
+            self.assertTrue(text.endswith("\n\n<!-- exercises -->\n**Your turn** · 15 min · medium · `pad` · `make exercise99`\n<!-- end -->\n"), text)
+            self.assertEqual(blocks.renewed(self.page, text), text)
+            shown = blocks.published(self.page, text)
+            for words in ("Your turn: <code>pad</code>", "15 min · medium · write", "Use <code>tile</code> &lt;twice&gt;.", "You learn: A thing.",
+                          "<summary>Hint 1</summary><p>one &amp; only</p>", "make exercise99"):
+                self.assertIn(words, shown)
+            self.assertNotIn("Starting code", shown)
+            self.assertIn('href="chapter99-v2.html#exercise-pad"', exercise_boxes.listed(self.chapter))
+            item["page"] = "README"
+            self.assertIn('href="#exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertIn('id="exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertEqual(blocks.renewed(self.page, text), plain)  # It has moved away.
+
+    def test_an_exercises_code_is_what_is_handed_out(self):
+        chapter = chapters.chapters()[2]
+        found = {item["name"]: exercise_boxes.starting_code(chapter, item) for item in chapter.exercises()}
+        self.assertIn("// TODO: a tile in shared memory whose columns lie in different banks.", found["padded_tile"])
+        for name, solution in (("padded_tile", "kTile + 1"), ("hasty_pairs", "__syncthreads"), ("swizzle", "/ T::kWords % 8")):
+            self.assertNotIn(solution, found[name])
+            self.assertNotIn("//! [", found[name])
+            self.assertGreater(found[name].count("\n"), 5)
 
     def test_a_page_of_no_step_is_refused(self):
         (self.folder / "pages" / "v7.md").write_text("# v7 · Nothing\n", encoding="utf-8")
