@@ -176,20 +176,6 @@ def exercises(chapter):
             + raw(exercise_boxes.listed(chapter)))
 
 
-def navigation(chapter):
-    everything = chapters()
-    at = everything.index(chapter)
-    links = []
-    if at > 0:
-        before = everything[at - 1]
-        links.append(f'<a rel="prev" href="chapter{before.number}.html">&larr; {html.escape(before.title)}</a>')
-    links.append('<a href="index.html">Warpbook</a>')
-    if at + 1 < len(everything):
-        following = everything[at + 1]
-        links.append(f'<a rel="next" href="chapter{following.number}.html">{html.escape(following.title)} &rarr;</a>')
-    return f'<nav class="chapters" aria-label="chapters">{"".join(links)}</nav>'
-
-
 def clock_charts(chapter):
     """Chapter 7's chart: the record of a study of clocks, which has no ladder."""
     record = load(f"{MEASURED}/chapter{chapter.number}")

@@ -36,6 +36,7 @@ import memory_drawings  # noqa: E402
 import order_drawings  # noqa: E402
 import page  # noqa: E402
 import queries  # noqa: E402
+import reading  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
 import sidecar  # noqa: E402
@@ -638,7 +639,7 @@ class Planted(unittest.TestCase):
             (self.folder / name).write_text(text, encoding="utf-8")
         self.chapter = chapters.Chapter(self.folder)
         self.page = self.folder / "pages" / "v2.md"
-        for module in (addresses, blocks, page, queries):
+        for module in (addresses, blocks, queries, reading):
             patch = unittest.mock.patch.object(module, "chapters", lambda: [self.chapter])
             patch.start()
             self.addCleanup(patch.stop)
@@ -742,9 +743,12 @@ class Planted(unittest.TestCase):
         step = made["chapter99-v2"]
         self.assertTrue(step.startswith("# v2 · One unused column {#chapter99-v2}\n"))
         self.assertIn("[v1](#chapter99-v1), [its file](#chapter99-v1-file), and [time](#timing-a-cold-cache)", step)
-        self.assertIn('href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
-        self.assertIn('href="chapter99-tma.html">tma · An engine &rarr;</a>', step)
-        self.assertIn('href="chapter99.html">Chapter 99 · Planted</a>', step)
+        self.assertIn('<a rel="prev" href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
+        self.assertIn('<a rel="up" href="chapter99.html">Chapter 99 · Planted</a>', step)
+        self.assertNotIn('rel="next"', step)  # The last step of the last chapter: an aside lies beside the way.
+        self.assertIn('<a rel="next" href="chapter99-v1.html">v1 · Plain &rarr;</a>', made["chapter99"])
+        self.assertIn('<a rel="prev" href="memory.html">', made["chapter99"])
+        self.assertIn('<a rel="next" href="chapter99-evidence.html">Evidence &rarr;</a>', made["chapter99-tma"])
         self.assertIn('<span class="ins">+  __shared__ W tile[32][33];</span>', step)
         self.assertIn('<summary>Answer</summary>\n  \\endhtmlonly\n\n  An answer of two lines.\n', step)
         self.assertIn("\n  Another.", step)
@@ -901,11 +905,15 @@ class Site(unittest.TestCase):
             left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
             self.assertEqual(set(left) & set(definitions), set(), name)
 
-    def test_front_page_is_small(self):
-        page = self.pages["index.html"]
-        files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
-        size = (SITE / "index.html").stat().st_size + sum((SITE / file).stat().st_size for file in files)
-        self.assertLess(size, 1_000_000)
+    def test_pages_are_light(self):
+        """With all that they load, as far as they name it; the search's index comes when somebody searches."""
+        heavy = {}
+        for name, page in self.pages.items():
+            files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
+            size = (SITE / name).stat().st_size + sum((SITE / file).stat().st_size for file in files)
+            if size >= 1_000_000:
+                heavy[name] = size
+        self.assertEqual(heavy, {})
 
     def test_every_step_has_its_code_and_no_page_a_raw_mark(self):
         for chapter in chapters.chapters():
@@ -994,14 +1002,44 @@ class InABrowser(unittest.TestCase):
         self.assertTrue(self.window.errors)
 
     def test_a_control_changes_its_drawing(self):
-        self.open("memory.html")
-        seen = """(value) => {
-          const figure = [...document.querySelectorAll(".explore")].at(-1), input = figure.querySelector("input");
-          if (value) { input.value = value; input.dispatchEvent(new Event("input")); }
-          return [figure.querySelector("output").textContent, figure.innerText.match(/\\d+ turns?/)[0]].join(": ");
-        }"""
-        for value, told in ((0, "32: 32 turns"), (33, "33: 1 turn"), (36, "36: 4 turns"), (40, "40: 8 turns")):
-            self.assertEqual(self.window.run(f"({seen})({value})"), told)
+        self.open("chapter3-v4b.html")
+        seen = """(() => { const figure = document.querySelector(".explore"), shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden);
+          return [...figure.querySelectorAll("output")].map((output) => output.textContent).concat(shown.map((frame) => frame.innerText.match(/\\d+ turns?/)[0])); })()"""
+        self.assertEqual(self.window.run(seen), ["0", "float: 32 turns; half: 16 turns", "32 turns"])
+        self.window.run('document.querySelector(".explore input").focus()')
+        for told in (["1", "float: 1 turn; half: 1 turn", "1 turn"], ["2", "float: 2 turns; half: 1 turn", "2 turns"]):
+            for kind in ("keyDown", "keyUp"):
+                self.window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+            self.assertEqual(self.window.run(seen), told)
+            self.assertEqual(self.window.run('document.querySelector(".explore input").getAttribute("aria-valuetext")'), told[0])
+        self.assertEqual(self.window.errors, [])
+
+    def test_every_control_begins_with_what_its_page_says(self):
+        """One state is seen, the one that the page names, and the counter beside the control is that state's."""
+        found = 0
+        for name in self.told:
+            begins = re.findall(r'class="control"><label><span>[^<]*<output>(\d+)</output>', (SITE / name).read_text(encoding="utf-8"))
+            if not begins:
+                continue
+            self.open(name)
+            figures = self.window.run("""[...document.querySelectorAll(".explore")].map((figure) => {
+              const shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden), outputs = figure.querySelectorAll("output");
+              return [shown.length, outputs[0].textContent, shown[0]?.dataset.value, !outputs[1] || outputs[1].textContent === shown[0]?.dataset.counts];
+            })""")
+            self.assertEqual(figures, [[1, value, value, True] for value in begins], name)
+            found += len(figures)
+        self.assertGreater(found, 25)
+
+    def test_from_the_front_page_to_chapter_3s_last_step(self):
+        self.open("index.html")
+        last, walked = reading.ladder(chapters.chapters()[2])[-1], ["index"]
+        while walked[-1] != last and len(walked) < 100:
+            self.window.open(self.window.run('document.querySelector("a[rel=next]").href'))
+            walked.append(self.window.run("location.pathname.split('/').at(-1).replace('.html', '')"))
+        self.assertEqual(walked, list(reading.way())[:len(walked)])
+        self.assertEqual(walked[-1], last)
+        self.assertIn("memory", walked)
+        self.assertEqual(self.window.errors, [])
 
     def test_search_finds_bank_conflicts(self):
         self.open("index.html")
