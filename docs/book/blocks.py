@@ -6,6 +6,7 @@
     <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
     <!-- call permute -->                   how a take-away header declares this function
     <!-- sass 3: NAME 0470 0570 -->         recorded machine code, from one address to another
+    <!-- exercises -->                 the exercises of a step's page, which exercises.toml describes
     <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
     <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
 
@@ -15,6 +16,7 @@
 import html
 
 import drawings
+import exercise_boxes
 import listings
 import lookup
 import queries
@@ -68,6 +70,8 @@ def made(path, kind, words, given):
     if kind == "code":
         file, _, region = words[1].rpartition(":")
         return fenced("cuda", chapter_of(path).kernel(words[0]).region(region, file))
+    if kind == "exercises":
+        return exercise_boxes.line(chapter_of(path), path.stem)
     drawing(path, " ".join(words))
     if not (given or "").strip():
         raise Problem("a figure has a caption between its line and the line `<!-- end -->`")
@@ -83,8 +87,11 @@ def body(path, match):
 
 
 def renewed(path, text):
-    """The text with its blocks made anew."""
-    return MARKER.sub(lambda m: f"<!-- {m['kind']} {m['what']} -->\n{body(path, m)}<!-- end -->\n", text)
+    """The text with its blocks made anew. A step's page ends with its exercises."""
+    chapter = next((chapter for chapter in chapters() if chapter.folder / "pages" == path.parent), None)
+    if chapter:
+        text = exercise_boxes.with_block(chapter, path, text)
+    return MARKER.sub(lambda m: f"<!-- {' '.join(filter(None, (m['kind'], m['what'])))} -->\n{body(path, m)}<!-- end -->\n", text)
 
 
 def difference_html(lines):
@@ -114,6 +121,8 @@ def published(path, text):
             return raw(difference_html(difference(path, *split(match["what"]))))
         if match["kind"] in ("code", "call", "sass"):
             return match["body"].replace("```cuda", "~~~{.cpp}").replace("```sass", "~~~{.unparsed}").replace("```", "~~~")
+        if match["kind"] == "exercises":
+            return raw(exercise_boxes.boxes(chapter_of(path), path.stem))
         if match["kind"] == "figure":
             picture = drawing(path, match["what"])
             return (raw(f'<figure><div class="scroll" tabindex="0" role="group" aria-label="figure">{picture}</div><figcaption>')

@@ -39,7 +39,7 @@ def viewed(arguments):
     told = f"{' + '.join(f'{i} x {step}' for i, step in zip(index, steps))} = {place}"
     shown = [("size", sizes, "cell"), (f"index of {number}", index, "mark"), ("stride", steps, "cell")]
     how = grid("From a number to a place", [f"dim {d}" for d in range(len(sizes))], shown, [f"place {told}"],
-               f"Element {number} has the indices {', '.join(map(str, index))}; it lies at {told}.")
+               f"Element {number} has the indices {', '.join(map(str, index))}; it lies at {told}.", counted=("", f"place {place}"))
     return panels([panel(top + 18, body, "Where a view's elements lie", f"Places {', '.join(map(str, sorted(found)))}."), how])
 
 
@@ -143,4 +143,5 @@ def carry(arguments):
     told = [f"each time {step} more", f"where that runs over: {row} less, and the next row"]
     return grid(f"One thread's indices in rows of {row}", [f"{i}." for i in range(1, times + 1)],
                 [("row", [second for second, _ in found], "cell"), ("in the row", [last for _, last in found], classes)], told,
-                f"Row and index in it: {', '.join(f'{second} {last}' for second, last in found)}; it runs over {over.count(True)} times.")
+                f"Row and index in it: {', '.join(f'{second} {last}' for second, last in found)}; it runs over {over.count(True)} times.",
+                counted=("", f"runs over {count(over.count(True), 'time')}"))

@@ -5,6 +5,7 @@ import html
 import re
 
 import charts
+import exercise_boxes
 import figures
 import listings
 import queries
@@ -166,29 +167,10 @@ def every_case(chapter, record):
 
 
 def exercises(chapter):
-    items = chapter.exercises()
-    if not items:
+    if not chapter.exercises():
         return "This chapter has no exercises yet.\n"
-    kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
-    out = [f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"]
-    for item in items:
-        task = " ".join(item["task"].split())
-        out.append(f"- <b><code>{item['name']}</code></b> ({kinds.get(item['kind'], item['kind'])}, of {item['step']}). {task}")
-    return "\n".join(out) + "\n"
-
-
-def navigation(chapter):
-    everything = chapters()
-    at = everything.index(chapter)
-    links = []
-    if at > 0:
-        before = everything[at - 1]
-        links.append(f'<a rel="prev" href="chapter{before.number}.html">&larr; {html.escape(before.title)}</a>')
-    links.append('<a href="index.html">Warpbook</a>')
-    if at + 1 < len(everything):
-        following = everything[at + 1]
-        links.append(f'<a rel="next" href="chapter{following.number}.html">{html.escape(following.title)} &rarr;</a>')
-    return f'<nav class="chapters" aria-label="chapters">{"".join(links)}</nav>'
+    return (f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"
+            + raw(exercise_boxes.listed(chapter)))
 
 
 def clock_charts(chapter):

@@ -11,6 +11,7 @@ import subprocess
 import addresses
 import front
 import ladder_pages
+import reading
 import slides
 import texts
 from chapters import chapters
@@ -48,7 +49,7 @@ def prepare():
         if name.startswith("result_"):
             text = defused(link_pages(path.read_text(encoding="utf-8"), path, addresses.pages()))
         else:
-            text = front.fill(texts.published(path))
+            text = front.fill(texts.published(path)) + (reading.navigation(name) if name in reading.FIRST else "")
         write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
 
 
@@ -59,7 +60,7 @@ def layout():
         head = f'url="@ref {own[0]}" title="{html.escape(chapter.title, quote=False)}"'
         if not others:
             return f'<tab type="user" {head}/>\n      '
-        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(ladder_pages.title_of(path), quote=False)}"/>' for name, path in others)
+        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(reading.title_of(path), quote=False)}"/>' for name, path in others)
         return f'<tab type="usergroup" {head}>{inner}</tab>\n      '
 
     tabs = "".join(map(tab, chapters()))

@@ -46,11 +46,14 @@ function excerpt(text, query) {
 function setUpExplorers() {
   for (const figure of document.querySelectorAll(".explore")) {
     const input = figure.querySelector("input");
-    const shown = figure.querySelector("output");
-    const frames = [...figure.querySelectorAll(".frame")];
+    const [shown, counted] = figure.querySelectorAll("output");
+    const frames = [...figure.querySelectorAll(".frames > div")];
     const show = () => {
-      shown.textContent = input.value;
-      for (const frame of frames) frame.hidden = frame.dataset.value !== input.value;
+      const chosen = frames[Number(input.value)];
+      for (const frame of frames) frame.hidden = frame !== chosen;
+      shown.textContent = chosen.dataset.value;
+      input.setAttribute("aria-valuetext", chosen.dataset.value);
+      if (counted) counted.textContent = chosen.dataset.counts;
     };
     input.addEventListener("input", show);
     show();  // A browser may keep where the control stood.
