@@ -5,6 +5,7 @@ import re
 
 import blocks
 import ladder_pages
+import reading
 from chapters import chapters
 from markdown import ANSWER, sections
 from records import MEASURED, ROOT, load, origin
@@ -117,7 +118,7 @@ def gain(step, text):
 def step_slide(chapter, version):
     """The idea in a sentence, the page's figure (else its problem), and what was gained."""
     path = chapter.pages[version]
-    text, step, title = path.read_text(encoding="utf-8"), chapter.kernel(version), ladder_pages.title_of(path)
+    text, step, title = path.read_text(encoding="utf-8"), chapter.kernel(version), reading.title_of(path)
     idea = step.summary().rstrip(".")
     told = "" if title.lower().endswith(idea.lower()) else f'<p class="idea">{inline(idea[:1].upper() + idea[1:])}.</p>'
     problem = re.search(r"^\*\*Problem\.\*\*.*?(?=\n[ \t]*\n)", text, re.M | re.S)
