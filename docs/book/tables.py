@@ -158,10 +158,11 @@ def counter_value(record, case, version, what):
 DIVISIONS = ("divisions-32", "divisions-64")
 
 
-def division_count(record, parameters, version, what):
+def division_count(emulated, parameters, version, what):
     """How often a step divides, as the emulator counted it, which alone can; None where it did not."""
-    rows = [of_step(case, version) for case in (record or {"cases": []})["cases"] if case["parameters"] == parameters]
-    return rows[0]["counters"].get(queries.COUNTERS[what], 0) if rows and rows[0] else None
+    case = emulated.case(parameters) if emulated else None
+    row = of_step(case, version) if case else None
+    return row["counters"].get(queries.COUNTERS[what], 0) if row else None
 
 
 def counter_text(value, what):
@@ -190,7 +191,7 @@ def measure_table(chapter, version, case_name, counters):
     counters = [word for word in counters if not word.startswith("beside=")]
     step, parameters = chapter.kernel(version), case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
-    emulated = load(f"{EMULATED}/chapter{chapter.number}_divisions")
+    emulated = chapter.modelled()
     case = times.case(parameters) if times else None
     for what in counters:
         if what not in queries.COUNTERS:
