@@ -5,7 +5,8 @@
 
 Launches in the files, and in headers that they include by "name.h", are rewritten (common/emulator/pass/launch_rewriter.py);
 the compiler reads the new text in the place of the files, so that whatever it says, and the debugger, name the
-reader's own. The exit status is the program's; where that is 0, it is 1 when the emulator found mistakes.
+reader's own. The exit status is the program's; where that is 0, it is 1 when the emulator found mistakes (of which a
+warning is none).
 """
 
 import argparse
@@ -202,7 +203,8 @@ def run(program, arguments):
             return 128 - status
         if status == 0 and environment["WARPBOOK_REPORTS"] == reports.name:
             text = Path(reports.name).read_text()
-            return 1 if text and json.loads(text)["mistakes"] else 0
+            mistakes = json.loads(text)["mistakes"] if text else []
+            return 1 if any(mistake["severity"] == "error" for mistake in mistakes) else 0
         return status
 
 

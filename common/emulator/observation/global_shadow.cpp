@@ -62,7 +62,6 @@ void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint6
   if (launch_ == 0 && base_ != nullptr) madvise(base_, bytes, MADV_DONTNEED);  // before a number comes again
   threads_ = threads;
   for (auto* flags : {&fenced_, &released_, &acquired_}) flags->assign(blocks, 0);
-  pending_.bytes = 0;
 }
 
 RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
@@ -114,9 +113,16 @@ void RaceShadow::read(Cell& cell, const GlobalActor& actor, unsigned mask, std::
   if (!strong) cell.flags &= static_cast<std::uint8_t>(~kStrongReaders);
 }
 
+void RaceShadow::find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask) {
+  for (unsigned i = 0; i < cell.readers.size(); ++i)
+    if (cell.readers[i].thread == actor.thread + 1 && (cell.read_masks >> 4 * i & mask) != 0)
+      retried_.insert(cell.readers[i].site);
+}
+
 std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes,
-                                          Operation operation, bool strong, std::uint16_t site) {
+                                          Operation operation, bool strong, std::uint16_t site, Pending& pending) {
   if (base_ == nullptr) return std::nullopt;
+  const std::lock_guard lock(mutex_);
   std::optional<GlobalRace> found;
   bool only_writers = true;
   for (std::uintptr_t word = address / kWord * kWord; word < address + bytes; word += kWord) {
@@ -144,6 +150,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       only_writers = false;
       continue;
     }
+    if (operation != Operation::store) find_retries(state, actor, mask);
     if (!found && (state.masks >> 4 & mask) != 0 && !(strong && (state.flags & kStrongReaders) != 0)) {
       found = race_with_reader(state, actor, mask);
       if (found) {
@@ -165,10 +172,10 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
   found->operation = operation;
   if (!only_writers || found->other_operation != Operation::store || operation != Operation::store || bytes > 16)
     return found;
-  pending_.race = *found;
-  pending_.bytes = bytes;
-  pending_.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-  std::memcpy(pending_.before.data(), pending_.race.address, bytes);
+  pending.race = *found;
+  pending.bytes = bytes;
+  pending.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  std::memcpy(pending.before.data(), pending.race.address, bytes);
   return std::nullopt;
 }
 
@@ -177,12 +184,12 @@ void RaceShadow::synchronise(std::uint32_t block, bool writes) {
   if (writes && fenced_[block] != 0) released_[block] = 1;
 }
 
-std::optional<GlobalRace> RaceShadow::settle() {
-  if (pending_.bytes == 0) return std::nullopt;
-  const bool changed = std::memcmp(pending_.before.data(), pending_.race.address, pending_.bytes) != 0;
-  pending_.bytes = 0;
+std::optional<GlobalRace> RaceShadow::settle(Pending& pending) {
+  if (pending.bytes == 0) return std::nullopt;
+  const bool changed = std::memcmp(pending.before.data(), pending.race.address, pending.bytes) != 0;
+  pending.bytes = 0;
   if (!changed) return std::nullopt;
-  return pending_.race;
+  return pending.race;
 }
 
 }  // namespace warpbook::emulator

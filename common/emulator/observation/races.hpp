@@ -1,6 +1,6 @@
 /// \file
 /// Who wrote and who read each byte of a block's shared memory since its last barrier: finds races, and reads of what
-/// nobody wrote.
+/// nobody wrote. Of two stores, one that changes nothing is no race: it does not matter who comes last.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,7 @@ public:
   struct Access {
     const std::size_t* offsets;  ///< by lane
     std::uint32_t mask;          ///< The lanes that take part.
+    std::uint32_t unchanged;     ///< Of a store: the lanes that wrote what was there before.
     unsigned bytes;              ///< A lane.
     Operation operation;         ///< What is done.
     std::uint32_t log;           ///< the caller's name for the instruction
@@ -59,6 +60,7 @@ private:
   static constexpr std::uint8_t kAtomicWriter = 1;   // the writer was an atomic
   static constexpr std::uint8_t kReadersInWarp = 2;  // the reader's warp has another reader
   static constexpr std::uint8_t kReadersBeyond = 4;  // another warp has a reader
+  static constexpr std::uint8_t kUnchanged = 8;      // the writer wrote what was there before
 
   static constexpr std::size_t kWord = 4;
 
