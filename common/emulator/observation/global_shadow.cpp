@@ -52,7 +52,8 @@ bool WrittenShadow::is_written(const void* address, unsigned bytes) const {
 
 // ---- Who wrote it, and who read it
 
-void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks) {
+void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks, bool in_order) {
+  in_order_ = in_order;
   const std::size_t bytes = arena_bytes() / kWord * sizeof(Cell);
   if (!reserved_) {
     reserved_ = true;
@@ -116,13 +117,14 @@ void RaceShadow::read(Cell& cell, const GlobalActor& actor, unsigned mask, std::
 void RaceShadow::find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask) {
   for (unsigned i = 0; i < cell.readers.size(); ++i)
     if (cell.readers[i].thread == actor.thread + 1 && (cell.read_masks >> 4 * i & mask) != 0)
-      retried_.insert(cell.readers[i].site);
+      retried_[cell.readers[i].site] = true;
 }
 
 std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes,
                                           Operation operation, bool strong, std::uint16_t site, Pending& pending) {
   if (base_ == nullptr) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!in_order_) lock.lock();
   std::optional<GlobalRace> found;
   bool only_writers = true;
   for (std::uintptr_t word = address / kWord * kWord; word < address + bytes; word += kWord) {

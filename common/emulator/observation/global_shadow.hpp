@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -75,8 +74,8 @@ struct GlobalRace {
 /// Who touched each word of global memory last, in one launch at a time.
 class RaceShadow {
 public:
-  /// A launch with so many threads a block begins.
-  void begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks);
+  /// A launch with so many threads a block begins; `in_order`: one operating system thread runs all blocks.
+  void begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks, bool in_order);
 
   /// True where an allocation is small enough to be followed.
   static bool follows(std::size_t bytes) { return bytes <= std::size_t{64} << 20; }
@@ -98,7 +97,7 @@ public:
 
   /// True where threads that loaded at this site did something atomic to the same word then: a loop of compare and swap
   /// begins with a guess, for which any value will do.
-  bool begins_retries(std::uint16_t site) const { return retried_.contains(site); }
+  bool begins_retries(std::uint16_t site) const { return retried_[site]; }
 
   /// A thread of the block did something atomic, wherever: it may learn so of what other blocks published, and may
   /// publish what they fenced off.
@@ -142,8 +141,9 @@ private:
   std::vector<std::uint8_t> fenced_;    ///< by block: passed a fence
   std::vector<std::uint8_t> released_;  ///< by block: did something atomic after a fence
   std::vector<std::uint8_t> acquired_;  ///< by block: did something atomic
-  std::mutex mutex_;                    ///< of all cells
-  std::set<std::uint16_t> retried_;     ///< sites of the program; guarded, too
+  bool in_order_ = true;
+  std::mutex mutex_;  ///< where blocks are not in order: of all cells, and of what follows
+  std::vector<bool> retried_ = std::vector<bool>(0x10000);  ///< by site, of the whole program
 };
 
 /// What is checked of global memory; one for the whole program.

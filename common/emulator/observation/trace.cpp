@@ -29,6 +29,25 @@ std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place
 
 constexpr std::uint8_t kMostEpochs = 255;
 
+/// What lies at an address, in `bytes` bytes.
+std::array<std::uint64_t, 2> value_at(const std::byte* address, unsigned bytes) {
+  std::array<std::uint64_t, 2> value{};
+  switch (bytes) {  // of constants, a copy is no call
+  case 4:
+    std::memcpy(value.data(), address, 4);
+    break;
+  case 8:
+    std::memcpy(value.data(), address, 8);
+    break;
+  case 16:
+    std::memcpy(value.data(), address, 16);
+    break;
+  default:
+    std::memcpy(value.data(), address, bytes);
+  }
+  return value;
+}
+
 }  // namespace
 
 Request* RequestPool::allocate(std::size_t count) {
@@ -290,13 +309,13 @@ void BlockWatch::note_store(const Site& site, std::uintptr_t address, std::uint3
   store_.lane = block_->thread % kWarpSize;
   store_.log = site.log;
   store_.occurrence = occurrence;
-  std::memcpy(store_.before.data(), store_.address, site.bytes);
+  store_.before = value_at(store_.address, site.bytes);
 }
 
 /// The store before this was done.
 inline void BlockWatch::settle_store() {
   if (store_.bytes == 0) return;
-  const bool unchanged = std::memcmp(store_.before.data(), store_.address, store_.bytes) == 0;
+  const bool unchanged = value_at(store_.address, store_.bytes) == store_.before;
   store_.bytes = 0;
   if (!unchanged) return;
   const SiteLog& entry = warps_[store_.warp].logs[store_.log];

@@ -147,7 +147,7 @@ private:
     unsigned lane = 0;
     std::uint32_t log = 0;
     std::uint32_t occurrence = 0;
-    std::array<std::byte, 16> before{};
+    std::array<std::uint64_t, 2> before{};
   };
 
   // Of a site whose memory is global or shared:
