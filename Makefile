@@ -55,7 +55,7 @@ deps-torch:
 
 $(CHAPTERS):
 	@echo "DEVICE=$(DEVICE)"
-	@scripts/configure.sh $(DEVICE) && cmake --build build/$(DEVICE) --parallel $(JOBS) --target $@
+	@scripts/build.sh $(DEVICE) --parallel $(JOBS) --target $@
 
 $(EXERCISES):
 	@./workbook --device $(DEVICE) chapter $(@:exercise%=%) $(if $(RESET),--reset "$(RESET)")
@@ -77,13 +77,11 @@ nightly:
 	@scripts/nightly.sh $(DEVICE)
 
 fuzz:
-	@scripts/configure.sh $(DEVICE) && \
-	  cmake --build build/$(DEVICE) --parallel $(JOBS) --target $(STEPS_TESTS) && \
+	@scripts/build.sh $(DEVICE) --parallel $(JOBS) --target $(STEPS_TESTS) && \
 	  scripts/fuzz.sh build/$(DEVICE) $(or $(CASES),1000) $(or $(SEED),7)
 
 mutants:
-	@scripts/configure.sh emulator && \
-	  cmake --build build/emulator --parallel $(JOBS) --target $(MUTATED) && \
+	@scripts/build.sh emulator --parallel $(JOBS) --target $(MUTATED) && \
 	  scripts/mutants.py --output docs/results/mutants.md
 
 emulate:

@@ -89,20 +89,12 @@ KNOWN = [
     Known("chapter3", "shape=(2,3,128,256|40,19,384) .* v4[abc]", "L2 sectors", MEETING_STORES),
     Known("chapter3", ".* v4[abc]", "shared wavefronts",
           "2% to 7% more of the loads' wavefronts than the rule has: why is not known"),
-    Known("chapter3", ".* boxes", "shared wavefronts",
-          "3% fewer to 11% more stores' wavefronts than the rule has, beside asynchronous copies, which are none: why is "
-          "not known"),
-    Known("chapter3", "shape=16,32,256 .* boxes", "L1 sectors|L2 sectors",
-          "asynchronous copies of 16 bytes to rows that lie an odd number of words apart in shared memory, every second one "
-          "in the middle of 32 bytes: half as many sectors again of the L2, an eighth more in the L1"),
-    Known("chapter3", ".* (boxes|composite_tile|fixed_tile)", "L1 requests|L1 sectors", SKIPPED_TURNS),
+    Known("chapter3", ".* (composite_tile|fixed_tile)", "L1 requests|L1 sectors", SKIPPED_TURNS),
     Known("chapter3", ".* dtype=half fixed_tile", "shared wavefronts",
           "halves that are read as two words of 8 bytes: 14% to 42% fewer wavefronts than the rule has: why is not known"),
-    Known("chapter3", "shape=2,3,128,256 .* (fixed_tile|direct_tile)", "L2 sectors", MEETING_STORES),
+    Known("chapter3", "shape=2,3,128,256 .* fixed_tile", "L2 sectors", MEETING_STORES),
     Known("chapter3", "shape=2,3,128,256 .* placed_words", "L2 sectors",
           "half as many sectors of stores again as the rule has: why is not known"),
-    Known("chapter3", ".* output_runs", "L1 sectors",
-          "0.1% to 0.3% fewer sectors of stores than the rule has: why is not known"),
     Known("chapter4", ".* dtype=half .* v1", ".*", GLOBAL_TRIES),
     Known("chapter4", ".* (v(1|2|4|5)|passes)", "L1 sectors", MEETING_LANES),
     Known("chapter4", ".* (v(6a|6b|6c|7a|7b|9)|any_skew_bins|passes)", "shared wavefronts", TRIES),
@@ -201,7 +193,7 @@ def emulated(name, build):
 def compare_file(path, build):
     """All rows of a golden file: (launch, groups)."""
     name = path.stem
-    gpu = whole_file.read_json(path)["launches"]
+    gpu = record_counters.launches_of(whole_file.read_json(path))
     pairs = pair_up(gpu, emulated(name, build))
     return name, len(gpu), [(launch, compare_launch(launch, other)) for launch, other in pairs]
 
@@ -261,28 +253,7 @@ def table(results):
             what = launch["version"] if name == "kernels" else f"{name} {launch['version']}, {launch['case']}"
             lines.append(f"| {what} | {metric.removesuffix('.sum')} | {number(measured)} | {number(seen)} | "
                          f"{reason or '**unexplained**'} |")
-    lines += ["", "## All launches", "",
-              "Sectors a request, GPU and emulator where they differ; then L2 sectors and DRAM bytes, emulator over GPU.",
-              "", "| launch | L1 load sectors | L1 store sectors | L1 atomic sectors | shared wavefronts | L2 | DRAM read |",
-              "|---|--:|--:|--:|--:|--:|--:|"]
-    for name, _, rows in results:
-        for launch, groups in rows:
-            lines.append(row_of(name, launch, dict((g[0], g) for g in groups)))
     return "\n".join(lines) + "\n"
-
-
-def row_of(name, launch, groups):
-    counters = launch["counters"]
-    cells = []
-    for metrics in ([record_counters.L1.format("t_sectors", "ld")], [record_counters.L1.format("t_sectors", "st")],
-                    [record_counters.L1.format("t_sectors", o) for o in ("red", "atom")],
-                    GROUPS[2].metrics):
-        cells.append(number(sum(counters.get(m, 0) for m in metrics)))
-    for title in ("L2 sectors", "DRAM bytes read"):
-        _, _, measured, seen, _ = groups[title]
-        cells.append(f"{seen / measured:.2f}" if measured > 0 else "-")
-    what = launch["version"] if name == "kernels" else f"{name} {launch['version']}, {launch['case']}"
-    return f"| {what} | " + " | ".join(cells) + " |"
 
 
 def main():

@@ -2,7 +2,7 @@
 """Judges the emulator's model of time by what was measured, over all chapters that have both.
 
     scripts/compare_model.py             # prints the summary of docs/results/{emulated-h200,nvidia-h200}/chapterN.json
-    scripts/compare_model.py --write     # also writes docs/results/emulator_model.md and .json
+    scripts/compare_model.py --write     # also writes docs/results/emulator_model.md
 
 Both files of a chapter are what `run_all --json` wrote: with --full --all-steps, which on the emulator leaves out
 what would take long. Compared are the steps that ran on both sides. The model's constants come from tests/emulator/microbenchmarks, never from a
@@ -15,7 +15,6 @@ chapter.
 
 import argparse
 import itertools
-import json
 import math
 import pathlib
 import statistics
@@ -96,7 +95,7 @@ def short(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write docs/results/emulator_model.md and .json")
+    parser.add_argument("--write", action="store_true", help="write docs/results/emulator_model.md")
     parser.add_argument("--emulated", default=RESULTS / "emulated-h200", type=pathlib.Path,
                         help="the folder of the emulator's files")
     arguments = parser.parse_args()
@@ -156,8 +155,6 @@ def main():
     text += [f"| {c} {v} | {len(f)} | {statistics.median(f):.2f} | {min(f):.2f} | {max(f):.2f} |"
              for (c, v), f in by_step.items()]
     whole_file.write(RESULTS / "emulator_model.md", "\n".join(text) + "\n")
-    whole_file.write(RESULTS / "emulator_model.json", json.dumps(
-        {"all": total, "chapters": chapters, "rows": rows, "wrong_pairs": wrong}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

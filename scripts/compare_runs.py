@@ -36,7 +36,7 @@ def medians(run):
         if case.get("copy"):
             result[case["parameters"], "copy"] = case["copy"]["median"]
         for step in case["steps"]:
-            if step["seconds"]:
+            if step.get("seconds"):
                 result[case["parameters"], step["version"]] = step["seconds"]["median"]
     return result
 

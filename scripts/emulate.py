@@ -131,15 +131,12 @@ class Sources:
             print(f"{number:5} | {text}\n      | {caret}^", file=sys.stderr)
 
 
-def build_tools(build):
+def build_tools():
     """Builds the emulator; says nothing where nothing goes wrong."""
-    if not (build / "emulate_options.txt").exists():
-        if subprocess.run([str(ROOT / "scripts" / "configure.sh"), "emulator"], check=False).returncode != 0:
-            sys.exit(2)
-    made = subprocess.run(["cmake", "--build", str(build), "--parallel", "--target", "warpbook_emulate"],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    made = subprocess.run([str(ROOT / "scripts" / "build.sh"), "emulator", "--parallel", "--target", "warpbook_emulate"],
+                          stdout=subprocess.PIPE, text=True, check=False)
     if made.returncode != 0:
-        print(made.stdout, file=sys.stderr)
+        print(made.stdout, end="", file=sys.stderr)
         fail("the emulator does not build")
 
 
@@ -247,7 +244,7 @@ def main():
     build = arguments.build
     if build is None:
         build = ROOT / "build" / "emulator"
-        build_tools(build)
+        build_tools()
     build = build.resolve()
     name = hashlib.sha256(os.path.abspath(files[0]).encode()).hexdigest()[:8]
     program = build / "emulate" / f"{files[0].stem}-{name}" / files[0].stem

@@ -184,6 +184,11 @@ def top_level(text):
     return [p for p in parts if p]
 
 
+def names(text, version):
+    """True where the text of a chapter.cu makes this step."""
+    return re.search(rf'([({{]|C::preparing\("[^"]*",\s*)"{version}"', text) is not None
+
+
 class Chapter:
     def __init__(self, number):
         self.number = number
@@ -204,7 +209,7 @@ class Chapter:
         """{version: file}, of the steps that have one: vN_idea.cuh, and asides and library kernels by their file's name."""
         found = {file.name.split("_")[0]: file for file in sorted(self.folder.glob("v*_*.cuh"))}
         for file in [*sorted(self.folder.glob("asides/*.cuh")), *sorted(self.folder.glob("library/*.cuh"))]:
-            if f'.version = "{file.stem}"' in self.text or f'{{"{file.stem}"' in self.text:
+            if names(self.text, file.stem):
                 found[file.stem] = file
         # What several library kernels share is tried under the first of them.
         self.hosts = {}
@@ -221,7 +226,7 @@ class Chapter:
 
         def alone(match):
             nonlocal found
-            kept = [s for s in top_level(match["list"]) if f'.version = "{version}"' in s or f'{{"{version}"' in s]
+            kept = [s for s in top_level(match["list"]) if names(s, version)]
             found = found or bool(kept)
             return f"{match['head']}return {{{', '.join(kept)}}};\n}}\n"
 

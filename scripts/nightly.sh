@@ -25,9 +25,7 @@ sanitized() {
   done
 }
 
-if [ "$device" = emulator ] && scripts/configure.sh emulator; then
-  part "the parsers' fuzzer" cmake --build build/emulator --parallel "$jobs" --target parsers_fuzz
-fi
+[ "$device" != emulator ] || part "the parsers' fuzzer" scripts/build.sh emulator --parallel "$jobs" --target parsers_fuzz
 part "all tests" scripts/test.sh "$device"
 tests="harness_run_test harness_verify_test emulator_core_test emulator_runtime_test"
 # shellcheck disable=SC2086

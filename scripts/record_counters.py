@@ -232,11 +232,30 @@ def commit():
 
 def kept_launches(document, steps):
     """Of an earlier record, the launches of other steps; and of which commit they are, step by step."""
-    launches = [launch for launch in document["launches"] if launch["version"] not in steps]
+    launches = [launch for launch in launches_of(document) if launch["version"] not in steps]
     versions = {launch["version"] for launch in launches}
     commits = {version: document["run"]["commit"] for version in versions}
     commits.update({version: c for version, c in document["run"].get("earlier", {}).items() if version in versions})
     return launches, commits
+
+
+def packed(document):
+    """A record's text: the metrics' names once, and a line per launch with their values in that order."""
+    metrics = sorted({metric for launch in document["launches"] for metric in launch["counters"]})
+    lines = [json.dumps(launch | {"counters": [whole(launch["counters"].get(metric)) for metric in metrics]}, separators=(",", ":"))
+             for launch in document["launches"]]
+    head = json.dumps(document | {"metrics": metrics, "launches": None}, separators=(",", ":"))
+    return head.replace('"launches":null', '"launches":[\n' + ",\n".join(lines) + "\n]") + "\n"
+
+
+def whole(value):
+    return int(value) if value is not None and value == int(value) else value
+
+
+def launches_of(document):
+    """A record's launches, their counters by name; a metric that a launch has no value of is left out."""
+    return [launch | {"counters": {metric: value for metric, value in zip(document["metrics"], launch["counters"]) if value is not None}}
+            for launch in document["launches"]]
 
 
 def record(what, golden, program, steps, output):
@@ -264,7 +283,7 @@ def record(what, golden, program, steps, output):
     output.parent.mkdir(parents=True, exist_ok=True)
     for case in cases:
         document["launches"] += from_gpu(program, case, GOLDEN_METRICS if golden else METRICS, steps)
-        whole_file.write(output, json.dumps(document, indent=None if golden else 1, separators=None) + "\n")
+        whole_file.write(output, packed(document))
         print(f"{output}: {len(document['launches'])} launches", flush=True)
 
 

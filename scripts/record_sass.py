@@ -3,7 +3,7 @@
 
     scripts/record_sass.py 3 --program build/gpu/chapter3/run_all --output docs/results/nvidia-h200/sass
 
-Only the program is read: no GPU is needed. `function` is the mangled name, or a part of it that one function has; `says` tells
+writes chapter3.txt there, or nothing where a kernel is not found. Only the program is read: no GPU is needed. `function` is the mangled name, or a part of it that one function has; `says` tells
 what to look at; lines with `mark` (a regular expression) get a ">".
 """
 
@@ -46,7 +46,7 @@ def listing(name, instructions, entry, compiled):
     head = textwrap.fill(f"{name}, {compiled}. {entry['says']}", 120, break_long_words=False, break_on_hyphens=False)
     mark = re.compile(entry["mark"])
     lines = [f"{'>' if mark.search(code) else ' '} {address}  {code}" for address, code in without_padding(instructions)]
-    return f"{head}\nMarked (>): {entry['marked']}.\n\n" + "\n".join(lines) + "\n"
+    return f"== {entry['name']}\n{head}\nMarked (>): {entry['marked']}.\n\n" + "\n".join(lines) + "\n"
 
 
 def output_of(*command):
@@ -85,17 +85,17 @@ def main():
     commit = arguments.commit or os.environ.get("WARPBOOK_COMMIT") or output_of("git", "rev-parse", "--short=7", "HEAD").strip()
     compiled = f"{arguments.architecture}, nvcc {release.group(1) if release else 'unknown'} (cuobjdump -sass), commit {commit}"
     arguments.output.mkdir(parents=True, exist_ok=True)
-    failed = False
+    listings = []
     for entry in entries:
         names = [name for name in found if entry["function"] in name]
         if len(names) != 1:
             print(f"error: {entry['name']}: {len(names)} functions have {entry['function']} in their names", file=sys.stderr)
-            failed = True
             continue
-        file = arguments.output / f"chapter{arguments.chapter}_{entry['name']}.txt"
-        file.write_text(listing(names[0], found[names[0]], entry, compiled), encoding="utf-8")
+        listings.append(listing(names[0], found[names[0]], entry, compiled))
         print(f"chapter {arguments.chapter}: {entry['name']}")
-    sys.exit(1 if failed else 0)
+    if len(listings) < len(entries):
+        sys.exit(1)
+    (arguments.output / f"chapter{arguments.chapter}.txt").write_text("\n".join(listings), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 
 build() {
   echo "building for DEVICE=$1"
-  scripts/configure.sh "$1"
-  cmake --build "build/$1" --parallel "$jobs"
+  scripts/build.sh "$1" --parallel "$jobs"
 }
 
 build "$device"

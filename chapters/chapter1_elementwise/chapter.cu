@@ -17,18 +17,6 @@
 namespace warpbook::chapter1 {
 namespace {
 
-/// Calls `f` with a value of the C++ type that a Type stands for.
-template <class F> cudaError_t with_type(Type type, F&& f) {
-  switch (type) {
-  case Type::half:
-    return f(__half{});
-  case Type::bfloat16:
-    return f(__nv_bfloat16{});
-  default:
-    return f(float{});
-  }
-}
-
 const char* refuse_but_multiply(const ElementwiseCase& c) {
   return c.operation() == Operation::multiply && !c.mixed() ? nullptr : "multiplies arrays of one type only";
 }
@@ -53,18 +41,12 @@ template <class Run> auto multiply(Run run) {
   };
 }
 
-/// The kernels of each step that multiplies, for every type. `packed_math` takes pairs; others are refused before.
-constexpr auto kV1 = [](auto... arguments) { return v1::run(arguments...); };
-constexpr auto kV2 = [](auto... arguments) { return v2::run(arguments...); };
-constexpr auto kV3 = [](auto... arguments) { return v3::run(arguments...); };
-constexpr auto kV4 = [](auto... arguments) { return v4::run(arguments...); };
-constexpr auto kV5 = [](auto... arguments) { return v5::run(arguments...); };
-constexpr auto kOneWave = [](auto... arguments) { return one_wave::run(arguments...); };
-constexpr auto kPacksInFlight = [](auto... arguments) { return packs_in_flight::run(arguments...); };
-constexpr auto kStreaming = [](auto... arguments) { return streaming::run(arguments...); };
+/// The kernels of each step that multiplies, for every type.
+#define MULTIPLY(step) multiply([](auto... arguments) { return step::run(arguments...); })
+
 constexpr auto kPackedMath = []<class T>(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
   if constexpr (sizeof(T) == 2) return packed_math::run(z, x, y, count, stream);
-  return cudaErrorNotSupported;
+  return cudaErrorNotSupported;  // Refused before.
 };
 
 /// The take-away functions, each operation with its functor.
@@ -92,70 +74,55 @@ cudaError_t run_template(const ElementwiseCase& c, const Arrays& arrays, cudaStr
   });
 }
 
-std::vector<Step> ladder() {
-  using C = ElementwiseCase;
+std::vector<Step> steps() {
+  using C = StepsOf<ElementwiseCase>;
   return {
-      make_step<C>({.version = "v1", .name = "naive", .base = "", .idea = "One thread per element.", .counters = {"requests", "sectors/request"}}, multiply(kV1), refuse_but_multiply),
-      make_step<C>({.version = "v2", .name = "grid_stride", .base = "v1", .idea = "Fewer blocks, which go on by the grid's width.", .counters = {"requests", "instructions"}}, multiply(kV2), refuse_but_multiply),
-      make_step<C>({.version = "v3", .name = "packs", .base = "v2", .idea = "16 bytes per access, and a scalar tail.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV3), refuse_packs),
-      make_step<C>({.version = "v4", .name = "in_order", .base = "v3", .idea = "One pack per thread and no loop: blocks run in order.", .counters = {"requests", "instructions"}, .prepares = "v5: a grid with a block for the edges"}, multiply(kV4), refuse_packs),
-      make_step<C>({.version = "v5", .name = "any_alignment", .base = "v4", .idea = "Arrays that begin anywhere, by packs all the same.", .counters = {"requests", "sectors", "instructions"}}, multiply(kV5), refuse_but_multiply),
-      make_step<C>({.version = "v6", .name = "dispatch", .base = "", .idea = "Any function and types: what elementwise.cuh gives away.", .counters = {"requests", "instructions"}}, run_template),
+      C::step("v1", "naive", "", "One thread per element.", {"requests", "sectors/request"}, MULTIPLY(v1),
+              refuse_but_multiply),
+      C::step("v2", "grid_stride", "v1", "Fewer blocks, which go on by the grid's width.", {"requests", "instructions"},
+              MULTIPLY(v2), refuse_but_multiply),
+      C::step("v3", "packs", "v2", "16 bytes per access, and a scalar tail.", {"requests", "sectors", "instructions"},
+              MULTIPLY(v3), refuse_packs),
+      C::preparing("v5: a grid with a block for the edges", "v4", "in_order", "v3",
+                   "One pack per thread and no loop: blocks run in order.", {"requests", "instructions"}, MULTIPLY(v4),
+                   refuse_packs),
+      C::step("v5", "any_alignment", "v4", "Arrays that begin anywhere, by packs all the same.",
+              {"requests", "sectors", "instructions"}, MULTIPLY(v5), refuse_but_multiply),
+      C::step("v6", "dispatch", "", "Any function and types: what elementwise.cuh gives away.",
+              {"requests", "instructions"}, run_template),
+      C::aside("one_wave", "v3", "One wave of blocks, which stay until everything is done.",
+               {"requests", "instructions"}, MULTIPLY(one_wave), refuse_packs),
+      C::aside("packed_math", "v4", "Two halves per instruction, as the compiler has it already.", {"instructions"},
+               multiply(kPackedMath), refuse_pairs),
+      C::aside("packs_in_flight", "v4", "Two packs under way per thread, where one is enough.",
+               {"requests", "instructions"}, MULTIPLY(packs_in_flight), refuse_packs),
+      C::aside("streaming", "v4", "Results that nobody reads soon leave the L2 first.",
+               {"memory reads", "memory writes"}, MULTIPLY(streaming), refuse_packs),
   };
 }
 
-std::vector<Step> asides() {
-  using C = ElementwiseCase;
-  using enum StepKind;
-  return {
-      make_step<C>({.version = "one_wave", .name = "one_wave", .base = "v3", .idea = "One wave of blocks, which stay until everything is done.", .counters = {"requests", "instructions"}, .kind = aside}, multiply(kOneWave), refuse_packs),
-      make_step<C>({.version = "packed_math", .name = "packed_math", .base = "v4", .idea = "Two halves per instruction, as the compiler has it already.", .counters = {"instructions"}, .kind = aside}, multiply(kPackedMath), refuse_pairs),
-      make_step<C>({.version = "packs_in_flight", .name = "packs_in_flight", .base = "v4", .idea = "Two packs under way per thread, where one is enough.", .counters = {"requests", "instructions"}, .kind = aside}, multiply(kPacksInFlight), refuse_packs),
-      make_step<C>({.version = "streaming", .name = "streaming", .base = "v4", .idea = "Results that nobody reads soon leave the L2 first.", .counters = {"memory reads", "memory writes"}, .kind = aside}, multiply(kStreaming), refuse_packs),
-  };
-}
+#undef MULTIPLY
 
 std::vector<CaseSpec> cases() {
   return {
-      {"n=65536 op=mul dtype=float"},
-      {"n=65536 op=mul dtype=half"},
-      {"n=65536 op=mul dtype=bfloat16"},
-      {"n=65536 op=mul dtype=mixed"},
+      {"n=65536 op=mul dtype={float|half|bfloat16|mixed}"},
       {"n=65536 op=scale dtype=half"},
       {"n=65536 op=fma dtype=float"},
       {"n=65537 op=mul dtype=float offset=1"},
       {"n=65537 op=mul dtype=half offset=0,1,3"},
       // The sizes, float and half.
-      {"n=1024 op=mul dtype=float"},
-      {"n=1024 op=mul dtype=half"},
-      {"n=16384 op=mul dtype=float"},
-      {"n=16384 op=mul dtype=half"},
-      {"n=262144 op=mul dtype=float"},
-      {"n=262144 op=mul dtype=half"},
-      {"n=1048576 op=mul dtype=float"},
-      {"n=1048576 op=mul dtype=half"},
-      {"n=4194304 op=mul dtype=float"},
-      {"n=4194304 op=mul dtype=half"},
+      {"n={1024|16384|262144|1048576|4194304} op=mul dtype={float|half}"},
       {"n=33554432 op=mul dtype=float", kHeadline, "n=1048576 op=mul dtype=float"},
       {"n=33554432 op=mul dtype=half", kHeadline, "n=1048576 op=mul dtype=half"},
-      {"n=268435456 op=mul dtype=float"},
-      {"n=268435456 op=mul dtype=half"},
+      {"n=268435456 op=mul dtype={float|half}"},
       {"n=2147483659 op=mul dtype=half"},  // Above 2^31.
       // Every operation and type.
-      {"n=33554432 op=mul dtype=bfloat16"},
-      {"n=33554432 op=mul dtype=mixed"},
-      {"n=33554432 op=scale dtype=float"},
-      {"n=33554432 op=scale dtype=half"},
-      {"n=33554432 op=scale dtype=bfloat16"},
-      {"n=33554432 op=scale dtype=mixed"},
-      {"n=33554432 op=fma dtype=float"},
-      {"n=33554432 op=fma dtype=half"},
-      {"n=33554432 op=fma dtype=bfloat16"},
+      {"n=33554432 op=mul dtype={bfloat16|mixed}"},
+      {"n=33554432 op=scale dtype={float|half|bfloat16|mixed}"},
+      {"n=33554432 op=fma dtype={float|half|bfloat16}"},
       // Views: all arrays displaced by the same, by different numbers of elements; a prime length.
-      {"n=33554432 op=mul dtype=float offset=1"},
-      {"n=33554432 op=mul dtype=float offset=0,1,2"},
-      {"n=33554432 op=mul dtype=half offset=1"},
-      {"n=33554432 op=mul dtype=half offset=0,1,0"},
+      {"n=33554432 op=mul dtype=float offset={1|0,1,2}"},
+      {"n=33554432 op=mul dtype=half offset={1|0,1,0}"},
       {"n=33554432 op=mul dtype=half offset=3,1,6", kHeadline, "n=1048576 op=mul dtype=half offset=3,1,6"},
       {"n=33554432 op=mul dtype=mixed offset=0,1,2"},
       {"n=33554393 op=mul dtype=float"},
@@ -166,19 +133,13 @@ std::vector<CaseSpec> cases() {
 }  // namespace
 
 Chapter chapter() {
-  Chapter chapter;
-  chapter.number = 1;
-  chapter.name = "elementwise";
-  chapter.title = "Elementwise: a function of each element, at the speed of the memory";
-  for (const auto& kernels : {ladder(), asides()}) {
-    chapter.steps.insert(chapter.steps.end(), kernels.begin(), kernels.end());
-  }
-  chapter.cases = cases();
-  chapter.case_help = elementwise_case_help();
-  chapter.make_case = [](const Parameters& parameters) -> std::unique_ptr<Case> {
-    return std::make_unique<ElementwiseCase>(parameters);
-  };
-  return chapter;
+  return {.number = 1,
+          .name = "elementwise",
+          .title = "Elementwise: a function of each element, at the speed of the memory",
+          .steps = steps(),
+          .cases = expanded(cases()),
+          .case_help = elementwise_case_help(),
+          .make_case = make_case<ElementwiseCase>};
 }
 
 }  // namespace warpbook::chapter1

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/harness/chapter.hpp"
+#include "common/harness/float_elements.hpp"
 
 namespace warpbook::chapter1 {
 
@@ -18,11 +19,7 @@ enum class Operation {
   multiply_add,  ///< z = x * y + w.
 };
 
-/// An element's type.
-enum class Type { float32, half, bfloat16 };
-
-/// Bytes of an element.
-constexpr int bytes_of(Type type) { return type == Type::float32 ? 4 : 2; }
+using Type = FloatType;
 
 /// One case of chapter 1.
 class ElementwiseCase final : public Case {
@@ -48,7 +45,6 @@ public:
   void reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const override;
   /// By units in the last place of the reference, see `tolerance_ulps`. A NaN never passes.
   Difference compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const override;
-  std::string coordinate(std::int64_t element) const override;
 
   /// How many representable values a result may lie from the exact result rounded once. 0 where the operation rounds
   /// once: a product, the sum of a fused multiply-add. 1 where it rounds twice (scaling halves: in float, then to
@@ -58,7 +54,8 @@ public:
 private:
   // Of array number k: the inputs in their order, then the output.
   Type type(std::size_t array) const;
-  std::size_t array_count() const;
+  std::size_t array_count() const { return operation_ == Operation::multiply_add ? 4 : 3; }
+  std::size_t offset_count() const { return operation_ == Operation::scale ? 2 : array_count(); }
   std::string offsets_text() const;
 
   Operation operation_ = Operation::multiply;
@@ -71,10 +68,5 @@ private:
 
 /// What `--help` says of a case's keys.
 std::string elementwise_case_help();
-
-/// A value of a type from its bits.
-double decode(Type type, const std::byte* element);
-/// The value of a type nearest to `value`, ties to even, too large ones infinite; written as its bits.
-void encode(Type type, double value, std::byte* element);
 
 }  // namespace warpbook::chapter1

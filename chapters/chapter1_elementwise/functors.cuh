@@ -1,11 +1,16 @@
 /// \file
-/// Functions for `elementwise`. They are examples as much as tools: a function is any small struct with a
-/// `__device__ operator()`, and what it computes is its own affair.
+/// Functions for `elementwise`, and what applies them to packs. They are examples as much as tools: a function is any
+/// small struct with a `__device__ operator()`, and what it computes is its own affair.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+
+#include <concepts>
+
+#include "chapters/chapter1_elementwise/elementwise.hpp"
+#include "common/cuda/pack.cuh"
 
 namespace warpbook {
 
@@ -47,4 +52,31 @@ template <class Z> struct ScaleFrom {
   __device__ Scale<Z> operator()() const { return {*factor}; }
 };
 
+namespace chapter1 {
+
+/// True where f takes two neighbours at a time, as f.pairs(half2, ...) beside f(half, ...).
+template <class F, class Z, class... X>
+concept TakesPairs = requires(const F& f, typename PairOf<X>::Type... x) {
+  { f.pairs(x...) } -> std::same_as<typename PairOf<Z>::Type>;
+};
+
+/// f of each element of a pack.
+template <class Z, class F, int kWidth, class... X>
+__device__ __forceinline__ Pack<Z, kWidth> apply(const F& f, const Pack<X, kWidth>&... x) {
+  if constexpr (kWidth % 2 == 0 && TakesPairs<F, Z, X...>) {
+    Pack<typename PairOf<Z>::Type, kWidth / 2> z;
+#pragma unroll
+    for (int k = 0; k < kWidth / 2; ++k) {
+      z[k] = f.pairs(reinterpret_cast<const Pack<typename PairOf<X>::Type, kWidth / 2>&>(x)[k]...);
+    }
+    return reinterpret_cast<const Pack<Z, kWidth>&>(z);
+  } else {
+    Pack<Z, kWidth> z;
+#pragma unroll
+    for (int k = 0; k < kWidth; ++k) z[k] = f(x[k]...);
+    return z;
+  }
+}
+
+}  // namespace chapter1
 }  // namespace warpbook

@@ -1,45 +1,29 @@
 /// \file
 /// v6 dispatch: any function of one to three inputs, of any types.
 ///
-/// v1 to v5 multiply, and take one type. Elementwise operations differ in nothing but the function, so the function
-/// becomes a template parameter, and so do the types: a pack has as many elements as 16 bytes hold of the widest. A
-/// function that needs something from device memory comes as a factory, which each thread asks once. Which kernel runs
-/// is a table: few elements go singly as in v1, many by v4's packs, two per thread, or by v5's shifted ones.
+/// v1 to v5 multiply, and take one type. Elementwise operations differ in nothing but the function, so it becomes a
+/// template parameter, and so do the types: a pack has as many elements as 16 bytes hold of the widest. A function that
+/// needs something from device memory comes as a factory, which each thread asks once. A table chooses the kernel: few
+/// elements go singly as in v1, many by v4's packs, two per thread, or by v5's shifted ones.
 ///
 /// Expect v4's time for aligned arrays and v5's for others. This is what `elementwise.cuh` gives away.
 ///
 /// Source: OneFlow's elementwise template (function, factory, packs).
 #pragma once
 
-#include <concepts>
 #include <utility>
 
+#include "chapters/chapter1_elementwise/functors.cuh"
 #include "chapters/chapter1_elementwise/v5_any_alignment.cuh"
 
 namespace warpbook::chapter1::v6 {
 
-using v5::Input;
-using v5::load_pack;
-
-/// Threads of a block that move single elements.
-inline constexpr int kSingleThreads = 256;
-
-/// Threads of a block that move packs, and packs of each. A shifted pack is two loads of each input.
+/// Threads of a block that moves packs, and packs of each. A shifted pack is two loads of each input.
 inline constexpr int kThreads = 128;
 template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
 
-/// Fewer elements than this go singly: such a launch lasts as long as its longest chain of instructions.
-inline constexpr std::int64_t kFewElements = 1 << 18;
-
-/// An output of so many bytes is stored with the hint that it leaves the L2 first: it would not stay there anyway.
-inline constexpr std::int64_t kStreamedBytes = 32 << 20;
-
-/// What runs for arrays.
-enum class Kernel {
-  singles,        ///< One element per thread.
-  packs,          ///< Aligned packs.
-  shifted_packs,  ///< Packs of which some input's are not aligned.
-};
+/// What runs for arrays: one element per thread, aligned packs, or packs of which some input's are not aligned.
+enum class Kernel { singles, packs, shifted_packs };
 
 /// A row of the table.
 struct Rule {
@@ -48,7 +32,8 @@ struct Rule {
   const char* evidence;  ///< A case of chapter1.json that this rule decides.
 };
 
-inline bool is_small(std::int64_t count, bool /*shifted*/) { return count < kFewElements; }
+/// Such a launch lasts as long as its longest chain of instructions.
+inline bool is_small(std::int64_t count, bool /*shifted*/) { return count < 1 << 18; }
 inline bool lies_alike(std::int64_t /*count*/, bool shifted) { return !shifted; }
 inline bool always(std::int64_t /*count*/, bool /*shifted*/) { return true; }
 
@@ -66,39 +51,6 @@ inline const Rule& choose(std::int64_t count, bool shifted) {
 }
 //! [rules]
 
-/// True where f takes two neighbours at a time, as f.pairs(half2, ...) beside f(half, ...).
-template <class F, class Z, class... X>
-concept TakesPairs = requires(const F& f, typename PairOf<X>::Type... x) {
-  { f.pairs(x...) } -> std::same_as<typename PairOf<Z>::Type>;
-};
-
-/// f of each element of a pack.
-template <class Z, class F, int kWidth, class... X>
-__device__ __forceinline__ Pack<Z, kWidth> apply(const F& f, const Pack<X, kWidth>&... x) {
-  if constexpr (kWidth % 2 == 0 && TakesPairs<F, Z, X...>) {
-    Pack<typename PairOf<Z>::Type, kWidth / 2> z;
-#pragma unroll
-    for (int k = 0; k < kWidth / 2; ++k) {
-      z[k] = f.pairs(reinterpret_cast<const Pack<typename PairOf<X>::Type, kWidth / 2>&>(x)[k]...);
-    }
-    return reinterpret_cast<const Pack<Z, kWidth>&>(z);
-  } else {
-    Pack<Z, kWidth> z;
-#pragma unroll
-    for (int k = 0; k < kWidth; ++k) z[k] = f(x[k]...);
-    return z;
-  }
-}
-
-/// Stores a pack; `streamed`: with the hint that it leaves the L2 first.
-template <class P> __device__ __forceinline__ void store(P* to, const P& pack, bool streamed) {
-  if (streamed) {
-    store_streaming(to, pack);
-  } else {
-    *to = pack;
-  }
-}
-
 /// One element per thread, of arrays of few elements.
 template <class Factory, class Z, class... X>
 __global__ void singles_kernel(Z* z, int count, Factory factory, const X*... x) {
@@ -109,11 +61,10 @@ __global__ void singles_kernel(Z* z, int count, Factory factory, const X*... x) 
 //! [kernel]
 template <bool kShifted, int kWidth, class Factory, class Z, class... X>
 __global__ void __launch_bounds__(kThreads)
-    packs_kernel(Z* z, Walk walk, bool streamed, Factory factory, Input<X>... x) {
+    packs_kernel(Z* z, Walk walk, bool streamed, Factory factory, v5::Input<X>... x) {
   const auto f = factory();
   if (walk.edge != 0 && blockIdx.x == gridDim.x - 1) {
-    const int k = threadIdx.x;
-    if (k < walk.edge) {
+    if (const int k = threadIdx.x; k < walk.edge) {
       const std::int64_t i = walk.edge_element(k, kWidth);
       z[i] = f(x.data[i]...);
     }
@@ -125,16 +76,19 @@ __global__ void __launch_bounds__(kThreads)
   Pack<Z, kWidth> result[kPacks<kShifted>];
 #pragma unroll
   for (int k = 0; k < kPacks<kShifted>; ++k) {
-    // In the last block a thread may lack its second pack. It takes its first one again, so that no branch stands
-    // between the loads.
     const std::int64_t next = first + k * kThreads;
-    const std::int64_t i = next < walk.packs ? next : first;
-    result[k] = apply<Z>(f, load_pack<kShifted, kWidth>(x, walk.head, i)...);
+    const std::int64_t i = next < walk.packs ? next : first;  // The first again: no branch stands between the loads.
+    result[k] = apply<Z>(f, v5::load_pack<kShifted, kWidth>(x, walk.head, i)...);
   }
 #pragma unroll
   for (int k = 0; k < kPacks<kShifted>; ++k) {
     const std::int64_t i = first + k * kThreads;
-    if (i < walk.packs) store(&z_packs[i], result[k], streamed);
+    if (i >= walk.packs) break;
+    if (streamed) {
+      store_streaming(&z_packs[i], result[k]);
+    } else {
+      z_packs[i] = result[k];
+    }
   }
 }
 //! [kernel]
@@ -154,10 +108,11 @@ cudaError_t run_packs(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z
                       cudaStream_t stream, std::index_sequence<input...> /*inputs*/, const X*... x) {
   static_assert(4 * kWidth<Z, X...> <= kThreads, "a block must have a thread for each element of the edges");
   const std::int64_t tiles = ceil_div<std::int64_t>(cut.packs, kThreads * kPacks<kShifted>);
-  const bool streamed = count * std::int64_t(sizeof(Z)) >= kStreamedBytes;
+  // The hint that an output leaves the L2 first: so large a one would not stay there anyway.
+  const bool streamed = count * std::int64_t(sizeof(Z)) >= 32 << 20;
   return launch(packs_kernel<kShifted, kWidth<Z, X...>, Factory, Z, X...>,
                 {.grid = tiles + (cut.edge != 0 ? 1 : 0), .block = kThreads, .stream = stream}, z, cut, streamed,
-                factory, Input<X>{x, cut.shift_bytes[input]}...);
+                factory, v5::Input<X>{x, cut.shift_bytes[input]}...);
 }
 
 /// Runs one kernel for count > 0 elements: `singles` for fewer than 2^31, `packs` where no input is shifted.
@@ -165,17 +120,13 @@ template <class Factory, class Z, class... X>
 cudaError_t run_kernel(Kernel kernel, const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
                        cudaStream_t stream, const X*... x) {
   constexpr auto kInputs = std::index_sequence_for<X...>{};
-  switch (kernel) {
-  case Kernel::singles:
+  if (kernel == Kernel::singles) {
     return launch(singles_kernel<Factory, Z, X...>,
-                  {.grid = ceil_div<std::int64_t>(count, kSingleThreads), .block = kSingleThreads, .stream = stream}, z,
-                  int(count), factory, x...);
-  case Kernel::packs:
-    return run_packs<false>(cut, factory, z, count, stream, kInputs, x...);
-  case Kernel::shifted_packs:
-    return run_packs<true>(cut, factory, z, count, stream, kInputs, x...);
+                  {.grid = ceil_div<std::int64_t>(count, 256), .block = 256, .stream = stream}, z, int(count), factory,
+                  x...);
   }
-  return cudaErrorInvalidValue;
+  return kernel == Kernel::packs ? run_packs<false>(cut, factory, z, count, stream, kInputs, x...)
+                                 : run_packs<true>(cut, factory, z, count, stream, kInputs, x...);
 }
 
 /// Runs z[i] = factory()(x[i]...) for count > 0 elements. Arguments are not checked.

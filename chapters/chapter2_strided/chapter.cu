@@ -31,98 +31,50 @@ template <const char* (*refuse)(const StridedProblem&)> const char* simplified(c
   return p.count() == 0 ? nullptr : refuse(chapter2::simplified(p));
 }
 
-std::vector<Step> ladder() {
-  using C = StridedCase;
-  return {
-      make_step<C>({"v1",
-                    "naive",
-                    "",
-                    "One thread per element: a 64-bit division and remainder for each dimension.",
-                    {"divisions-64", "sectors/request"}},
-                   v1::run),
-      make_step<C>({"v2", "static_dims", "v1", "The number of dimensions is a template parameter.", {"divisions-64"}},
-                   v2::run),
-      make_step<C>({"v3",
-                    "collapsed_dims",
-                    "v2",
-                    "Dimensions of size 1 go, neighbours that are one run merge.",
-                    {"divisions-64"}},
-                   v3::run),
-      make_step<C>(
-          {"v4", "index_type", "v3", "32-bit numbers where sizes and strides allow.", {"divisions-64", "divisions-32"}},
-          v4::run),
-      make_step<C>({"v5",
-                    "fast_division",
-                    "v4",
-                    "Divisions by sizes that the host knows become multiplications.",
-                    {"divisions-32"}},
-                   v5::run),
-      make_step<C>({"v6",
-                    "carried_index",
-                    "v5",
-                    "Several elements per thread, the index carried on like digits.",
-                    {"requests", "sectors/request"}},
-                   v6::run),
-      make_step<C>({"v7",
-                    "wide_words",
-                    "v6",
-                    "Words of up to 16 bytes where rows allow it, of 4 bytes in the result.",
-                    {"requests", "sectors/request"}},
-                   v7::run),
-      make_step<C>({"v8",
-                    "strided_tile",
-                    "v5",
-                    "A tile in shared memory: in order on both sides.",
-                    {"sectors/request", "turns/shared load"}},
-                   v8::run, simplified<v8::refuse>),
-      make_step<C>({"v9", "dispatch", "", "The right kernel for the view: what strided_copy.cuh gives away."}, v9::run),
-  };
-}
-
-/// What a library kernel is called, and what it is for.
-struct Named {
-  std::string name;
-  std::string idea;
-};
-template <const char* (*refuse)(const StridedProblem&), class Run> Step library_kernel(const Named& k, Run run) {
-  return make_step<StridedCase>({k.name, k.name, "", k.idea, {}, StepKind::library}, run, simplified<refuse>);
-}
-
-std::vector<Step> library() {
-  return {
-      library_kernel<few_dims::refuse>({"few_dims", "v5's divisions for every element, in packs."}, few_dims::run),
-      library_kernel<repeats::refuse>({"repeats", "What a view shows again and again is read once."}, repeats::run),
-      library_kernel<row_pieces::refuse>({"row_pieces", "Short rows in whole pieces of 8 bytes."}, row_pieces::run),
-      library_kernel<shifted_rows::refuse>({"shifted_rows", "Words of 16 bytes along rows that begin anywhere."},
-                                           shifted_rows::run),
-      library_kernel<staged_steps::refuse>(
-          {"staged_steps", "A long row's source in shared memory, picked apart there."}, staged_steps::run),
-      library_kernel<lone_elements::refuse>({"lone_elements", "Elements alone in their sectors, not kept in caches."},
-                                            lone_elements::run),
-      library_kernel<offset_tables::refuse>({"offset_tables", "Short dimensions: places from two tables."},
-                                            offset_tables::run),
-      library_kernel<short_dims_tile::refuse>({"short_dims_tile", "Tiles whose sides are made of several dimensions."},
-                                              short_dims_tile::run),
-      library_kernel<narrow_tile::refuse>({"narrow_tile", "Tiles of 1 and 2 bytes, in words of 4."}, narrow_tile::run),
-      library_kernel<short_rows::refuse>({"short_rows", "A few long rows of narrow elements, interleaved."},
-                                         short_rows::run),
-  };
-}
-
-std::vector<Step> asides() {
-  return {
-      fill_yardstick(),
-  };
-}
-
 std::vector<Step> steps() {
-  std::vector<Step> all = ladder();
-  for (Step& step : asides()) all.push_back(std::move(step));
-  for (Step& step : library()) all.push_back(std::move(step));
-  return all;
+  using C = StepsOf<StridedCase>;
+  return {
+      C::step("v1", "naive", "", "One thread per element: a 64-bit division and remainder for each dimension.",
+              {"divisions-64", "sectors/request"}, v1::run),
+      C::step("v2", "static_dims", "v1", "The number of dimensions is a template parameter.", {"divisions-64"},
+              v2::run),
+      C::step("v3", "collapsed_dims", "v2", "Dimensions of size 1 go, neighbours that are one run merge.",
+              {"divisions-64"}, v3::run),
+      C::step("v4", "index_type", "v3", "32-bit numbers where sizes and strides allow.",
+              {"divisions-64", "divisions-32"}, v4::run),
+      C::step("v5", "fast_division", "v4", "Divisions by sizes that the host knows become multiplications.",
+              {"divisions-32"}, v5::run),
+      C::step("v6", "carried_index", "v5", "Several elements per thread, the index carried on like digits.",
+              {"requests", "sectors/request"}, v6::run),
+      C::step("v7", "wide_words", "v6", "Words of up to 16 bytes where rows allow it, of 4 bytes in the result.",
+              {"requests", "sectors/request"}, v7::run),
+      C::step("v8", "strided_tile", "v5", "A tile in shared memory: in order on both sides.",
+              {"sectors/request", "turns/shared load"}, v8::run, simplified<v8::refuse>),
+      C::step("v9", "dispatch", "", "The right kernel for the view: what strided_copy.cuh gives away.", {}, v9::run),
+      fill_yardstick(),
+      C::library("few_dims", "v5's divisions for every element, in packs.", few_dims::run,
+                 simplified<few_dims::refuse>),
+      C::library("repeats", "What a view shows again and again is read once.", repeats::run,
+                 simplified<repeats::refuse>),
+      C::library("row_pieces", "Short rows in whole pieces of 8 bytes.", row_pieces::run,
+                 simplified<row_pieces::refuse>),
+      C::library("shifted_rows", "Words of 16 bytes along rows that begin anywhere.", shifted_rows::run,
+                 simplified<shifted_rows::refuse>),
+      C::library("staged_steps", "A long row's source in shared memory, picked apart there.", staged_steps::run,
+                 simplified<staged_steps::refuse>),
+      C::library("lone_elements", "Elements alone in their sectors, not kept in caches.", lone_elements::run,
+                 simplified<lone_elements::refuse>),
+      C::library("offset_tables", "Short dimensions: places from two tables.", offset_tables::run,
+                 simplified<offset_tables::refuse>),
+      C::library("short_dims_tile", "Tiles whose sides are made of several dimensions.", short_dims_tile::run,
+                 simplified<short_dims_tile::refuse>),
+      C::library("narrow_tile", "Tiles of 1 and 2 bytes, in words of 4.", narrow_tile::run,
+                 simplified<narrow_tile::refuse>),
+      C::library("short_rows", "A few long rows of narrow elements, interleaved.", short_rows::run,
+                 simplified<short_rows::refuse>),
+  };
 }
 
-// The tensor x of 64 Mi elements has the shape (64, 1024, 1024), and a smaller one stands in for it on the emulator.
 std::vector<CaseSpec> cases() {
   return {
       {"shape=2,4,2 strides=16,4,2 dtype=float name=the_example"},
@@ -132,59 +84,38 @@ std::vector<CaseSpec> cases() {
       {"shape=64,512,1024 strides=1048576,2048,1 dtype=float name=[:,::2]"},
       {"shape=64,512,1024 strides=1048576,2048,1 dtype=half name=[:,::2]", kHeadline,
        "shape=16,128,256 strides=65536,512,1 dtype=half name=[:,::2]"},
-      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=float name=[:,1:,1:]"},
-      {
-          "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half name=[:,1:,1:]",
-      },
-      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=int8 name=[:,1:,1:]"},
-      {"shape=64,1024,512 strides=1048576,1024,1 dtype=float name=[:,:,:512]"},
-      {"shape=64,1024,512 strides=1048576,1024,1 dtype=half name=[:,:,:512]"},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype={float|half|int8} name=[:,1:,1:]"},
+      {"shape=64,1024,512 strides=1048576,1024,1 dtype={float|half} name=[:,:,:512]"},
       {"shape=1048576,60 strides=64,1 offset=3 dtype=half name=rows_of_60"},
       // Steps along the last dimension: x[..., ::2], x[..., ::16], and ::3 of 256x64x64x64.
-      {"shape=16,256,128 strides=65536,256,2 dtype=float name=[...,::2]"},
-      {"shape=16,256,128 strides=65536,256,2 dtype=half name=[...,::2]"},
+      {"shape=16,256,128 strides=65536,256,2 dtype={float|half} name=[...,::2]"},
       {"shape=64,1024,512 strides=1048576,1024,2 dtype=float name=[...,::2]", kHeadline,
        "shape=16,256,128 strides=65536,256,2 dtype=float name=[...,::2]"},
-      {
-          "shape=64,1024,512 strides=1048576,1024,2 dtype=half name=[...,::2]",
-      },
-      {"shape=64,1024,512 strides=1048576,1024,2 dtype=int8 name=[...,::2]"},
-      {"shape=64,1024,64 strides=1048576,1024,16 dtype=float name=[...,::16]"},
-      {"shape=64,1024,64 strides=1048576,1024,16 dtype=half name=[...,::16]"},
-      {"shape=256,64,64,22 strides=262144,4096,64,3 dtype=float name=[...,::3]"},
-      {"shape=256,64,64,22 strides=262144,4096,64,3 dtype=half name=[...,::3]"},
+      {"shape=64,1024,512 strides=1048576,1024,2 dtype={half|int8} name=[...,::2]"},
+      {"shape=64,1024,64 strides=1048576,1024,16 dtype={float|half} name=[...,::16]"},
+      {"shape=256,64,64,22 strides=262144,4096,64,3 dtype={float|half} name=[...,::3]"},
       // Transposes: of x, of slices of x, and with a step.
       {"shape=16,256,128 strides=32768,1,256 dtype=float name=transpose(1,2)"},
       {"shape=4,255,511 strides=131072,1,256 offset=257 dtype=float name=[:,1:,1:].transpose(1,2)"},
       {"shape=16,255,127 strides=32768,1,256 offset=257 dtype=half name=[:,1:,1:].transpose(1,2)"},
-      {"shape=64,1024,1024 strides=1048576,1,1024 dtype=float name=transpose(1,2)"},
-      {"shape=64,1024,1024 strides=1048576,1,1024 dtype=half name=transpose(1,2)"},
-      {"shape=1024,1024,64 strides=1,1024,1048576 dtype=float name=transpose(0,2)"},
-      {"shape=1024,1024,64 strides=1,1024,1048576 dtype=half name=transpose(0,2)"},
+      {"shape=64,1024,1024 strides=1048576,1,1024 dtype={float|half} name=transpose(1,2)"},
+      {"shape=1024,1024,64 strides=1,1024,1048576 dtype={float|half} name=transpose(0,2)"},
       {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float name=[:,1:,1:].transpose(1,2)", kHeadline,
        "shape=4,255,511 strides=131072,1,256 offset=257 dtype=float name=[:,1:,1:].transpose(1,2)"},
-      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=half name=[:,1:,1:].transpose(1,2)"},
-      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=int8 name=[:,1:,1:].transpose(1,2)"},
-      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=double name=[:,1:,1:].transpose(1,2)"},
-      {"shape=64,512,1024 strides=1048576,2,1024 dtype=float name=[...,::2].transpose(1,2)"},
-      {"shape=64,512,1024 strides=1048576,2,1024 dtype=half name=[...,::2].transpose(1,2)"},
+      {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype={half|int8|double} name=[:,1:,1:].transpose(1,2)"},
+      {"shape=64,512,1024 strides=1048576,2,1024 dtype={float|half} name=[...,::2].transpose(1,2)"},
       // Broadcasts to 64 Mi elements: of a matrix, of columns, of both; and windows that overlap.
       {"shape=16,256,256 strides=0,256,1 dtype=float name=expand_first"},
       {"shape=16,256,256 strides=256,1,0 dtype=float name=expand_last"},
-      {"shape=64,1024,1024 strides=0,1024,1 dtype=float name=expand_first"},
-      {"shape=64,1024,1024 strides=0,1024,1 dtype=half name=expand_first"},
-      {"shape=64,1024,1024 strides=1024,0,1 dtype=float name=expand_middle"},
-      {"shape=64,1024,1024 strides=1024,0,1 dtype=half name=expand_middle"},
-      {"shape=64,1024,1024 strides=1024,1,0 dtype=float name=expand_last"},
-      {"shape=64,1024,1024 strides=1024,1,0 dtype=half name=expand_last"},
+      {"shape=64,1024,1024 strides=0,1024,1 dtype={float|half} name=expand_first"},
+      {"shape=64,1024,1024 strides=1024,0,1 dtype={float|half} name=expand_middle"},
+      {"shape=64,1024,1024 strides=1024,1,0 dtype={float|half} name=expand_last"},
       {"shape=65536,32,32 strides=32,1,0 dtype=half name=expand_last_of_32"},
-      {"shape=1048576,64 strides=1,1 dtype=float name=windows"},
-      {"shape=1048576,64 strides=1,1 dtype=half name=windows"},
+      {"shape=1048576,64 strides=1,1 dtype={float|half} name=windows"},
       // Into views.
       {"shape=16,256,128 strides=65536,256,2 dtype=float into=1 name=[...,::2]"},
       {"shape=64,512,1024 strides=1048576,2048,1 dtype=float into=1 name=[:,::2]"},
-      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=float into=1 name=[:,1:,1:]"},
-      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half into=1 name=[:,1:,1:]"},
+      {"shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype={float|half} into=1 name=[:,1:,1:]"},
       {"shape=64,1024,512 strides=1048576,1024,2 dtype=float into=1 name=[...,::2]"},
       {"shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float into=1 name=[:,1:,1:].transpose(1,2)"},
       {"shape=64,1024,1024 strides=1048576,1,1024 dtype=half into=1 name=transpose(1,2)"},
@@ -226,12 +157,12 @@ std::vector<std::string> misjudged_evidence() {
 /// The kernels for indices of 64 bits, on views of any size.
 std::vector<Step> steps_for_large_views() {
   const auto in_64_bits = [](const char* version, auto run_as, const char* (*refuse)(const StridedProblem&)) {
-    const auto run = [=](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
-      return run_simplified(p, src, dst, stream, refuse, run_as);
-    };
-    return make_step<StridedCase>({version, "", "", ""}, run, [=](const StridedProblem& p) {
-      return p.count() == 0 ? nullptr : refuse(chapter2::simplified(p));
-    });
+    return make_step<StridedCase>(
+        {version, "", "", ""},
+        [=](const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
+          return run_simplified(p, src, dst, stream, refuse, run_as);
+        },
+        [=](const StridedProblem& p) { return p.count() == 0 ? nullptr : refuse(chapter2::simplified(p)); });
   };
   return {in_64_bits("v6, 64 bits", v6::run_as<std::uint64_t>, kTakesAll),
           in_64_bits("v7, 64 bits", v7::run_as<std::uint64_t>,
@@ -241,15 +172,13 @@ std::vector<Step> steps_for_large_views() {
 
 /// Chapter 2.
 Chapter chapter() {
-  Chapter chapter;
-  chapter.number = 2;
-  chapter.name = "strided";
-  chapter.title = "Strided access: any view made contiguous, and written into";
-  chapter.steps = steps();
-  chapter.cases = cases();
-  chapter.case_help = strided_case_help();
-  chapter.make_case = [](const Parameters& parameters) { return std::make_unique<StridedCase>(parameters); };
-  return chapter;
+  return {.number = 2,
+          .name = "strided",
+          .title = "Strided access: any view made contiguous, and written into",
+          .steps = steps(),
+          .cases = expanded(cases()),
+          .case_help = strided_case_help(),
+          .make_case = make_case<StridedCase>};
 }
 
 }  // namespace warpbook::chapter2

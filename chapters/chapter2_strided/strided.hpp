@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/cuda/alignment.hpp"
 #include "common/cuda/launch.cuh"
 #include "common/cuda/tensor_view.hpp"
 
@@ -28,12 +29,6 @@ struct StridedProblem {
   /// Number of elements that move.
   std::int64_t count() const { return view.count(); }
 };
-
-/// What an address is aligned to: a power of 2 up to 16.
-inline int alignment_of(std::uintptr_t address) {
-  const std::uintptr_t low = address | 16;
-  return static_cast<int>(low & (~low + 1));
-}
 
 /// A problem whose view begins at element 0, and where its two sides begin.
 struct Prepared {

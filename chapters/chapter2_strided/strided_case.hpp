@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "chapters/chapter2_strided/strided.hpp"
 #include "common/harness/chapter.hpp"
@@ -19,8 +20,8 @@ public:
 
   std::string title() const override;
   std::string parameters() const override;
-  std::vector<BufferLayout> inputs() const override;
-  BufferLayout output() const override;
+  std::vector<BufferLayout> inputs() const override { return {array("src", !problem_.into_view)}; }
+  BufferLayout output() const override { return array("dst", problem_.into_view); }
   /// The contiguous side's bytes, and the 64-byte blocks that the view touches.
   std::int64_t bytes_moved() const override;
   /// Writing into a view leaves what lies between its elements alone.
@@ -32,7 +33,12 @@ public:
                            std::span<const std::byte> actual) const override;
 
 private:
+  using Numbers = std::span<const std::int64_t>;
+
+  Numbers sizes() const { return Numbers(problem_.view.sizes).first(problem_.view.dims); }
+  Numbers strides() const { return Numbers(problem_.view.strides).first(problem_.view.dims); }
   std::int64_t storage_elements() const;
+  BufferLayout array(const char* name, bool is_view) const;
 
   StridedProblem problem_;
   std::string dtype_;

@@ -10,8 +10,7 @@
 /// Expect four sectors per request on both sides, and three times v5's speed on transposes.
 #pragma once
 
-#include <algorithm>
-
+#include "chapters/chapter2_strided/matrices.cuh"
 #include "chapters/chapter2_strided/v5_fast_division.cuh"
 
 namespace warpbook::chapter2::v8 {
@@ -24,23 +23,6 @@ template <int bytes> struct Tile {
   static constexpr int kRows = bytes <= 4 ? 128 : bytes == 8 ? 64 : 32;  // and along the destination.
   static constexpr int kPitch = kColumns + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
   static constexpr int kLoads = kRows / kWarps;                          // Per thread, all under way at once.
-};
-
-/// A dimension of the copy, with its stride on either side, in elements.
-struct Dimension {
-  FastDivisor<std::uint32_t> size;
-  std::int64_t src_stride;
-  std::int64_t dst_stride;
-};
-
-/// The matrix that tiles cover, and the dimensions that say which matrix.
-struct Matrices {
-  Dimension column;  ///< The source's fastest dimension,
-  Dimension row;     ///< and the destination's.
-  int others;
-  Dimension other[kMaxViewDims];
-  FastDivisor<std::uint32_t> across;  ///< Tiles along the source: neighbouring blocks read neighbours.
-  FastDivisor<std::uint32_t> down;    ///< And along the destination.
 };
 
 //! [kernel]
@@ -95,39 +77,6 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
                    -column);
 }
 //! [kernel]
-
-/// A problem's matrices; no column, or no row, where one side has no dimension of its own. Of dimensions that are
-/// equally near the longest counts.
-inline Matrices matrices_of(const StridedProblem& q) {
-  Matrices m{};
-  Dimension dimension[kMaxViewDims];
-  std::int64_t contiguous = 1;
-  for (int d = q.view.dims - 1; d >= 0; --d) {
-    dimension[d] = {FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(q.view.sizes[d])), q.view.strides[d],
-                    contiguous};
-    if (q.into_view) std::swap(dimension[d].src_stride, dimension[d].dst_stride);
-    contiguous *= q.view.sizes[d];
-  }
-  const auto nearest = [&](std::int64_t Dimension::* stride, int taken) {
-    int best = -1;
-    for (int d = 0; d < q.view.dims; ++d) {
-      if (d == taken || dimension[d].*stride == 0) continue;
-      const bool near = best < 0 || dimension[d].*stride < dimension[best].*stride;
-      const bool longer = best >= 0 && dimension[d].*stride == dimension[best].*stride &&
-                          dimension[d].size.divisor > dimension[best].size.divisor;
-      if (near || longer) best = d;
-    }
-    return best;
-  };
-  const int column = nearest(&Dimension::src_stride, -1);
-  const int row = nearest(&Dimension::dst_stride, column);
-  if (column >= 0) m.column = dimension[column];
-  if (row >= 0) m.row = dimension[row];
-  for (int d = q.view.dims - 1; d >= 0; --d) {
-    if (d != column && d != row) m.other[m.others++] = dimension[d];
-  }
-  return m;
-}
 
 /// Why tiles do not fit a simplified problem; nullptr where they do.
 inline const char* refuse(const StridedProblem& q) {

@@ -5,17 +5,13 @@
 #include "chapters/chapter3_permute/asides/half2_rotated.cuh"
 #include "chapters/chapter3_permute/asides/tma.cuh"
 #include "chapters/chapter3_permute/asides/wide_rows.cuh"
-#include "chapters/chapter3_permute/library/aligned_windows.cuh"
-#include "chapters/chapter3_permute/library/boxes.cuh"
 #include "chapters/chapter3_permute/library/composite_tile.cuh"
-#include "chapters/chapter3_permute/library/direct_tile.cuh"
 #include "chapters/chapter3_permute/library/element_tiles.cuh"
 #include "chapters/chapter3_permute/library/fitted_tile.cuh"
 #include "chapters/chapter3_permute/library/fixed_tile.cuh"
 #include "chapters/chapter3_permute/library/gather.cuh"
 #include "chapters/chapter3_permute/library/gathered_words.cuh"
 #include "chapters/chapter3_permute/library/input_runs.cuh"
-#include "chapters/chapter3_permute/library/output_runs.cuh"
 #include "chapters/chapter3_permute/library/placed_words.cuh"
 #include "chapters/chapter3_permute/library/plan.cuh"
 #include "chapters/chapter3_permute/permute_case.hpp"
@@ -76,152 +72,57 @@ template <const char* (*refuse)(const PermuteProblem&)> const char* simplified(c
   return p.count() == 0 ? nullptr : refuse(chapter3::simplified(p));
 }
 
-std::vector<Step> ladder() {
-  using C = PermuteCase;
+std::vector<Step> steps() {
+  using C = StepsOf<PermuteCase>;
   return {
-      make_step<C>({"v1",
-                    "naive",
-                    "",
-                    "One thread per element: output offset to index to input offset, in 64 bits.",
-                    {"sectors/request", "divisions-64"}},
-                   v1::run),
-      make_step<C>({"v2a",
-                    "index_type",
-                    "v1",
-                    "32-bit offsets wherever the tensor is small enough.",
-                    {"divisions-64", "divisions-32"}},
-                   v2a::run),
-      make_step<C>({"v2b",
-                    "merged_dims",
-                    "v2a",
-                    "Dimensions that move together become one.",
-                    {"divisions-32"},
-                    StepKind::step,
-                    "v4a: an image becomes a matrix"},
-                   v2b::run),
-      make_step<C>({"v3",
-                    "movement_size",
-                    "v2b",
-                    "Words of up to 16 bytes where the last dimension stays last.",
-                    {"requests", "divisions-32"}},
-                   v3::run),
-      make_step<C>({"v4a",
-                    "shared_tile",
-                    "v3",
-                    "A tile in shared memory: whole rows on both sides of global memory.",
-                    {"sectors/request", "turns/shared load"}},
-                   v4a::run, only_matrices),
-      make_step<C>(
-          {"v4b", "padded_tile", "v4a", "One unused column, and the bank conflicts are gone.", {"turns/shared load"}},
-          v4b::run, only_matrices),
-      make_step<C>({"v4c",
-                    "unrolled_tile",
-                    "v4b",
-                    "Loops of a fixed length: four loads under way per thread.",
-                    {"requests", "sectors/request"}},
-                   v4c::run, only_matrices),
-      make_step<C>(
-          {"v5", "half2", "v4c", "Two halves per word on both sides of the tile.", {"requests", "turns/shared load"}},
-          v5::run, v5::refuse),
-      make_step<C>({"v6",
-                    "wide_tile",
-                    "v4c",
-                    "16 bytes per load and per store, for every element size.",
-                    {"requests", "sectors/request", "turns/shared load"}},
-                   v6::run, v6::refuse),
-      make_step<C>(
-          {"v7", "kept_input", "v6", "Loads ask the L2 to keep what they read.", {"requests", "sectors/request"}},
-          v7::run, v6::refuse),
-      make_step<C>({"v8",
-                    "any_rank_tile",
-                    "v7",
-                    "Each block finds its tile among all dimensions.",
-                    {"requests", "sectors/request"},
-                    StepKind::step,
-                    "v9: wide tiles at any rank"},
-                   v8::run, simplified<v8::refuse>),
-      make_step<C>({"v9", "dispatch", "", "The right kernel for the problem: what permute.cuh gives away."}, v9::run),
-  };
-}
-
-std::vector<Step> asides() {
-  using C = PermuteCase;
-  using enum StepKind;
-  return {
-      make_step<C>({"copy", "copy", "", "No permutation: one element per thread, in order.", {}, yardstick},
-                   copy::run<1>),
-      make_step<C>({"copy_unrolled",
-                    "copy_unrolled",
-                    "",
-                    "The same copy with four elements under way per thread.",
-                    {},
-                    yardstick},
-                   copy::run<4>),
-      make_step<C>({"half2_rotated",
-                    "half2_rotated",
-                    "v5",
-                    "v5's tile rotated instead of padded: no conflicts, and no gain.",
-                    {"turns/shared load"},
-                    aside},
-                   half2_rotated::run, v5::refuse),
-      make_step<C>({"wide_rows",
-                    "wide_rows",
-                    "v3",
-                    "Several words under way per thread, where v3 has enough.",
-                    {"requests"},
-                    aside},
-                   wide_rows::run, wide_rows::refuse),
-      make_step<C>({"tma", "tma", "v6", "Hopper's copy engine fetches the tile.", {"requests"}, aside}, tma::run,
-                   tma::refuse),
-  };
-}
-
-std::vector<Step> library() {
-  using C = PermuteCase;
-  using enum StepKind;
-  return {
-      make_step<C>(
-          {"fitted_tile", "fitted_tile", "", "v7's tile, one side of which fits images' channels.", {}, library},
-          fitted_tile::run, simplified<v6::refuse>),
-      make_step<C>({"element_tiles",
-                    "element_tiles",
-                    "",
-                    "Tiles of single elements or 4-byte words, at any size and alignment.",
-                    {},
-                    library},
-                   element_tiles::run, simplified<element_tiles::refuse>),
-      make_step<C>({"aligned_windows", "aligned_windows", "", "Tiles whose writes begin at a sector.", {}, library},
-                   aligned_windows::run, simplified<aligned_windows::refuse>),
-      make_step<C>({"gather", "gather", "", "Any permutation, element by element in the output's order.", {}, library},
-                   gather::run),
-      make_step<C>({"gathered_words",
-                    "gathered_words",
-                    "",
-                    "A gather that works out one index per word of the output.",
-                    {},
-                    library},
-                   gathered_words::run, simplified<gathered_words::refuse>),
-      make_step<C>({"input_runs", "input_runs", "", "A thread moves a run of the input by itself.", {}, library},
-                   input_runs::run, simplified<input_runs::refuse>),
-      make_step<C>({"output_runs", "output_runs", "", "A block writes one run of the output.", {}, library},
-                   output_runs::run<>, simplified<output_runs::refuse>),
-      make_step<C>({"boxes", "boxes", "", "Runs on both sides at any rank, by tables.", {}, library}, boxes::run,
-                   simplified<boxes::refuse>),
-      make_step<C>(
-          {"composite_tile", "composite_tile", "", "Tiles whose sides are made of several dimensions.", {}, library},
-          composite_tile::run, simplified<composite_tile::refuse>),
-      make_step<C>({"fixed_tile", "fixed_tile", "", "The same with sides that the compiler knows.", {}, library},
-                   fixed_tile::run, simplified<fixed_tile::refuse>),
-      make_step<C>({"placed_words",
-                    "placed_words",
-                    "",
-                    "The same where each word of a row has a place of its own.",
-                    {},
-                    library},
-                   placed_words::run<>, simplified<fixed_tile::refuse>),
-      make_step<C>({"direct_tile", "direct_tile", "", "The same without shared memory.", {}, library},
-                   direct_tile::run<>, simplified<fixed_tile::refuse>),
-      planned_step({"plan", "plan", "", "The kernel that was fastest when all of them were tried.", {}, library}),
+      C::step("v1", "naive", "", "One thread per element: output offset to index to input offset, in 64 bits.",
+              {"sectors/request", "divisions-64"}, v1::run),
+      C::step("v2a", "index_type", "v1", "32-bit offsets wherever the tensor is small enough.",
+              {"divisions-64", "divisions-32"}, v2a::run),
+      C::preparing("v4a: an image becomes a matrix", "v2b", "merged_dims", "v2a",
+                   "Dimensions that move together become one.", {"divisions-32"}, v2b::run),
+      C::step("v3", "movement_size", "v2b", "Words of up to 16 bytes where the last dimension stays last.",
+              {"requests", "divisions-32"}, v3::run),
+      C::step("v4a", "shared_tile", "v3", "A tile in shared memory: whole rows on both sides of global memory.",
+              {"sectors/request", "turns/shared load"}, v4a::run, only_matrices),
+      C::step("v4b", "padded_tile", "v4a", "One unused column, and the bank conflicts are gone.", {"turns/shared load"},
+              v4b::run, only_matrices),
+      C::step("v4c", "unrolled_tile", "v4b", "Loops of a fixed length: four loads under way per thread.",
+              {"requests", "sectors/request"}, v4c::run, only_matrices),
+      C::step("v5", "half2", "v4c", "Two halves per word on both sides of the tile.", {"requests", "turns/shared load"},
+              v5::run, v5::refuse),
+      C::step("v6", "wide_tile", "v4c", "16 bytes per load and per store, for every element size.",
+              {"requests", "sectors/request", "turns/shared load"}, v6::run, v6::refuse),
+      C::step("v7", "kept_input", "v6", "Loads ask the L2 to keep what they read.", {"requests", "sectors/request"},
+              v7::run, v6::refuse),
+      C::preparing("v9: wide tiles at any rank", "v8", "any_rank_tile", "v7",
+                   "Each block finds its tile among all dimensions.", {"requests", "sectors/request"}, v8::run,
+                   simplified<v8::refuse>),
+      C::step("v9", "dispatch", "", "The right kernel for the problem: what permute.cuh gives away.", {}, v9::run),
+      C::yardstick("copy", "No permutation: one element per thread, in order.", copy::run<1>),
+      C::yardstick("copy_unrolled", "The same copy with four elements under way per thread.", copy::run<4>),
+      C::aside("half2_rotated", "v5", "v5's tile rotated instead of padded: no conflicts, and no gain.",
+               {"turns/shared load"}, half2_rotated::run, v5::refuse),
+      C::aside("wide_rows", "v3", "Several words under way per thread, where v3 has enough.", {"requests"},
+               wide_rows::run, wide_rows::refuse),
+      C::aside("tma", "v6", "Hopper's copy engine fetches the tile.", {"requests"}, tma::run, tma::refuse),
+      C::library("fitted_tile", "v7's tile, one side of which fits images' channels.", fitted_tile::run,
+                 simplified<v6::refuse>),
+      C::library("element_tiles", "Tiles of single elements or 4-byte words, at any size and alignment.",
+                 element_tiles::run, simplified<element_tiles::refuse>),
+      C::library("gather", "Any permutation, element by element in the output's order.", gather::run),
+      C::library("gathered_words", "A gather that works out one index per word of the output.", gathered_words::run,
+                 simplified<gathered_words::refuse>),
+      C::library("input_runs", "A thread moves a run of the input by itself.", input_runs::run,
+                 simplified<input_runs::refuse>),
+      C::library("composite_tile", "Tiles whose sides are made of several dimensions.", composite_tile::run,
+                 simplified<composite_tile::refuse>),
+      C::library("fixed_tile", "The same with sides that the compiler knows.", fixed_tile::run,
+                 simplified<fixed_tile::refuse>),
+      C::library("placed_words", "The same where each word of a row has a place of its own.", placed_words::run,
+                 simplified<placed_words::refuse>),
+      planned_step(
+          {"plan", "plan", "", "The kernel that was fastest when all of them were tried.", {}, StepKind::library}),
   };
 }
 
@@ -237,42 +138,33 @@ std::vector<CaseSpec> cases() {
       {"shape=32,128,1024 perm=1,0,2 dtype=float"},
       {"shape=32,256,1024 perm=1,0,2 dtype=half"},
       {"shape=8,1024,1024 perm=0,2,1 dtype=float"},
-      {"shape=16,1024,1024 perm=0,2,1 dtype=half"},
-      {"shape=16,1024,1024 perm=0,2,1 dtype=float"},
+      {"shape=16,1024,1024 perm=0,2,1 dtype={half|float}"},
       {"shape=32,1024,1024 perm=0,2,1 dtype=half"},
       {"shape=32,1024,1024 perm=0,2,1 dtype=float", kHeadline, "shape=8,256,512 perm=0,2,1 dtype=float"},
       {"shape=64,1024,1024 perm=0,2,1 dtype=half", kHeadline, "shape=8,512,512 perm=0,2,1 dtype=half"},
       {"shape=256,1024,1024 perm=0,2,1 dtype=float"},
       {"shape=512,1024,1024 perm=0,2,1 dtype=half"},
       {"shape=32,256,1024 perm=1,0,2 dtype=float"},
-      {"shape=32,512,1024 perm=1,0,2 dtype=half"},
-      {"shape=32,512,1024 perm=1,0,2 dtype=float"},
-      {"shape=32,1024,1024 perm=1,0,2 dtype=half"},
-      {"shape=32,1024,1024 perm=1,0,2 dtype=float"},
+      {"shape=32,512,1024 perm=1,0,2 dtype={half|float}"},
+      {"shape=32,1024,1024 perm=1,0,2 dtype={half|float}"},
       {"shape=32,2048,1024 perm=1,0,2 dtype=half", kHeadline, "shape=16,128,1024 perm=1,0,2 dtype=half"},
       {"shape=32,8192,1024 perm=1,0,2 dtype=float"},
       {"shape=32,16384,1024 perm=1,0,2 dtype=half"},
       // Other element sizes.
-      {"shape=8,512,512 perm=0,2,1 dtype=int8"},
-      {"shape=64,1024,2048 perm=0,2,1 dtype=int8"},
+      {"shape={8,512,512|64,1024,2048} perm=0,2,1 dtype=int8"},
       {"shape=16,1024,1024 perm=0,2,1 dtype=double"},
       {"shape=8,1024,1024 perm=0,2,1 dtype=complex128"},
       // Images between NCHW and NHWC.
       {"shape=4,96,40,40 perm=0,2,3,1 dtype=half"},
-      {"shape=64,96,80,80 perm=0,2,3,1 dtype=float"},
-      {"shape=64,96,80,80 perm=0,2,3,1 dtype=half"},
-      {"shape=64,80,80,96 perm=0,3,1,2 dtype=float"},
-      {"shape=64,80,80,96 perm=0,3,1,2 dtype=half"},
-      {"shape=8,3,256,256 perm=0,2,3,1 dtype=float"},
-      {"shape=64,3,512,512 perm=0,2,3,1 dtype=float"},
+      {"shape=64,96,80,80 perm=0,2,3,1 dtype={float|half}"},
+      {"shape=64,80,80,96 perm=0,3,1,2 dtype={float|half}"},
+      {"shape={8,3,256,256|64,3,512,512} perm=0,2,3,1 dtype=float"},
       {"shape=64,512,512,3 perm=0,3,1,2 dtype=half"},
       // Attention's heads.
-      {"shape=4,256,16,64 perm=0,2,1,3 dtype=half"},
-      {"shape=32,1024,16,64 perm=0,2,1,3 dtype=half"},
+      {"shape={4,256|32,1024},16,64 perm=0,2,1,3 dtype=half"},
       // Odd and prime sizes, misaligned views.
       {"shape=3,255,511 perm=0,2,1 dtype=float"},
-      {"shape=7,1023,2047 perm=0,2,1 dtype=float"},
-      {"shape=7,1023,2047 perm=0,2,1 dtype=half"},
+      {"shape=7,1023,2047 perm=0,2,1 dtype={float|half}"},
       {"shape=101,307,503 perm=2,0,1 dtype=float"},
       {"shape=683,256,577 perm=2,1,0 dtype=half"},
       {"shape=32,511,16,33 perm=0,2,1,3 dtype=float"},
@@ -286,6 +178,7 @@ std::vector<CaseSpec> cases() {
       {"shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half"},
       // Narrow elements whose fast dimensions are short or odd.
       {"shape=8251,3647,5 perm=2,1,0 dtype=int8"},
+      {"shape=78,11,17,15,8,2,8,2 perm=1,4,6,3,0,5,7,2 dtype=int8"},
       {"shape=3,31,23,2,5,19,194 perm=2,4,6,0,3,1,5 dtype=half"},
       // Short rows and short sides.
       {"shape=96,1500,96 perm=2,1,0 dtype=int8"},
@@ -299,17 +192,13 @@ std::vector<CaseSpec> cases() {
 
 /// Chapter 3.
 Chapter chapter() {
-  Chapter chapter;
-  chapter.number = 3;
-  chapter.name = "permute";
-  chapter.title = "Permute: any order of a tensor's dimensions, from naive to the speed of a copy";
-  for (const auto& kernels : {ladder(), asides(), library()}) {
-    chapter.steps.insert(chapter.steps.end(), kernels.begin(), kernels.end());
-  }
-  chapter.cases = cases();
-  chapter.case_help = permute_case_help();
-  chapter.make_case = [](const Parameters& parameters) { return std::make_unique<PermuteCase>(parameters); };
-  return chapter;
+  return {.number = 3,
+          .name = "permute",
+          .title = "Permute: any order of a tensor's dimensions, from naive to the speed of a copy",
+          .steps = steps(),
+          .cases = expanded(cases()),
+          .case_help = permute_case_help(),
+          .make_case = make_case<PermuteCase>};
 }
 
 }  // namespace warpbook::chapter3

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/cuda/alignment.hpp"
+
 namespace warpbook::chapter3 {
 
 inline constexpr int kMaxRank = 8;
@@ -33,14 +35,6 @@ struct PermuteProblem {
   /// Size of the output's dimension d.
   std::int64_t dst_shape(int d) const { return shape[permutation[d]]; }
 };
-
-/// The alignment, at most 16 bytes, of two arrays.
-inline int alignment_of(const void* src, const void* dst) {
-  const auto address = reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst);
-  int alignment = 16;
-  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
-  return alignment;
-}
 
 /// True where offsets, and the offset of the last thread of a grid that covers them, fit 32 bits.
 inline bool fits_32_bits(std::int64_t count) { return count <= std::numeric_limits<std::int32_t>::max(); }

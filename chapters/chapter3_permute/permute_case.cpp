@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
+#include "common/harness/format.hpp"
 #include "common/harness/raw_elements.hpp"
 
 namespace warpbook::chapter3 {
@@ -63,61 +65,44 @@ void permute_on_host(const PermuteProblem& p, const std::byte* src, std::byte* d
 PermuteCase::PermuteCase(const Parameters& parameters) {
   const std::vector<std::int64_t> shape = parameters.integers("shape");
   const std::vector<std::int64_t> permutation = parameters.integers("perm");
-  dtype_ = parameters.has("dtype") ? parameters.word("dtype") : "float";
-  offset_ = parameters.integer("offset", 0);
+  dtype_ = parameters.word("dtype", "float");
+  offset_ = parameters.offset();
   parameters.refuse_unknown();
 
   problem_.element_bytes = element_bytes_of(dtype_);
-  problem_.rank = static_cast<int>(std::min<std::size_t>(shape.size(), kMaxRank));
   if (shape.size() > kMaxRank) {
     throw BadInput(fmt::format("shape has {} dimensions; accepted are 0 to {}", shape.size(), kMaxRank));
   }
-  std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2 / problem_.element_bytes;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] < 0) throw BadInput(fmt::format("shape={} has a negative size", fmt::join(shape, ",")));
-    if (shape[d] > most) throw BadInput(fmt::format("shape={} has 2^62 bytes or more", fmt::join(shape, ",")));
-    most /= std::max<std::int64_t>(shape[d], 1);
-    problem_.shape[d] = shape[d];
-  }
-  std::vector<std::int64_t> sorted = permutation;
-  std::sort(sorted.begin(), sorted.end());
-  bool is_permutation = permutation.size() == shape.size();
-  for (std::size_t d = 0; is_permutation && d < sorted.size(); ++d) {
-    is_permutation = sorted[d] == static_cast<std::int64_t>(d);
-    problem_.permutation[d] = static_cast<int>(permutation[d]);
-  }
-  if (!is_permutation) {
+  problem_.rank = static_cast<int>(shape.size());
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2 / problem_.element_bytes;
+  check_sizes(shape, shape, most, "2^62 bytes or more");
+  std::copy(shape.begin(), shape.end(), problem_.shape.begin());
+  std::vector<std::int64_t> identity(shape.size());
+  std::iota(identity.begin(), identity.end(), 0);
+  if (!std::is_permutation(permutation.begin(), permutation.end(), identity.begin(), identity.end())) {
     throw BadInput(fmt::format("perm={} is no permutation of the shape's {} dimensions, counted from 0",
                                fmt::join(permutation, ","), shape.size()));
   }
-  if (offset_ < 0 || offset_ > 255) throw BadInput(fmt::format("offset={} must be 0 to 255 elements", offset_));
-  problem_.alignment = static_cast<int>(std::gcd(16, offset_bytes()));
+  std::copy(permutation.begin(), permutation.end(), problem_.permutation.begin());
+  problem_.alignment = static_cast<int>(std::gcd(16, array("").offset_bytes));
 }
 
 std::string PermuteCase::title() const {
   std::vector<int> identity(static_cast<std::size_t>(problem_.rank));
-  for (std::size_t d = 0; d < identity.size(); ++d) identity[d] = static_cast<int>(d);
-  const auto* shape = problem_.shape.data();
-  const auto* permutation = problem_.permutation.data();
-  return fmt::format("({})->({})  {}  {}{}", fmt::join(identity, ","),
-                     fmt::join(permutation, permutation + problem_.rank, ","),
-                     problem_.rank == 0 ? "scalar" : fmt::format("{}", fmt::join(shape, shape + problem_.rank, "x")),
-                     dtype_, offset_ == 0 ? "" : fmt::format("  offset {}", offset_));
+  std::iota(identity.begin(), identity.end(), 0);
+  return fmt::format("({})->({})  {}  {}{}", fmt::join(identity, ","), fmt::join(permutation(), ","),
+                     problem_.rank == 0 ? "scalar" : fmt::format("{}", fmt::join(shape(), "x")), dtype_,
+                     if_any("  offset ", offset_));
 }
 
 std::string PermuteCase::parameters() const {
-  const auto* shape = problem_.shape.data();
-  const auto* permutation = problem_.permutation.data();
-  return fmt::format("shape={} perm={} dtype={}{}", fmt::join(shape, shape + problem_.rank, ","),
-                     fmt::join(permutation, permutation + problem_.rank, ","), dtype_,
-                     offset_ == 0 ? "" : fmt::format(" offset={}", offset_));
+  return fmt::format("shape={} perm={} dtype={}{}", fmt::join(shape(), ","), fmt::join(permutation(), ","), dtype_,
+                     if_any(" offset=", offset_));
 }
 
-std::vector<BufferLayout> PermuteCase::inputs() const {
-  return {{"src", problem_.count(), problem_.element_bytes, offset_bytes()}};
+BufferLayout PermuteCase::array(const char* name) const {
+  return {name, problem_.count(), problem_.element_bytes, offset_ * problem_.element_bytes};
 }
-
-BufferLayout PermuteCase::output() const { return {"dst", problem_.count(), problem_.element_bytes, offset_bytes()}; }
 
 void PermuteCase::fill(std::size_t /*array*/, std::uint64_t seed, std::span<std::byte> bytes) const {
   fill_with_random_bits(seed, bytes);
@@ -128,12 +113,9 @@ void PermuteCase::reference(std::span<const std::span<const std::byte>> inputs, 
 }
 
 std::string PermuteCase::coordinate(std::int64_t element) const {
-  std::vector<std::int64_t> index(static_cast<std::size_t>(problem_.rank));
-  for (int d = problem_.rank - 1; d >= 0; --d) {
-    index[static_cast<std::size_t>(d)] = element % problem_.dst_shape(d);
-    element /= problem_.dst_shape(d);
-  }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  std::vector<std::int64_t> sizes;
+  for (int d = 0; d < problem_.rank; ++d) sizes.push_back(problem_.dst_shape(d));
+  return coordinate_text(index_in(sizes, element));
 }
 
 std::string PermuteCase::likely_cause(std::span<const std::span<const std::byte>> inputs,
@@ -152,10 +134,10 @@ std::string PermuteCase::likely_cause(std::span<const std::span<const std::byte>
 }
 
 std::string permute_case_help() {
-  return fmt::format("shape=N,N,...  sizes of the input, 0 to {} of them (an empty list is one element)\n"
-                     "perm=D,D,...   which input dimension stands at each position of the output, as in torch.permute\n"
-                     "dtype=T        {} (default: float)\n"
-                     "offset=N       both arrays begin N elements behind a 256-byte boundary (default: 0)",
+  return fmt::format(R"(shape=N,N,...  sizes of the input, 0 to {} of them (an empty list is one element)
+perm=D,D,...   which input dimension stands at each position of the output, as in torch.permute
+dtype=T        {} (default: float)
+offset=N       both arrays begin N elements behind a 256-byte boundary (default: 0))",
                      kMaxRank, element_type_names());
 }
 

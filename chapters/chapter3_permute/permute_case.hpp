@@ -2,8 +2,7 @@
 /// A permute problem as the harness sees it: its parameters as text, its data, its reference.
 #pragma once
 
-#include <algorithm>
-#include <memory>
+#include <span>
 
 #include "chapters/chapter3_permute/permute.hpp"
 #include "common/harness/chapter.hpp"
@@ -20,8 +19,8 @@ public:
 
   std::string title() const override;
   std::string parameters() const override;
-  std::vector<BufferLayout> inputs() const override;
-  BufferLayout output() const override;
+  std::vector<BufferLayout> inputs() const override { return {array("src")}; }
+  BufferLayout output() const override { return array("dst"); }
   std::int64_t bytes_moved() const override { return 2 * problem_.count() * problem_.element_bytes; }
   void fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const override;
   void reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const override;
@@ -30,7 +29,9 @@ public:
                            std::span<const std::byte> actual) const override;
 
 private:
-  std::int64_t offset_bytes() const { return offset_ * problem_.element_bytes; }
+  auto shape() const { return std::span(problem_.shape).first(problem_.rank); }
+  auto permutation() const { return std::span(problem_.permutation).first(problem_.rank); }
+  BufferLayout array(const char* name) const;
 
   PermuteProblem problem_;
   std::string dtype_;

@@ -12,9 +12,7 @@
 /// Source: G. Ruetsch, P. Micikevicius, "Optimizing matrix transpose in CUDA", NVIDIA, 2009.
 #pragma once
 
-#include "chapters/chapter3_permute/permute.hpp"
-#include "common/cuda/matrix_tiles.cuh"
-#include "common/cuda/pack.cuh"
+#include "chapters/chapter3_permute/matrices.cuh"
 
 namespace warpbook::chapter3::v4a {
 
@@ -54,14 +52,8 @@ template <class W> __global__ void transpose_kernel(W* __restrict__ dst, const W
 /// \return cudaErrorInvalidValue for what is no batch of matrices.
 template <class KernelFor>
 cudaError_t run_tiles(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream, KernelFor kernel_for) {
-  if (p.count() == 0) return cudaSuccess;
-  BatchTranspose m;
-  if (as_batch_transpose(p, m) != nullptr) return cudaErrorInvalidValue;
-  const MatrixTiles tiles(m.batch, m.rows, m.columns, kTile, kTile);
   return with_word_bytes(p.element_bytes, [&]<int bytes>() {
-    using W = Word<bytes>;
-    return launch(kernel_for(W{}), {.grid = tiles.blocks, .block = dim3(kTile, kThreadRows), .stream = stream},
-                  static_cast<W*>(dst), static_cast<const W*>(src), tiles);
+    return launch_tiles(kernel_for(Word<bytes>{}), p, kTile, kTile, dim3(kTile, kThreadRows), src, dst, stream);
   });
 }
 

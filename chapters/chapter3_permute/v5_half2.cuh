@@ -12,8 +12,7 @@
 /// Source: Z. Zheng et al., "How to implement a permute/transpose op 6 times faster than PyTorch", OneFlow, 2021.
 #pragma once
 
-#include "chapters/chapter3_permute/permute.hpp"
-#include "common/cuda/matrix_tiles.cuh"
+#include "chapters/chapter3_permute/matrices.cuh"
 
 namespace warpbook::chapter3::v5 {
 
@@ -74,13 +73,8 @@ inline const char* refuse(const PermuteProblem& p) {
 /// Launches a kernel with v5's parameters.
 inline cudaError_t run_pairs(void (*kernel)(Half2*, const Half2*, MatrixTiles), const PermuteProblem& p,
                              const void* src, void* dst, cudaStream_t stream) {
-  if (p.count() == 0) return cudaSuccess;
-  if (refuse(p) != nullptr) return cudaErrorInvalidValue;
-  BatchTranspose m;
-  as_batch_transpose(p, m);
-  const MatrixTiles tiles(m.batch, m.rows, m.columns, kTile, kTile);
-  return launch(kernel, {.grid = tiles.blocks, .block = dim3(kPairs, kThreadRows), .stream = stream},
-                static_cast<Half2*>(dst), static_cast<const Half2*>(src), tiles);
+  if (p.count() > 0 && refuse(p) != nullptr) return cudaErrorInvalidValue;
+  return launch_tiles(kernel, p, kTile, kTile, dim3(kPairs, kThreadRows), src, dst, stream);
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

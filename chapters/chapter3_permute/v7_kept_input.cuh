@@ -15,13 +15,13 @@
 
 namespace warpbook::chapter3::v7 {
 
-using v6::Loaded;
-using v6::SharedTile;
+using v6::place_chunks;
+using v6::store_columns;
 
 //! [kernel]
 /// Loads 16 bytes of each of kPacked neighbouring rows, kLoads times, before anything is used.
 template <class T>
-__device__ __forceinline__ void load_chunks(Loaded<T>& loaded, const typename T::Element* __restrict__ src,
+__device__ __forceinline__ void load_chunks(LoadedChunks<T>& loaded, const typename T::Element* __restrict__ src,
                                             std::int64_t src_pitch, int rows, int columns) {
 #pragma unroll
   for (int i = 0; i < T::kLoads; ++i) {
@@ -42,12 +42,12 @@ template <class T>
 __device__ __forceinline__ void transpose_tile(typename T::Element* __restrict__ dst, std::int64_t dst_pitch,
                                                const typename T::Element* __restrict__ src, std::int64_t src_pitch,
                                                int rows, int columns) {
-  __shared__ SharedTile<T> tile;
-  Loaded<T> loaded;
+  __shared__ SharedChunks<T> tile;
+  LoadedChunks<T> loaded;
   load_chunks<T>(loaded, src, src_pitch, rows, columns);
-  v6::place_chunks<T>(tile, loaded);
+  place_chunks<T>(tile, loaded);
   __syncthreads();
-  v6::store_columns<T>(dst, dst_pitch, tile, rows, columns);
+  store_columns<T>(dst, dst_pitch, tile, rows, columns);
 }
 
 template <class T>

@@ -93,9 +93,8 @@ inline const char* refuse(const PermuteProblem& q) {
   return whole && q.alignment == 16 ? nullptr : "both fast dimensions, and both arrays, must be multiples of 16 bytes";
 }
 
-/// The grid of tiles of `tile_rows` x `tile_columns` over a problem that is not refused, and the number of `blocks`.
-/// `order` lists the input's dimensions as the grid goes along them, the fastest first. Tiles cover `extra_rows` more
-/// rows than there are.
+/// The grid of tiles over a problem that is not refused, and its `blocks`. `order` lists the input's dimensions as the
+/// grid goes along them, the fastest first. Tiles cover `extra_rows` more rows than there are.
 inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, int tile_rows, int tile_columns,
                           std::int64_t& blocks, int extra_rows = 0) {
   const int x = q.rank - 1;
@@ -121,19 +120,20 @@ inline TileGrid make_grid(const PermuteProblem& q, const DimensionOrder& order, 
   return grid;
 }
 
-/// Moves a simplified problem that is not refused; neighbouring blocks read neighbours.
-inline cudaError_t run_wide(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+/// Moves a simplified problem that is not refused. In the input's order, neighbouring blocks read neighbours.
+inline cudaError_t run_wide(const PermuteProblem& q, const DimensionOrder& order, const void* src, void* dst,
+                            cudaStream_t stream) {
   return with_word_bytes(q.element_bytes, [&]<int bytes>() {
     using T = v6::Tile<bytes>;
     std::int64_t blocks = 0;
-    const TileGrid grid = make_grid(q, src_order(q), T::kRows, T::kColumns, blocks);
+    const TileGrid grid = make_grid(q, order, T::kRows, T::kColumns, blocks);
     return launch(permute_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
                   static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), grid);
   });
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
-  return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_wide(q, src, dst, stream); });
+  return run_simplified(p, refuse, [&](const auto& q) { return run_wide(q, src_order(q), src, dst, stream); });
 }
 
 }  // namespace warpbook::chapter3::v8

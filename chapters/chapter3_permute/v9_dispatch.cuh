@@ -10,7 +10,6 @@
 /// take.
 #pragma once
 
-#include "chapters/chapter3_permute/library/boxes.cuh"
 #include "chapters/chapter3_permute/library/fitted_tile.cuh"
 #include "chapters/chapter3_permute/library/gather.cuh"
 #include "chapters/chapter3_permute/library/predicates.hpp"
@@ -28,7 +27,7 @@ enum class Kernel {
   element_tiles,    ///< Tiles of single elements or 4-byte words.
   composite_tiles,  ///< Composite matrices of single narrow elements.
   input_runs,       ///< A run of the input per thread.
-  boxes,            ///< Boxes: takes everything.
+  placed_words,     ///< Composite matrices by words that each have a place.
 };
 
 /// A row of the table.
@@ -45,6 +44,7 @@ inline constexpr Rule kRules[] = {
     {predicates::prefers_input_order, Kernel::fixed_in_order, "shape=96,1500,96 perm=2,1,0 dtype=int8"},
     {predicates::takes_wide_tiles, Kernel::wide_tiles, "shape=512,512,128 perm=2,1,0 dtype=float"},
     {predicates::is_tiled_gather, Kernel::fixed_tiles, "shape=1000,1511,5 perm=1,0,2 dtype=float"},
+    {predicates::takes_placed_words, Kernel::placed_words, "shape=6,20,10,30,32 perm=3,1,4,0,2 dtype=half"},
     {predicates::is_gather_of_words, Kernel::gathered_words, "shape=64,512,512,3 perm=0,3,1,2 dtype=half"},
     {predicates::is_gather, Kernel::gather, "shape=32,2048,1024 perm=1,0,2 dtype=half"},
     {predicates::prefers_fixed_tiles, Kernel::fixed_tiles, "shape=16,1024,1024 perm=0,2,1 dtype=double"},
@@ -54,7 +54,7 @@ inline constexpr Rule kRules[] = {
     {predicates::takes_runs_by_tiles, Kernel::fixed_tiles, "shape=812829,7 perm=1,0 dtype=float"},
     {predicates::takes_input_runs, Kernel::input_runs, "shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half"},
     {predicates::has_long_columns, Kernel::fixed_tiles, "shape=1777545,9 perm=1,0 dtype=double"},
-    {predicates::always, Kernel::boxes, "shape=888885,9,2 perm=1,0,2 dtype=double"},
+    {predicates::always, Kernel::placed_words, "shape=78,11,17,15,8,2,8,2 perm=1,4,6,3,0,5,7,2 dtype=int8"},
 };
 
 /// The rule for a simplified problem of rank 2 or more with elements.
@@ -69,7 +69,7 @@ inline cudaError_t run_kernel(Kernel kernel, const PermuteProblem& q, const void
   case Kernel::transpose:
     return fitted_tile::run_tiles(q, src, dst, stream);
   case Kernel::wide_tiles:
-    return v8::run_wide(q, src, dst, stream);
+    return v8::run_wide(q, src_order(q), src, dst, stream);
   case Kernel::fixed_in_order:
     return fixed_tile::run_in_input_order(q, src, dst, stream);
   case Kernel::fixed_tiles:
@@ -84,8 +84,8 @@ inline cudaError_t run_kernel(Kernel kernel, const PermuteProblem& q, const void
     return composite_tile::run_tiles(q, src, dst, stream);
   case Kernel::input_runs:
     return input_runs::run_runs(q, src, dst, stream);
-  case Kernel::boxes:
-    return boxes::run_boxes(q, src, dst, stream);
+  case Kernel::placed_words:
+    return placed_words::run_tiles(q, src, dst, stream);
   }
   return cudaErrorInvalidValue;
 }

@@ -103,7 +103,7 @@ cudaError_t inner_product(void* workspace, std::size_t& workspace_bytes, T* dst,
       !detail::usable(dst, 1) || !detail::usable(a, count) || !detail::usable(b, count)) {
     return cudaErrorInvalidValue;
   }
-  const chapter4::InnerProblem problem{detail::element_type<T>(), count, chapter4::alignment_of(a, b)};
+  const chapter4::InnerProblem problem{detail::element_type<T>(), count, alignment_of(a, b)};
   return chapter4::v8::inner_product_as<T>(problem, {dst, a, b, workspace}, false, stream);
 }
 

@@ -1,13 +1,12 @@
 /// \file
 /// Chapter 4 as data: its ladder, library kernels and cases.
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "chapters/chapter4_atomic_add/library/passes.cuh"
 #include "chapters/chapter4_atomic_add/library/any_skew_bins.cuh"
+#include "chapters/chapter4_atomic_add/library/passes.cuh"
 #include "chapters/chapter4_atomic_add/sums_case.hpp"
 #include "chapters/chapter4_atomic_add/v1_atomic.cuh"
 #include "chapters/chapter4_atomic_add/v2_float_sums.cuh"
@@ -95,35 +94,43 @@ const char* dispatched(const SumsCase& c) {
 constexpr RunScatter kNoScatter = nullptr;
 constexpr RunInner kNoInner = nullptr;
 
-std::vector<Step> ladder() {
-  using C = SumsCase;
+std::vector<Step> steps() {
+  using C = StepsOf<SumsCase>;
   return {
-      make_step<C>({"v1", "atomic", "", "One atomicAdd of the element's own type per value.", {"atomics", "reductions"}}, sums(v1::run_scatter, v1::run_inner), only_narrow),
-      make_step<C>({"v2", "float_sums", "v1", "Add up in float, in scratch memory, and round once.", {"atomics", "reductions"}}, sums(v2::run_scatter, v2::run_inner), only_two_bytes),
-      make_step<C>({"v3", "half2", "v1", "Pack values by hand: two halves per atomic.", {"atomics", "reductions"}}, sums(kNoScatter, v3::run_inner), only_packed),
-      make_step<C>({"v4", "fast_atomic", "v1", "A half goes as a pair whose other half adds -0.0: no loop, any alignment.", {"atomics", "reductions"}}, sums(v4::run_scatter, kNoInner), only_fast),
-      make_step<C>({"v5", "warp_sums", "v2", "Lanes that have one place add up first; one of them does the atomic.", {"reductions", "instructions"}}, sums(v5::run_scatter, v5::run_inner), refuse_wide_sums),
-      make_step<C>({"v6a", "private_bins", "v5", "A block adds up in shared memory, and does one atomic per place.", {"reductions", "shared atomics"}}, sums(v6a::run_scatter, v6a::run_inner), only_bins<v6a::refuse_scatter, true>),
-      make_step<C>({"v6b", "lane_sums", "v6a", "Several sums per place, so that lanes of a warp do not meet.", {"shared atomics", "reductions"}}, sums(v6b::run_scatter, kNoInner), only_bins<v6b::refuse_scatter>),
-      make_step<C>({"v6c", "loads_ahead", "v6b", "Four values per thread, loaded as pairs while the four before are added.", {"requests", "sectors/request"}}, sums(v6c::run_scatter, kNoInner), only_bins<v6c::refuse_scatter>),
-      make_step<C>({"v7a", "two_tiles", "v6c", "Two blocks read the same values, and have a half of the places each.", {"reductions", "requests"}}, sums(v7a::run_scatter, kNoInner), only_bins<v7a::refuse_scatter>),
-      make_step<C>({"v7b", "four_exchanges", "v7a", "A thread's four values are exchanged together, not one after another.", {"shared atomics", "instructions"}}, sums(v7b::run_scatter, kNoInner), only_bins<v7b::refuse_scatter>),
-      make_step<C>({"v8", "wide_loads", "v6a", "The inner product: 16 bytes per load, a sum per block, no atomics.", {"requests", "sectors/request"}}, sums(kNoScatter, v8::run_inner), only_inner),
-      make_step<C>({"v9", "dispatch", "", "The right kernel for the problem: what atomic_add.cuh gives away."}, sums(v9::run_scatter, v9::run_inner), dispatched),
-  };
-}
-
-std::vector<Step> library() {
-  using C = SumsCase;
-  using enum StepKind;
-  return {
-      make_step<C>({"any_skew_bins", "any_skew_bins", "", "v7b's tiles, with several sums for places that a sample finds hot.", {}, library}, sums(any_skew_bins::run_scatter, kNoInner), only_bins<any_skew_bins::refuse_scatter>),
-      make_step<C>({"passes", "passes", "", "Atomics on a part of dst at a time, that stays in the L2.", {}, library}, sums(passes::run_scatter, kNoInner), only_scatter),
+      C::step("v1", "atomic", "", "One atomicAdd of the element's own type per value.", {"atomics", "reductions"},
+              sums(v1::run_scatter, v1::run_inner), only_narrow),
+      C::step("v2", "float_sums", "v1", "Add up in float, in scratch memory, and round once.",
+              {"atomics", "reductions"}, sums(v2::run_scatter, v2::run_inner), only_two_bytes),
+      C::step("v3", "half2", "v1", "Pack values by hand: two halves per atomic.", {"atomics", "reductions"},
+              sums(kNoScatter, v3::run_inner), only_packed),
+      C::step("v4", "fast_atomic", "v1", "A half goes as a pair whose other half adds -0.0: no loop, any alignment.",
+              {"atomics", "reductions"}, sums(v4::run_scatter, kNoInner), only_fast),
+      C::step("v5", "warp_sums", "v2", "Lanes that have one place add up first; one of them does the atomic.",
+              {"reductions", "instructions"}, sums(v5::run_scatter, v5::run_inner), refuse_wide_sums),
+      C::step("v6a", "private_bins", "v5", "A block adds up in shared memory, and does one atomic per place.",
+              {"reductions", "shared atomics"}, sums(v6a::run_scatter, v6a::run_inner),
+              only_bins<v6a::refuse_scatter, true>),
+      C::step("v6b", "lane_sums", "v6a", "Several sums per place, so that lanes of a warp do not meet.",
+              {"shared atomics", "reductions"}, sums(v6b::run_scatter, kNoInner), only_bins<v6b::refuse_scatter>),
+      C::step("v6c", "loads_ahead", "v6b", "Four values per thread, loaded as pairs while the four before are added.",
+              {"requests", "sectors/request"}, sums(v6c::run_scatter, kNoInner), only_bins<v6c::refuse_scatter>),
+      C::step("v7a", "two_tiles", "v6c", "Two blocks read the same values, and have a half of the places each.",
+              {"reductions", "requests"}, sums(v7a::run_scatter, kNoInner), only_bins<v7a::refuse_scatter>),
+      C::step("v7b", "four_exchanges", "v7a", "A thread's four values are exchanged together, not one after another.",
+              {"shared atomics", "instructions"}, sums(v7b::run_scatter, kNoInner), only_bins<v7b::refuse_scatter>),
+      C::step("v8", "wide_loads", "v6a", "The inner product: 16 bytes per load, a sum per block, no atomics.",
+              {"requests", "sectors/request"}, sums(kNoScatter, v8::run_inner), only_inner),
+      C::step("v9", "dispatch", "", "The right kernel for the problem: what atomic_add.cuh gives away.", {},
+              sums(v9::run_scatter, v9::run_inner), dispatched),
+      C::library("any_skew_bins", "v7b's tiles, with several sums for places that a sample finds hot.",
+                 sums(any_skew_bins::run_scatter, kNoInner), only_bins<any_skew_bins::refuse_scatter>),
+      C::library("passes", "Atomics on a part of dst at a time, that stays in the L2.",
+                 sums(passes::run_scatter, kNoInner), only_scatter),
   };
 }
 
 std::vector<CaseSpec> cases() {
-  std::vector<CaseSpec> cases = {
+  return {
       // An inner product whose sum a half holds, many values for few places that some have most of, and for many.
       {"problem=inner count=65536 dtype=half", kHeadline},
       {"count=16777216 places=256 skew=zipf dtype=float index=int64", kHeadline,
@@ -141,53 +148,39 @@ std::vector<CaseSpec> cases() {
       {"count=1048576 places=256 skew=uniform dtype=half index=int64"},
       {"count=1048576 places=65536 skew=zipf dtype=float index=int64"},
       {"problem=inner count=1048576 dtype=half"},
-      // 32 Mi products.
-      {"problem=inner count=33554432 dtype=half"},
-      {"problem=inner count=33554432 dtype=bfloat16"},
-      {"problem=inner count=33554432 dtype=float"},
+      {"problem=inner count=33554432 dtype={half|bfloat16|float}"},
+      // 16 Mi values into n places. There is one way to go to one place, and the headline cases are there already.
+      {"count=16777216 places={1|256} skew=uniform dtype=float index=int64"},
+      {"count=16777216 places={65536|16777216} skew={uniform|zipf} dtype=float index=int64"},
+      {"count=16777216 places=1 skew=uniform dtype=half index=int64"},
+      {"count=16777216 places=256 skew={uniform|zipf} dtype=half index=int64"},
+      {"count=16777216 places=65536 skew=zipf dtype=half index=int64"},
+      {"count=16777216 places=16777216 skew={uniform|zipf} dtype=half index=int64"},
+      {"count=16777216 places=1 skew=uniform dtype=bfloat16 index=int64"},
+      {"count=16777216 places={256|65536|16777216} skew={uniform|zipf} dtype=bfloat16 index=int64"},
+      {"count=16777216 places={65536|16777216} skew=uniform dtype=float index=int32"},
+      {"count=16777216 places=65536 skew=uniform dtype=half index=int32"},
+      {"count=16777216 places=65536 skew={head|sorted|same} dtype=float index=int64"},
+      {"count=16777216 places=1048576 skew={uniform|zipf} dtype=float index=int64"},
+      {"count=16777216 places=1048576 skew=uniform dtype=half index=int64"},
+      {"count=16777216 places=16777216 skew=sorted dtype=float index=int64"},
+      {"count=16777216 places=16777216 skew=head dtype=half index=int64"},
   };
-  // 16 Mi values into n places. There is one way to go to one place, and the headline cases are there already.
-  const auto there = [&cases](const std::string& parameters) {
-    return std::any_of(cases.begin(), cases.end(), [&](const CaseSpec& c) { return c.parameters == parameters; });
-  };
-  for (const std::string dtype : {"float", "half", "bfloat16"}) {
-    for (const std::string places : {"1", "256", "65536", "16777216"}) {
-      for (const std::string skew : {"uniform", "zipf"}) {
-        const std::string parameters =
-            "count=16777216 places=" + places + " skew=" + skew + " dtype=" + dtype + " index=int64";
-        if ((places == "1" && skew == "zipf") || there(parameters)) continue;
-        cases.push_back({parameters});
-      }
-    }
-  }
-  for (const char* more :
-       {"places=65536 skew=uniform dtype=float index=int32", "places=16777216 skew=uniform dtype=float index=int32",
-        "places=65536 skew=uniform dtype=half index=int32", "places=65536 skew=head dtype=float index=int64",
-        "places=65536 skew=sorted dtype=float index=int64", "places=65536 skew=same dtype=float index=int64",
-        "places=1048576 skew=uniform dtype=float index=int64", "places=1048576 skew=zipf dtype=float index=int64",
-        "places=1048576 skew=uniform dtype=half index=int64", "places=16777216 skew=sorted dtype=float index=int64",
-        "places=16777216 skew=head dtype=half index=int64"}) {
-    cases.push_back({std::string("count=16777216 ") + more});
-  }
-  return cases;
 }
 
 }  // namespace
 
 /// Chapter 4.
 Chapter chapter() {
-  Chapter chapter;
-  chapter.number = 4;
-  chapter.name = "atomic_add";
-  chapter.title = "Atomic add: sums into chosen places, from a loop that waits to the speed of reading";
-  chapter.steps = ladder();
-  for (const Step& kernel : library()) chapter.steps.push_back(kernel);
-  chapter.cases = cases();
-  chapter.case_help = sums_case_help();
-  chapter.make_case = [](const Parameters& parameters) {
-    return std::make_unique<SumsCase>(parameters, SumsCase::Scratch{float_sums_bytes, kInnerScratchBytes});
-  };
-  return chapter;
+  return {.number = 4,
+          .name = "atomic_add",
+          .title = "Atomic add: sums into chosen places, from a loop that waits to the speed of reading",
+          .steps = steps(),
+          .cases = expanded(cases()),
+          .case_help = sums_case_help(),
+          .make_case = [](const Parameters& parameters) {
+            return std::make_unique<SumsCase>(parameters, SumsCase::Scratch{float_sums_bytes, kInnerScratchBytes});
+          }};
 }
 
 }  // namespace warpbook::chapter4

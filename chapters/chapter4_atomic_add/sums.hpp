@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/cuda/alignment.hpp"
+
 namespace warpbook::chapter4 {
 
 /// What is added.
@@ -50,14 +52,6 @@ struct InnerArrays {
   const void* b = nullptr;
   void* scratch = nullptr;  ///< kInnerScratchBytes, aligned to 16.
 };
-
-/// The alignment, at most 16 bytes, of two arrays.
-inline int alignment_of(const void* a, const void* b) {
-  const auto address = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b);
-  int alignment = 16;
-  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
-  return alignment;
-}
 
 /// Most blocks of an inner product that leaves one sum per block in scratch.
 inline constexpr int kMostInnerBlocks = 4096;

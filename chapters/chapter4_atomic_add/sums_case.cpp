@@ -4,65 +4,36 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "common/harness/format.hpp"
+#include "common/harness/raw_elements.hpp"
 
 namespace warpbook::chapter4 {
 namespace {
 
-constexpr double kUnit = 0.0625;   // Of the values; half holds a million of them.
 constexpr int kWideAmplitude = 3;  // Where the accumulators hold it.
 constexpr int kFirstContent = 3;   // The output begins with -3 to 3 units.
 
-constexpr std::pair<const char*, ElementType> kTypes[] = {
+constexpr Choice<ElementType> kTypes[] = {
     {"half", ElementType::half}, {"bfloat16", ElementType::bfloat16}, {"float", ElementType::float32}};
-constexpr std::pair<const char*, Skew> kSkews[] = {{"uniform", Skew::uniform}, {"zipf", Skew::zipf},
-                                                   {"head", Skew::head},       {"same", Skew::same},
-                                                   {"sorted", Skew::sorted},   {"stray", Skew::stray}};
-constexpr std::pair<const char*, int> kIndexTypes[] = {{"int32", 4}, {"int64", 8}};
-constexpr std::pair<const char*, bool> kProblems[] = {{"scatter", false}, {"inner", true}};
+constexpr Choice<Skew> kSkews[] = {{"uniform", Skew::uniform}, {"zipf", Skew::zipf},     {"head", Skew::head},
+                                   {"same", Skew::same},       {"sorted", Skew::sorted}, {"stray", Skew::stray}};
+constexpr Choice<int> kIndexTypes[] = {{"int32", 4}, {"int64", 8}};
+constexpr Choice<bool> kProblems[] = {{"scatter", false}, {"inner", true}};
 
-template <class T, std::size_t n>
-T choose(const Parameters& parameters, const char* key, const std::pair<const char*, T> (&choices)[n], T fallback) {
-  if (!parameters.has(key)) return fallback;
-  const std::string word = parameters.word(key);
-  std::string names;
-  for (const auto& [name, value] : choices) {
-    if (word == name) return value;
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  throw BadInput(fmt::format("{}={} is unknown; accepted are {}", key, word, names));
-}
-
-template <class T, std::size_t n> const char* name_of(const std::pair<const char*, T> (&choices)[n], T value) {
-  for (const auto& [name, choice] : choices) {
-    if (choice == value) return name;
-  }
-  return "?";
-}
-
-// SplitMix64: element i of an array gets numbers of its own. Source: S. Vigna, public domain.
+// SplitMix64: element i of an array gets numbers of its own.
 class Draw {
 public:
   Draw(std::uint64_t seed, std::int64_t i) : state_(seed + 0x632be59bd9b4e019ULL * static_cast<std::uint64_t>(i + 1)) {}
 
-  std::uint64_t bits() {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31U);
-  }
+  std::uint64_t bits() { return mix(std::exchange(state_, state_ + 0x9e3779b97f4a7c15ULL)); }
   /// From 0 to 1, 1 excluded.
   double unit() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
   /// One of 0 to n - 1.
-  std::int64_t below(std::int64_t n) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(n) > 0 ? bits() % static_cast<std::uint64_t>(n) : 0);
-  }
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n)); }
 
 private:
   std::uint64_t state_;
@@ -95,48 +66,6 @@ double harmonic(std::int64_t n) {
   return sum;
 }
 
-/// A value as double, and the T nearest to a double (doubles here are exact in float).
-double load(ElementType type, const std::byte* p) {
-  if (type == ElementType::float32) {
-    float x = 0;
-    std::memcpy(&x, p, 4);
-    return x;
-  }
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, p, 2);
-  if (type == ElementType::bfloat16) {
-    const std::uint32_t wide = std::uint32_t{bits} << 16U;
-    float x = 0;
-    std::memcpy(&x, &wide, 4);
-    return x;
-  }
-  return static_cast<double>(__half2float(reinterpret_cast<const __half&>(bits)));
-}
-
-void store(ElementType type, std::byte* p, double value) {
-  const auto x = static_cast<float>(value);
-  if (type == ElementType::float32) {
-    std::memcpy(p, &x, 4);
-  } else if (type == ElementType::half) {
-    const __half h = __float2half_rn(x);
-    std::memcpy(p, &h, 2);
-  } else {
-    const __nv_bfloat16 b = __float2bfloat16_rn(x);
-    std::memcpy(p, &b, 2);
-  }
-}
-
-std::int64_t load_index(int bytes, const std::byte* p) {
-  std::int64_t wide = 0;
-  std::int32_t narrow = 0;
-  if (bytes == 8) {
-    std::memcpy(&wide, p, 8);
-    return wide;
-  }
-  std::memcpy(&narrow, p, 4);
-  return narrow;
-}
-
 }  // namespace
 
 double largest_partial_sum(double terms, int amplitude) {
@@ -146,24 +75,21 @@ double largest_partial_sum(double terms, int amplitude) {
 }
 
 SumsCase::SumsCase(const Parameters& parameters, Scratch scratch) : scratch_(scratch) {
-  inner_ = choose(parameters, "problem", kProblems, false);
-  type_ = choose(parameters, "dtype", kTypes, inner_ ? ElementType::half : ElementType::float32);
-  count_ = parameters.integer("count", 1 << 20);
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  inner_ = parameters.choice("problem", kProblems, false);
+  type_ = parameters.choice("dtype", kTypes, inner_ ? ElementType::half : ElementType::float32);
+  count_ = parameters.integer("count", 1 << 20, 0, kMost, "0 to 2^40");
   if (!inner_) {
-    places_ = parameters.integer("places", 65536);
-    skew_ = choose(parameters, "skew", kSkews, Skew::uniform);
-    index_bytes_ = choose(parameters, "index", kIndexTypes, 8);
+    places_ = parameters.integer("places", 65536, 0, kMost, "0 to 2^40");
+    skew_ = parameters.choice("skew", kSkews, Skew::uniform);
+    index_bytes_ = parameters.choice("index", kIndexTypes, 8);
   }
-  offset_ = parameters.integer("offset", 0);
+  offset_ = parameters.offset();
   parameters.refuse_unknown();
 
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  if (count_ < 0 || count_ > kMost) throw BadInput(fmt::format("count={} must be 0 to 2^40", count_));
-  if (places_ < 0 || places_ > kMost) throw BadInput(fmt::format("places={} must be 0 to 2^40", places_));
   if (index_bytes_ == 4 && places_ > INT32_MAX) {
     throw BadInput(fmt::format("places={} needs index=int64; int32 reaches 2^31 - 1 places", places_));
   }
-  if (offset_ < 0 || offset_ > 255) throw BadInput(fmt::format("offset={} must be 0 to 255 elements", offset_));
   amplitude_ = kWideAmplitude;
   if (!exact_in(significand_bits(type_))) amplitude_ = 1;
 }
@@ -193,14 +119,14 @@ const char* SumsCase::refuse_narrow_sums() const {
 }
 
 std::string SumsCase::title() const {
-  const std::string behind = offset_ == 0 ? "" : fmt::format("  offset {}", offset_);
+  const std::string behind = if_any("  offset ", offset_);
   if (inner_) return fmt::format("inner product of {}  {}{}", format_count(count_), name_of(kTypes, type_), behind);
   return fmt::format("scatter_add {} -> {}  {}  {}  {}{}", format_count(count_), format_count(places_),
                      name_of(kSkews, skew_), name_of(kTypes, type_), name_of(kIndexTypes, index_bytes_), behind);
 }
 
 std::string SumsCase::parameters() const {
-  const std::string behind = offset_ == 0 ? "" : fmt::format(" offset={}", offset_);
+  const std::string behind = if_any(" offset=", offset_);
   if (inner_) return fmt::format("problem=inner count={} dtype={}{}", count_, name_of(kTypes, type_), behind);
   return fmt::format("count={} places={} skew={} dtype={} index={}{}", count_, places_, name_of(kSkews, skew_),
                      name_of(kTypes, type_), name_of(kIndexTypes, index_bytes_), behind);
@@ -224,125 +150,93 @@ std::int64_t SumsCase::bytes_moved() const {
   return count_ * (bytes + index_bytes_) + 2 * std::min(places_, count_) * bytes;
 }
 
-void SumsCase::fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const {
-  if (!inner_ && array == 1) return fill_indices(seed, bytes);
-  if (array < inputs().size()) return fill_values(seed, bytes);
-  const int size = element_bytes(type_);
-  parallel_for(places_, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      Draw draw(seed, i);
-      const auto units = static_cast<double>(draw.below(2 * kFirstContent + 1) - kFirstContent);
-      store(type_, bytes.data() + i * size, units * (inner_ ? kUnit * kUnit : kUnit));
-    }
-  });
+double SumsCase::load(std::span<const std::byte> elements, std::int64_t i) const {
+  return decode(float_type(type_), elements.data() + i * element_bytes(type_));
 }
 
-void SumsCase::fill_values(std::uint64_t seed, std::span<std::byte> bytes) const {
-  const int size = element_bytes(type_);
-  parallel_for(count_, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
+void SumsCase::store(std::span<std::byte> elements, std::int64_t i, double value) const {
+  encode(float_type(type_), value, elements.data() + i * element_bytes(type_));
+}
+
+void SumsCase::fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const {
+  if (!inner_ && array == 1) {
+    const std::int64_t stride = places_ > 0 ? stride_over(places_) : 1;
+    parallel_each(count_, [&](std::int64_t i) {
+      store_integer(bytes.data() + i * index_bytes_, index_bytes_, index_at(seed, i, stride));
+    });
+  } else if (array < inputs().size()) {
+    parallel_each(count_, [&](std::int64_t i) {
       Draw draw(seed, i);
       const auto units = static_cast<double>(1 + draw.below(amplitude_));
-      store(type_, bytes.data() + i * size, (draw.bits() & 1) != 0 ? units * kUnit : -units * kUnit);
-    }
-  });
+      store(bytes, i, (draw.bits() & 1) != 0 ? units * kUnit : -units * kUnit);
+    });
+  } else {
+    parallel_each(places_, [&](std::int64_t i) {
+      const auto units = static_cast<double>(Draw(seed, i).below(2 * kFirstContent + 1) - kFirstContent);
+      store(bytes, i, units * sum_unit());
+    });
+  }
 }
 
-void SumsCase::fill_indices(std::uint64_t seed, std::span<std::byte> bytes) const {
-  const std::int64_t stride = places_ > 0 ? stride_over(places_) : 1;
-  const auto index_of = [&](std::int64_t i) -> std::int64_t {
-    Draw draw(seed, i);
-    if (places_ == 0) return 0;
-    switch (skew_) {
-    case Skew::zipf: {
-      const auto wide = static_cast<Wide>(zipf_rank(draw, places_)) * static_cast<std::uint64_t>(stride);
-      return static_cast<std::int64_t>(wide % static_cast<std::uint64_t>(places_));
+std::int64_t SumsCase::index_at(std::uint64_t seed, std::int64_t i, std::int64_t stride) const {
+  if (places_ == 0) return 0;
+  Draw draw(seed, i);
+  switch (skew_) {
+  case Skew::zipf: {
+    const auto wide = static_cast<Wide>(zipf_rank(draw, places_)) * static_cast<std::uint64_t>(stride);
+    return static_cast<std::int64_t>(wide % static_cast<std::uint64_t>(places_));
+  }
+  case Skew::head:
+    return zipf_rank(draw, places_) - 1;
+  case Skew::same:
+    return places_ / 2;
+  case Skew::sorted: {
+    const double share = static_cast<double>(i) / static_cast<double>(count_);
+    return std::min(static_cast<std::int64_t>(share * static_cast<double>(places_)), places_ - 1);
+  }
+  case Skew::stray:
+    if (draw.below(7) == 0) {
+      // The last one is inside if its upper half is lost.
+      const std::int64_t beyond = index_bytes_ == 8 ? (std::int64_t{1} << 32) + draw.below(places_) : -1;
+      const std::int64_t outside[] = {-1, places_, places_ + 1, INT32_MIN, INT32_MAX, -places_, beyond};
+      const std::int64_t stray = outside[draw.below(7)];
+      return stray >= 0 && stray < places_ ? -1 : stray;
     }
-    case Skew::head:
-      return zipf_rank(draw, places_) - 1;
-    case Skew::same:
-      return places_ / 2;
-    case Skew::sorted:
-      return static_cast<std::int64_t>(static_cast<double>(i) / static_cast<double>(count_) *
-                                       static_cast<double>(places_));
-    case Skew::stray:
-      if (draw.below(7) == 0) {
-        // The last one is inside if its upper half is lost.
-        const std::int64_t beyond = index_bytes_ == 8 ? (std::int64_t{1} << 32) + draw.below(places_) : -1;
-        const std::int64_t outside[] = {-1, places_, places_ + 1, INT32_MIN, INT32_MAX, -places_, beyond};
-        const std::int64_t stray = outside[draw.below(7)];
-        return stray >= 0 && stray < places_ ? -1 : stray;
-      }
-      [[fallthrough]];
-    default:
-      return draw.below(places_);
-    }
-  };
-  parallel_for(count_, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t wide =
-          std::clamp<std::int64_t>(index_of(i), skew_ == Skew::stray ? INT64_MIN : 0,
-                                   skew_ == Skew::stray ? INT64_MAX : std::max<std::int64_t>(places_ - 1, 0));
-      const auto narrow = static_cast<std::int32_t>(wide);
-      if (index_bytes_ == 8) {
-        std::memcpy(bytes.data() + i * 8, &wide, 8);
-      } else {
-        std::memcpy(bytes.data() + i * 4, &narrow, 4);
-      }
-    }
-  });
+    [[fallthrough]];
+  default:
+    return draw.below(places_);
+  }
 }
 
 void SumsCase::reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const {
-  const int size = element_bytes(type_);
-  if (inner_) {
-    double sum = load(type_, expected.data());
-    for (std::int64_t i = 0; i < count_; ++i) {
-      sum += load(type_, inputs[0].data() + i * size) * load(type_, inputs[1].data() + i * size);
-    }
-    store(type_, expected.data(), sum);
-    return;
-  }
   std::vector<double> sums(static_cast<std::size_t>(places_));
   for (std::int64_t i = 0; i < count_; ++i) {
-    const std::int64_t place = load_index(index_bytes_, inputs[1].data() + i * index_bytes_);
-    if (place < 0 || place >= places_) continue;
-    sums[static_cast<std::size_t>(place)] += load(type_, inputs[0].data() + i * size);
-  }
-  parallel_for(places_, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
-      std::byte* const at = expected.data() + p * size;
-      store(type_, at, load(type_, at) + sums[static_cast<std::size_t>(p)]);
+    if (inner_) {
+      sums[0] += load(inputs[0], i) * load(inputs[1], i);
+      continue;
     }
-  });
+    const std::int64_t place = load_integer(inputs[1].data() + i * index_bytes_, index_bytes_);
+    if (place >= 0 && place < places_) sums[static_cast<std::size_t>(place)] += load(inputs[0], i);
+  }
+  parallel_each(places_,
+                [&](std::int64_t p) { store(expected, p, load(expected, p) + sums[static_cast<std::size_t>(p)]); });
 }
 
 Difference SumsCase::compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const {
-  const int size = element_bytes(type_);
-  Difference difference;
-  for (std::int64_t p = 0; p < places_; ++p) {
-    const double want = load(type_, expected.data() + p * size);
-    const double got = load(type_, actual.data() + p * size);
-    if (want == got) continue;  // Not so for NaN.
-    if (difference.count++ == 0) {
-      difference.first = p;
-      difference.expected = fmt::format("{:g}", want);
-      difference.actual = fmt::format("{:g}", got);
-    }
-  }
-  return difference;
+  const auto value = [type = float_type(type_)](const std::byte* element) { return decode(type, element); };
+  return compare_elements(
+      expected, actual, element_bytes(type_),
+      [&](const std::byte* want, const std::byte* got) { return value(want) == value(got); },  // Not so for NaN.
+      [&](const std::byte* element) { return fmt::format("{:g}", value(element)); });
 }
-
-std::string SumsCase::coordinate(std::int64_t element) const { return fmt::format("[{}]", element); }
 
 std::string SumsCase::likely_cause(std::span<const std::span<const std::byte>> /*inputs*/,
                                    std::span<const std::byte> expected, std::span<const std::byte> actual) const {
   if (type_ == ElementType::float32) return {};
-  const double full = std::ldexp(inner_ ? kUnit * kUnit : kUnit, significand_bits(type_));
-  const int size = element_bytes(type_);
+  const double full = std::ldexp(sum_unit(), significand_bits(type_));
   for (std::int64_t p = 0; p < places_; ++p) {
-    const double got = std::abs(load(type_, actual.data() + p * size));
-    if (got == full && std::abs(load(type_, expected.data() + p * size)) != full) {
+    const double got = std::abs(load(actual, p));
+    if (got == full && std::abs(load(expected, p)) != full) {
       return fmt::format("a sum stands at {:g}, where adding one more unit changes nothing: was it added up in {}?",
                          got, name_of(kTypes, type_));
     }
@@ -351,16 +245,16 @@ std::string SumsCase::likely_cause(std::span<const std::span<const std::byte>> /
 }
 
 std::string sums_case_help() {
-  return "problem  scatter (dst[index[i]] += value[i]) or inner (dst[0] += a[i] * b[i]); left out: scatter\n"
-         "count    values, or products: 0 to 2^40; left out: 1048576\n"
-         "places   elements of dst, 0 to 2^40; left out: 65536 (scatter only)\n"
-         "skew     uniform, zipf (rank k as often as 1/k), head (the same, rank k at place k - 1), same (one place), "
-         "sorted,\n"
-         "         stray (one index in seven outside); left out: uniform (scatter only)\n"
-         "dtype    half, bfloat16, float; left out: float, for inner half\n"
-         "index    int32 or int64; left out: int64 (scatter only)\n"
-         "offset   elements that values and dst begin behind a 256-byte boundary, 0 to 255; left out: 0\n"
-         "example  count=16777216 places=256 skew=zipf dtype=half\n";
+  return R"(problem  scatter (dst[index[i]] += value[i]) or inner (dst[0] += a[i] * b[i]); left out: scatter
+count    values, or products: 0 to 2^40; left out: 1048576
+places   elements of dst, 0 to 2^40; left out: 65536 (scatter only)
+skew     uniform, zipf (rank k as often as 1/k), head (the same, rank k at place k - 1), same (one place), sorted,
+         stray (one index in seven outside); left out: uniform (scatter only)
+dtype    half, bfloat16, float; left out: float, for inner half
+index    int32 or int64; left out: int64 (scatter only)
+offset   elements that values and dst begin behind a 256-byte boundary, 0 to 255; left out: 0
+example  count=16777216 places=256 skew=zipf dtype=half
+)";
 }
 
 }  // namespace warpbook::chapter4

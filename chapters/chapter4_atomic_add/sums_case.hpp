@@ -16,6 +16,7 @@
 
 #include "chapters/chapter4_atomic_add/sums.hpp"
 #include "common/harness/chapter.hpp"
+#include "common/harness/float_elements.hpp"
 
 namespace warpbook::chapter4 {
 
@@ -29,10 +30,13 @@ enum class Skew {
   stray,   ///< Uniform, but one index in seven is outside.
 };
 
-/// Bits of the significand of T, the leading one included: whole numbers up to 2^bits are exact.
-constexpr int significand_bits(ElementType type) {
-  return type == ElementType::half ? 11 : type == ElementType::bfloat16 ? 8 : 24;
+/// The type as the harness names it.
+constexpr FloatType float_type(ElementType type) {
+  return type == ElementType::half       ? FloatType::half
+         : type == ElementType::bfloat16 ? FloatType::bfloat16
+                                         : FloatType::float32;
 }
+constexpr int significand_bits(ElementType type) { return warpbook::significand_bits(float_type(type)); }
 inline constexpr int kFloatBits = 24;
 
 /// No partial sum of `terms` values of 1 to `amplitude` units and random sign is larger, in any order that does not
@@ -54,9 +58,7 @@ public:
 
   bool is_inner() const { return inner_; }
   ScatterProblem scatter() const { return {type_, index_bytes_, count_, places_}; }
-  InnerProblem inner() const {
-    return {type_, count_, static_cast<int>(std::gcd<std::int64_t>(16, offset_bytes()))};
-  }
+  InnerProblem inner() const { return {type_, count_, static_cast<int>(std::gcd<std::int64_t>(16, offset_bytes()))}; }
   ElementType type() const { return type_; }
 
   /// True where an accumulator of so many bits holds every partial sum.
@@ -74,15 +76,19 @@ public:
   void fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const override;
   void reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const override;
   Difference compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const override;
-  std::string coordinate(std::int64_t element) const override;
   std::string likely_cause(std::span<const std::span<const std::byte>> inputs, std::span<const std::byte> expected,
                            std::span<const std::byte> actual) const override;
 
 private:
   std::int64_t offset_bytes() const { return offset_ * element_bytes(type_); }
   double most_terms() const;
-  void fill_values(std::uint64_t seed, std::span<std::byte> bytes) const;
-  void fill_indices(std::uint64_t seed, std::span<std::byte> bytes) const;
+  double sum_unit() const { return inner_ ? kUnit * kUnit : kUnit; }
+  double load(std::span<const std::byte> elements, std::int64_t i) const;
+  void store(std::span<std::byte> elements, std::int64_t i, double value) const;
+  /// Index number i. `stride` is what ranks are spread over the places by.
+  std::int64_t index_at(std::uint64_t seed, std::int64_t i, std::int64_t stride) const;
+
+  static constexpr double kUnit = 0.0625;  // Of the values; half holds a million of them.
 
   bool inner_ = false;
   ElementType type_ = ElementType::float32;

@@ -12,18 +12,9 @@
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v2_float_sums.cuh"
+#include "common/cuda/warp_sums.cuh"
 
-namespace warpbook::chapter4 {
-
-inline constexpr unsigned kFullWarp = 0xffffffffU;
-
-/// The sum over a full warp, in every lane.
-__device__ __forceinline__ float warp_sum(float x) {
-  for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(kFullWarp, x, distance);
-  return x;
-}
-
-namespace v5 {
+namespace warpbook::chapter4::v5 {
 
 //! [group_sum]
 /// The sum over the lanes in `group`, in its lowest lane. `group` holds this lane and is the same in all its lanes; all
@@ -83,5 +74,4 @@ inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaS
   return run_in_float(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
 }
 
-}  // namespace v5
-}  // namespace warpbook::chapter4
+}  // namespace warpbook::chapter4::v5

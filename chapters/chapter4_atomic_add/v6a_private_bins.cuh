@@ -13,19 +13,7 @@
 
 #include "chapters/chapter4_atomic_add/v5_warp_sums.cuh"
 
-namespace warpbook::chapter4 {
-
-/// The sum over a block of whole warps, in its first warp's lanes.
-__device__ __forceinline__ float block_sum(float x) {
-  __shared__ float of_warp[32];
-  x = warp_sum(x);
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = x;
-  __syncthreads();
-  if (threadIdx.x < 32) x = warp_sum(threadIdx.x < blockDim.x / 32 ? of_warp[threadIdx.x] : 0);
-  return x;
-}
-
-namespace v6a {
+namespace warpbook::chapter4::v6a {
 
 inline constexpr int kThreads = 1024;
 
@@ -113,5 +101,4 @@ inline cudaError_t run_inner(const InnerProblem& p, const InnerArrays& at, cudaS
   return run_in_float(p, at, stream, [&]<class T>() { return inner_product_kernel<T>; });
 }
 
-}  // namespace v6a
-}  // namespace warpbook::chapter4
+}  // namespace warpbook::chapter4::v6a

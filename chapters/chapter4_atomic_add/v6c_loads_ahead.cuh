@@ -80,40 +80,6 @@ template <class T, class Index> struct Share {
 };
 //! [batches]
 
-/// A bin of this block, or not (then `here` is false, and the number nothing).
-struct Bin {
-  unsigned number;
-  bool here;
-};
-
-/// The bin of an index, where a block has `size` places from `first` on.
-template <class Index> __device__ __forceinline__ Bin bin_of(Index index, unsigned first, unsigned size) {
-  const auto place = static_cast<unsigned>(index);
-  return {place - first, static_cast<std::uint64_t>(index) >> 32U == 0 && place - first < size};
-}
-
-/// A warp adds up the sums of a place, 32 or more, into the first one.
-__device__ __forceinline__ void add_up_copies(float* bin, int places, int copies) {
-  constexpr int kTogether = 4;  // Places of a warp whose sums wait for one another's shuffles.
-  constexpr int kWarps = kThreads / 32;
-  const int lane = threadIdx.x % 32;
-  for (int first = threadIdx.x / 32; first < places; first += kWarps * kTogether) {
-    float sum[kTogether];
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-      const int p = first + k * kWarps;
-      sum[k] = 0;
-      for (int c = lane; p < places && c < copies; c += 32) sum[k] += bin[p * copies + c];
-    }
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) sum[k] = warp_sum(sum[k]);
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-      if (lane == k && first + k * kWarps < places) bin[(first + k * kWarps) * copies] = sum[k];
-    }
-  }
-}
-
 //! [kernel]
 template <class T, class Index>
 __global__ void __launch_bounds__(kThreads, 1)
@@ -129,12 +95,14 @@ __global__ void __launch_bounds__(kThreads, 1)
   share.add_all([&](const Index(&at)[kBatch], const float(&x)[kBatch]) {
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
-      if (const Bin b = bin_of(at[k], 0, places); b.here) atomic_add(mine + b.number * copies * 4, x[k]);
+      const auto place = static_cast<unsigned>(at[k]);
+      const bool here = static_cast<std::uint64_t>(at[k]) >> 32U == 0 && place < unsigned(places);
+      if (here) atomic_add(mine + place * copies * 4, x[k]);
     }
   });
   __syncthreads();
 
-  add_up_copies(bin, places, copies);
+  sum_runs<kThreads>(bin, places, copies);
   __syncthreads();
   wait_for_launches_before();  // The sums may still be being cleared.
   for (int p = threadIdx.x; p < places; p += kThreads) {

@@ -19,10 +19,20 @@
 
 namespace warpbook::chapter4::v7a {
 
-using v6c::Bin;
-using v6c::bin_of;
 using v6c::kBatch;
 using v6c::kThreads;
+
+/// A bin of this block, or not (then `here` is false, and the number nothing).
+struct Bin {
+  unsigned number;
+  bool here;
+};
+
+/// The bin of an index, where a block has `size` places from `first` on.
+template <class Index> __device__ __forceinline__ Bin bin_of(Index index, unsigned first, unsigned size) {
+  const auto place = static_cast<unsigned>(index);
+  return {place - first, static_cast<std::uint64_t>(index) >> 32U == 0 && place - first < size};
+}
 
 //! [flush]
 /// Adds `size` bins to sums, four at a time where those are aligned, beginning elsewhere in each of the `workers`. All

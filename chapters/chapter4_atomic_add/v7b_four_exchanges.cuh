@@ -14,8 +14,8 @@
 
 namespace warpbook::chapter4::v7b {
 
-using v6c::Bin;
 using v6c::kBatch;
+using v7a::Bin;
 
 //! [add]
 /// Adds a thread's values together.

@@ -62,7 +62,7 @@ cudaError_t index_add(void* workspace, std::size_t& workspace_bytes, const Index
   if (!aligned(index, sizeof(Index)) || !aligned(src, sizeof(T))) return cudaErrorInvalidValue;
   if (p.rows() > 0 && !aligned(dst, sizeof(T))) return cudaErrorInvalidValue;
   if (outside != nullptr && !aligned(outside, sizeof(*outside))) return cudaErrorInvalidValue;
-  p.alignment = alignment_of(reinterpret_cast<std::uintptr_t>(dst) | reinterpret_cast<std::uintptr_t>(src));
+  p.alignment = alignment_of(dst, src);
   if (workspace_bytes < v9::workspace_bytes(p) || !aligned(workspace, 256)) return cudaErrorInvalidValue;
   return v9::run_as<BitsOf<T>>(p,
                                {.dst = dst,

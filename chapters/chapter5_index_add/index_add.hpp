@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/cuda/alignment.hpp"
 #include "common/cuda/tensor_view.hpp"
 
 namespace warpbook::chapter5 {
@@ -108,12 +109,6 @@ inline RowDims row_dims(const IndexAddProblem& p) {
     row.dim[row.dims++] = inner;
   }
   return row;
-}
-
-/// The largest power of two up to 16 that divides an address.
-inline int alignment_of(std::uintptr_t address) {
-  address |= 16;
-  return static_cast<int>(address & (~address + 1));
 }
 
 /// Elements of a word of `word_bytes` where both tensors hold runs of whole aligned words; else 1.

@@ -53,10 +53,13 @@ public:
 private:
   std::int64_t bad_position(std::int64_t which) const { return which * problem_.entries() / outside_; }
   void choose_values();
+  void refuse_overflow() const;
+  const char* dtype() const;
+  /// The keys `dst`, `src` and `alpha` where they are not as usual, and their values, with texts before and between.
+  std::string unusual(const char* before, const char* between) const;
   double bound(double expected) const;
 
   IndexAddProblem problem_;
-  std::string dtype_;
   std::string draw_;
   std::string dst_layout_;
   std::string src_layout_;

@@ -18,14 +18,11 @@ namespace warpbook::chapter5::v7b {
 
 inline constexpr int kThreads = 256;
 
-/// Adds a word atomically; `length` elements are dst's. What may be added to again stays in the L2.
+/// Adds a word atomically; `length` elements are dst's. Words of 16 bytes may be added to again, and stay in the L2.
 template <class T, int n>
 __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64_t length, const Pack<T, n>& value) {
   if constexpr (n == 4 && std::is_same_v<T, float>) {
     reduce_add<true>(reinterpret_cast<float4*>(dst + offset), reinterpret_cast<const float4&>(value));
-  } else if constexpr (n == 8 && kHasPairs<T>) {
-    using Pairs = Pack<PairOf<T>, 4>;
-    reduce_add<true>(reinterpret_cast<Pairs*>(dst + offset), reinterpret_cast<const Pairs&>(value));
   } else if constexpr (n > 1 && kHasPairs<T>) {
     using Pairs = std::conditional_t<n == 2, PairOf<T>, Pack<PairOf<T>, n / 2>>;
     reduce_add(reinterpret_cast<Pairs*>(dst + offset), reinterpret_cast<const Pairs&>(value));

@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(256)
   if (__syncthreads_or(earlier) || !active) return;
 
   T* const to = dst + own_row * row.dst_row_stride + place.dst;
-  Pack<T, n> old = load_word<T, n>(to);
-  Sum<T> sum[n];
+  const Pack<T, n> old = load_word<T, n>(to);
+  Pack<Sum<T>, n> sum;
 #pragma unroll
   for (int k = 0; k < n; ++k) sum[k] = alpha * widen(value[k]);
   const unsigned later = unsigned(~std::uint64_t{0} << (own % 32 + 1));  // Of the own group's 32 entries.
@@ -63,13 +63,10 @@ __global__ void __launch_bounds__(256)
     if (group == own / 32) mask &= later;
     for (; mask != 0; mask &= mask - 1) {
       value = load_word<T, n>(from + (group * 32 + __ffs(mask) - 1) * row.src_row_stride);
-#pragma unroll
-      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[k]);
+      add_scaled(sum, alpha, value);
     }
   }
-#pragma unroll
-  for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
-  *reinterpret_cast<Pack<T, n>*>(to) = old;
+  *reinterpret_cast<Pack<T, n>*>(to) = added(old, sum);
 }
 //! [kernel]
 
@@ -81,12 +78,9 @@ inline const char* refuse(const IndexAddProblem& p) {
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   return with_map<T>(p, true, [&]<int n>(const auto& row) {
     const int threads = threads_for(row.words);
-    const std::int64_t chunks = ceil_div<std::int64_t>(row.words, threads);
-    if (chunks > INT32_MAX / row.entries) return cudaErrorInvalidValue;
-    return launch(index_add_kernel<T, n, std::remove_cvref_t<decltype(row)>>,
-                  {.grid = row.entries * chunks, .block = threads, .stream = stream}, static_cast<T*>(a.dst),
-                  index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
-                  FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
+    return launch_parts(index_add_kernel<T, n, std::remove_cvref_t<decltype(row)>>, row.entries,
+                        ceil_div<std::int64_t>(row.words, threads), {.block = threads, .stream = stream}, a.dst, p, a,
+                        row);
   });
 }
 

@@ -23,8 +23,6 @@ inline constexpr int kThreadBits = 9;
 inline constexpr int kThreads = 1 << kThreadBits;
 inline constexpr int kBuckets = 4096;      // That a tile's entries are sorted into: rows, or hashes of rows.
 inline constexpr int kMostEntries = 8192;  // Of a tile.
-inline constexpr int kInFlight = 4;        // Entries that a thread loads before it adds the first.
-inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 
 /// A tile in shared memory; `entries`, a multiple of 8, is the room for them.
 struct Tile {
@@ -71,43 +69,11 @@ __device__ __forceinline__ int sort_tile(const Tile& tile, IndexView index, std:
 }
 //! [sort]
 
-/// Walks over sorted entries `begin` to `end`, and calls `leave(row, sum)` where a row ends.
-template <class T, int n, class Leave>
-__device__ __forceinline__ void walk(const Tile& tile, int begin, int end, const T* from, std::int64_t stride,
-                                     float alpha, Leave leave) {
-  float sum[n];
-#pragma unroll
-  for (int k = 0; k < n; ++k) sum[k] = nothing<float>();
-  for (int first = begin; first < end; first += kInFlight) {
-    std::uint32_t own[kInFlight + 1];
-    Pack<T, n> value[kInFlight];
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      own[i] = kNoRow;
-      if (first + i >= end) continue;
-      const int e = tile.sorted[first + i];
-      own[i] = tile.rows[e];
-      value[i] = load_word<T, n>(from + e * stride);
-    }
-    own[kInFlight] = first + kInFlight < end ? tile.rows[tile.sorted[first + kInFlight]] : kNoRow;
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      if (first + i >= end) break;
-#pragma unroll
-      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
-      if (own[i] == own[i + 1]) continue;
-      leave(own[i], sum);
-#pragma unroll
-      for (int k = 0; k < n; ++k) sum[k] = nothing<float>();
-    }
-  }
-}
-
 //! [kernel]
 template <class T, int n>
 __global__ void __launch_bounds__(kThreads, 2)
     index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, RowMap row,
-                     float alpha, std::int64_t dst_length, FastDivisor<std::uint32_t> chunks, int lane_bits, int room) {
+                     float alpha, FastDivisor<std::uint32_t> chunks, std::int64_t dst_length, int lane_bits, int room) {
   const Tile tile(dynamic_shared<std::uint32_t>(), room);
   const auto [number, chunk] = chunks.divide(blockIdx.x);
   const std::int64_t begin = std::int64_t(number) * room;
@@ -120,8 +86,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   if (word >= row.words) return;
   const Place place = row.place(word);
   const T* const from = src + place.src + begin * row.src_row_stride;
-  walk<T, n>(tile, first, min(first + stretch, named), from, row.src_row_stride, alpha,
-             [&](std::uint32_t to, const float(&sum)[n]) {
+  walk<T, n>(tile.sorted, tile.rows, first, min(first + stretch, named), from, row.src_row_stride, alpha,
+             [&](std::uint32_t to, const Pack<float, n>& sum) {
                Pack<T, n> total;
 #pragma unroll
                for (int k = 0; k < n; ++k) total[k] = narrow<T>(sum[k]);
@@ -156,13 +122,10 @@ inline const char* refuse(const IndexAddProblem& p) {
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const RowMap row = row_map(p);
   const auto [lanes, entries, tiles] = plan(row);
-  if (lanes.chunks > INT32_MAX / tiles) return cudaErrorInvalidValue;
   return with_word<T>(row.word_elements, [&]<int n>() {
-    return launch(
-        index_add_kernel<T, n>,
-        {.grid = tiles * lanes.chunks, .block = kThreads, .shared_bytes = Tile::bytes(entries), .stream = stream},
-        static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
-        p.dst.reach() + 1, FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.bits, entries);
+    return launch_parts(index_add_kernel<T, n>, tiles, lanes.chunks,
+                        {.block = kThreads, .shared_bytes = Tile::bytes(entries), .stream = stream}, a.dst, p, a, row,
+                        p.dst.reach() + 1, lanes.bits, entries);
   });
 }
 

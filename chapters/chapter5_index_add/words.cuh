@@ -149,4 +149,73 @@ template <class T, class F> cudaError_t with_map(const IndexAddProblem& p, bool 
   return with_word<T>(elements, [&]<int n>() { return f.template operator()<n>(map_in_words<2>(p, row, elements)); });
 }
 
+/// The sums of a word that nothing was added to.
+template <class T, int n> __device__ __forceinline__ Pack<Sum<T>, n> no_sum() {
+  Pack<Sum<T>, n> sum;
+#pragma unroll
+  for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+  return sum;
+}
+
+/// Adds a word times alpha to sums.
+template <class T, int n>
+__device__ __forceinline__ void add_scaled(Pack<Sum<T>, n>& sum, Sum<T> alpha, const Pack<T, n>& value) {
+#pragma unroll
+  for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[k]);
+}
+
+/// A word of dst with sums added to it.
+template <class T, int n> __device__ __forceinline__ Pack<T, n> added(Pack<T, n> old, const Pack<Sum<T>, n>& sum) {
+#pragma unroll
+  for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
+  return old;
+}
+
+/// No entry's row.
+inline constexpr std::uint32_t kNoRow = 0xffffffffU;
+
+/// Walks over the entries `sorted[begin]` to `sorted[end - 1]`, whose `rows` stand together: adds up their words, and
+/// calls `leave(row, sum)` where a row ends.
+template <class T, int n, class Leave>
+__device__ __forceinline__ void walk(const std::uint16_t* sorted, const std::uint32_t* rows, int begin, int end,
+                                     const T* from, std::int64_t stride, float alpha, Leave leave) {
+  constexpr int kInFlight = 4;  // Entries that a thread loads before it adds the first.
+  Pack<float, n> sum = no_sum<T, n>();
+  for (int first = begin; first < end; first += kInFlight) {
+    std::uint32_t own[kInFlight + 1];
+    Pack<T, n> value[kInFlight];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      own[i] = kNoRow;
+      if (first + i >= end) continue;
+      const int e = sorted[first + i];
+      own[i] = rows[e];
+      value[i] = load_word<T, n>(from + e * stride);
+    }
+    own[kInFlight] = first + kInFlight < end ? rows[sorted[first + kInFlight]] : kNoRow;
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      if (first + i >= end) break;
+      add_scaled(sum, alpha, value[i]);
+      if (own[i] == own[i + 1]) continue;
+      leave(own[i], sum);
+      sum = no_sum<T, n>();
+    }
+  }
+}
+
+/// Launches blocks for so many `parts` of the work, and `chunks` of each. A kernel begins its parameters by where sums
+/// go, the index, src, `outside`, the map, alpha, and the divisor by chunks.
+template <class T, class To, class Map, class... More>
+cudaError_t launch_parts(void (*kernel)(To*, IndexView, const T*, unsigned long long*, Map, Sum<T>,
+                                        FastDivisor<std::uint32_t>, More...),
+                         std::int64_t parts, std::int64_t chunks, LaunchConfig config, void* to,
+                         const IndexAddProblem& p, const IndexAddArrays& a, const std::type_identity_t<Map>& row,
+                         std::type_identity_t<More>... more) {
+  if (chunks > INT32_MAX / parts) return cudaErrorInvalidValue;
+  config.grid = parts * chunks;
+  return launch(kernel, config, static_cast<To*>(to), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
+                alpha_of<T>(p), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)), more...);
+}
+
 }  // namespace warpbook::chapter5

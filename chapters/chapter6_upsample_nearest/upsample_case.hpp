@@ -10,11 +10,11 @@
 
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.hpp"
 #include "common/harness/chapter.hpp"
+#include "common/harness/float_elements.hpp"
 
 namespace warpbook::chapter6 {
 
-/// An element's type.
-enum class Type { float32, half, bfloat16 };
+using Type = FloatType;
 
 /// One case of chapter 6. Results are compared bit for bit. Forward moves data. Backward adds, and the data are such
 /// that every sum is exact in float, whatever the order: small integers times a power of two. So the right result is
@@ -29,12 +29,12 @@ public:
   Images images() const;
   bool backward() const { return backward_; }
   Type type() const { return type_; }
-  int element_bytes() const { return type_ == Type::float32 ? 4 : 2; }
+  int element_bytes() const { return bytes_of(type_); }
 
   std::string title() const override;
   std::string parameters() const override;
-  std::vector<BufferLayout> inputs() const override;
-  BufferLayout output() const override;
+  std::vector<BufferLayout> inputs() const override { return {backward_ ? array("dy", true) : array("x", false)}; }
+  BufferLayout output() const override { return backward_ ? array("dx", false) : array("y", true); }
   std::int64_t bytes_moved() const override;
   void fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const override;
   void reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const override;
@@ -45,14 +45,13 @@ public:
   int value_bits() const;
 
 private:
-  std::int64_t in_count() const;
-  std::int64_t out_count() const;
-  BufferLayout layout_of(const char* name, std::int64_t count) const;
+  const char* direction() const { return backward_ ? "backward" : "forward"; }
+  /// The array of the images that forward writes, or of those that it reads.
+  BufferLayout array(const char* name, bool is_output) const;
 
   UpsampleNearest problem_;
   bool backward_ = false;
   Type type_ = Type::float32;
-  std::string dtype_;
   std::string scale_text_;
   std::int64_t offset_ = 0;  // Elements that both arrays begin behind a 256-byte boundary.
 };

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "common/cuda/alignment.hpp"
 #include "common/cuda/fast_division.cuh"
 
 namespace warpbook {
@@ -100,13 +101,6 @@ struct Images {
   std::int64_t in_count() const { return planes() * in_pixels(); }
   std::int64_t out_count() const { return planes() * out_pixels(); }
 };
-
-/// The alignment of an array, at most 16 bytes.
-inline int alignment_of(std::uintptr_t address) {
-  int alignment = 16;
-  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
-  return alignment;
-}
 
 /// \param in, out the addresses of the arrays of in_count() and out_count() elements, whichever of them is written.
 inline Images make_images(const UpsampleNearest& p, int element_bytes = 4, std::uintptr_t in = 0,

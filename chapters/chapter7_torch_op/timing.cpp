@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
-#include <span>
 
 #include "common/cuda/resources.hpp"
 #include "common/harness/blocking_kernel.hpp"
@@ -56,88 +56,165 @@ double value_at(std::size_t array, std::int64_t i, std::uint64_t seed) {
   return 0.5 + 0.25 * static_cast<double>(mixed % 13);
 }
 
-/// Takes samples in one way after another.
+using HostClock = std::chrono::steady_clock;
+
+double seconds_since(HostClock::time_point start) {
+  return std::chrono::duration<double>(HostClock::now() - start).count();
+}
+
+/// Takes samples in one way after another. What a way does for one sample stands between marks of its version.
 class Timer {
 public:
   Timer(const Arrays& arrays, std::size_t sets, const DeviceInfo& device)
-      : arrays_(arrays), sets_(sets), emulated_(device.emulated) {
+      : arrays_(arrays), sets_(sets), emulated_(device.emulated), launches_(device.emulated ? 1 : kGraphLaunches) {
     if (emulated_) return;
     flush_ = DeviceBuffer(std::max<std::size_t>(std::size_t{64} << 20U, 4 * device.l2_bytes));
     blocking_ = std::make_unique<BlockingKernel>();
   }
 
-  //! [host_clock]
-  /// The host's clock around a launch.
-  std::vector<double> by_host(int samples, bool wait_before, bool wait_after) {
-    warm_up();
+  std::vector<double> take(const std::string& version, int samples) {
+    if (version == "v7a") return replays(graph(), false, samples);
+    if (version == "v7b") return replays(cold_graph(), true, samples);
+    const auto sample = kSamples.at(version);
+    for (int i = 0; i < kWarmUps; ++i) launch();
     std::vector<double> seconds;
-    for (int i = 0; i < samples; ++i) {
-      if (wait_before) stream_.synchronize();
-      const auto start = std::chrono::steady_clock::now();
-      arrays_.launch(0, stream_.get());
-      if (wait_after) stream_.synchronize();
-      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
+    for (int i = 0; i < samples; ++i) seconds.push_back((this->*sample)());
     stream_.synchronize();
     return seconds;
   }
-  //! [host_clock]
 
-  //! [events]
-  /// Events around one launch. `hold`: the device waits in front of the first event until the host has enqueued both
-  /// events and the launch, so that no host time lies between them. `cold`: the L2 is written full of something else.
-  std::vector<double> by_events(int samples, bool hold, bool cold) {
-    warm_up();
-    std::vector<double> seconds;
-    for (int i = 0; i < samples; ++i) {
-      stream_.synchronize();
-      if (cold) flush();
-      if (hold && blocking_ != nullptr) blocking_->hold(stream_);
-      start_.record(stream_);
-      arrays_.launch(0, stream_.get());
-      stop_.record(stream_);
-      if (blocking_ != nullptr) blocking_->release();
-      stream_.synchronize();
-      seconds.push_back(stop_.seconds_since(start_));
-    }
-    return seconds;
+private:
+  //! [v1]
+  double synchronize_twice() {
+    stream_.synchronize();
+    const auto start = HostClock::now();
+    launch();
+    stream_.synchronize();
+    return seconds_since(start);
   }
-  //! [events]
+  //! [v1]
 
-  //! [graph]
-  /// Events around a graph of many launches, divided by their number. `cold`: the launches take turns on as many copies
-  /// of the arrays as it takes to leave nothing of them in the L2.
-  std::vector<double> by_graph(int samples, bool cold) {
-    const int launches = emulated_ ? 1 : kGraphLaunches;
-    const Graph graph = Graph::capture(stream_, [&](cudaStream_t stream) {
-      for (int i = 0; i < launches; ++i) arrays_.launch(cold ? static_cast<std::size_t>(i) % sets_ : 0, stream);
+  //! [v2]
+  double synchronize_before() {
+    stream_.synchronize();
+    const auto start = HostClock::now();
+    launch();
+    return seconds_since(start);
+  }
+  //! [v2]
+
+  //! [v3]
+  double synchronize_after() {
+    const auto start = HostClock::now();
+    launch();
+    stream_.synchronize();
+    return seconds_since(start);
+  }
+  //! [v3]
+
+  //! [v4]
+  double no_synchronization() {
+    const auto start = HostClock::now();
+    launch();
+    return seconds_since(start);
+  }
+  //! [v4]
+
+  //! [v5a]
+  double events() {
+    stream_.synchronize();
+    start_.record(stream_);
+    launch();
+    stop_.record(stream_);
+    stream_.synchronize();
+    return stop_.seconds_since(start_);
+  }
+  //! [v5a]
+
+  //! [v5b]
+  double events_held() {
+    stream_.synchronize();
+    hold();
+    start_.record(stream_);
+    launch();
+    stop_.record(stream_);
+    release();
+    stream_.synchronize();
+    return stop_.seconds_since(start_);
+  }
+  //! [v5b]
+
+  //! [v6]
+  double cold_events() {
+    stream_.synchronize();
+    flush();
+    hold();
+    start_.record(stream_);
+    launch();
+    stop_.record(stream_);
+    release();
+    stream_.synchronize();
+    return stop_.seconds_since(start_);
+  }
+  //! [v6]
+
+  //! [v7a]
+  Graph graph() {
+    return Graph::capture(stream_, [&](cudaStream_t stream) {
+      for (std::size_t i = 0; i < launches_; ++i) arrays_.launch(0, stream);
       return cudaSuccess;
     });
+  }
+  //! [v7a]
+
+  //! [v7b]
+  Graph cold_graph() {
+    return Graph::capture(stream_, [&](cudaStream_t stream) {
+      for (std::size_t i = 0; i < launches_; ++i) arrays_.launch(i % sets_, stream);
+      return cudaSuccess;
+    });
+  }
+  //! [v7b]
+
+  //! [replay]
+  double replay(const Graph& graph) {
+    start_.record(stream_);
+    graph.launch(stream_);
+    stop_.record(stream_);
+    stream_.synchronize();
+    return stop_.seconds_since(start_) / static_cast<double>(launches_);
+  }
+  //! [replay]
+
+  std::vector<double> replays(const Graph& graph, bool cold, int samples) {
     std::vector<double> seconds;
     for (int i = -1; i < samples; ++i) {  // The first launch of a graph also uploads it.
       if (cold) flush();
-      start_.record(stream_);
-      graph.launch(stream_);
-      stop_.record(stream_);
-      stream_.synchronize();
-      if (i >= 0) seconds.push_back(stop_.seconds_since(start_) / launches);
+      const double sample = replay(graph);
+      if (i >= 0) seconds.push_back(sample);
     }
     return seconds;
   }
-  //! [graph]
 
-private:
-  void warm_up() {
-    for (int i = 0; i < kWarmUps; ++i) arrays_.launch(0, stream_.get());
+  void launch() { arrays_.launch(0, stream_.get()); }
+  /// The device waits here until the host lets go: then no host time lies between what is enqueued meanwhile.
+  void hold() {
+    if (blocking_ != nullptr) blocking_->hold(stream_);
   }
+  void release() {
+    if (blocking_ != nullptr) blocking_->release();
+  }
+  /// The L2 is written full of something else.
   void flush() {
     if (emulated_) return;  // There is one time there, and it is modelled.
     check(cudaMemsetAsync(flush_.data(), 0, flush_.bytes(), stream_.get()), "flushing the L2");
   }
 
+  static const std::map<std::string, double (Timer::*)()> kSamples;
   const Arrays& arrays_;
   std::size_t sets_;
   bool emulated_;
+  std::size_t launches_;  // Of a graph.
   Stream stream_;
   Event start_;
   Event stop_;
@@ -145,17 +222,11 @@ private:
   std::unique_ptr<BlockingKernel> blocking_;
 };
 
-std::vector<double> take(const Way& way, Timer& timer, int samples) {
-  const std::string& v = way.version;
-  if (v == "v1") return timer.by_host(samples, true, true);
-  if (v == "v2") return timer.by_host(samples, true, false);
-  if (v == "v3") return timer.by_host(samples, false, true);
-  if (v == "v4") return timer.by_host(samples, false, false);
-  if (v == "v5a") return timer.by_events(samples, false, false);
-  if (v == "v5b") return timer.by_events(samples, true, false);
-  if (v == "v6") return timer.by_events(samples, true, true);
-  return timer.by_graph(samples, v == "v7b");
-}
+const std::map<std::string, double (Timer::*)()> Timer::kSamples = {
+    {"v1", &Timer::synchronize_twice}, {"v2", &Timer::synchronize_before},
+    {"v3", &Timer::synchronize_after}, {"v4", &Timer::no_synchronization},
+    {"v5a", &Timer::events},           {"v5b", &Timer::events_held},
+    {"v6", &Timer::cold_events}};
 
 void fill(const Arrays& arrays, std::int64_t count, Type type, std::size_t sets, std::uint64_t seed) {
   const std::size_t width = bytes_of(type);
@@ -196,19 +267,19 @@ double median_of(const Study& study, const char* version) {
 
 const std::vector<Way>& ways() {
   static const std::vector<Way> all = {
-      {"v1", "synchronize_twice", "wait, clock, launch, wait, clock", "launch + kernel (warm L2) + wait", true, false},
-      {"v2", "synchronize_before", "wait, clock, launch, clock", "the call that launches", true, false},
-      {"v3", "synchronize_after", "clock, launch, wait, clock",
+      {"v1", "synchronize_twice", "", "wait, clock, launch, wait, clock", "launch + kernel (warm L2) + wait", true, false},
+      {"v2", "synchronize_before", "v1", "wait, clock, launch, clock", "the call that launches", true, false},
+      {"v3", "synchronize_after", "v1", "clock, launch, wait, clock",
        "as v1; the first sample also the work that was under way", true, false},
-      {"v4", "no_synchronization", "clock, launch, clock", "the call that launches", true, false},
-      {"v5a", "events", "event, launch, event, on an idle stream", "kernel (warm L2) + the launch's way to the device",
+      {"v4", "no_synchronization", "v2", "clock, launch, clock", "the call that launches", true, false},
+      {"v5a", "events", "v1", "event, launch, event, on an idle stream", "kernel (warm L2) + the launch's way to the device",
        false, false},
-      {"v5b", "events_held", "the same, enqueued while the device is kept waiting",
+      {"v5b", "events_held", "v5a", "the same, enqueued while the device is kept waiting",
        "kernel (warm L2) + the events' own time", false, false},
-      {"v6", "cold_events", "the same, the L2 flushed beforehand", "kernel (cold L2) + the events' own time", false,
+      {"v6", "cold_events", "v5b", "the same, the L2 flushed beforehand", "kernel (cold L2) + the events' own time", false,
        true},
-      {"v7a", "graph", "events around a graph of 100 launches, divided", "kernel (warm L2)", false, false},
-      {"v7b", "cold_graph", "the same, launches taking turns on more memory than the L2 holds", "kernel (cold L2)",
+      {"v7a", "graph", "v5b", "events around a graph of 100 launches, divided", "kernel (warm L2)", false, false},
+      {"v7b", "cold_graph", "v7a", "the same, launches taking turns on more memory than the L2 holds", "kernel (cold L2)",
        false, true},
   };
   return all;
@@ -225,7 +296,7 @@ Study study(std::int64_t count, Type type, int samples, std::uint64_t seed, cons
   const Arrays arrays(count, type, sets);
   fill(arrays, count, type, sets, seed);
   Timer timer(arrays, sets, device);
-  for (const Way& way : ways()) result.readings.push_back({&way, take(way, timer, samples)});
+  for (const Way& way : ways()) result.readings.push_back({&way, timer.take(way.version, samples)});
   result.warm_seconds = median_of(result, "v7a");
   result.cold_seconds = median_of(result, "v7b");
   result.wrong = count_wrong(arrays, count, type, seed);

@@ -26,6 +26,7 @@ cudaError_t launch_add2(void* c, const void* a, const void* b, Type type, std::i
 struct Way {
   std::string version;   ///< "v1".
   std::string name;      ///< "synchronize_twice".
+  std::string base;      ///< The way that it was made from; empty for the first.
   std::string idea;      ///< One sentence: what is done.
   std::string measures;  ///< What the reading is made of.
   bool host_clock;       ///< It reads the host's clock, not the device's.

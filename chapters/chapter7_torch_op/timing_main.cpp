@@ -66,6 +66,7 @@ Chapter chapter() {
     Step step;
     step.version = way.version;
     step.name = way.name;
+    step.base = way.base;
     step.idea = way.idea;
     chapter.steps.push_back(step);
   }
@@ -148,6 +149,7 @@ Json study_json(const Study& study, const Input& input, const std::vector<const 
     const bool counts = says_something(way, device);
     rows.push_back({{"version", way.version},
                     {"name", way.name},
+                    {"base", way.base},
                     {"idea", way.idea},
                     {"status", study.wrong == 0 ? "pass" : "fail"},
                     {"reason", counts ? "" : "the host's clock times the emulator, which is no GPU"},
@@ -179,8 +181,8 @@ int run(int argc, const char* const* argv) {
   const std::vector<const Step*> steps = select_steps(about, options.steps, options.all_steps);
   const std::vector<Input> inputs = select_inputs(about, options);
   if (options.list) {
-    std::cout << fmt::format("Chapter {}: {}\n\nWays to time\n", about.number, about.title);
-    for (const Way& way : ways()) std::cout << fmt::format("  {:<5} {:<20} {}\n", way.version, way.name, way.idea);
+    std::cout << fmt::format("Chapter {}: {}\n\nWays to time, each with the one that it was made from\n", about.number, about.title);
+    for (const Way& way : ways()) std::cout << fmt::format("  {:<5} {:<20} {:<5} {}\n", way.version, way.name, way.base, way.idea);
     std::cout << "\nCases (headline cases are run without an option, all with --full)\n";
     for (const CaseSpec& spec : about.cases) {
       std::cout << fmt::format("  {:<9} --case '{}'\n", spec.headline ? "headline" : "", spec.parameters);

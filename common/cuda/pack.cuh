@@ -141,24 +141,6 @@ template <bool passes, class T> __device__ __forceinline__ T load_passing(const 
   return *p;
 }
 
-/// Loads 16 bytes that are read once, and says so to the L2. A hint: before compute capability 8.0 a plain load.
-template <class P> __device__ __forceinline__ P load_once(const P* p) {
-  static_assert(sizeof(P) == 16);
-#if defined(WARPBOOK_EMULATED) || __CUDA_ARCH__ < 800
-  return *p;
-#else
-  std::uint64_t policy;
-  uint4 word;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
-               : "l"(__cvta_generic_to_global(p)), "l"(policy));
-  P result;
-  __builtin_memcpy(&result, &word, sizeof(result));
-  return result;
-#endif
-}
-
 /// Stores a pack as one word; one of 16 bytes in global memory only. For packs that were made element by element:
 /// copied as a struct, such a pack may be taken apart again, and stored by elements, which the number of store requests
 /// tells.

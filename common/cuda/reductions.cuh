@@ -4,8 +4,8 @@
 /// `atomicAdd(half2*)` and its like return the value before, and the toolkit writes them for any address space: what
 /// comes out waits for an answer and carries a loop for shared memory along. `red.global` does neither. Vectors of
 /// reductions came with compute capability 9.0 and toolkit 12.1; each of their elements is atomic, the vector is not.
-/// Where there are none, the elements go one by one. With `keep` the L2 is asked to let other lines go before the ones
-/// that are added to: they may be added to again.
+/// Where there are none, the elements go one by one. What is kept may be added to again: the L2 is asked to let other
+/// lines go first.
 ///
 /// Source: PTX ISA, "red" (vectors: 8.1).
 #pragma once
@@ -18,19 +18,11 @@
 #endif
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/cuda/pack.cuh"
 
 namespace warpbook {
-
-/// Whether the code that is compiled now has vectors of reductions in hardware. On the host and emulated: true.
-__host__ __device__ constexpr bool has_vector_reductions() {
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || CUDART_VERSION < 12010)
-  return false;
-#else
-  return true;
-#endif
-}
 
 namespace detail {
 /// The L2's word for lines that are to stay while others can go.
@@ -74,37 +66,29 @@ __device__ __forceinline__ void reduce_add(__nv_bfloat162* global, __nv_bfloat16
 #endif
 }
 
-/// Adds to four halves of global memory, aligned to 8 bytes.
-__device__ __forceinline__ void reduce_add(Pack<__half2, 2>* global, Pack<__half2, 2> value) {
+/// Adds to four halves or bfloat16 of global memory, aligned to 8 bytes.
+template <class Pair> __device__ __forceinline__ void reduce_add(Pack<Pair, 2>* global, Pack<Pair, 2> value) {
 #ifdef WARPBOOK_EMULATED
-  emulator::reduce_pairs(global, &value, 2, &emulator::narrow_pair_sum<__half2>);
+  emulator::reduce_pairs(global, &value, 2, &emulator::narrow_pair_sum<Pair>);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
   const auto& word = reinterpret_cast<const uint2&>(value);
-  asm volatile("red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};"
-               :
-               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y)
-               : "memory");
+  if constexpr (std::is_same_v<Pair, __half2>) {
+    asm volatile("red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y)
+                 : "memory");
+  } else {
+    asm volatile("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};"
+                 :
+                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y)
+                 : "memory");
+  }
 #else
   for (int i = 0; i < 2; ++i) reduce_add(&(*global)[i], value[i]);
 #endif
 }
 
-/// Adds to four bfloat16 of global memory, aligned to 8 bytes.
-__device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 2>* global, Pack<__nv_bfloat162, 2> value) {
-#ifdef WARPBOOK_EMULATED
-  emulator::reduce_pairs(global, &value, 2, &emulator::narrow_pair_sum<__nv_bfloat162>);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
-  const auto& word = reinterpret_cast<const uint2&>(value);
-  asm volatile("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};"
-               :
-               : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y)
-               : "memory");
-#else
-  for (int i = 0; i < 2; ++i) reduce_add(&(*global)[i], value[i]);
-#endif
-}
-
-/// Adds to four floats of global memory, aligned to 16 bytes.
+/// Adds to four floats of global memory, aligned to 16 bytes, and with `keep` keeps them.
 template <bool keep = false> __device__ __forceinline__ void reduce_add(float4* global, float4 value) {
 #ifdef WARPBOOK_EMULATED
   atomicAdd(global, value);
@@ -129,47 +113,23 @@ template <bool keep = false> __device__ __forceinline__ void reduce_add(float4* 
 #endif
 }
 
-/// Adds to eight halves of global memory, aligned to 16 bytes.
-template <bool keep = false>
-__device__ __forceinline__ void reduce_add(Pack<__half2, 4>* global, Pack<__half2, 4> value) {
+/// Adds to eight halves or bfloat16 of global memory, aligned to 16 bytes, and keeps them.
+template <class Pair> __device__ __forceinline__ void reduce_add(Pack<Pair, 4>* global, Pack<Pair, 4> value) {
 #ifdef WARPBOOK_EMULATED
-  emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<__half2>);
+  emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<Pair>);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
   const auto& word = reinterpret_cast<const uint4&>(value);
-  if constexpr (keep) {
+  if constexpr (std::is_same_v<Pair, __half2>) {
     asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.f16x2 [%0], {%1, %2, %3, %4}, %5;"
                  :
                  : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w),
                    "l"(detail::keep_policy())
                  : "memory");
   } else {
-    asm volatile("red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
-                 : "memory");
-  }
-#else
-  for (int i = 0; i < 4; ++i) reduce_add(&(*global)[i], value[i]);
-#endif
-}
-
-/// Adds to eight bfloat16 of global memory, aligned to 16 bytes.
-template <bool keep = false>
-__device__ __forceinline__ void reduce_add(Pack<__nv_bfloat162, 4>* global, Pack<__nv_bfloat162, 4> value) {
-#ifdef WARPBOOK_EMULATED
-  emulator::reduce_pairs(global, &value, 4, &emulator::narrow_pair_sum<__nv_bfloat162>);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010
-  const auto& word = reinterpret_cast<const uint4&>(value);
-  if constexpr (keep) {
     asm volatile("red.relaxed.gpu.global.add.noftz.L2::cache_hint.v4.bf16x2 [%0], {%1, %2, %3, %4}, %5;"
                  :
                  : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w),
                    "l"(detail::keep_policy())
-                 : "memory");
-  } else {
-    asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};"
-                 :
-                 : "l"(__cvta_generic_to_global(global)), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
                  : "memory");
   }
 #else

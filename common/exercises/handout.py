@@ -11,7 +11,7 @@ from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, read_book, spl
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
-SCRIPTS = ("configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
+SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
 FILES = ("CMakePresets.json", "LICENSE", "workbook")
 TEACHERS = ("common/exercises/grade.py", "common/exercises/handout.py")
 

@@ -129,10 +129,7 @@ class Toolchain:
     def prepare(self, chapters, say=print):
         """Builds all that the chapters' checks need besides the reader's file. \\raises BuildError"""
         targets = [f"chapter{c.number}_exercise" for c in chapters]
-        configured = subprocess.run([self.root / "scripts" / "configure.sh", self.device], cwd=self.root, check=False)
-        if configured.returncode != 0:
-            raise BuildError("the build could not be set up: see the line above")
-        command = ["cmake", "--build", self.build, "--parallel", str(self.jobs), "--target", *targets]
+        command = [self.root / "scripts" / "build.sh", self.device, "--parallel", str(self.jobs), "--target", *targets]
         with tempfile.TemporaryFile("w+") as log:
             building = subprocess.Popen(command, cwd=self.root, stdout=log, stderr=subprocess.STDOUT)
             try:

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <regex>
 #include <string_view>
+
+#include "common/harness/expression.hpp"
 
 namespace warpbook {
 namespace {
@@ -92,7 +93,7 @@ void check_benchmark_flags(const std::vector<std::string>& flags, Options& optio
     if (name == "filter") {
       const std::string expression = value.starts_with("-") ? value.substr(1) : value;  // "-REGEX" leaves out.
       try {
-        static_cast<void>(std::regex(expression, std::regex::extended));
+        static_cast<void>(make_expression(expression, std::regex::extended));
       } catch (const std::regex_error&) {
         refuse();
       }
@@ -100,7 +101,14 @@ void check_benchmark_flags(const std::vector<std::string>& flags, Options& optio
       continue;  // What does not fit is not run, so it is not handed over.
     }
     if (name == "context" && value.find('=') == std::string::npos) refuse();
-    if (name == "out") options.benchmark_out = value;
+    if (name == "out") {
+      options.benchmark_out = value;
+      continue;  // Google Benchmark would not notice a full disk.
+    }
+    if (name == "out_format") {
+      options.benchmark_out_format = value;
+      continue;
+    }
     if (name == "format") options.benchmark_table = value == "console";
     if (name == "list_tests") {
       options.benchmark_list = !has_value || value == "true";

@@ -5,7 +5,11 @@
 
 #include <memory>
 #include <span>
+#include <sstream>
+#include <utility>
 #include <vector>
+
+#include "common/harness/expression.hpp"
 
 namespace warpbook {
 namespace {
@@ -16,6 +20,47 @@ public:
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>&) override {}
 };
+
+/// Two reports of one run, on the terminal and in a text.
+class Both : public benchmark::BenchmarkReporter {
+public:
+  Both(std::unique_ptr<BenchmarkReporter> shown, std::unique_ptr<BenchmarkReporter> text)
+      : shown_(std::move(shown)), text_(std::move(text)) {}
+  bool ReportContext(const Context& context) override {
+    const bool wanted = text_->ReportContext(context);
+    return shown_->ReportContext(context) && wanted;
+  }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    text_->ReportRuns(runs);
+    shown_->ReportRuns(runs);
+  }
+  void Finalize() override {
+    text_->Finalize();
+    shown_->Finalize();
+  }
+
+private:
+  std::unique_ptr<BenchmarkReporter> shown_;
+  std::unique_ptr<BenchmarkReporter> text_;
+};
+
+/// A reporter of a form that `--benchmark_out_format` accepts.
+std::unique_ptr<benchmark::BenchmarkReporter> reporter(const std::string& form, std::ostream& out) {
+  std::unique_ptr<benchmark::BenchmarkReporter> result;
+  if (form == "console") {
+    result = std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_None);
+  } else if (form == "csv") {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // For years, and the flag still takes it.
+    result = std::make_unique<benchmark::CSVReporter>();
+#pragma GCC diagnostic pop
+  } else {
+    result = std::make_unique<benchmark::JSONReporter>();
+  }
+  result->SetOutputStream(&out);
+  result->SetErrorStream(&out);
+  return result;
+}
 
 /// \throws BadInput
 void initialize(const std::vector<std::string>& flags) {
@@ -72,14 +117,14 @@ std::vector<std::string> benchmark_names(const Chapter& chapter, const Plan& pla
 
 BenchmarkFilter::BenchmarkFilter(const std::string& text)
     : all_(text.empty() || text == "all"), leaves_out_(text.starts_with("-")),
-      expression_(leaves_out_ ? text.substr(1) : text, std::regex::extended) {}
+      expression_(make_expression(leaves_out_ ? text.substr(1) : text, std::regex::extended)) {}
 
 bool BenchmarkFilter::fits(const std::string& name) const {
   return all_ || std::regex_search(name, expression_) != leaves_out_;
 }
 
-void report_by_google_benchmark(const ChapterResult& run, const Options& options) {
-  if (options.benchmark_table && options.benchmark_out.empty()) return;
+std::string report_by_google_benchmark(const ChapterResult& run, const Options& options) {
+  if (options.benchmark_table && options.benchmark_out.empty()) return "";
   initialize(options.benchmark_flags);
   for (const CaseResult& c : run.cases) {
     if (!c.samples.empty()) hand_over(fmt::format("{}/{}/cudaMemcpyAsync", run.name, c.title), c.samples);
@@ -92,10 +137,13 @@ void report_by_google_benchmark(const ChapterResult& run, const Options& options
       }
     }
   }
-  std::unique_ptr<benchmark::BenchmarkReporter> report = std::make_unique<Silent>();
-  if (!options.benchmark_table) report.reset(benchmark::CreateDefaultDisplayReporter());
-  benchmark::RunSpecifiedBenchmarks(report.get());
+  std::unique_ptr<benchmark::BenchmarkReporter> shown = std::make_unique<Silent>();
+  if (!options.benchmark_table) shown.reset(benchmark::CreateDefaultDisplayReporter());
+  std::ostringstream text;
+  Both both(std::move(shown), reporter(options.benchmark_out_format, text));
+  benchmark::RunSpecifiedBenchmarks(&both);
   benchmark::ClearRegisteredBenchmarks();
+  return text.str();
 }
 
 }  // namespace warpbook

@@ -41,7 +41,7 @@ std::vector<const Step*> wanted_steps(const Chapter& chapter, const Plan& plan, 
 std::vector<std::string> benchmark_names(const Chapter& chapter, const Plan& plan, const std::string& filter);
 
 /// Hands the samples over, where `--benchmark_format` or `--benchmark_out` asks for Google Benchmark's report.
-/// \throws BadInput for a flag that it does not accept
-void report_by_google_benchmark(const ChapterResult& run, const Options& options);
+/// \return what the file of `--benchmark_out` gets. \throws BadInput for a flag that it does not accept
+std::string report_by_google_benchmark(const ChapterResult& run, const Options& options);
 
 }  // namespace warpbook

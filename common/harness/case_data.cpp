@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "common/harness/raw_elements.hpp"
+
 namespace warpbook {
 namespace {
 
-/// Splitmix64: arrays of one run get unrelated seeds.
-std::uint64_t array_seed(std::uint64_t seed, std::size_t array) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15ULL * (array + 1);
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31U);
-}
+/// SplitMix64: arrays of one run get unrelated seeds.
+std::uint64_t array_seed(std::uint64_t seed, std::size_t array) { return mix(seed + 0x9e3779b97f4a7c15ULL * array); }
 
 std::size_t array_bytes(const BufferLayout& layout) { return static_cast<std::size_t>(layout.bytes()); }
 

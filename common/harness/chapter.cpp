@@ -1,9 +1,13 @@
 #include "common/harness/chapter.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "common/harness/counter_names.hpp"
 
@@ -18,6 +22,42 @@ std::string hexadecimal(const std::byte* element, int bytes) {
     text += kDigits[std::to_integer<unsigned>(element[i]) & 15U];
   }
   return text;
+}
+
+/// Where `passes(want, got)` is false. A stretch of elements of which `all_pass(want, got, elements)` is not looked at.
+template <class AllPass, class Passes, class Print>
+Difference find_differences(std::span<const std::byte> expected, std::span<const std::byte> actual, std::size_t width,
+                            const AllPass& all_pass, const Passes& passes, const Print& print) {
+  std::atomic<std::int64_t> count = 0;
+  std::atomic<std::int64_t> first = std::numeric_limits<std::int64_t>::max();
+  parallel_for(static_cast<std::int64_t>(expected.size() / width), [&](std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t kStretch = 4096;
+    std::int64_t found = 0;
+    std::int64_t found_first = 0;
+    for (std::int64_t i = begin; i < end; i += kStretch) {
+      const std::int64_t elements = std::min(kStretch, end - i);
+      const auto* want = expected.data() + static_cast<std::size_t>(i) * width;
+      const auto* got = actual.data() + static_cast<std::size_t>(i) * width;
+      if (all_pass(want, got, elements)) continue;
+      for (std::int64_t k = 0; k < elements; ++k, want += width, got += width) {
+        if (!passes(want, got) && found++ == 0) found_first = i + k;
+      }
+    }
+    if (found == 0) return;
+    count += found;
+    std::int64_t known = first.load();
+    while (found_first < known && !first.compare_exchange_weak(known, found_first)) {
+    }
+  });
+
+  Difference result;
+  result.count = count;
+  if (result.count == 0) return result;
+  result.first = first;
+  const std::size_t offset = static_cast<std::size_t>(result.first) * width;
+  result.expected = print(expected.data() + offset);
+  result.actual = print(actual.data() + offset);
+  return result;
 }
 
 }  // namespace
@@ -69,50 +109,64 @@ std::vector<std::string> defects(const Chapter& chapter) {
 
 Difference compare_bits(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,
                         const std::function<std::string(const std::byte*)>& print) {
-  const std::int64_t elements = static_cast<std::int64_t>(expected.size()) / element_bytes;
-  std::atomic<std::int64_t> count = 0;
-  std::atomic<std::int64_t> first = std::numeric_limits<std::int64_t>::max();
   const auto width = static_cast<std::size_t>(element_bytes);
-
-  parallel_for(elements, [&](std::int64_t begin, std::int64_t end) {
-    constexpr std::int64_t kStride = 4096;  // Elements that are first compared as a whole.
-    std::int64_t found = 0;
-    std::int64_t found_first = std::numeric_limits<std::int64_t>::max();
-    for (std::int64_t i = begin; i < end; i += kStride) {
-      const std::int64_t stop = std::min(i + kStride, end);
-      const auto* const want = expected.data() + static_cast<std::size_t>(i) * width;
-      const auto* const got = actual.data() + static_cast<std::size_t>(i) * width;
-      if (std::memcmp(want, got, static_cast<std::size_t>(stop - i) * width) == 0) continue;
-      for (std::int64_t k = 0; k < stop - i; ++k) {
-        if (std::memcmp(want + static_cast<std::size_t>(k) * width, got + static_cast<std::size_t>(k) * width, width) ==
-            0) {
-          continue;
-        }
-        if (found++ == 0) found_first = i + k;
-      }
-    }
-    if (found == 0) return;
-    count += found;
-    std::int64_t known = first.load();
-    while (found_first < known && !first.compare_exchange_weak(known, found_first)) {
-    }
-  });
-
-  Difference result;
-  result.count = count;
-  if (result.count == 0) return result;
-  result.first = first;
-  const std::size_t offset = static_cast<std::size_t>(result.first) * width;
+  const auto equal = [](const std::byte* want, const std::byte* got, std::size_t bytes) {
+    return std::memcmp(want, got, bytes) == 0;
+  };
   const auto text = [&](const std::byte* element) {
     return print ? print(element) : hexadecimal(element, element_bytes);
   };
-  result.expected = text(expected.data() + offset);
-  result.actual = text(actual.data() + offset);
-  return result;
+  return find_differences(
+      expected, actual, width,
+      [&](const std::byte* want, const std::byte* got, std::int64_t elements) {
+        return equal(want, got, static_cast<std::size_t>(elements) * width);
+      },
+      [&](const std::byte* want, const std::byte* got) { return equal(want, got, width); }, text);
+}
+
+Difference compare_elements(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,
+                            const std::function<bool(const std::byte*, const std::byte*)>& passes,
+                            const std::function<std::string(const std::byte*)>& print) {
+  const auto none_passes_unseen = [](const std::byte*, const std::byte*, std::int64_t) { return false; };
+  return find_differences(expected, actual, static_cast<std::size_t>(element_bytes), none_passes_unseen, passes, print);
 }
 
 Difference Case::compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const {
   return compare_bits(expected, actual, output().element_bytes);
+}
+
+std::string Case::coordinate(std::int64_t element) const { return fmt::format("[{}]", element); }
+
+std::vector<std::int64_t> index_in(std::span<const std::int64_t> sizes, std::int64_t element) {
+  std::vector<std::int64_t> index(sizes.size());
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    index[d] = element % sizes[d];
+    element /= sizes[d];
+  }
+  return index;
+}
+
+std::string coordinate_text(std::span<const std::int64_t> index) { return fmt::format("[{}]", fmt::join(index, ", ")); }
+
+std::vector<CaseSpec> expanded(const std::vector<CaseSpec>& specs) {
+  std::vector<CaseSpec> result;
+  for (const CaseSpec& spec : specs) {
+    const std::string& text = spec.parameters;
+    const std::size_t open = text.find('{');
+    if (open == std::string::npos) {
+      result.push_back(spec);
+      continue;
+    }
+    const std::size_t close = text.find('}', open);
+    for (std::size_t begin = open + 1; begin <= close;) {
+      const std::size_t end = std::min(text.find('|', begin), close);
+      CaseSpec one = spec;
+      one.parameters = text.substr(0, open) + text.substr(begin, end - begin) + text.substr(close + 1);
+      for (CaseSpec& more : expanded({one})) result.push_back(std::move(more));
+      begin = end + 1;
+    }
+  }
+  return result;
 }
 
 }  // namespace warpbook

@@ -75,8 +75,8 @@ public:
   /// arithmetic overrides it with a bound derived from the operation.
   virtual Difference compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const;
 
-  /// The coordinate of an output element, for messages: "[3, 0, 17]".
-  virtual std::string coordinate(std::int64_t element) const = 0;
+  /// The coordinate of an output element, for messages: "[3, 0, 17]". The default is its number.
+  virtual std::string coordinate(std::int64_t element) const;
 
   /// What the difference looks like, where the chapter can tell ("the output is the input, not permuted"); else empty.
   virtual std::string likely_cause(std::span<const std::span<const std::byte>> /*inputs*/,
@@ -141,6 +141,10 @@ struct CaseSpec {
   std::string emulated = {};  ///< The smaller case of the same kind that the emulator runs in a headline case's place.
 };
 
+/// Each spec with braces becomes one for every part between them: "n={1|2} dtype={float|half}" is n=1 float, n=1 half,
+/// n=2 float, n=2 half.
+std::vector<CaseSpec> expanded(const std::vector<CaseSpec>& specs);
+
 /// A chapter as data.
 struct Chapter {
   int number = 0;               ///< 3.
@@ -170,8 +174,25 @@ int run_all(const Chapter& chapter, int argc, const char* const* argv);
 Difference compare_bits(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,
                         const std::function<std::string(const std::byte*)>& print = {});
 
+/// Compares element by element: `passes(want, got)` judges the elements that begin at its arguments, on all cores.
+Difference compare_elements(std::span<const std::byte> expected, std::span<const std::byte> actual, int element_bytes,
+                            const std::function<bool(const std::byte* want, const std::byte* got)>& passes,
+                            const std::function<std::string(const std::byte*)>& print);
+
+/// The index of element number `element` of a contiguous array, the last dimension the fastest.
+std::vector<std::int64_t> index_in(std::span<const std::int64_t> sizes, std::int64_t element);
+/// "[3, 0, 17]".
+std::string coordinate_text(std::span<const std::int64_t> index);
+
 /// Calls `body(begin, end)` for parts of [0, count) on all cores, and waits. For references and comparisons on the
 /// host.
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+/// Calls `body(i)` for each i of [0, count) on all cores, and waits.
+template <class Body> void parallel_each(std::int64_t count, const Body& body) {
+  parallel_for(count, [&body](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) body(i);
+  });
+}
 
 }  // namespace warpbook

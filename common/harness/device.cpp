@@ -139,10 +139,11 @@ std::size_t host_free_bytes() {
 
 FenceWidth device_fences() noexcept { return device_emulated() ? FenceWidth{0, 0} : FenceWidth{}; }
 
-LaunchCounters last_launch_counters() {
+LaunchCounters take_launch_counters() {
   LaunchCounters result;
 #ifdef WARPBOOK_EMULATED
-  const auto launch = emulator::last_launch();
+  const auto launch = emulator::take_launches();
+  result.launches = launch.launches;
   for (const auto& [name, value] : launch.counters) result.counters.push_back({name, value});
   result.extrapolated = launch.extrapolated;
   result.limited_by = launch.limited_by;

@@ -35,14 +35,15 @@ std::size_t host_free_bytes();
 /// there the array ends where its allocation ends.
 FenceWidth device_fences() noexcept;
 
-/// The last launch's counters on the emulator; none on a GPU.
+/// What launches counted, all together, on the emulator; nothing on a GPU.
 struct LaunchCounters {
+  unsigned launches = 0;          ///< How many.
   std::vector<Counter> counters;  ///< Under Nsight Compute's names.
   bool extrapolated = false;      ///< They come from a sample of the blocks.
-  std::string limited_by;         ///< The resource that the modelled time is made of.
+  std::string limited_by;         ///< The resource that the longest one's modelled time is made of.
 };
-/// What the last launch counted; nothing on a GPU.
-LaunchCounters last_launch_counters();
+/// What was counted since the last call.
+LaunchCounters take_launch_counters();
 
 /// The first thing that the emulator found wrong in kernels since the last call, on one line; empty on a GPU. The
 /// emulator itself has printed all of them.

@@ -2,10 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 namespace warpbook {
+namespace {
+
+/// How many bytes the character has that the text begins with; 0 for a control character, and for what is no UTF-8.
+std::size_t shown_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool longer_than_needed = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool no_character = (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
+  const bool control = first == 0xc2 && second < 0xa0;
+  return longer_than_needed || no_character || control ? 0 : bytes;
+}
+
+}  // namespace
 
 std::string format_count(std::int64_t count) {
   const std::string digits = fmt::format("{}", count);
@@ -49,15 +70,30 @@ std::string format_step(std::string_view version, std::string_view name) {
   return version == name ? std::string(name) : fmt::format("{:<5} {}", version, name);
 }
 
+std::string if_any(std::string_view before, std::int64_t value) {
+  return value == 0 ? "" : fmt::format("{}{}", before, value);
+}
+
+std::string if_any(std::string_view before, const std::string& value) {
+  return value.empty() ? "" : std::string(before) + value;
+}
+
 std::string one_line(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
-    if (!space) {
-      result += c;
-    } else if (!result.empty() && result.back() != ' ') {
-      result += ' ';
+  while (!text.empty()) {
+    const char c = text.front();
+    if (c == '\n' || c == '\r' || c == '\t' || c == ' ') {
+      if (!result.empty() && result.back() != ' ') result += ' ';
+      text.remove_prefix(1);
+      continue;
     }
+    const std::size_t bytes = shown_bytes(text);
+    if (bytes == 0) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<std::size_t>(1, bytes));
   }
   while (!result.empty() && result.back() == ' ') result.pop_back();
   return result;

@@ -1,6 +1,6 @@
 /// \file
-/// Ctrl-C, or a time limit's SIGTERM: the first asks the run to end soon and write what it has; the second ends the
-/// program at once.
+/// What ends a run early: Ctrl-C, a time limit's SIGTERM, a terminal that is gone, a reader that is gone (`| head`), a
+/// limit of CPU time. Each asks the run to end soon and to write what it has.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,8 @@ public:
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-/// Catches SIGINT and SIGTERM from now on.
+/// Catches SIGINT, SIGTERM, SIGHUP (unless `nohup` did), SIGPIPE and SIGXCPU from now on. A second Ctrl-C, a second or
+/// more after the first, ends the program at once.
 void catch_interrupts();
 
 /// True once one of them came after `catch_interrupts`.
@@ -21,5 +22,14 @@ bool interrupted() noexcept;
 
 /// \throws Interrupted once one of them came.
 void throw_if_interrupted();
+
+/// While one lives, a second Ctrl-C waits.
+class NoSuddenEnd {
+public:
+  NoSuddenEnd() noexcept;
+  ~NoSuddenEnd();
+  NoSuddenEnd(const NoSuddenEnd&) = delete;
+  NoSuddenEnd& operator=(const NoSuddenEnd&) = delete;
+};
 
 }  // namespace warpbook

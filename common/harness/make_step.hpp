@@ -2,11 +2,17 @@
 /// Steps from a chapter's own functions: the harness knows cases and arrays, a chapter its problems and pointers.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <concepts>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/harness/chapter.hpp"
+#include "common/harness/float_elements.hpp"
 
 namespace warpbook {
 
@@ -45,6 +51,58 @@ Step make_step(StepInfo info, Run run, Refuse refuse = kTakesAll) {
     }
   };
   return step;
+}
+
+/// A chapter's steps, a line or two each; `run` and `refuse` as in `make_step`.
+template <class CaseType> struct StepsOf {
+  /// The names of the counters that a step's story is about.
+  using Counters = std::vector<std::string>;
+
+  /// A step of the ladder.
+  template <class Run, class Refuse = decltype(kTakesAll)>
+  static Step step(const char* version, const char* name, const char* base, const char* idea, Counters counters,
+                   Run run, Refuse refuse = kTakesAll) {
+    return make_step<CaseType>({version, name, base, idea, std::move(counters)}, run, refuse);
+  }
+  /// A step that gains nothing by itself, and what it prepares.
+  template <class Run, class Refuse = decltype(kTakesAll)>
+  static Step preparing(const char* what, const char* version, const char* name, const char* base, const char* idea,
+                        Counters counters, Run run, Refuse refuse = kTakesAll) {
+    return make_step<CaseType>({version, name, base, idea, std::move(counters), StepKind::step, what}, run, refuse);
+  }
+  /// An experiment beside the ladder, called by its name.
+  template <class Run, class Refuse = decltype(kTakesAll)>
+  static Step aside(const char* name, const char* base, const char* idea, Counters counters, Run run,
+                    Refuse refuse = kTakesAll) {
+    return make_step<CaseType>({name, name, base, idea, std::move(counters), StepKind::aside}, run, refuse);
+  }
+  /// A kernel behind the header.
+  template <class Run, class Refuse = decltype(kTakesAll)>
+  static Step library(const char* name, const char* idea, Run run, Refuse refuse = kTakesAll) {
+    return make_step<CaseType>({name, name, "", idea, {}, StepKind::library}, run, refuse);
+  }
+  /// A plain copy or fill.
+  template <class Run, class Refuse = decltype(kTakesAll)>
+  static Step yardstick(const char* name, const char* idea, Run run, Refuse refuse = kTakesAll) {
+    return make_step<CaseType>({name, name, "", idea, {}, StepKind::yardstick}, run, refuse);
+  }
+};
+
+/// Calls `f` with a value of the C++ type that a FloatType stands for.
+template <class F> auto with_type(FloatType type, F&& f) {
+  switch (type) {
+  case FloatType::half:
+    return f(__half{});
+  case FloatType::bfloat16:
+    return f(__nv_bfloat16{});
+  default:
+    return f(float{});
+  }
+}
+
+/// `Chapter::make_case` of a chapter whose cases are of `CaseType`.
+template <class CaseType> std::unique_ptr<Case> make_case(const Parameters& parameters) {
+  return std::make_unique<CaseType>(parameters);
 }
 
 }  // namespace warpbook

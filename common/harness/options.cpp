@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -150,10 +151,32 @@ std::string accepted_options(const CLI::App& app) {
   return text;
 }
 
+using ResultFile = std::pair<const char*, const std::string*>;
+
+/// Each option that names one, and what it says.
+std::array<ResultFile, 4> result_files(const Options& o) {
+  return {ResultFile{"--json", &o.json}, {"--csv", &o.csv}, {"--svg", &o.svg}, {"--benchmark_out", &o.benchmark_out}};
+}
+
+/// Refuses files that nothing would be written to.
+void refuse_files_without_results(const Options& o) {
+  const char* const instead = o.list                  ? "--list"
+                              : o.device_info         ? "--device-info"
+                              : o.profile             ? "--profile"
+                              : o.benchmark_list      ? "--benchmark_list_tests"
+                              : !o.access_map.empty() ? "--access-map"
+                                                      : nullptr;
+  if (instead == nullptr || o.help) return;
+  for (const auto& [option, file] : result_files(o)) {
+    const bool drawing = file == &o.svg && !o.access_map.empty();
+    if (!file->empty() && !drawing) throw BadInput(fmt::format("{} and {} exclude each other", instead, option));
+  }
+}
+
 /// Refuses reports that would overwrite one another. What is no ordinary file, such as /dev/stdout, may take several.
 void refuse_same_files(const Options& o) {
   std::map<std::filesystem::path, const char*> taken;
-  for (const auto& [option, file] : {std::pair{"--json", &o.json}, {"--csv", &o.csv}, {"--svg", &o.svg}}) {
+  for (const auto& [option, file] : result_files(o)) {
     if (file->empty()) continue;
     std::error_code none;
     if (std::filesystem::exists(*file, none) && !std::filesystem::is_regular_file(*file, none)) continue;
@@ -220,6 +243,7 @@ Options parse_options(const Chapter& chapter, int argc, const char* const* argv)
     if (app->get_option(option)->count() > 0 && file->empty())
       throw BadInput(std::string(option) + " needs a file's name");
   }
+  refuse_files_without_results(o);
   refuse_same_files(o);
   o.steps = split_names(o.steps, "--step");
   o.access_map = split_names(o.access_map, "--access-map");
@@ -242,7 +266,10 @@ std::string help_text(const Chapter& chapter) {
       "over the step that it is built on, or the nearest below that ran. Two times are the same when they differ by\n"
       "less than 2% or their quartiles overlap.\n"
       "\nExit status: 0 every step that ran is right; 1 a step is wrong; 2 bad arguments; 3 no usable device, or too\n"
-      "little memory; 4 a file could not be written; 130 interrupted (what was done is written, marked partial).\n";
+      "little memory or threads; 4 a file could not be written, and the old one is as it was; 130 interrupted.\n"
+      "SIGINT (Ctrl-C), SIGTERM (timeout), SIGHUP, SIGPIPE (| head) and SIGXCPU (a limit of CPU time) interrupt. A second\n"
+      "Ctrl-C, a second later, ends the program at once. Whatever ends a run, the files have what was done, marked\n"
+      "partial: they are written after each step. Where a run is killed, FILE.before-N beside it is the old file.\n";
   return text;
 }
 

@@ -37,13 +37,14 @@ struct Options {
   bool profile = false;                 ///< `--profile`.
   std::vector<std::string> access_map;  ///< Steps to draw; empty: none.
 
-  std::uint64_t seed = 1;                    ///< `--seed`.
-  int samples = 50;                          ///< `--samples`.
-  bool settle = true;                        ///< More are taken where these leave the median in doubt.
-  std::vector<std::string> benchmark_flags;  ///< Google Benchmark's own, checked, as given.
-  std::string benchmark_out;                 ///< The file that Google Benchmark will write; empty: none.
-  std::string benchmark_filter;              ///< As given; empty: none.
-  bool benchmark_table = true;               ///< False: Google Benchmark prints its own report in place of our table.
+  std::uint64_t seed = 1;                     ///< `--seed`.
+  int samples = 50;                           ///< `--samples`.
+  bool settle = true;                         ///< More are taken where these leave the median in doubt.
+  std::vector<std::string> benchmark_flags;   ///< Google Benchmark's own, checked, as given.
+  std::string benchmark_out;                  ///< The file that gets Google Benchmark's report; empty: none.
+  std::string benchmark_out_format = "json";  ///< Its form: "json", "csv", "console".
+  std::string benchmark_filter;               ///< As given; empty: none.
+  bool benchmark_table = true;                ///< False: Google Benchmark prints its own report in place of our table.
   bool benchmark_list = false;  ///< The names that a filter is compared with are listed, and nothing is run.
 };
 

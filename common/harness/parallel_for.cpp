@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -53,7 +54,12 @@ void parallel_for(std::int64_t count, const std::function<void(std::int64_t, std
 
   {
     std::vector<std::jthread> workers;
-    for (std::int64_t i = 1; i < threads; ++i) workers.emplace_back(work);
+    try {
+      for (std::int64_t i = 1; i < threads; ++i) workers.emplace_back(work);
+    } catch (const std::system_error& error) {
+      next = count;
+      throw std::system_error(error.code(), "no more threads can be started");
+    }
     work();
   }
   if (failure) std::rethrow_exception(failure);

@@ -1,9 +1,11 @@
 #include "common/harness/parameters.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <system_error>
 
 namespace warpbook {
@@ -75,9 +77,30 @@ std::int64_t Parameters::integer(const std::string& key, std::int64_t fallback) 
   return parse_integer(key, values_.at(key));
 }
 
+std::int64_t Parameters::integer(const std::string& key, std::int64_t fallback, std::int64_t least, std::int64_t most,
+                                 const std::string& accepted) const {
+  const std::int64_t value = integer(key, fallback);
+  if (value < least || value > most) throw BadInput(fmt::format("{}={} must be {}", key, value, accepted));
+  return value;
+}
+
+std::int64_t Parameters::offset(const std::string& key) const { return integer(key, 0, 0, 255, "0 to 255 elements"); }
+
 std::string Parameters::word(const std::string& key) const {
   if (!has(key)) throw BadInput(key + "= is missing");
   return values_.at(key);
+}
+
+std::string Parameters::word(const std::string& key, const std::string& fallback) const {
+  return has(key) ? values_.at(key) : fallback;
+}
+
+std::string Parameters::one_of(const std::string& key, const std::vector<std::string>& accepted) const {
+  const std::string given = word(key, accepted.front());
+  if (std::find(accepted.begin(), accepted.end(), given) == accepted.end()) {
+    throw BadInput(fmt::format("{}={} is unknown; accepted are {}", key, given, fmt::join(accepted, ", ")));
+  }
+  return given;
 }
 
 void Parameters::refuse_unknown() const {
@@ -91,6 +114,24 @@ void Parameters::refuse_unknown() const {
       listed.push_back(known);
     }
     throw BadInput(fmt::format("unknown key '{}' (accepted: {})", key, accepted));
+  }
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): from_chars is given the end.
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+void check_sizes(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& sizes, std::int64_t most,
+                 const char* too_much, std::int64_t more) {
+  for (const std::int64_t size : sizes) {
+    if (size < 0) throw BadInput(fmt::format("shape={} has a negative size", fmt::join(shape, ",")));
+    if (size > most - more) throw BadInput(fmt::format("shape={} has {}", fmt::join(shape, ","), too_much));
+    most /= std::max<std::int64_t>(size + more, 1);
   }
 }
 

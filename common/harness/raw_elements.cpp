@@ -14,14 +14,6 @@ constexpr std::pair<const char*, int> kTypes[] = {{"int8", 1},  {"half", 2},    
                                                   {"float", 4}, {"int32", 4},     {"double", 8},
                                                   {"int64", 8}, {"complex64", 8}, {"complex128", 16}};
 
-// SplitMix64's finaliser: neighbouring numbers become unrelated ones. Source: S. Vigna, public domain.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 int element_bytes_of(const std::string& dtype) {
@@ -39,14 +31,27 @@ std::string element_type_names() {
 
 void fill_with_random_bits(std::uint64_t seed, std::span<std::byte> bytes) {
   const auto words = static_cast<std::int64_t>(bytes.size() / 8);
-  parallel_for(words, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint64_t value = mix(seed ^ static_cast<std::uint64_t>(i));
-      std::memcpy(bytes.data() + i * 8, &value, 8);
-    }
+  parallel_each(words, [&](std::int64_t i) {
+    const std::uint64_t value = mix(seed ^ static_cast<std::uint64_t>(i));
+    std::memcpy(bytes.data() + i * 8, &value, 8);
   });
   const std::uint64_t value = mix(seed ^ static_cast<std::uint64_t>(words));
   std::memcpy(bytes.data() + words * 8, &value, bytes.size() % 8);
+}
+
+std::int64_t load_integer(const std::byte* p, int bytes) {
+  if (bytes == 4) {
+    std::int32_t narrow = 0;
+    std::memcpy(&narrow, p, 4);
+    return narrow;
+  }
+  std::int64_t wide = 0;
+  std::memcpy(&wide, p, 8);
+  return wide;
+}
+
+void store_integer(std::byte* p, int bytes, std::int64_t value) {
+  std::memcpy(p, &value, static_cast<std::size_t>(bytes));  // Little-endian: the lowest come first.
 }
 
 }  // namespace warpbook

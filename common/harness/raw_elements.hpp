@@ -1,5 +1,5 @@
 /// \file
-/// Elements of operations that only move data: their types are names for sizes, their contents random bits.
+/// Elements as they lie in arrays: types that are names for sizes, random bits, integers.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,20 @@ int element_bytes_of(const std::string& dtype);
 /// The names that `element_bytes_of` knows, for help and messages: "int8, half, ...".
 std::string element_type_names();
 
+/// SplitMix64's finaliser: neighbouring numbers become unrelated ones. Source: S. Vigna, public domain.
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31U);
+}
+
 /// Fills `bytes` with random bits: the same for the same seed, on any number of cores.
 void fill_with_random_bits(std::uint64_t seed, std::span<std::byte> bytes);
+
+/// The signed integer of 4 or 8 bytes at `p`: an index.
+std::int64_t load_integer(const std::byte* p, int bytes);
+/// Writes the lowest 4 or 8 bytes of an integer.
+void store_integer(std::byte* p, int bytes, std::int64_t value);
 
 }  // namespace warpbook

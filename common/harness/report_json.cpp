@@ -14,42 +14,47 @@ using Json = nlohmann::ordered_json;
 /// Five significant digits: more than any time is known to.
 Json number(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
-Json optional_number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
-
-Json summary_json(const std::optional<Summary>& s) {
-  if (!s) return nullptr;
-  return {{"median", number(s->median)}, {"p25", number(s->p25)}, {"p75", number(s->p75)}, {"min", number(s->min)}};
+Json summary_json(const Summary& s) {
+  return {{"median", number(s.median)}, {"p25", number(s.p25)}, {"p75", number(s.p75)}, {"min", number(s.min)}};
 }
 
+/// Counters that are not zero.
 Json counters_json(const StepResult& step) {
   Json result = Json::object();
   for (const Counter& counter : step.counted) {
+    if (counter.value == 0) continue;
     const bool whole = counter.value == std::floor(counter.value) && std::abs(counter.value) < 9e15;
     result[counter.name] = whole ? Json(static_cast<std::int64_t>(counter.value)) : number(counter.value);
   }
   return result;
 }
 
+/// A row holds what there is: of a step that did not run, who it is and why.
 Json step_json(const StepResult& s, bool emulated) {
-  Json step{{"version", s.version},
-            {"name", s.name},
-            {"kind", kind_name(s.kind)},
-            {"base", s.base.empty() ? Json(nullptr) : Json(s.base)},
-            {"status", to_string(s.status)},
-            {"reason", s.reason},
-            {"seconds", summary_json(s.seconds)},
-            {"samples", s.samples.size()},
-            {"method", s.method},
-            {"bytes_per_second", s.seconds ? number(s.bytes_per_second) : Json(nullptr)},
-            {"fraction_of_limit", optional_number(s.fraction_of_limit)},
-            {"speedup_vs_first", s.over_first ? number(s.over_first->times) : Json(nullptr)},
-            {"speedup_vs_first_is_noise", s.over_first && s.over_first->is_noise},
-            {"gain_over_base", s.over_base ? number(s.over_base->times) : Json(nullptr)},
-            {"gain_over_base_is_noise", s.over_base && s.over_base->is_noise},
-            {"gain_over", s.over_base ? Json(s.over_base->over) : Json(nullptr)},
-            {"modelled", emulated},
-            {"counters", counters_json(s)}};
+  Json step{{"version", s.version}, {"name", s.name}, {"kind", kind_name(s.kind)}};
+  if (!s.base.empty()) step["base"] = s.base;
+  step["status"] = to_string(s.status);
+  if (!s.reason.empty()) step["reason"] = s.reason;
+  if (s.seconds) {
+    step["seconds"] = summary_json(*s.seconds);
+    step["samples"] = s.samples.size();
+    step["method"] = s.method;
+    step["modelled"] = emulated;
+    step["bytes_per_second"] = number(s.bytes_per_second);
+  }
+  if (s.fraction_of_limit) step["fraction_of_limit"] = number(*s.fraction_of_limit);
+  if (s.over_first) {
+    step["speedup_vs_first"] = number(s.over_first->times);
+    step["speedup_vs_first_is_noise"] = s.over_first->is_noise;
+  }
+  if (s.over_base) {
+    step["gain_over_base"] = number(s.over_base->times);
+    step["gain_over_base_is_noise"] = s.over_base->is_noise;
+    step["gain_over"] = s.over_base->over;
+  }
   if (!s.counted.empty()) {
+    step["counters"] = counters_json(s);
+    step["launches"] = s.launches;
     step["counters_extrapolated"] = s.counters_extrapolated;
     step["limited_by"] = s.limited_by;
   }
@@ -70,7 +75,7 @@ std::string json_report(const ChapterResult& run) {
                    {"bytes_moved", c.bytes_moved},
                    {"limit", "copy"},
                    {"copy_seconds", c.copy ? number(c.copy->median) : Json(nullptr)},
-                   {"copy", summary_json(c.copy)},
+                   {"copy", c.copy ? summary_json(*c.copy) : Json(nullptr)},
                    {"copy_method", c.copy_method},
                    {"steps", std::move(steps)}};
     cases += (cases.empty() ? "\n" : ",\n") + text_of(one);

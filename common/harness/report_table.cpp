@@ -72,6 +72,10 @@ std::string left_out_text(const std::vector<LeftOut>& left_out) {
   return text;
 }
 
+std::string launches_text(const StepResult& step) {
+  return fmt::format("      the sums of the step's {} kernels", step.launches);
+}
+
 constexpr const char* heading(StepKind kind) {
   switch (kind) {
   case StepKind::aside:
@@ -146,6 +150,7 @@ void TableReport::end_case(const CaseResult& result) {
 }
 
 void TableReport::story(const StepResult& step, const StepResult* base) {
+  if (step.launches > 1 && !step.counters.empty()) out_ << colored(kDim, launches_text(step)) << '\n';
   for (const std::string& name : step.counters) {
     const CounterName* const known = find_counter(name);
     const std::optional<double> value = known == nullptr ? std::nullopt : value_of(*known, step);
@@ -165,6 +170,7 @@ void TableReport::counters(const StepResult& step) {
   if (!step.limited_by.empty()) {
     out_ << colored(kDim, fmt::format("    {:<62} {:>20}", "limited by", step.limited_by)) << '\n';
   }
+  if (step.launches > 1) out_ << colored(kDim, launches_text(step)) << '\n';
   for (const Counter& counter : step.counted) {
     if (counter.value == 0) continue;
     out_ << colored(kDim, fmt::format("    {:<62} {:>20}{}", counter.name, format_counter(counter.value),

@@ -42,7 +42,8 @@ private:
   StepKind kind_ = StepKind::step;  // Of the last row.
 };
 
-/// The run as JSON, in the form that docs/results holds.
+/// The run as JSON, in the form that docs/results holds: a line per case. What a row has no value for is left out, and so are
+/// counters that are zero.
 std::string json_report(const ChapterResult& run);
 
 /// The run as comma-separated values: a line for each step and case, under a line of names.

@@ -42,7 +42,7 @@ enum class Status { pass, fail, skipped };
 /// A counter under Nsight Compute's name.
 struct Counter {
   std::string name;  ///< "smsp__inst_executed.sum".
-  double value = 0;  ///< Of one launch.
+  double value = 0;  ///< Of all kernels that a step launches, together.
 };
 
 /// How much faster a step is than another.
@@ -63,6 +63,7 @@ struct StepResult : StepInfo {
   std::optional<double> fraction_of_limit;  ///< The copy's time by this step's.
   std::optional<Gain> over_first;           ///< Over the ladder's first step.
   std::optional<Gain> over_base;            ///< Over the step that it is built on, or the nearest below that ran.
+  unsigned launches = 0;                    ///< On the emulator: of how many kernels the counters are the sums.
   std::vector<Counter> counted;             ///< On the emulator: every counter.
   bool counters_extrapolated = false;       ///< The counters come from a sample of the blocks.
   std::string limited_by;                   ///< On the emulator: the resource that the modelled time is made of.
@@ -112,7 +113,7 @@ struct ChapterResult {
   std::vector<CaseResult> cases;     ///< In the order in which they were run.
   std::vector<LeftOut> left_out;     ///< Those that were not.
   bool smaller_cases = false;        ///< The emulator ran smaller cases of the same kind as the headline cases.
-  bool partial = false;              ///< The run was interrupted.
+  bool partial = false;              ///< The run was interrupted, or goes on.
   bool short_of_memory = false;      ///< A step was skipped because memory ran out while the run went on.
 };
 

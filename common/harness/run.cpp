@@ -55,7 +55,7 @@ class Runner {
 public:
   Runner(const Chapter& chapter, const Options& options, const Plan& plan, RunDisplay display, ChapterResult& result)
       : chapter_(chapter), options_(options), plan_(plan), table_(display.table), progress_(display.progress),
-        result_(result), filter_(options.benchmark_filter),
+        keep_(std::move(display.keep)), result_(result), filter_(options.benchmark_filter),
         predictions_(std::cin, std::cout, isatty(STDIN_FILENO) != 0) {}
 
   void run();
@@ -65,8 +65,8 @@ private:
   StepResult run_step(const Step& step, const Case& problem);
   void calibrate();
   void measure_copy(const Case& problem);
-  void verify(const Step& step, StepResult& row);
-  void measure(const Step& step, const Case& problem, StepResult& row);
+  void verify(const Step& step, const Case& problem, StepResult& row);
+  void measure(const Step& step, StepResult& row);
   std::vector<double> take_samples(const std::function<double()>& sample) const;
   void show(StepResult row);
   void failed(const CudaError& error, StepResult& row);
@@ -80,6 +80,7 @@ private:
   const Plan& plan_;
   TableReport* table_;
   Progress progress_;
+  std::function<void()> keep_;
   ChapterResult& result_;
   BenchmarkFilter filter_;
   Predictions predictions_;
@@ -160,8 +161,8 @@ StepResult Runner::run_step(const Step& step, const Case& problem) {
       show_progress("making the data and the reference");
       bench_ = std::make_unique<CaseBench>(problem, options_.seed, in_graph_);
     }
-    verify(step, row);
-    if (row.status == Status::pass) measure(step, problem, row);
+    verify(step, problem, row);
+    if (row.status == Status::pass) measure(step, row);
   } catch (const CudaError& error) {
     failed(error, row);
   } catch (const std::bad_alloc&) {
@@ -172,26 +173,25 @@ StepResult Runner::run_step(const Step& step, const Case& problem) {
   return row;
 }
 
-void Runner::verify(const Step& step, StepResult& row) {
+void Runner::verify(const Step& step, const Case& problem, StepResult& row) {
   show_progress(fmt::format("verifying {} {}", step.version, step.name));
-  const Verification verification = bench_->verify(step, workbench());
+  Verification verification = bench_->verify(step, workbench());
   row.status = verification.status;
   row.reason = verification.reason;
   if (verification.device_lost) recover_device(step.version);
-  if (row.status == Status::pass && result_.device.emulated) row.samples = {verification.seconds};
+  if (row.status != Status::pass || !result_.device.emulated) return;
+  row.samples = {verification.seconds};
+  row.method = "model";
+  if (problem.bytes_moved() == 0) return;
+  row.launches = verification.counted.launches;
+  row.counted = std::move(verification.counted.counters);
+  row.counters_extrapolated = verification.counted.extrapolated;
+  row.limited_by = std::move(verification.counted.limited_by);
 }
 
 /// Takes the samples of a step that is right, and looks whether it still was while they were taken.
-void Runner::measure(const Step& step, const Case& problem, StepResult& row) {
-  if (result_.device.emulated) {
-    row.method = "model";
-    if (problem.bytes_moved() > 0) {
-      LaunchCounters seen = last_launch_counters();
-      row.counted = std::move(seen.counters);
-      row.counters_extrapolated = seen.extrapolated;
-      row.limited_by = seen.limited_by;
-    }
-  } else {
+void Runner::measure(const Step& step, StepResult& row) {
+  if (!result_.device.emulated) {
     show_progress(fmt::format("timing {} {}", step.version, step.name));
     Measurement measurement = bench_->measure(step, workbench());
     row.samples = take_samples([&] { return measurement.sample(); });
@@ -230,6 +230,7 @@ void Runner::show(StepResult row) {
   if (row.status != Status::pass) row.samples.clear();
   compare_step(row, *case_, chapter_);
   case_->steps.push_back(std::move(row));
+  if (keep_) keep_();
   if (table_ == nullptr) return;
 
   const StepResult& step = case_->steps.back();
@@ -283,7 +284,7 @@ Workbench& Runner::workbench() {
 
 void run_plan(const Chapter& chapter, const Options& options, const Plan& plan, RunDisplay display,
               ChapterResult& result) {
-  Runner(chapter, options, plan, display, result).run();
+  Runner(chapter, options, plan, std::move(display), result).run();
 }
 
 }  // namespace warpbook

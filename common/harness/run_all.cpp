@@ -10,6 +10,9 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "common/harness/access_map.hpp"
 #include "common/harness/benchmark_report.hpp"
@@ -92,22 +95,44 @@ void print_device(const DeviceInfo& device) {
   line("warpbook", WARPBOOK_VERSION_TEXT);
 }
 
-/// Writes what was asked for. One that fails does not keep the others from being written.
-void write_reports(const Options& options, const ChapterResult& result) {
-  std::string failure;
-  const auto write = [&](const std::string& path, std::string (*report)(const ChapterResult&)) {
-    if (path.empty()) return;
-    try {
-      write_file(path, report(result));
-    } catch (const OutputError& error) {
-      failure += (failure.empty() ? "" : "; ") + std::string(error.what());
-    }
-  };
-  write(options.json, json_report);
-  write(options.csv, csv_report);
-  write(options.svg, svg_report);
-  if (!failure.empty()) throw OutputError(failure);
-}
+/// The files that were asked for. They have what was done by now, whatever ends the program.
+class ReportFiles {
+public:
+  explicit ReportFiles(const Options& options) : benchmark_out_(options.benchmark_out) {
+    const auto add = [this](const std::string& path, std::string (*text)(const ChapterResult&)) {
+      if (!path.empty()) files_.emplace_back(KeptFile(path), text);
+    };
+    add(options.json, json_report);
+    add(options.csv, csv_report);
+    add(options.svg, svg_report);
+  }
+
+  void keep(const ChapterResult& result) {
+    for (auto& [file, text] : files_) file.keep([&] { return text(result); });
+  }
+
+  /// One that fails does not keep the others from being written. \throws OutputError
+  void finish(const ChapterResult& result, const Options& options) {
+    std::string failure;
+    const auto write = [&](const auto& one) {
+      try {
+        one();
+      } catch (const OutputError& error) {
+        failure += (failure.empty() ? "" : "; ") + std::string(error.what());
+      }
+    };
+    for (auto& [file, text] : files_) write([&, &file = file, &text = text] { file.finish(text(result)); });
+    write([&] {
+      const std::string text = report_by_google_benchmark(result, options);
+      if (!benchmark_out_.empty()) write_file(benchmark_out_, text);
+    });
+    if (!failure.empty()) throw OutputError(failure);
+  }
+
+private:
+  std::vector<std::pair<KeptFile, std::string (*)(const ChapterResult&)>> files_;
+  std::string benchmark_out_;
+};
 
 int status_of(const ChapterResult& result) {
   if (result.partial) return kInterrupted;
@@ -122,16 +147,26 @@ int status_of(const ChapterResult& result) {
 /// Runs a plan. Whatever ends the run, what was done by then is reported.
 void run_and_report(const Chapter& chapter, const Options& options, const Plan& plan, ChapterResult& result) {
   TableReport table(std::cout, wants_color());
-  catch_interrupts();
+  ReportFiles files(options);
+  std::exception_ptr failure;
+  result.partial = true;
   try {
     run_plan(chapter, options, plan,
-             {.table = options.benchmark_table ? &table : nullptr, .progress = wants_progress()}, result);
+             {.table = options.benchmark_table ? &table : nullptr,
+              .progress = wants_progress(),
+              .keep = [&] { files.keep(result); }},
+             result);
+    result.partial = false;
   } catch (const Interrupted&) {
-    result.partial = true;
+  } catch (...) {
+    const bool nothing_done =
+        std::all_of(result.cases.begin(), result.cases.end(), [](const CaseResult& c) { return c.steps.empty(); });
+    if (nothing_done) throw;
+    failure = std::current_exception();
   }
   if (options.benchmark_table) table.end(result);
-  report_by_google_benchmark(result, options);
-  write_reports(options, result);
+  files.finish(result, options);
+  if (failure) std::rethrow_exception(failure);
 }
 
 int run(const Chapter& chapter, const Options& options) {
@@ -156,6 +191,7 @@ int run(const Chapter& chapter, const Options& options) {
     return kRight;
   }
 
+  catch_interrupts();
   ChapterResult result;
   result.number = chapter.number;
   result.name = chapter.name;
@@ -177,10 +213,7 @@ int run(const Chapter& chapter, const Options& options) {
   result.smaller_cases =
       std::any_of(plan.cases.begin(), plan.cases.end(), [](const SelectedCase& c) { return c.stands_in; });
   if (!options.access_map.empty()) return draw_access_maps(chapter, plan, result.device, options) ? kRight : kWrong;
-  if (options.profile) {
-    catch_interrupts();
-    return profile_plan(plan, result.device, options.seed) ? kRight : kWrong;
-  }
+  if (options.profile) return profile_plan(plan, result.device, options.seed) ? kRight : kWrong;
   const std::vector<std::string> names = benchmark_names(chapter, plan, options.benchmark_filter);
   if (names.empty() && !plan.cases.empty()) {
     throw BadInput(
@@ -207,7 +240,7 @@ int run_all(const Chapter& chapter, int argc, const char* const* argv) {
   try {
     const int status = run(chapter, parse_options(chapter, argc, argv));
     std::cout.flush();
-    if (!std::cout) throw OutputError("cannot write to the standard output");
+    if (!std::cout && status != kInterrupted) throw OutputError("cannot write to the standard output");
     return status;
   } catch (const BadInput& error) {
     return report(error, kBadArguments);
@@ -223,6 +256,8 @@ int run_all(const Chapter& chapter, int argc, const char* const* argv) {
     return report(error, kInterrupted);
   } catch (const std::bad_alloc&) {
     return report(TooLittleMemory("too little memory (--list shows smaller cases)"), kNoDevice);
+  } catch (const std::system_error& error) {
+    return report(TooLittleMemory(fmt::format("{} (is there a limit? ulimit -a)", error.what())), kNoDevice);
   } catch (const CudaError& error) {
     return report(error, kNoDevice);
   }

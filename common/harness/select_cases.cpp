@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "common/harness/device.hpp"
+#include "common/harness/expression.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/options.hpp"
 
@@ -31,18 +32,16 @@ std::vector<SelectedCase> cases_of(const Chapter& chapter, Selection selection) 
   return result;
 }
 
-constexpr std::size_t kLongestExpression = 1000;
-
 /// Finds a text, as a regular expression or as it stands, in a case's title and parameters.
 class Matcher {
 public:
   explicit Matcher(const std::string& text) : text_(text) {
-    if (text.size() > kLongestExpression) {  // The library's parser calls itself for each bracket.
+    if (text.size() > kLongestExpression) {
       throw BadInput(fmt::format("--case '{}...': a regular expression of more than {} characters",
                                  one_line(text.substr(0, 20)), kLongestExpression));
     }
     try {
-      regex_.assign(text, std::regex::ECMAScript | std::regex::optimize);
+      regex_ = make_expression(text, std::regex::ECMAScript);
     } catch (const std::regex_error& error) {
       throw BadInput(
           fmt::format("--case '{}': no regular expression ({}), and no key=value", text, one_line(error.what())));
@@ -65,6 +64,7 @@ std::vector<SelectedCase> select_cases(const Chapter& chapter, const Options& op
   if (options.cases.empty()) return cases_of(chapter, options.selection);
   std::vector<SelectedCase> result;
   for (const std::string& text : options.cases) {
+    if (one_line(text).empty()) throw BadInput("--case '' (accepted: a regular expression, or key=value ...)");
     if (text.find('=') != std::string::npos) {
       auto problem = make_case(chapter, text);
       result.push_back({problem->parameters(), std::move(problem), true, false});

@@ -98,6 +98,8 @@ std::string launch_step(const decltype(Step::run)& launch, const HostCase& host,
     returned = launch(host.problem(), device.main().arrays(), stream.get());
   } catch (const Interrupted&) {
     throw;
+  } catch (const std::bad_alloc&) {  // No fault of the step's.
+    throw;
   } catch (const std::exception& error) {
     static_cast<void>(cudaGetLastError());
     return std::string("the launcher threw: ") + error.what();
@@ -217,6 +219,7 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
   prepare_output(step, host, device, stream, transfer);
   stream.synchronize();
   static_cast<void>(take_device_report());
+  static_cast<void>(take_launch_counters());
   const Event start;
   const Event stop;
   start.record(stream);
@@ -233,9 +236,11 @@ Verification verify_step(const Step& step, const HostCase& host, const DeviceCas
     return result;
   }
   const double seconds = stop.seconds_since(start);
+  LaunchCounters counted = take_launch_counters();
 
   result = verify_contents(step, host, device, transfer);
   result.seconds = seconds;
+  result.counted = std::move(counted);
   // Bugs that the device watched for, and that did not stop the kernel: they are failures, whatever the output holds.
   if (const std::string report = take_device_report(); !report.empty()) {
     result.status = Status::fail;

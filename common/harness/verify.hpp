@@ -12,6 +12,7 @@
 #include "common/cuda/resources.hpp"
 #include "common/harness/case_data.hpp"
 #include "common/harness/chapter.hpp"
+#include "common/harness/device.hpp"
 #include "common/harness/results.hpp"
 #include "common/harness/transfer.hpp"
 
@@ -25,6 +26,7 @@ struct Verification {
   std::string coordinate;  ///< Of the first wrong element: "[3, 0, 17]".
   std::string cause;       ///< The likely cause; empty where there is no hint.
   bool device_lost = false;  ///< CUDA refuses all work after the step's error, until the device is reset.
+  LaunchCounters counted;    ///< By the step's kernels; nothing on a GPU.
   double seconds = 0;        ///< Between events around the launch. Of use where time is modelled: caches were warm.
 };
 

@@ -75,6 +75,9 @@ def main():
     except Problem as problem:
         print(f"error: {problem}", file=sys.stderr)
         sys.exit(1)
+    except OSError as error:  # A checkout that may not be written, a full disk.
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(4)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,8 @@
 """Numbers over many cases at once: the comparison with PyTorch, the model's errors, how near a step is to the best."""
 
-import importlib.util
 import statistics
-import sys
 
-from records import EMULATED, MEASURED, ROOT, Problem, is_noise, is_yardstick, load, of_step, seconds_of
-
-
-def module(path):
-    """A script of the project as a module: the book counts with its functions, not with its own."""
-    spec = importlib.util.spec_from_file_location(path.rsplit("/", maxsplit=1)[-1], ROOT / f"{path}.py")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.path.append(str((ROOT / path).parent))  # For what it imports from beside it.
-    try:
-        spec.loader.exec_module(loaded)
-    finally:
-        sys.path.pop()
-    return loaded
+from records import EMULATED, MEASURED, Problem, is_noise, is_yardstick, load, module, of_step, seconds_of
 
 
 def model(number, what):

@@ -1,6 +1,6 @@
 """What stands on a page between a line `<!-- KIND ... -->` and a line `<!-- end -->`:
 
-    <!-- table ladder -->                   a table of the chapter as a whole (tables.py)
+    <!-- table steps -->                    a table of the chapter as a whole (tables.py)
     <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
     <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
     <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
@@ -11,11 +11,10 @@
 """
 
 import html
-import re
 
 import drawings
 import tables
-from chapters import Step, chapters
+from chapters import chapters
 from markdown import raw
 from queries import split
 from records import ROOT, Problem

@@ -9,29 +9,37 @@ import tomllib
 
 from records import EMULATED, MEASURED, ROOT, Problem, Times, load
 
-STEP_FILE = re.compile(r"([av]\d+[a-z]?)_(\w+)\.cuh")
+STEP_FILE = re.compile(r"(v\d+[a-z]?)_(\w+)\.cuh")
 TEXT = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'  # A string of C++, in one part or several.
 STORY_LINE = re.compile(r"^///( ?)(.*)$")
 
 
 def natural(version):
-    match = re.fullmatch(r"([av])(\d+)([a-z]?)", version)
-    return (match[1], int(match[2]), match[3]) if match else ("z", 0, version)
+    match = re.fullmatch(r"v(\d+)([a-z]?)", version)
+    return (0, int(match[1]), match[2]) if match else (1, 0, version)
 
 
 def unquoted(text):
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"')
 
 
+# What the strings are that a call of StepsOf's functions begins with.
+STRINGS = {
+    "step": ("version", "name", "base", "idea"),
+    "preparing": ("prepares", "version", "name", "base", "idea"),
+    "aside": ("version", "base", "idea"),
+    "library": ("version", "idea"),
+    "yardstick": ("version", "idea"),
+}
+
+
 def declared(source):
-    """{version: {"idea", "base", "prepares"}} of the steps that a chapter.cu lists, by names or in order."""
+    """{version: {"name", "idea", "base", "prepares"}} of the steps that a chapter's source lists: by StepsOf's functions, or as
+    {"version", "name", "base", "idea"}."""
     found = {}
-    for match in re.finditer(r'\.version = "(\w+)"(.*?)(?=\.version = |\Z)', source, re.S):
-        found[match[1]] = {key: unquoted(text) for key, text in re.findall(rf"\.(idea|base|prepares) = {TEXT}", match[2])}
-    for version, texts in re.findall(r'"(\w+)",\s*"\w+",\s*((?:"(?:[^"\\]|\\.)*"[,\s]*)+)', source):
-        parts = [unquoted(part) for part in re.findall(TEXT, texts)]
-        based = len(parts) > 1 and re.fullmatch(r"\w*", parts[0])
-        found.setdefault(version, {"base": parts[0], "idea": parts[1]} if based else {"idea": parts[0]})
+    for match in re.finditer(rf"(?:\bC::(\w+)|\b(?:make_step<\w+>|planned_step)\(\s*{{|^ +{{(?=\"v\d))[(\s]*((?:{TEXT},\s*)+)", source, re.M):
+        told = dict(zip(STRINGS[match[1] or "step"], (unquoted(text) for text in re.findall(TEXT, match[2]))))
+        found[told.pop("version")] = told
     return found
 
 
@@ -70,16 +78,6 @@ class Step:
         opening = " ".join(self.story().split("\n\n")[0].split()).split(": ", 1)[-1]
         return self.idea or (opening[:1].upper() + opening[1:]).split(". ")[0].rstrip(".") + "."
 
-    def has_snippet(self):
-        return sum(line.strip() == "//! [kernel]" for line in self.lines) == 2
-
-    def code(self):
-        """The file without its story and without marks: what two steps are compared by."""
-        lines = list(self.lines)
-        while lines and (lines[0].startswith("///") or lines[0].startswith("#") or not lines[0].strip()):
-            lines.pop(0)
-        return [line for line in lines if not line.strip().startswith("//! [")]
-
     def region(self, name, file=""):
         """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder, without other
         marks."""
@@ -91,24 +89,25 @@ class Step:
         lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith("//! [")]
         return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
 
-    def kernel(self):
-        return self.region("kernel")
+    def difference(self, base, region="kernel", context=3):
+        """The unified difference of a region of both files. The steps' own names count as equal."""
+        def plain(step):
+            return [re.sub(rf"\b{step.version}\b", "vN", line) for line in step.region(region)]
 
-    def difference(self, previous, context=3, region=None):
-        """The unified difference: of a region; else of the two kernels, or of the whole code where a file marks no kernel or
-        the kernel is the same. The steps' own names count as equal."""
-        def plain(step, lines):
-            return [re.sub(rf"\b{step.version}\b", "vN", line) for line in lines]
+        shown = list(difflib.unified_diff(plain(base), plain(self), lineterm="", n=context))[2:]
+        return [re.sub(r"\bvN\b", base.version if line.startswith("-") else self.version, line) for line in shown]
 
-        before, after = [], []
-        if region:
-            before, after = plain(previous, previous.region(region)), plain(self, self.region(region))
-        elif self.has_snippet() and previous.has_snippet():
-            before, after = plain(previous, previous.kernel()), plain(self, self.kernel())
-        if before == after and not region:
-            before, after = plain(previous, previous.code()), plain(self, self.code())
-        shown = list(difflib.unified_diff(before, after, lineterm="", n=context))[2:]
-        return [re.sub(r"\bvN\b", previous.version if line.startswith("-") else self.version, line) for line in shown]
+
+class Way(Step):
+    """A step that is a function, between marks of its version: in chapter 7, whose steps are ways to time."""
+
+    def __init__(self, chapter, path, version, told):
+        super().__init__(chapter, path, {version: told})
+        self.version, self.name = version, told["name"]
+        self.idea, self.base = told["idea"], told.get("base", "")
+
+    def region(self, name, file=""):
+        return super().region(self.version if name == "kernel" else name, file)
 
 
 class Chapter:
@@ -119,16 +118,16 @@ class Chapter:
         self.number = int(number)
         self.folder = folder
         self.readme = folder / "README.md"
-        data = folder / "chapter.cu"  # Chapter 7 is about other things than steps, and has none.
-        self.by_harness = data.exists()
-        source = data.read_text(encoding="utf-8") if data.exists() else ""
-        known = declared(source)
+        self.by_harness = "ways" not in self.book  # Chapter 7 has a program of its own.
+        data = folder / self.book.get("ways", "chapter.cu")
+        known = declared(data.read_text(encoding="utf-8"))
 
         def kernels(place, wanted):
             found = [Step(folder, path, known) for path in place.glob("*.cuh") if wanted(path)]
             return sorted(found, key=lambda step: natural(step.version))
 
-        self.steps = kernels(folder, lambda path: STEP_FILE.fullmatch(path.name))
+        self.steps = (kernels(folder, lambda path: STEP_FILE.fullmatch(path.name)) if self.by_harness
+                      else [Way(folder, data, version, known[version]) for version in sorted(known, key=natural)])
         self.asides = kernels(folder / "asides", lambda path: True)
         told = self.readme.read_text(encoding="utf-8")
         match = re.match(r"# (.+)\n", told)
@@ -159,7 +158,7 @@ class Chapter:
 
     @functools.cached_property
     def pages(self):
-        """{version: page} of the steps' pages and then the asides', in order. Empty in a chapter of one page."""
+        """{version: page} of the steps' pages and then the asides', in order."""
         files = sorted((self.folder / "pages").glob("*.md"), key=lambda path: natural(path.stem))
         order = [step.version for step in self.steps + self.asides]
         unknown = [path for path in files if path.stem not in order]
@@ -209,14 +208,9 @@ class Chapter:
         return named or [(case["name"], case) for case in record.main_cases()]
 
     def modelled(self):
-        """The emulator's times: of its default cases, and of the ladder's where they are recorded (`python3 docs/book model`). A
-        step that had another name when it was recorded was another kernel and is left out."""
+        """The emulator's times (`python3 docs/book model`). A step that had another name when it was recorded was another kernel
+        and is left out."""
         times = self.times(EMULATED)
-        more = load(f"{EMULATED}/chapter{self.number}_ladder")
-        if times and more:
-            known = {case["parameters"] for case in times.cases}
-            times.cases = times.cases + [case for case in more["cases"] if case["parameters"] not in known]
-            times.note = f"more cases from chapter{self.number}_ladder.json, commit {more['run']['commit'][:7]}"
         known = {(step.version, step.name) for step in self.steps}
         for case in times.cases if times else []:
             case["steps"] = [step for step in case["steps"] if (step["version"], step["name"]) in known]

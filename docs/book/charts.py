@@ -2,7 +2,6 @@
 
 import html
 import math
-import textwrap
 
 from records import is_yardstick, of_step, seconds_of, share_text, time_text
 
@@ -50,38 +49,6 @@ def ladder(case, steps, title):
         y += ROW
     body.append(f'<line class="limit" x1="{line:.1f}" y1="46" x2="{line:.1f}" y2="{y - 4}"/>')
     return svg(y + 2, "".join(body), title, "Share of the copy's speed. " + ", ".join(words))
-
-
-def ladders(cases, steps, title):
-    """The same for several cases (name, case) side by side: a row is a step, a column a case. Times stand in the tables."""
-    steps = [step for step in steps if any(of_step(case, step.version) for _, case in cases)]
-    panel = (WIDTH - LEFT) / len(cases)
-    gap, number = 14, 44  # Between columns; what the percentage needs at a column's right.
-    heads = [textwrap.wrap(name, int((panel - gap) / 7.6), break_on_hyphens=False) for name, _ in cases]
-    top = 42 + 17 * max(len(lines) for lines in heads)
-    body, words, bottom = [], [], top + ROW * len(steps)
-    for index, step in enumerate(steps):
-        body.append(text(LEFT - 8, top + ROW * index + 11, step.title, "", "end"))
-    for place, (name, case) in enumerate(cases):
-        left = LEFT + place * panel
-        shares = {step.version: case["copy_seconds"] / seconds_of(case, step.version) for step in steps
-                  if of_step(case, step.version)}
-        scale = (panel - gap - number) / max([1.0, *shares.values()])
-        body += [text(left, 16 + 17 * number_of_line, line, "title") for number_of_line, line in enumerate(heads[place])]
-        body.append(text(left, top - 22, f"copy: {time_text(case['copy_seconds'])}", "muted"))
-        for index, step in enumerate(steps):
-            y = top + ROW * index
-            if step.version not in shares:
-                body.append(text(left + panel - gap, y + 11, "-", "muted", "end"))
-                continue
-            share = shares[step.version]
-            body.append(f'<rect class="bar" x="{left:g}" y="{y}" width="{max(1.0, share * scale):.1f}" height="{BAR}" rx="2">'
-                        f"<title>{html.escape(step.title)}: {time_text(case['copy_seconds'] / share)}</title></rect>")
-            body.append(text(left + panel - gap, y + 11, f"{100 * share:.{1 if share < 0.0995 else 0}f}%", "value", "end"))
-        line = left + scale
-        body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
-        words.append(f"{name}: " + ", ".join(f"{version} {100 * share:.0f}%" for version, share in shares.items()))
-    return svg(bottom + 2, "".join(body), title, "Share of the copy's speed. " + ". ".join(words))
 
 
 def clocks(cases, title):

@@ -31,11 +31,6 @@ def way(record, words, parameters):
     return next((pick[word]() for word in words[3:] if word in pick), None) or statistics.median(values)
 
 
-def off(record, version, parameters):
-    """How far a way is from the right one, v7b, of the same column."""
-    return statistics.median(samples(record, version, parameters)) / statistics.median(samples(record, "v7b", parameters)) - 1
-
-
 def call(record, words):
     """`call op|general|torch|plain`: what a call costs the host, in seconds; with `less`, how much less than PyTorch's, with
     `low` or `high` the ends of the interval."""
@@ -50,20 +45,53 @@ def call(record, words):
     return -cost["more_than_theirs"][next((ends[word] for word in words[3:]), "median")]
 
 
-def ways_table(record, small, large):
-    """Every way: from C++ on both cases with its distance from the right one, and from Python on the first."""
-    out = ["| way to time | what it measures | 1 Mi floats | off | op | torch | 64 Mi floats | off |", "|---|---|--:|--:|--:|--:|--:|--:|"]
-    for step in record["cases"][0]["steps"]:
-        version = step["version"]
-        cells = [f"{version} {step['name']}", step["measures"]]
-        cells += [f"{statistics.median(samples(record, version, small)) * 1e6:.1f}", f"{off(record, version, small):+.0%}"]
-        cells += [f"{statistics.median(samples(record, version, small, who)) * 1e6:.1f}" for who in STUDIES]
-        cells += [f"{statistics.median(samples(record, version, large)) * 1e6:.1f}", f"{off(record, version, large):+.0%}"]
-        out.append("| " + " | ".join(cells) + " |")
+SIZES = ["1 Mi floats", "64 Mi floats"]
+
+
+def medians(record, version, cases):
+    return [statistics.median(samples(record, version, parameters)) for parameters in cases]
+
+
+def right(record, cases):
+    """What the kernel takes from a cold L2: as v7b reads."""
+    return medians(record, "v7b", cases)
+
+
+def ways_table(chapter, record, *cases):
+    """Every way: what it is made from, what its reading is made of, and how much of the kernel's time that is."""
+    out = ["| way | what it reads | made from | " + " | ".join(f"{size} | share" for size in SIZES) + " |", "|---|---|---|" + "--:|" * 4]
+    told = {step["version"]: step["measures"] for step in record["cases"][0]["steps"]}
+    for step in chapter.steps:
+        cells = [f"[{step.version}](pages/{step.version}.md) {step.name.replace('_', ' ')}", told[step.version], step.base]
+        for seconds, kernel in zip(medians(record, step.version, cases), right(record, cases)):
+            cells += [f"{seconds * 1e6:.1f} us", f"{seconds / kernel:.0%}"]
+        out.append("| " + " | ".join(cells).replace("|  |", "| |") + " |")
     return "\n".join(out) + "\n"
 
 
-def samples_table(record, parameters):
+def reads_table(chapter, record, version, *cases):
+    """A way beside the one that it is made from, and the kernel's own time."""
+    step = chapter.kernel(version)
+    shown = [step.base] * bool(step.base) + [version]
+    own = [] if version == "v7b" else ["the kernel"]
+    out = ["| | " + " | ".join(shown + own) + " |", "|---|" + "--:|" * len(shown + own)]
+    for number, size in enumerate(SIZES):
+        read, kernel = [medians(record, other, cases)[number] for other in shown], right(record, cases)[number]
+        out.append(f"| {size} | " + " | ".join(f"{seconds * 1e6:.1f} us" for seconds in read + [kernel] * len(own)) + " |")
+        out.append("| of the kernel's time | " + " | ".join([f"{seconds / kernel:.0%}" for seconds in read] + [""] * len(own)) + " |")
+    return "\n".join(line.replace("|  |", "| |") for line in out) + "\n"
+
+
+def callers_table(chapter, record, parameters):
+    """What each way reads of one launch: called from C++, and from Python."""
+    out = ["| us | C++ | op | torch |", "|---|--:|--:|--:|"]
+    for step in chapter.steps:
+        cells = [statistics.median(samples(record, step.version, parameters, who)) for who in (None, *STUDIES)]
+        out.append(f"| {step.version} {step.name.replace('_', ' ')} | " + " | ".join(f"{seconds * 1e6:.1f}" for seconds in cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def samples_table(_, record, parameters):
     """The samples of the host's four ways one by one, in their order."""
     versions = ["v1", "v2", "v3", "v4"]
     count = len(samples(record, versions[0], parameters))
@@ -73,7 +101,7 @@ def samples_table(record, parameters):
     return "\n".join(out) + "\n"
 
 
-def operators_table(record):
+def operators_table(_, record):
     """Every operator beside PyTorch's: device times, and what a call costs the host."""
     out = ["| operator | shape | type | ours | eager | compiled | copy | call: ours | eager | compiled |",
            "|---|---|---|--:|--:|--:|--:|--:|--:|--:|"]
@@ -84,3 +112,6 @@ def operators_table(record):
         cells += [f"{value * 1e6:.1f}" if value else "-" for value in seconds]
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out) + "\n"
+
+
+TABLES = {"ways": ways_table, "reads": reads_table, "callers": callers_table, "samples": samples_table, "operators": operators_table}

@@ -1,7 +1,12 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import clock_drawings
+import explore
+import index_drawings
+import machine_drawings
 import memory_drawings
 import order_drawings
+from chapters import chapters
 from records import Problem
 
 DRAWN = {  # Each function says what its arguments are.
@@ -17,6 +22,16 @@ DRAWN = {  # Each function says what its arguments are.
     "timeline": order_drawings.timeline,
     "underway": order_drawings.underway,
     "cached": order_drawings.cached,
+    "clocked": clock_drawings.clocked,
+    "viewed": index_drawings.viewed,
+    "collapsed": index_drawings.collapsed,
+    "fitting": index_drawings.fitting,
+    "quotients": index_drawings.quotients,
+    "work": index_drawings.work,
+    "carry": index_drawings.carry,
+    "machine": machine_drawings.machine,
+    "latencies": machine_drawings.latencies,
+    "littles_law": machine_drawings.littles_law,
 }
 
 
@@ -25,8 +40,12 @@ def draw(name, arguments, folder):
     try:
         if name == "rules":
             return order_drawings.rules(arguments, folder)
+        if name == "explore":
+            return explore.explore(arguments, lambda *inner: draw(*inner, folder))
+        if name == "roofline":
+            return machine_drawings.roofline(arguments, {chapter.number: chapter for chapter in chapters()}.__getitem__)
         if name not in DRAWN:
             raise Problem(f"there is no drawing {name} in docs/book/drawings.py")
         return DRAWN[name](arguments)
-    except (ValueError, OSError) as error:  # A number that is none, one too few, or no such file.
+    except (ValueError, KeyError, OSError) as error:  # A number that is none, one too few, or no such file.
         raise Problem(f"{name} {arguments}: {error}") from None

@@ -3,6 +3,8 @@ by `python3 docs/book maps` for the steps and cases that a chapter's book.toml n
 
 import collections
 import html
+import json
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -75,20 +77,28 @@ MOST_BYTES = 2 << 30  # That a case moves, for the emulator to run it in seconds
 
 
 def model(numbers, build=ROOT / "build" / "emulator"):
-    """Runs the main cases of these chapters (of all, where none is named) on the emulator, for what it models of them to stand
-    beside what was measured. Yields the files written."""
+    """Runs these chapters (all, where none is named) on the emulator, for what it models to stand beside what was measured: the
+    cases of `--full`, and by the ladder alone the main cases that are too large for it. Yields the files written."""
     for chapter, program in programs(build):
         if numbers and chapter.number not in numbers or not chapter.by_harness:
             continue
-        record = chapter.times(MEASURED)
-        known = {case["parameters"]: case for _, case in chapter.main_cases(record)} if record else {}
-        cases = [chapter.book.get("case", {}).get(name, name) for name in chapter.book.get("ladder", {}).get("cases", [])]
-        chosen = [case for case in cases or known if case not in known or known[case]["bytes_moved"] <= MOST_BYTES]
-        path = RESULTS / EMULATED / f"chapter{chapter.number}_ladder.json"
-        if not chosen:
-            continue
-        command = [program, *(word for case in chosen for word in ("--case", case)), "--json", path]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            raise Problem(f"{path.name}: {result.stderr.strip() or result.stdout.strip()[-300:]}")
+        path = RESULTS / EMULATED / f"chapter{chapter.number}.json"
+        run(program, ["--full", "--all-steps"], path)
+        text = path.read_text(encoding="utf-8")
+        record, known = chapter.times(MEASURED), {case["parameters"] for case in json.loads(text)["cases"]}
+        large = {case["parameters"] for case in record.cases if case["bytes_moved"] > MOST_BYTES} if record else set()
+        names = chapter.book.get("ladder", {}).get("cases", [])
+        more = [case for case in (chapter.book.get("case", {}).get(name, name) for name in names) if case not in known | large]
+        if more:
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "ladder.json"
+                run(program, [word for case in more for word in ("--case", case)], file)
+                lines = file.read_text(encoding="utf-8").split('"cases":[\n', 1)[1]
+            path.write_text(text.removesuffix("\n]}\n") + ",\n" + lines, encoding="utf-8")
         yield path
+
+
+def run(program, options, path):
+    result = subprocess.run([program, *options, "--json", path], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise Problem(f"{path.name}: {result.stderr.strip() or result.stdout.strip()[-300:]}")

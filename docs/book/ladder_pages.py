@@ -41,6 +41,8 @@ def finished(name, parts):
 
 def ladder_chart(chapter):
     """The ladder on the chapter's first case."""
+    if not chapter.by_harness:
+        return page.clock_charts(chapter)
     record = chapter.times(MEASURED)
     if not record:
         return ""
@@ -52,7 +54,7 @@ def ladder_chart(chapter):
 
 
 def everything(chapter):
-    """All that was recorded of the ladder: behind the evidence, or behind the story where there is none."""
+    """All that was recorded of the ladder, behind the evidence."""
     record = chapter.times(MEASURED)
     cases = raw(page.every_case(chapter, record)) if record else ""
     return ["## All steps\n" + raw(page.full_table(chapter, record)) + cases] + page.modelled_beside_measured(record, chapter.modelled())
@@ -61,16 +63,11 @@ def everything(chapter):
 def story(chapter):
     """The chapter's own page."""
     name = f"chapter{chapter.number}"
-    parts, introduced = [], chapter.by_harness
+    parts = []
     for heading, title, level, body in sections(texts.published(chapter.readme)):
-        if level == 2 and not introduced:
-            introduced = True
-            parts.append(page.clock_charts(chapter))
         if level == 1:
             heading += "\n\n\\tableofcontents{HTML:2}\n\n"
         parts.append(f"{heading}\n{ladder_chart(chapter) if title == 'The ladder' else ''}\n{body}")
-    if f"{name}-evidence" not in addresses.of_chapter(chapter):
-        parts += everything(chapter)
     parts.append("## Exercises\n" + page.exercises(chapter))
     parts.append(raw(page.navigation(chapter)))
     return finished(name, parts)

@@ -1,7 +1,7 @@
 """How long a page may be, and how many figures it may have: the limits that the project's style sets.
 
-A step's page has five parts, in an order, and is about one case. A chapter with pages for its steps tells its story in a README.md
-of limited length. Evidence, the library's pages and chapters of one page have no limits.
+A step's page has five parts, in an order, and is about one case. A chapter tells its story in a README.md of limited length.
+Evidence and the library's pages have no limits.
 """
 
 import re
@@ -87,6 +87,6 @@ def faults(path, text):
     """What is wrong with the form of a page."""
     if path.parent.name == "pages" and path.parent.parent.parent == ROOT / "chapters":
         return step_page(path, text)
-    if path.name == "README.md" and path.parent.parent == ROOT / "chapters" and any((path.parent / "pages").glob("*.md")):
+    if path.name == "README.md" and path.parent.parent == ROOT / "chapters":
         return chapter_page(path, text)
     return []

@@ -242,7 +242,7 @@ def cached(arguments):
 def rules_of(source):
     """[(condition, kernel)] of a table `kRules[]`, in order."""
     table = re.search(r"kRules\[\] = \{\n(.*?)\n\s*\};", source, re.S)
-    found = re.findall(r"^\s*\{(?:\w+::)*(\w+), Kernel::(\w+),", table[1], re.M) if table else []
+    found = re.findall(r"^\s*\{(?:\w+::)*(\w+),\s*(?:Kernel::|run_)?(\w+)(?:::run_prepared)?,", table[1], re.M) if table else []
     if not found:
         raise Problem("there is no table kRules[] of conditions and kernels")
     return [(condition.replace("_", " "), kernel.replace("_", " ")) for condition, kernel in found]

@@ -131,6 +131,8 @@ def answer(path, query, shown):
     if lined:
         return line(*lined.groups(), shown)
     words = split(query)
+    if words[1:2] == ["at"]:
+        return at(words.pop(0)[:-1], words, shown)
     if len(words) > 1 and (words[1] == "row" or words[2:3] == ["row"]) and not re.fullmatch(r"\d+:", words[0]):
         return row(words.pop(0)[:-1], words, shown)  # Of no chapter.
     chapter = chapter_of(path, words)
@@ -205,6 +207,22 @@ def count(chapter, name, what, shown):
     else:
         raise Problem(f"cases, pass, fail and skipped can be counted, not {what}")
     return Answer(formatted(number, shown), "result", origin(record, file))
+
+
+def at(name, words, shown):
+    """`RECORD: at a.b[key=value,key=value].c [UNIT]`: the number at this place of a record, in the one entry of a list that has the
+    values."""
+    record, file = read(name)
+    value = record
+    for key, wanted in re.findall(r"(\w+)(?:\[([^\]]*)\])?", words[1]):
+        value = value.get(key) if isinstance(value, dict) else None
+        if wanted:
+            pairs = [pair.split("=") for pair in wanted.split(",")]
+            value = [entry for entry in value or [] if all(str(entry.get(k)) == v for k, v in pairs)]
+            value = value[0] if len(value) == 1 else None
+    if not isinstance(value, (int, float)):
+        raise Problem(f"{file} has no one number at {words[1]}")
+    return Answer(formatted(value, shown, words[2] if len(words) > 2 else None), "result", origin(record, file))
 
 
 def row(name, words, shown):

@@ -1,9 +1,11 @@
 """What was recorded: docs/results/<device>/*.json, read and never changed."""
 
 import functools
+import importlib.util
 import json
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -15,6 +17,18 @@ class Problem(Exception):
     """What stops the book, in one line."""
 
 
+def module(path):
+    """A script of the project as a module: the book counts with its functions, not with its own."""
+    spec = importlib.util.spec_from_file_location(path.rsplit("/", maxsplit=1)[-1], ROOT / f"{path}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.path.append(str((ROOT / path).parent))  # For what it imports from beside it.
+    try:
+        spec.loader.exec_module(loaded)
+    finally:
+        sys.path.pop()
+    return loaded
+
+
 @functools.lru_cache(maxsize=None)
 def load(name):
     """The record docs/results/`name`.json, as Python has it, or None where there is none."""
@@ -22,9 +36,12 @@ def load(name):
     if not path.exists():
         return None
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise Problem(f"{path.relative_to(ROOT)}: {error}") from None
+    if "metrics" in record:
+        record["launches"] = module("scripts/record_counters").launches_of(record)
+    return record
 
 
 def devices():
@@ -58,11 +75,6 @@ def of_step(case, version):
         if step["version"] == version and step["status"] == "pass" and step.get("seconds"):
             return step
     return None
-
-
-def compared_with(case, step, before):
-    """The row that a step's gain is counted from: the base that its record names, or `before` where a record knows none."""
-    return of_step(case, step["gain_over"]) if "gain_over" in step else before
 
 
 def seconds_of(case, version):
@@ -130,13 +142,6 @@ def share_text(case, seconds):
 
 def speedup_text(before, after, noise=False):
     return "same" if noise else f"{before / after:.2f}x"
-
-
-def bytes_text(count):
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= size:
-            return f"{count / size:.0f} {unit}" if count % size == 0 else f"{count / size:.1f} {unit}"
-    return f"{count} bytes"
 
 
 def is_noise(before, after):

@@ -9,14 +9,12 @@ import shutil
 import subprocess
 
 import addresses
-import aggregates
 import front
 import ladder_pages
-import page
 import texts
 from chapters import chapters
 from markdown import defused, fence_indented, link_pages, name_headings
-from records import ROOT, Problem
+from records import ROOT, Problem, module
 
 OUT = ROOT / "build" / "docs"
 SITE = OUT / "html"
@@ -43,8 +41,7 @@ def prepare():
     pages = OUT / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     for chapter in chapters():
-        made = ladder_pages.compose(chapter) if chapter.pages else {f"chapter{chapter.number}": page.compose(chapter)}
-        for name, text in made.items():
+        for name, text in ladder_pages.compose(chapter).items():
             write(pages / f"{name}.md", text)
     for name, path in addresses.general().items():
         if name.startswith("result_"):
@@ -71,7 +68,7 @@ def layout():
 def run_doxygen():
     shutil.rmtree(SITE, ignore_errors=True)
     write(OUT / "layout.xml", layout())
-    environment = os.environ | {"WARPBOOK_VERSION": aggregates.module("scripts/version").project_version()}
+    environment = os.environ | {"WARPBOOK_VERSION": module("scripts/version").project_version()}
     result = subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, env=environment, capture_output=True, text=True)
     log = result.stderr.strip()
     write(OUT / "doxygen.log", result.stdout + result.stderr)
@@ -90,6 +87,25 @@ def highlight(page_text):
         return code
 
     return re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', fragment, page_text, flags=re.S)
+
+
+def glossary():
+    """{anchor: definition}, each in plain words."""
+    text = (ROOT / "docs" / "pages" / "glossary.md").read_text(encoding="utf-8")
+    found = {}
+    for heading, told in re.findall(r"^### (.+)\n\n((?:.+\n)+)", text + "\n", re.M):
+        words = re.sub(r"\[([^\]]+)\]\([^)]+\)|[*`]", lambda match: match[1] or "", " ".join(told.split()))
+        found["glossary-" + re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")] = words
+    return found
+
+
+def defined(page_text, definitions):
+    """A link to the glossary says on hovering what is written there."""
+    def link(match):
+        told = definitions.get(match["anchor"])
+        return match[0] if told is None else f'<a class="term" title="{html.escape(told)}" href="glossary.html#{match["anchor"]}">'
+
+    return re.sub(r'<a class="el" href="glossary\.html#(?P<anchor>[\w-]+)">', link, page_text)
 
 
 def plain(markup):
@@ -125,12 +141,12 @@ def finish():
     """Highlights CUDA, and writes what search.js looks in."""
     for path in (ROOT / "docs" / "results").rglob("*.svg"):
         shutil.copy(path, SITE / path.name)
-    index = []
+    index, definitions = [], glossary()
     for path in sorted(SITE.glob("*.html")):
         if path.name.endswith("-members.html"):  # What the class's own page has, once more.
             path.unlink()
             continue
-        text = highlight(path.read_text(encoding="utf-8"))
+        text = defined(highlight(path.read_text(encoding="utf-8")), definitions)
         text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)

@@ -7,8 +7,7 @@ import aggregates
 import clocks
 import queries
 from queries import answer, case_named, chapter_of, record_of, split
-from records import (EMULATED, MEASURED, Problem, Times, compared_with, is_noise, is_yardstick, load, of_step, seconds_of, share_text, speedup_text,
-                     time_text)
+from records import EMULATED, MEASURED, Problem, Times, is_noise, load, module, of_step, seconds_of, speedup_text, time_text
 
 
 def table(path, what):
@@ -17,16 +16,16 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
-    if words[0] == "steps" or words[0] == "ladder" and chapter.pages:
+    if words[0] == "steps":
         return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
-    kinds = {"ladder": ladder_table, "targets": targets_table, "slower": slower_table}
+    kinds = {"targets": targets_table, "slower": slower_table}
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
         return kinds[words[0]](chapter, Times(record, file))
-    if words[0] in ("ways", "samples", "operators"):
+    if words[0] in clocks.TABLES:
         record, _ = record_of(chapter, None)
-        cases = [case_named(chapter, word) for word in words[1:]]
-        return {"ways": clocks.ways_table, "samples": clocks.samples_table, "operators": clocks.operators_table}[words[0]](record, *cases)
+        known = chapter.book["case"]
+        return clocks.TABLES[words[0]](chapter, record, *(known.get(word, word) for word in words[1:]))
     if words[0] == "behind" and len(words) > 2:
         return behind_table(record_of(chapter, words[2])[0], words[1])
     if words[0] == "peers" and len(words) > 1:
@@ -59,7 +58,7 @@ def listed_table(path, chapter, table):
 
 def behind_table(record, group):
     """The problems of a group in which PyTorch, eager or compiled, is faster: by 2% or more, with quartiles apart."""
-    results = aggregates.module("tests/chapters/peers/results")
+    results = module("tests/chapters/peers/results")
     out = ["| case | type | ours, us | slower than eager by | than compiled by |", "|---|---|--:|--:|--:|"]
     for case in record["cases"]:
         if case["group"] != group or "error" in case:
@@ -70,42 +69,6 @@ def behind_table(record, group):
         if any(cells):
             out.append(f"| {case['case']} | {case['dtype']} | {case['ours_seconds'] * 1e6:.2f} | {cells[0]} | {cells[1]} |")
     return "\n".join(out) + "\n"
-
-
-def ladder_table(chapter, times):
-    """Every step on the ladder's cases: median, share of the copy, gain over its base."""
-    names = chapter.book["ladder"]["cases"]
-    cases = [times.case(chapter.book["case"][name]) for name in names]
-    if not all(cases):
-        raise Problem(f"{times.file} lacks a case of the ladder: {', '.join(n for n, c in zip(names, cases) if not c)}")
-    labels = chapter.book["ladder"].get("labels", names)
-    out = ["| step | " + " | ".join(f"{label} | of copy | gain" for label in labels) + " |", "|---|" + "--:|" * (3 * len(cases)),
-           "| `cudaMemcpyAsync` | " + " | ".join(f"{time_text(case['copy_seconds'])} | 100% | " for case in cases) + " |"]
-    rows = []
-    for case in cases:
-        for step in case["steps"]:
-            row = (step["version"], step["name"], is_yardstick(step))
-            if row not in rows:
-                rows.append(row)
-    renamed = {old: new for new, old in chapter.book.get("version", {}).items()}
-    before = [None] * len(cases)
-    for version, title, yardstick in rows:
-        cells = []
-        for number, case in enumerate(cases):
-            row = of_step(case, version)
-            if not row:
-                cells.append("- | | ")
-                continue
-            median, gain = row["seconds"]["median"], ""
-            if not yardstick:
-                base = compared_with(case, row, before[number])
-                if base:
-                    gain = speedup_text(base["seconds"]["median"], median, is_noise(base["seconds"], row["seconds"]))
-                before[number] = row
-            cells.append(f"{time_text(median)} | {share_text(case, median)} | {gain}")
-        now = renamed.get(version, version)
-        out.append(f"| {version} {title}{'' if now == version else f' (now {now})'} | " + " | ".join(cells) + " |")
-    return "\n".join(line.replace("  |", " |") for line in out) + "\n"
 
 
 def targets_table(chapter, times):
@@ -148,7 +111,7 @@ def peers_table(chapter, record):
 
 def random_table(record):
     """The random problems by element type; where plans were compared, too, those beside the rules."""
-    results = aggregates.module("tests/chapters/peers/results")
+    results = module("tests/chapters/peers/results")
     cases = [case for case in record["cases"] if case["group"] == "random" and "error" not in case]
     planned = any(case.get("planned_seconds") for case in cases)
     header = ["type", "problems", "slower than eager", "within 5% of compiled", *(["planned, within 5%"] if planned else []),

@@ -39,6 +39,21 @@ function excerpt(text, query) {
   return (at > 0 ? "..." : "") + text.slice(at, at + 150) + (at + 150 < text.length ? "..." : "");
 }
 
+// A drawing with a control: one frame for each of its values, of which one is seen.
+function setUpExplorers() {
+  for (const figure of document.querySelectorAll(".explore")) {
+    const input = figure.querySelector("input");
+    const shown = figure.querySelector("output");
+    const frames = [...figure.querySelectorAll(".frame")];
+    const show = () => {
+      shown.textContent = input.value;
+      for (const frame of frames) frame.hidden = frame.dataset.value !== input.value;
+    };
+    input.addEventListener("input", show);
+    show();  // A browser may keep where the control stood.
+  }
+}
+
 function setUpSearch() {
   const field = document.getElementById("BookSearch");
   if (!field) return;
@@ -136,5 +151,6 @@ window.addEventListener("hashchange", unfold);
 document.addEventListener("DOMContentLoaded", () => {
   setUpSearch();
   setUpDevices();
+  setUpExplorers();
   unfold();
 });

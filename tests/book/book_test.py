@@ -22,9 +22,11 @@ import addresses  # noqa: E402
 import blocks  # noqa: E402
 import browser  # noqa: E402
 import chapters  # noqa: E402
+import clock_drawings  # noqa: E402
 import drawings  # noqa: E402
 import figures  # noqa: E402
 import front  # noqa: E402
+import index_drawings  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
 import markdown  # noqa: E402
@@ -35,6 +37,7 @@ import queries  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
 import sidecar  # noqa: E402
+import site_builder  # noqa: E402
 import sketch  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
@@ -109,6 +112,14 @@ class Figures(unittest.TestCase):
                 with self.assertRaises(Problem, msg=pattern):
                     queries.answer(self.PAGE, f"{name}: line {pattern}", "1")
 
+    def test_a_place_in_a_record(self):
+        self.assertEqual(queries.answer(self.PAGE, "microbenchmarks: at memory.latency.dram.clocks", "1").text, "684")
+        self.assertEqual(queries.answer(self.PAGE, "microbenchmarks: at memory.bandwidth[bytes=1073741824].copy_seconds", "1 us").text, "531 us")
+        for place in ("memory.latency", "memory.latency.moon.clocks", "memory.bandwidth[bytes=7].copy_seconds", "memory.bandwidth.copy_seconds",
+                      "memory.strides[where=dram].load_seconds"):
+            with self.assertRaises(Problem, msg=place):
+                queries.answer(self.PAGE, f"microbenchmarks: at {place}", "1")
+
     def test_numbers_that_need_a_source_are_seen(self):
         for text, figure in (("it takes 17.3 us", "17.3 us"), ("at 4.2 TB/s", "4.2 TB/s"), ("in 3.1 ms", "3.1 ms"), ("1.5x as fast", "1.5x"),
                              ("98% of a copy", "98%"), ("a gain of 3 %", "3 %"), ("takes 32.4 turns", "32.4"), ("in 32 turns", "32"),
@@ -118,7 +129,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(found, [figure], text)
         self.assertEqual([f.text for s in sentences.sentences("26 of 27 hold") for f in sentences.figures("26 of 27 hold", s)], ["26", "27"])
         for text in ("32x1024x1024", "64 x 128", "v4x", "(0,2,1)", "16 bytes", "sm_90", "2x2 tiles", "CUDA 13.0", "1,024 places", "`17.3 us`", "row 2x", "at word 66x",
-                     "[page](a_1.5x.md)", "    17.3 us", "```\n17.3 us\n```", "<!-- table ladder -->\n17.3 us\n<!-- end -->"):
+                     "[page](a_1.5x.md)", "    17.3 us", "```\n17.3 us\n```", "<!-- table steps -->\n17.3 us\n<!-- end -->"):
             self.assertEqual([f.text for s in sentences.sentences(text) for f in sentences.figures(text, s)], [], text)
 
     def test_sentences_are_parted_as_a_reader_parts_them(self):
@@ -165,7 +176,7 @@ class Figures(unittest.TestCase):
     def test_comments_that_are_no_blocks_are_refused(self):
         for text in ("It is so.<!-- why --> Yes.", "<!-- measured v4b float -->\n", "<!-- end -->\n", "<!-- never\n\nends", "69 us<!--= v1 float-->"):
             self.assertTrue(texts.comments("page", text), text)
-        for text in ("<!-- table ladder -->\n| a |\n<!-- end -->\n", "<!-- diff v4b -->\n", "`<!-- end -->`", "    <!-- code -->\n"):
+        for text in ("<!-- table steps -->\n| a |\n<!-- end -->\n", "<!-- diff v4b -->\n", "`<!-- end -->`", "    <!-- code -->\n"):
             self.assertEqual(texts.comments("page", text), [], text)
 
     def test_a_page_with_a_wrong_figure_fails(self):
@@ -176,7 +187,7 @@ class Figures(unittest.TestCase):
         wrong = text[:source.start] + source.shown.replace(source.shown[0], "7" if source.shown[0] != "7" else "8", 1) + text[source.end:]
         self.assertEqual(texts.faults(path, text), [])
         self.assertEqual(len(texts.faults(path, wrong)), 1)
-        for slip in ("<!-- measured v4b float -->", "[a page](no_such.md)", "It takes 1.5 us.", "<!-- table ladder -->\n<!-- end -->"):
+        for slip in ("<!-- measured v4b float -->", "[a page](no_such.md)", "It takes 1.5 us.", "<!-- table steps -->\n<!-- end -->"):
             self.assertEqual(len(texts.faults(path, f"{text}\n{slip}\n")), 1, slip)
 
 
@@ -279,12 +290,8 @@ Each lane has a bank of its own.
     def test_which_pages_have_which_limits(self):
         self.assertIn("the parts are", " ".join(limits.faults(self.STEP, "# v4b · x\n")))
         self.assertEqual(limits.faults(self.STEP.parent.parent / "evidence.md", "line\n" * 900), [])
-        with tempfile.TemporaryDirectory(dir=ROOT / "chapters") as folder:
-            readme = pathlib.Path(folder) / "README.md"
-            self.assertEqual(limits.faults(readme, "line\n" * 900), [])
-            (readme.parent / "pages").mkdir()
-            (readme.parent / "pages" / "v1.md").write_text("# v1 · x\n", encoding="utf-8")
-            self.assertIn("900 lines", limits.faults(readme, "line\n" * 900)[0])
+        self.assertIn("900 lines", limits.faults(self.STEP.parent.parent / "README.md", "line\n" * 900)[0])
+        self.assertEqual(limits.faults(self.STEP.parent.parent / "library" / "README.md", "line\n" * 900), [])
 
 
 class Drawings(unittest.TestCase):
@@ -306,7 +313,10 @@ class Drawings(unittest.TestCase):
                             ("moved", "4x6"), ("merging", "N=4 C=3 by 0"), ("divided", "4x6 by 1,0"), ("divided", "4x6 by 1,0 at 24"),
                             ("located", "4x64x64 by 1,0,2 tile 64x64 block 0"), ("located", "4x64x64 by 0,2,1 tile 64x64 block 4"),
                             ("timeline", "4 v4b: S L"), ("timeline", "4 v4b: L X"), ("underway", "v4b: 4"), ("cached", "hint: rx"),
-                            ("rules", "v1_naive.cuh")):
+                            ("rules", "v1_naive.cuh"), ("machine", "copy: 100"), ("machine", "copy"), ("roofline", "3 nothing: 0"), ("roofline", "3 float"),
+                            ("roofline", "17 float: 0"), ("explore", "row 1..8: banks a: lane * {row}"), ("explore", "row 1..8 at 9: banks a: lane * {row}"),
+                            ("explore", "row 1..90 at 9: banks a: lane * {row}"), ("explore", "row 1..8 at 4: banks a: lane"),
+                            ("explore", "row 1..8 at 4: nothing a: lane * {row}")):
             with self.assertRaises(Problem, msg=f"{name} {wrong}"):
                 self.drawn(name, wrong)
 
@@ -399,7 +409,82 @@ class Drawings(unittest.TestCase):
         self.assertEqual(order_drawings.leaving("rwrw"), [1, 2, 3, 4])
         self.assertEqual(order_drawings.leaving("kwkw"), [3, 1, 4, 2])
 
+    def test_what_a_clock_reads(self):
+        call, way, warm, cold = clock_drawings.CALL, clock_drawings.WAY, clock_drawings.WARM, clock_drawings.COLD
+        for program, read in (("wait clock launch wait clock", [call + way + warm + way]), ("wait clock launch clock", [call]),
+                              ("wait event launch event", [call + warm]), ("wait hold event launch event release", [warm]),
+                              ("wait flush hold event launch event release", [cold]), ("clock launch clock clock launch clock", [call, call]),
+                              ("event graph4/1 event", [call + 4 * warm]), ("flush event graph4/2 event", [clock_drawings.EVENT + call - clock_drawings.FLUSH + 4 * cold])):
+            self.assertEqual(clock_drawings.Timeline(program).read(), read, program)
+        first, second = clock_drawings.Timeline("launch launch launch clock launch wait clock clock launch wait clock").read()
+        self.assertEqual((first, second), (way + 4 * warm + way - 2 * call, call + way + warm + way))
+        self.assertIn("v2: host wait from 0 to 1; host launch from 1 to 4; GPU warm kernel from 6 to 10; the clocks read 3.",
+                      self.drawn("clocked", "v2: wait clock launch clock"))
+        for wrong in ("hold wait release", "hold launch", "clock launch", "lunch"):
+            with self.assertRaises(Problem, msg=wrong):
+                clock_drawings.Timeline(wrong)
+
+    def test_how_an_element_is_found(self):
+        drawn = self.drawn("viewed", "2x4x2 by 16,4,2 at 11")
+        self.assertIn("Element 11 has the indices 1, 1, 1; it lies at 1 x 16 + 1 x 4 + 1 x 2 = 22.", drawn)
+        self.assertIn("Places 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30.", drawn)
+
+    def test_runs_that_become_one_dimension(self):
+        for sizes, steps, found in (([64, 1024, 512], [1048576, 1024, 2], [[0, 1, 2]]), ([64, 512, 1024], [1048576, 2048, 1], [[0, 1], [2]]),
+                                    ([4, 1, 4], [4, 9, 1], [[0, 2]]), ([4, 4], [8, 1], [[0], [1]]), ([4, 4], [0, 0], [[0, 1]])):
+            self.assertEqual(index_drawings.runs(sizes, steps), found)
+        self.assertIn("becomes 2 dimensions: 32768 by 2048, 1024 by 1", self.drawn("collapsed", "x: 64x512x1024 by 1048576,2048,1"))
+
+    def test_what_fits_into_32_bits(self):
+        drawn = self.drawn("fitting", "a: 2 by 2147483647 | b: 2 by 2147483648 | c: 65536x32768 by 0,1")
+        self.assertIn("a: elements 2, last offset 2147483647, 32 bits. b: elements 2, last offset 2147483648, 64 bits. "
+                      "c: elements 2147483648, last offset 32767, 64 bits.", drawn)
+
+    def test_quotients_without_a_division(self):
+        drawn = self.drawn("quotients", "10 as 103 shift 10 from 174")
+        self.assertIn("equal for all n below 179", drawn)
+        self.assertEqual(drawn.count('class="conflict-mark"'), 1)
+
+    def test_what_only_one_thread_does(self):
+        self.assertIn("v1: load, %; v2: %. Only in one: load.", self.drawn("work", "v1: load % | v2: %"))
+
+    def test_indices_that_carry(self):
+        self.assertIn("0 5, 0 37, 1 29, 2 21, 3 13, 4 5, 4 37, 5 29; it runs over 5 times", self.drawn("carry", "40 from 5 by 32 times 8"))
+        for wrong in ("viewed 2x4 by 8 at 1", "viewed 2x4 by 8,2", "viewed 2x4 by 8,2 at 8", "carry 40", "quotients 10"):
+            with self.assertRaises(Problem, msg=wrong):
+                self.drawn(*wrong.split(" ", 1))
+
+    def test_blocks_and_warps(self):
+        self.assertIn("A block of 96 threads is 3 warps of 32 lanes", self.drawn("machine", "copy: 96"))
+
+    def test_what_the_microbenchmarks_measured(self):
+        rows = [("shared memory", 29), ("L1", 43), ("L2", 288), ("DRAM", 684)]
+        drawn = self.drawn("latencies", "")
+        for name, clocks in rows:
+            self.assertIn(f"{name}: {clocks} clocks", drawn)
+        widths = [float(width) for width in re.findall(r'class="bar"[^>]*?width="([\d.]+)"', drawn)]
+        self.assertEqual(len(widths), len(rows))
+        self.assertAlmostEqual(widths[3] / widths[1], 684 / 43, delta=0.1)
+        self.assertEqual(self.drawn("littles_law", "").count("<circle"), 28)
+
+    def test_the_roofs_points_are_the_finished_kernels(self):
+        drawn = self.drawn("roofline", "1 float: 1/12 | 3 float: 0")
+        self.assertEqual(drawn.count("<circle"), 2)
+        chapter = chapters.chapters()[2]
+        case = chapter.times(records.MEASURED).case(chapter.book["case"]["float"])
+        speed = case["bytes_moved"] / records.seconds_of(case, chapter.dispatched.version)
+        self.assertIn(f"chapter 3: 0 operations per byte, {speed / 1e12:.2f} TB/s", drawn)
+
+    def test_a_drawing_with_a_control(self):
+        drawn = self.drawn("explore", "words_per_row 30..34 by 2 at 32: banks a column: lane * {words_per_row}")
+        frames = re.findall(r'<div class="frame" data-value="(\d+)"( hidden)?>', drawn)
+        self.assertEqual(frames, [("30", " hidden"), ("32", ""), ("34", " hidden")])
+        self.assertIn(self.drawn("banks", "a column: lane * 34"), drawn)
+        self.assertIn('min="30" max="34" step="2" value="32" aria-label="words per row"', drawn)
+
     def test_rules_are_those_of_the_table(self):
+        self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),
+                         [("is odd", "tiles"), ("always", "permute")])
         self.assertEqual(order_drawings.rules_of("x kRules[] = {\n    {is_small, Kernel::one, \"a\"},\n    {predicates::always, Kernel::all_others, \"\"},\n};"),
                          [("is small", "one"), ("always", "all others")])
         source = (ROOT / "chapters" / "chapter3_permute" / "v9_dispatch.cuh").read_text(encoding="utf-8")
@@ -421,12 +506,12 @@ __global__ void kernel(W* dst) {  // v1's
 //! [kernel]
 """
 CHAPTER = """
-make_step<C>({.version = "v1", .name = "plain", .idea = "Plain."}, v1::run),
-make_step<C>({.version = "v2", .name = "padded", .base = "v1", .idea = "A column "
-              "more.", .prepares = "v3: nothing"}, v2::run),
-make_step<C>({"tma", "tma", "v2", "An engine."}, tma::run),
+C::step("v1", "plain", "", "Plain.", {"requests"}, v1::run),
+C::preparing("v3: nothing", "v2", "padded", "v1", "A column "
+             "more.", {}, v2::run),
+C::aside("tma", "v2", "An engine.", {}, tma::run),
 """
-STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table ladder [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
+STORY = "# Chapter 99 · Planted\n\n## The ladder\n\n<!-- table steps [a b] -->\n\n## More\n\n[v2](pages/v2.md), ▸ *yes.* No.\n"
 PAGE = """# v2 · One unused column
 
 **Problem.** See [v1](v1.md), [its file](../v1_plain.cuh), and [time](../../../../docs/pages/timing.md#a-cold-cache).
@@ -525,7 +610,7 @@ class Planted(unittest.TestCase):
         self.assertIn("| | v2 |\n", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
         case["steps"][0]["status"], case["steps"][1]["name"] = "pass", "shared"
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
-        self.assertIn("| A column more (prepares v3) | v1 | - | | |\n", blocks.renewed(self.page, "<!-- table ladder [a b] -->\n"))
+        self.assertIn("| A column more (prepares v3) | v1 | - | | |\n", blocks.renewed(self.page, "<!-- table steps [a b] -->\n"))
         for query in ("v2 [a b]", "v1 over v2 [a b]", "v2 [a b] sectors"):
             with self.assertRaisesRegex(Problem, "v2 was shared when"):
                 queries.answer(self.page, query, "1.0x")
@@ -533,7 +618,6 @@ class Planted(unittest.TestCase):
     def test_the_ladders_table(self):
         self.recorded()
         table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
-        self.assertIn(table.split("\n", 1)[1], blocks.renewed(self.folder / "README.md", "<!-- table ladder [a b] -->\n"))
         self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
 
     def test_blocks_that_cannot_be_made(self):
@@ -590,6 +674,30 @@ class Planted(unittest.TestCase):
         self.assertEqual(markdown.broken_links(text.replace("`[e](v8.md)`", ""), self.page), [(1, "v9.md"), (2, "v1.md#nothing")])
 
 
+class Ways(unittest.TestCase):
+    """Chapter 7, whose steps are functions of one file."""
+    CHAPTER = next(chapter for chapter in chapters.chapters() if chapter.number == 7)
+    PAGE = CHAPTER.folder / "pages" / "v2.md"
+
+    def test_a_way_is_a_function_between_marks_of_its_version(self):
+        self.assertEqual([(way.version, way.name, way.base) for way in self.CHAPTER.steps[1:3]],
+                         [("v2", "synchronize_before", "v1"), ("v3", "synchronize_after", "v1")])
+        self.assertEqual(list(self.CHAPTER.pages), [way.version for way in self.CHAPTER.steps])
+        shown = blocks.renewed(self.PAGE, "<!-- diff v2 -->\n")
+        self.assertIn("-double synchronize_twice() {\n+double synchronize_before() {\n", shown)
+        self.assertEqual(shown.count("\n-  "), 1)
+
+    def test_readings_beside_the_kernels_own_time(self):
+        table = blocks.renewed(self.PAGE, "<!-- table reads v2 million large -->\n").splitlines()
+        self.assertEqual(table[1], "| | v1 | v2 | the kernel |")
+        v1, v2, kernel = (float(cell.split()[0]) for cell in table[3].split("|")[2:5])
+        shares = [float(cell.strip(" %")) for cell in table[4].split("|")[2:4]]
+        self.assertAlmostEqual(shares[0], 100 * v1 / kernel, delta=2)
+        self.assertAlmostEqual(shares[1], 100 * v2 / kernel, delta=2)
+        self.assertEqual(blocks.renewed(self.PAGE, "<!-- table reads v1 million large -->\n").splitlines()[1], "| | v1 | the kernel |")
+        self.assertEqual(blocks.renewed(self.PAGE, "<!-- table reads v7b million large -->\n").splitlines()[1], "| | v7a | v7b |")
+
+
 class Pictures(unittest.TestCase):
     BUILD = pathlib.Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
 
@@ -615,6 +723,16 @@ class Devices(unittest.TestCase):
                 self.assertIn(f"### {chapter.title}", shown)
         self.assertIn('<th scope="col">NVIDIA H200</th><th scope="col">NVIDIA H200</th>', shown)
         self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
+
+
+class Teaching(unittest.TestCase):
+    def test_the_sessions_exercises_are_there(self):
+        text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
+        sessions = [line.split("|")[4] for line in text.splitlines() if re.match(r"\| \d+ \| chapters? ", line)]
+        self.assertEqual(len(sessions), 12)
+        named = {name for cell in sessions for name in re.findall(r"`(\w+)`", cell)} - {"run_all"}
+        self.assertLessEqual(named, {exercise["name"] for chapter in chapters.chapters() for exercise in chapter.exercises()})
+        self.assertGreater(len(named), 20)
 
 
 class Spelling(unittest.TestCase):
@@ -653,6 +771,16 @@ class Site(unittest.TestCase):
                     broken.append(f"{name}: {link}: no such anchor")
         self.assertEqual(broken, [])
 
+    def test_a_word_of_the_glossary_is_explained_where_it_is_linked(self):
+        text = (SITE / "chapter3-v4b.html").read_text(encoding="utf-8")
+        told = re.search(r'<a class="term" title="([^"]*)" href="glossary.html#glossary-bank-conflict">', text)
+        self.assertIn("different words of the same bank", told[1])
+        definitions = site_builder.glossary()
+        self.assertGreater(len(definitions), 20)
+        for name in self.pages:
+            left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
+            self.assertEqual(set(left) & set(definitions), set(), name)
+
     def test_front_page_is_small(self):
         page = self.pages["index.html"]
         files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
@@ -663,7 +791,7 @@ class Site(unittest.TestCase):
         for chapter in chapters.chapters():
             told = {name: (SITE / f"{name}.html").read_text(encoding="utf-8") for name in addresses.of_chapter(chapter)}
             for step in chapter.steps:
-                name = f"chapter{chapter.number}" + (f"-{step.version}" if chapter.pages else "")
+                name = f"chapter{chapter.number}-{step.version}"
                 self.assertIn(name, told)
                 self.assertIn(step.file, told[name])
             for text in told.values():
@@ -745,6 +873,16 @@ class InABrowser(unittest.TestCase):
         self.window.run("new Promise((done) => setTimeout(done, 50))")
         self.assertTrue(self.window.errors)
 
+    def test_a_control_changes_its_drawing(self):
+        self.open("memory.html")
+        seen = """(value) => {
+          const figure = [...document.querySelectorAll(".explore")].at(-1), input = figure.querySelector("input");
+          if (value) { input.value = value; input.dispatchEvent(new Event("input")); }
+          return [figure.querySelector("output").textContent, figure.innerText.match(/\\d+ turns?/)[0]].join(": ");
+        }"""
+        for value, told in ((0, "32: 32 turns"), (33, "33: 1 turn"), (36, "36: 4 turns"), (40, "40: 8 turns")):
+            self.assertEqual(self.window.run(f"({seen})({value})"), told)
+
     def test_search_finds_bank_conflicts(self):
         self.open("index.html")
         self.window.run("""(() => { const field = document.getElementById("BookSearch"); field.value = "bank conflict";
@@ -778,7 +916,7 @@ class InABrowser(unittest.TestCase):
                                               '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
                     self.assertEqual(unnamed, 0)
                 self.assertEqual(rows, len(chapter.steps))
-                self.assertEqual(code, len(chapter.pages) or len(chapter.steps))
+                self.assertEqual(code, len(chapter.pages))
 
     def test_chapters_fit_on_paper(self):
         """An A4 page between its margins: nothing wider than it, which would shrink the text, and no navigation on it."""

@@ -100,7 +100,7 @@ inline std::vector<std::string> awkward_cases() {
       {{24, 3, 2, 40}, {3, 1, 2, 0}},
       {{3, 37, 2, 41}, {3, 2, 0, 1}},
       {{48, 5, 64}, {2, 1, 0}},
-      // Boxes that are cut along three dimensions, and one that a single dimension fills.
+      // Reversed, odd.
       {{7, 19, 5, 29}, {3, 2, 1, 0}},
       {{5, 3, 1201}, {2, 1, 0}},
       {{1201, 3, 5}, {2, 1, 0}},
@@ -109,7 +109,7 @@ inline std::vector<std::string> awkward_cases() {
   for (const Shape& s : shapes) {
     for (const std::string& dtype : kTypes) cases.push_back(case_text(s.shape, s.permutation, dtype, 0));
   }
-  // Misaligned views of matrices, rows and boxes, up to a whole 16 bytes.
+  // Misaligned views of matrices, rows and others, up to a whole 16 bytes.
   for (const std::string dtype : {"int8", "half", "float", "double"}) {
     for (std::int64_t offset = 1; offset * bytes_of(dtype) <= 16; ++offset) {
       if (dtype == "int8" && offset > 5 && offset < 15) continue;

@@ -37,6 +37,22 @@ void check_shared_stores(const Moves& seen, double requests, double wavefronts, 
   CHECK(seen.shared_store_conflicts == conflicts);
 }
 
+/// Counts a step that divides no 32-bit number.
+Moves check_undivided(const std::string& version, const std::string& parameters, double load_requests,
+                      double load_sectors, double store_requests, double store_sectors) {
+  Moves seen = count(version, parameters);
+  check_global(seen, load_requests, load_sectors, store_requests, store_sectors);
+  CHECK(seen.divisions_32 == 0);
+  return seen;
+}
+
+/// The same of a step whose stores to shared memory meet no conflict.
+void check_tile(const std::string& version, const std::string& parameters, double load_requests, double load_sectors,
+                double store_requests, double store_sectors) {
+  const Moves seen = check_undivided(version, parameters, load_requests, load_sectors, store_requests, store_sectors);
+  CHECK(seen.shared_store_conflicts == 0);
+}
+
 // One matrix of 64 x 64 elements: 4096.
 const std::string kFloat = "shape=1,64,64 perm=0,2,1 dtype=float";
 const std::string kHalf = "shape=1,64,64 perm=0,2,1 dtype=half";
@@ -197,30 +213,17 @@ TEST_CASE("chapter 3, v6: 16 bytes both ways, and no conflict") {
   }
 }
 
-TEST_CASE("chapter 3, boxes: by tables, and no division") {
-  // Runs of 256 bytes are 64 floats: one box of 64 x 64. A box is read and written in rows of 64 elements: 128 requests
-  // of 4 sectors each. No index is divided for.
-  const Moves seen = count("boxes", kFloat);
-  check_global(seen, 128, 512, 128, 512);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.divisions_64 == 0);
-}
-
 TEST_CASE("chapter 3, gathered_words: words of output from a gather") {
   // 256 threads, one to each row of 8 halves that the output has: 8 loads a thread, each of 32 neighbours, 2 sectors;
   // one store of 16 bytes, 16 sectors a warp. No index is divided for.
-  const Moves seen = count("gathered_words", "shape=8,256 perm=1,0 dtype=half");
-  check_global(seen, 8 * 8, 8 * 8 * 2, 8, 8 * 16);
-  CHECK(seen.divisions_32 == 0);
+  check_undivided("gathered_words", "shape=8,256 perm=1,0 dtype=half", 8 * 8, 8 * 8 * 2, 8, 8 * 16);
 }
 
 TEST_CASE("chapter 3, element_tiles: a tile of words") {
   // 124 rows of 64 halves: 62 pairs of rows, each row a load of a warp, 4 sectors. A column goes out in 32 and 30
   // words. It begins 0, 24, 16 or 8 bytes into a sector: 4 + 4, 5 + 5, 5 + 5 or 5 + 4 sectors.
-  const Moves seen = count("element_tiles", "shape=124,64 perm=1,0 dtype=half");
-  check_global(seen, 62 * 2, 62 * 2 * 4, 64 * 2, 64 / 4 * (8 + 10 + 10 + 9));
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("element_tiles", "shape=124,64 perm=1,0 dtype=half", 62 * 2, 62 * 2 * 4, 64 * 2,
+             64 / 4 * (8 + 10 + 10 + 9));
 }
 
 TEST_CASE("chapter 3, composite_tile: a tile of several dimensions") {
@@ -228,10 +231,7 @@ TEST_CASE("chapter 3, composite_tile: a tile of several dimensions") {
   // fastest. A tile has 32 rows and 16 quads of columns: each of 8 warps reads two quads of all rows, 4 sectors a load.
   // A row of a tile goes out as 16 quads, two rows to a store, 16 sectors. Shared memory: the quads of neighbouring
   // rows lie an odd number of quads apart, so a warp's 16-byte stores take 4 wavefronts, the least there is.
-  const Moves seen = count("composite_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 8 * 64, 8 * 64 * 4, 8 * 16, 8 * 16 * 16);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("composite_tile", "shape=64,8,32 perm=2,1,0 dtype=float", 8 * 64, 8 * 64 * 4, 8 * 16, 8 * 16 * 16);
 
   // 8 rows of 252 halves, two in a word of the input: 4 groups of 64 quads, the first of which stands before the first
   // column and is read as that one is. A warp loads the words of 8 quads and all groups, 4 times. A quad's words of all
@@ -245,10 +245,7 @@ TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are k
   // Columns are 8 x 64 = 512 floats, four tiles of 128; rows the 32 of the input's fastest dimension. A warp loads a
   // column of a tile, 4 sectors, and writes a row of 512 bytes, 16 sectors. Neighbouring rows' quads lie an odd number
   // of quads apart: no conflicts.
-  const Moves seen = count("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=float", 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
 
   // 24 rows of 252 halves, two in a word of the input, 64 in a tile; 256 columns with the four before the first. A
   // warp's 32 lanes load a column's 12 words, 48 bytes: 2 sectors. Rows begin 0, 24, 16 or 8 bytes into a sector, and
@@ -257,37 +254,20 @@ TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are k
   CHECK(words.load_requests == 256);
   CHECK(words.load_sectors == 256 * 2);
   CHECK(words.store_requests == 24 / 4 * 18);
-}
 
-TEST_CASE("chapter 3, direct_tile: a tile without shared memory") {
-  // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others. A warp's load takes 32 columns of a
-  // row, each in a sector of its own; its store, the 32 neighbours that they are in the output: 4 sectors.
-  const Moves seen = count("direct_tile", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 512, 512 * 32, 512, 512 * 4);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
-}
-
-TEST_CASE("chapter 3, output_runs: runs of the output") {
-  // 1024 rows of 16 halves are four runs of 8 KiB. Two halves a load: 128 lanes by two of the 16, in eight
-  // turns, so each of 8 warps loads 8 times 128 bytes. A run goes out as 512 words of 16 bytes, 32 to a store.
-  const Moves seen = count("output_runs", "shape=16,1024 perm=1,0 dtype=half");
-  check_global(seen, 4 * 8 * 8, 4 * 8 * 8 * 4, 4 * 16, 4 * 16 * 16);
-  CHECK(seen.divisions_32 == 0);
-
-  // 765 rows of 15 are three runs of 255, which are loaded one by one, by as many lanes at each of the 15.
-  const Moves odd = count("output_runs", "shape=15,765 perm=1,0 dtype=half");
-  CHECK(odd.load_requests == 3 * 8 * 15);
-  CHECK(odd.divisions_32 == 0);
+  // Of 16 bytes, two tiles of 32 columns by eight of 32 rows: a warp loads a column of a tile, 16 sectors, and writes a
+  // row, as many. A column is a quad, and a row an odd number of them.
+  const Moves wide = count("fixed_tile", "shape=64,8,32 perm=2,1,0 dtype=complex128");
+  check_global(wide, 16 * 32, 16 * 32 * 16, 16 * 32, 16 * 32 * 16);
+  CHECK(wide.divisions_32 == 0);
+  CHECK(wide.shared_store_conflicts == 0);
+  CHECK(wide.shared_load_conflicts == 0);
 }
 
 TEST_CASE("chapter 3, placed_words: a tile whose words have places of their own") {
   // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others, by fours: 64 of them in a tile are
   // 256 bytes of the input. A warp loads two columns of it, 16 sectors, and writes two rows, as many.
-  const Moves seen = count("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float");
-  check_global(seen, 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
-  CHECK(seen.divisions_32 == 0);
-  CHECK(seen.shared_store_conflicts == 0);
+  check_tile("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float", 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
 
   // Columns are 6 halves at each of 5, 30 of 128 in one tile; those beyond read what the last does. A warp loads 32
   // pairs of a column, 4 sectors. A row goes out as 15 words in five pieces of 12 bytes, of which, where it begins 24
@@ -316,7 +296,7 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   };
   same("fitted_tile", kHalf);
   same("gather", "shape=16,16,64 perm=1,0,2 dtype=half");
-  same("aligned_windows", "shape=640,3,35 perm=2,1,0 dtype=float");
+  same("element_tiles", "shape=640,3,35 perm=2,1,0 dtype=float");
   same("element_tiles", "shape=480,3,61 perm=2,1,0 dtype=half");
   same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
   same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=int8");
@@ -329,7 +309,9 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("input_runs", "shape=640,3 perm=1,0 dtype=float");
   same("gathered_words", "shape=33,16,7 perm=1,0,2 dtype=half");
   same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
-  same("boxes", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
+  same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
+  same("placed_words", "shape=6,2,10,3,32 perm=3,1,4,0,2 dtype=half");             // Pieces of whole words,
+  same("placed_words", "shape=7,5,17,3,8,2,3,2 perm=1,4,6,3,0,5,7,2 dtype=int8");  // and any others.
   // Bytes are moved by fixed tiles, too, and higher ones: 128 columns of 256 rows, four of which are a load.
   const Moves bytes = count("v9", "shape=64,2,256 perm=2,1,0 dtype=int8");
   CHECK(bytes.kernel.find("fixed_tile") != std::string::npos);

@@ -1,5 +1,5 @@
-// The rules of chapter 3 that run on the host: merging dimensions, the size of a movement, the plan of boxes, and
-// division by multiplication.
+// The rules of chapter 3 that run on the host: merging dimensions, the size of a movement, and division by
+// multiplication.
 
 #include <array>
 #include <cstddef>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "chapters/chapter3_permute/library/box_plan.hpp"
 #include "chapters/chapter3_permute/permute.hpp"
 #include "chapters/chapter3_permute/permute_case.hpp"
 #include "common/cuda/fast_division.cuh"
@@ -273,106 +272,6 @@ TEST_CASE("a batch of transposed matrices is recognised after merging") {
 
 namespace {
 
-/// What is wrong with a plan; empty for nothing.
-std::string wrong_plan(const PermuteProblem& p, const BoxPlan& plan) {
-  std::int64_t boxes = 1;
-  for (int d = 0; d < p.rank; ++d) {
-    if (plan.extent[d] < 1 || plan.extent[d] > p.shape[d]) return "extent beyond the shape";
-    if (plan.parts[d] * plan.extent[d] < p.shape[d] || (plan.parts[d] - 1) * plan.extent[d] >= p.shape[d]) {
-      return "boxes do not cover the tensor just once";
-    }
-    boxes *= plan.parts[d];
-  }
-  if (boxes != plan.boxes) return "number of boxes";
-
-  // No two elements of a box share a place, for each stride is beyond what all smaller ones reach together.
-  std::int64_t reach = 0;
-  for (int taken = 0, last = 0; taken < p.rank; ++taken) {
-    int next = -1;
-    for (int d = 0; d < p.rank; ++d) {
-      if (plan.extent[d] == 1) continue;
-      if (plan.tile_stride[d] > last && (next < 0 || plan.tile_stride[d] < plan.tile_stride[next])) next = d;
-    }
-    if (next < 0) break;
-    for (int d = 0; d < p.rank; ++d) {
-      if (d != next && plan.extent[d] > 1 && plan.tile_stride[d] == plan.tile_stride[next]) return "equal strides";
-    }
-    if (plan.tile_stride[next] <= reach) return "two elements in one place";
-    reach += (plan.extent[next] - 1) * plan.tile_stride[next];
-    last = plan.tile_stride[next];
-  }
-  if (reach >= plan.tile_elements) return "the tile is too small";
-  if (plan.tile_elements * p.element_bytes > BoxPlan::kMaxBytes) return "the tile is too large";
-
-  if (plan.volume() * p.element_bytes > BoxPlan::goal_bytes(p.element_bytes)) return "the box is too large";
-  if (plan.tile_elements > 65'536) return "places do not fit 16 bits";
-
-  // A run is whole dimensions and a part of one; no other dimension is cut, and it is the slowest of its run.
-  const auto wrong_run = [&](const std::array<int, kMaxRank>& order, int dimensions, std::int64_t run, int partial) {
-    std::int64_t elements = 1;
-    for (int k = 0; k < dimensions; ++k) {
-      const bool last = k == dimensions - 1;
-      if (plan.extent[order[k]] < p.shape[order[k]] && !(last && order[k] == partial)) return true;
-      elements *= plan.extent[order[k]];
-    }
-    return elements != run;
-  };
-  if (wrong_run(src_order(p), plan.src_dimensions, plan.src_run, plan.src_partial)) return "the input's run";
-  if (wrong_run(dst_order(p), plan.dst_dimensions, plan.dst_run, plan.dst_partial)) return "the output's run";
-  for (int d = 0; d < p.rank; ++d) {
-    const bool cut = p.shape[d] % plan.extent[d] != 0;
-    if (cut && d != plan.src_partial && d != plan.dst_partial) return "nobody watches an edge";
-  }
-  return {};
-}
-
-}  // namespace
-
-TEST_CASE("every problem has a plan of boxes") {
-  const std::uint64_t seed = test_seed();
-  INFO("WARPBOOK_TEST_SEED=" << seed);
-  Dice dice(seed + 2);
-  int planned = 0;
-  while (planned < 40'000) {
-    const int rank = static_cast<int>(dice.uniform(1, kMaxRank));
-    const Sizes shape =
-        dice.shape(rank, dice.pick<std::int64_t>({1, 2, 2, 3}), dice.log_uniform(1, std::int64_t{1} << 34));
-    const PermuteProblem p = merged(make_problem(shape, dice.permutation(rank), 1 << dice.uniform(0, 4)));
-    if (p.rank == 0) continue;
-    const std::string wrong = wrong_plan(p, plan_boxes(p));
-    INFO(describe(p));
-    REQUIRE(wrong == "");
-    ++planned;
-  }
-}
-
-TEST_CASE("plans for awkward shapes") {
-  const std::vector<std::pair<Sizes, Order>> problems = {
-      {{2, 2}, {1, 0}},
-      {{3, 1'000'003}, {1, 0}},
-      {{1'000'003, 3}, {1, 0}},
-      {{65537, 65537}, {1, 0}},
-      {{2, 2, 2, 2, 2, 2, 2, 2}, {7, 6, 5, 4, 3, 2, 1, 0}},
-      {{3, 3, 3, 3, 3, 3, 3, 3}, {7, 6, 5, 4, 3, 2, 1, 0}},
-      {{31, 37, 41, 43, 47}, {4, 3, 2, 1, 0}},
-      {{6, 5, 7, 8, 9, 10, 11, 12}, {7, 1, 5, 3, 0, 6, 2, 4}},
-      {{1'000'003, 2, 1'000'003}, {2, 1, 0}},
-      {{5, 1, 1'000'003}, {2, 0, 1}},
-      {{257, 3, 257, 3}, {3, 2, 1, 0}},
-      {{129, 129, 129}, {2, 1, 0}},
-      {{1000, 1511, 5}, {1, 0, 2}},
-  };
-  for (const auto& [shape, order] : problems) {
-    for (int bytes = 1; bytes <= 16; bytes *= 2) {
-      const PermuteProblem p = merged(make_problem(shape, order, bytes));
-      INFO(describe(p));
-      CHECK(wrong_plan(p, plan_boxes(p)) == "");
-    }
-  }
-}
-
-namespace {
-
 /// Compares FastDivisor with / and %: `n` below half of T's range, as it is documented.
 template <class T> class DivisorCheck {
 public:
@@ -425,8 +324,8 @@ private:
 TEST_CASE("fast division is division") {
   const std::uint64_t seed = test_seed();
   INFO("WARPBOOK_TEST_SEED=" << seed);
-  SECTION("32 bits") { DivisorCheck<std::uint32_t>().run(seed + 3); }
-  SECTION("64 bits") { DivisorCheck<std::uint64_t>().run(seed + 4); }
+  SECTION("32 bits") { DivisorCheck<std::uint32_t>().run(seed + 2); }
+  SECTION("64 bits") { DivisorCheck<std::uint64_t>().run(seed + 3); }
   SECTION("32 bits, every small number") {
     std::int64_t wrong = 0;
     for (std::uint32_t d = 1; d <= 600; ++d) {

@@ -37,8 +37,6 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------------- the steps
 
-const PermuteProblem& problem_of(const Case& c) { return static_cast<const PermuteCase&>(c).problem(); }
-
 using RunProblem = cudaError_t (*)(const PermuteProblem&, const void*, void*, cudaStream_t);
 
 cudaError_t run_take_away(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
@@ -69,24 +67,26 @@ public:
     for (const plan::Candidate& candidate : plan::candidates<PermuteProblem>(q.element_bytes))
       order.push_back(&candidate);
     std::ranges::sort(order, {}, [&](const plan::Candidate* candidate) {
-      return std::tuple(kernel_runs_[candidate->launch], runs_[candidate], candidate);
+      return std::tuple(runs(*candidate), runs_[candidate], candidate);
     });
     for (const plan::Candidate* candidate : order) {
       const cudaError_t error = candidate->run(q, src, dst, stream);
       if (error == cudaErrorInvalidValue) continue;
       ++runs_[candidate];
-      ++kernel_runs_[candidate->launch];
+      ++runs(*candidate);
       return error;
     }
     return cudaErrorInvalidValue;
   }
 
   /// How often the candidate's kernel ran, in whatever arrangement.
-  int runs(const plan::Candidate& candidate) { return kernel_runs_[candidate.launch]; }
+  int& runs(const plan::Candidate& candidate) {
+    return kernel_runs_[candidate.name.substr(0, candidate.name.find(','))];
+  }
 
 private:
   std::map<const plan::Candidate*, int> runs_;
-  std::map<decltype(plan::Candidate::launch), int> kernel_runs_;
+  std::map<std::string, int> kernel_runs_;
 };
 
 Step candidates_step(const std::shared_ptr<CandidatesInTurn>& candidates) {
@@ -197,12 +197,12 @@ TEST_CASE("a plan keeps the dispatch's choice unless another is faster by more t
 
 TEST_CASE("a plan runs what was chosen, and the dispatch where that does not take the arrays") {
   static int calls = 0;
-  static const plan::Candidate counted = {
-      "counted", [](const plan::Candidate&, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
-        if (q.alignment < 16) return cudaErrorInvalidValue;
-        ++calls;
-        return v9::run(q, src, dst, stream);
-      }};
+  static const plan::Candidate counted = {"counted",
+                                          [](const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
+                                            if (q.alignment < 16) return cudaErrorInvalidValue;
+                                            ++calls;
+                                            return v9::run(q, src, dst, stream);
+                                          }};
   const DeviceBuffer from(4096);
   const DeviceBuffer to(4096);
   check(cudaMemset(from.data(), 1, from.bytes()), "filling the input");
@@ -218,20 +218,6 @@ TEST_CASE("a plan runs what was chosen, and the dispatch where that does not tak
   CHECK(plan::run(make_problem({4, 4}, {0, 1}, 4), {&counted, 1, 1}, from.data(), to.data(), nullptr) == cudaSuccess);
   CHECK(calls == 1);
   check(cudaDeviceSynchronize(), "waiting");
-}
-
-TEST_CASE("a block moves several boxes") {
-  // From 4096 boxes on. Found by search: the fewest elements that make as many.
-  std::vector<Step> steps = all_steps();
-  std::erase_if(steps, [](const Step& s) { return s.version != "boxes" && s.version != "v9"; });
-  StepVerifier verifier(chapter(), steps);
-  for (const std::string parameters :
-       {"shape=458,5,5,4,2 perm=1,0,2,4,3 dtype=complex128", "shape=3,76,2,5,5,2,2,2 perm=3,0,2,1,4,7,6,5 dtype=double",
-        "shape=691,3,2,2,33,2 perm=5,1,0,3,4,2 dtype=int8"}) {
-    const auto problem = chapter().make_case(Parameters::parse(parameters));
-    REQUIRE(boxes::boxes_per_block(plan_boxes(merged(problem_of(*problem))).boxes) > 1);
-    verifier.verify(parameters, test_seed());
-  }
 }
 
 TEST_CASE("a grid goes along the input or along the output") {
@@ -260,6 +246,40 @@ TEST_CASE("each of v9's rules decides the case that it names, and the chapter re
     const std::vector<CaseSpec> cases = chapter().cases;
     CHECK(std::ranges::any_of(cases, [&](const CaseSpec& spec) { return spec.parameters == rule.evidence; }));
   }
+}
+
+TEST_CASE("what v9 chooses takes the problem, however large") {
+  using enum v9::Kernel;
+  const std::map<v9::Kernel, const char* (*)(const PermuteProblem&)> refuse = {
+      {transpose, v6::refuse},
+      {wide_tiles, v8::refuse},
+      {fixed_in_order, fixed_tile::refuse},
+      {fixed_tiles, fixed_tile::refuse},
+      {gathered_words, gathered_words::refuse},
+      {gather, [](const PermuteProblem&) -> const char* { return nullptr; }},
+      {element_tiles, element_tiles::refuse},
+      {composite_tiles, composite_tile::refuse},
+      {input_runs, input_runs::refuse},
+      {placed_words, placed_words::refuse},
+  };
+  const std::uint64_t seed = test_seed();
+  INFO("WARPBOOK_TEST_SEED=" << seed);
+  Dice dice(seed + 1);
+  std::map<v9::Kernel, int> chosen;
+  for (int i = 0; i < 20'000; ++i) {
+    const int rank = static_cast<int>(dice.uniform(2, kMaxRank));
+    const auto shape =
+        dice.shape(rank, dice.pick<std::int64_t>({1, 2, 2, 3}), dice.log_uniform(1, std::int64_t{1} << 34));
+    PermuteProblem p = make_problem(shape, dice.permutation(rank), 1 << dice.uniform(0, 4));
+    p.alignment = std::max(p.element_bytes, 1 << dice.uniform(0, 4));
+    const PermuteProblem q = simplified(p);
+    if (q.rank < 2) continue;
+    const v9::Kernel kernel = v9::choose(q).kernel;
+    INFO(describe(p));
+    REQUIRE(refuse.at(kernel)(q) == nullptr);
+    ++chosen[kernel];
+  }
+  CHECK(chosen.size() >= refuse.size() - 1);  // Tiles in the input's order are rare.
 }
 
 TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
@@ -298,6 +318,11 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   CHECK(chosen({2, 29, 739, 379}, {1, 3, 2, 0}, 2) == composite_tiles);
   CHECK(chosen({185, 11366}, {1, 0}, 8) == fixed_tiles);
   CHECK(chosen({19, 3, 89, 11, 5, 59}, {1, 2, 5, 3, 4, 0}, 8) == fixed_tiles);
+  // Pieces of whole words, at places that a gather would read line by line; and others, of bytes and of 16 bytes.
+  CHECK(chosen({10, 44, 90, 27, 13, 4}, {2, 3, 4, 0, 5, 1}, 2) == placed_words);
+  CHECK(chosen({10, 44, 90, 27, 13, 4}, {2, 3, 4, 0, 5, 1}, 4) == fixed_tiles);
+  CHECK(chosen({1447, 89, 211, 3}, {2, 0, 3, 1}, 1) == placed_words);
+  CHECK(chosen({888885, 9, 2}, {1, 0, 2}, 8) == fixed_tiles);
   // Runs of the input: of three floats, and of seven.
   CHECK(chosen({3, 15408077}, {1, 0}, 4) == gathered_words);
   CHECK(chosen({15408077, 3}, {1, 0}, 4) == input_runs);
@@ -413,57 +438,6 @@ TEST_CASE("composite tiles are fitted to the matrix") {
   CHECK(composite_tile::pays(make_problem({300, 40, 3}, {2, 1, 0}, 1)));  // 300 bytes of columns, runs of 120.
 }
 
-TEST_CASE("runs follow the output, and are read in the input's order") {
-  // The output is 7 x 419 x 18: 1024 halves are 56 rows of 18, and 419 rows are eight parts of 53.
-  const PermuteProblem odd = make_problem({18, 7, 419}, {1, 2, 0}, 2);
-  REQUIRE(output_runs::reads_runs(odd, 1024));
-  CHECK(composite_matrix::elements_in_load(odd) == 1);
-  const output_runs::Layout layout = output_runs::make_layout(odd, 1024, 1);
-  CHECK(layout.run == 53 * 18);
-  CHECK(layout.runs == 8);
-  CHECK(layout.span == 419 * 18);
-  CHECK(layout.outer_digits == 2);
-  CHECK(layout.outer[0].src_stride == 53);
-  CHECK(layout.outer[1].src_stride == 419);
-  // 53 neighbours of the input by four of the 18: 212 threads in five turns, of which the last has two of the 18.
-  CHECK(layout.lanes.divisor == 212);
-  CHECK(layout.down == 1);
-  CHECK(layout.lane[0].extent.divisor == 53);
-  CHECK(layout.lane[0].dst_stride == 18);
-  CHECK(layout.lane[1].extent.divisor == 4);
-  CHECK(layout.lane[1].src_stride == 7 * 419);
-  CHECK(layout.lane[1].dst_stride == 1);
-  CHECK(layout.lane_part == 53);
-  CHECK(layout.part == 4);
-  CHECK(layout.part_of == 18);
-  CHECK(layout.turns == 5);
-  CHECK(layout.turn[0].src_stride == 4 * 7 * 419);
-  CHECK(layout.turn[0].dst_stride == 4);
-
-  // By twos, parts are even: of 54 rows.
-  const PermuteProblem even = make_problem({18, 7, 420}, {1, 2, 0}, 2);
-  CHECK(composite_matrix::elements_in_load(even) == 2);
-  CHECK(composite_matrix::elements_in_load(displaced(even)) == 1);
-  const output_runs::Layout pairs = output_runs::make_layout(even, 1024, 2);
-  CHECK(pairs.run == 54 * 18);
-  CHECK(pairs.group_step == 18);
-  CHECK(pairs.lane[0].src_stride == 2);
-  CHECK(pairs.lane[0].dst_stride == 36);
-  CHECK(pairs.lanes.divisor == 27 * 9);
-  CHECK(pairs.turns == 2);
-
-  // A run that ends before the input's fastest dimension reads nothing in a row.
-  CHECK_FALSE(output_runs::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 1024));
-  CHECK(output_runs::reads_runs(make_problem({2000, 7, 420}, {1, 2, 0}, 2), 4096));
-  // All of a small output is one run, taken in one turn.
-  const output_runs::Layout small = output_runs::make_layout(make_problem({3, 5, 7}, {2, 1, 0}, 4), 1024, 1);
-  CHECK(small.run == 105);
-  CHECK(small.runs == 1);
-  CHECK(small.lanes.divisor == 105);
-  CHECK(small.down == 2);
-  CHECK(small.turns == 1);
-}
-
 TEST_CASE("columns may go on behind the input's fastest dimension") {
   using composite_matrix::find_columns;
   // 72 bytes, and as many again at each of the 209.
@@ -524,7 +498,7 @@ TEST_CASE("tiles of elements keep to the input's order where a row of tiles read
   CHECK_FALSE(element_tiles::prefers_input_order(make_problem({1 << 15, 64}, {1, 0}, 8)));
 }
 
-TEST_CASE("tiles leave sides beyond 32 bits to boxes") {
+TEST_CASE("tiles leave sides beyond 32 bits to a gather") {
   // Such a tensor takes 32 GiB, so the rules alone are asked.
   const std::int64_t long_side = std::int64_t{1} << 31;
   const std::int64_t tile_side = std::int64_t{1} << 30;
@@ -534,7 +508,13 @@ TEST_CASE("tiles leave sides beyond 32 bits to boxes") {
   CHECK(v8::refuse_tiles(make_problem({20, tile_side - 1}, {1, 0}, 1)) == nullptr);
   CHECK(v8::refuse_tiles(make_problem({20, tile_side}, {1, 0}, 1)) != nullptr);
   CHECK(v8::refuse_tiles(make_problem({tile_side, 20}, {1, 0}, 1)) != nullptr);
-  CHECK(plan_boxes(make_problem({20, long_side}, {1, 0}, 1)).boxes < 0x3fffffff);
+  const auto chosen = [](const PermuteProblem& p) { return v9::choose(simplified(p)).kernel; };
+  CHECK(chosen(make_problem({19, long_side}, {1, 0}, 1)) == v9::Kernel::gather);
+  CHECK(chosen(make_problem({long_side, 20}, {1, 0}, 16)) == v9::Kernel::gather);
+  // Many elements with sides that are not so long are tiled; with short ones, gathered.
+  CHECK(chosen(make_problem({3, 100, 1 << 28}, {1, 2, 0}, 8)) == v9::Kernel::gather);
+  CHECK(chosen(make_problem({1 << 20, 101, 101}, {0, 2, 1}, 1)) == v9::Kernel::element_tiles);
+  CHECK(chosen(make_problem({1 << 24, 15, 15}, {0, 2, 1}, 1)) == v9::Kernel::gather);
 }
 
 namespace {

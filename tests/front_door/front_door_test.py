@@ -134,10 +134,13 @@ class Sources(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    def test_what_it_shows_of_a_gpu_is_recorded(self):
-        shown = (ROOT / "README.md").read_text(encoding="utf-8").split("# on an H200; the first of three cases\n")[1].split("\n\n")[0]
-        recorded = (ROOT / "docs/results/nvidia-h200/chapter3_default.txt").read_text(encoding="utf-8")
-        self.assertEqual([line for line in shown.splitlines() if line.removeprefix("    ") not in recorded.splitlines()], [])
+    def test_what_pages_show_of_a_gpu_is_recorded(self):
+        recorded = (ROOT / "docs/results/nvidia-h200/chapter3_default.txt").read_text(encoding="utf-8").splitlines()
+        for page, before in (("README.md", "# on an H200; the first of three cases\n"), ("docs/pages/memory.md", "## 7. How to read our table\n\n"),
+                             ("docs/pages/index.md", "a minute without one\n\n")):
+            shown = (ROOT / page).read_text(encoding="utf-8").split(before)[1].split("\n\n")[0].splitlines()
+            self.assertGreater(len(shown), 4)
+            self.assertEqual([line for line in shown if line.removeprefix("    ") not in recorded], [])
 
 
 class Configure(unittest.TestCase):
@@ -167,6 +170,45 @@ class Configure(unittest.TestCase):
         moved = self.copy.rename(self.copy.with_name("moved"))
         self.assertEqual(call("scripts/configure.sh", "emulator", cwd=moved).returncode, 0)
         self.assertIn(f"CMAKE_HOME_DIRECTORY:INTERNAL={moved}\n", (moved / "build/emulator/CMakeCache.txt").read_text())
+
+
+class NoPlaceForTheBuild(unittest.TestCase):
+    """As in a checkout that may not be written."""
+
+    def test_each_says_so_in_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = copy_of_the_tree(folder)
+            (copy / "build").write_text("")
+            for target in ("docs", "headers", "chapter1"):
+                result = call("make", target, "DEVICE=emulator", cwd=copy)
+                lines = [line for line in result.stderr.splitlines() if not line.startswith("make:")]
+                self.assertEqual((result.returncode, len(lines)), (2, 1), result.stderr)
+                self.assertIn("build", lines[0])
+
+
+class OneBuildAtATime(unittest.TestCase):
+    def test_two_makes_in_one_tree(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = copy_of_the_tree(folder)
+            tools, log = pathlib.Path(folder) / "tools", pathlib.Path(folder) / "log"
+            tools.mkdir()
+            cmake = tools / "cmake"  # What two at once would do to each other.
+            cmake.write_text(f'#!/bin/sh\necho begin >>"{log}"\nsleep 0.3\necho end >>"{log}"\n')
+            cmake.chmod(0o755)
+            environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+            environment["PATH"] = f"{tools}:{environment['PATH']}"
+            makes = [
+                subprocess.Popen(["make", chapter, f"DEVICE={device}"], cwd=copy, env=environment, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+                for chapter, device in (("chapter1", "emulator"), ("chapter1", "emulator"), ("chapter2", "gpu"))
+            ]  # fmt: skip
+            errors = [make.communicate()[1] for make in makes]
+            self.assertEqual([make.returncode for make in makes], [0, 0, 0], errors)
+            lines = log.read_text().split()
+            self.assertEqual(lines, ["begin", "end"] * (len(lines) // 2))
+            self.assertGreaterEqual(len(lines), 6)
+            self.assertEqual(sorted(errors)[0], "")
+            self.assertEqual(sorted(errors)[1:], ["waiting for another build in this tree\n"] * 2)
 
 
 @unittest.skipUnless(os.environ.get("WARPBOOK_NIGHTLY"), "builds the whole project: make nightly")

@@ -59,6 +59,18 @@ class FullDisk(InAFolder):
         self.assertEqual(result.stderr, "run_all: cannot write /dev/full: No space left on device\n")
         self.assertEqual(self.names(), ["a.csv"])
 
+    def test_google_benchmarks_file(self):
+        file = self.folder / "b.json"
+        file.write_text("old")
+        result = run(RUN_ALL, *CASE, f"--benchmark_out={file}", limit=100)
+        self.assertEqual((result.returncode, result.stderr), (4, f"run_all: cannot write {file}: File too large\n"))
+        self.assertEqual((self.names(), file.read_text()), (["b.json"], "old"))
+        result = run(RUN_ALL, *CASE, "--benchmark_out=/dev/full")
+        self.assertEqual((result.returncode, result.stderr), (4, "run_all: cannot write /dev/full: No space left on device\n"))
+        for form, begin in (("json", "{"), ("csv", "name,"), ("console", "---")):
+            run(RUN_ALL, *CASE, f"--benchmark_out={file}", f"--benchmark_out_format={form}")
+            self.assertIn("\n" + begin, "\n" + file.read_text())
+
     def test_a_folder_that_may_not_be_written(self):
         if os.getuid() == 0:
             self.skipTest("root may write everywhere")
@@ -73,7 +85,7 @@ class FullDisk(InAFolder):
             file = self.folder / "f"
             file.write_text("old")
             result = run(RUN_ALL, *CASE, limit=10, **{variable: str(file)})
-            self.assertEqual(result.stderr, f'{variable}: cannot write "{file}": File too large\n')
+            self.assertEqual((result.returncode, result.stderr), (4, f'{variable}: cannot write "{file}": File too large\n'))
             self.assertEqual((self.names(), file.read_text()), (["f"], "old"))
             result = run(RUN_ALL, *CASE, **{variable: str(file)})
             self.assertEqual((result.stderr, self.names()), ("", ["f"]))
@@ -97,6 +109,36 @@ class Device(InAFolder):
     def test_an_unknown_fault(self):
         result = run(RUN_ALL, *CASE, WARPBOOK_FAULT="disk")
         self.assertEqual((result.returncode, result.stderr), (2, 'WARPBOOK_FAULT: "disk" is neither malloc:N nor launch:N\n'))
+
+
+@unittest.skipUnless(EMULATED, "a GPU's driver needs more than these")
+class Limits(InAFolder):
+    """Each is status 3; what is said is one line."""
+
+    def check(self, number, limit):
+        def before():
+            if os.getuid() == 0:  # Root may start as many threads as it likes.
+                os.setgid(65534)
+                os.setuid(65534)
+            resource.setrlimit(number, (limit, limit))
+
+        result = subprocess.run([RUN_ALL, *CASE], capture_output=True, text=True, timeout=SECONDS, check=False, preexec_fn=before)
+        self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
+        self.assertLessEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result
+
+    def test_addresses(self):
+        for megabytes in (50, 400, 3000, 4100, 4500):
+            with self.subTest(megabytes):
+                result = self.check(resource.RLIMIT_AS, megabytes << 20)
+                self.assertTrue(result.stderr or "too little host memory" in result.stdout, result.stdout)
+
+    def test_threads(self):
+        if len(os.sched_getaffinity(0)) == 1:
+            self.skipTest("one core needs one thread")
+        if not os.access(RUN_ALL, os.X_OK) or any(p.stat().st_mode & 0o005 != 0o005 for p in [RUN_ALL, *RUN_ALL.parents]):
+            self.skipTest("another user may not run the program")
+        self.assertIn("no more threads", self.check(resource.RLIMIT_NPROC, 1).stderr)
 
 
 class CutShort(InAFolder):

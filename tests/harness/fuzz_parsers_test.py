@@ -2,6 +2,7 @@
 """libFuzzer over what users type (tests/harness/fuzz/parsers_fuzz.cpp): nightly, since the program is built for it. Inputs that
 once failed, in tests/harness/fuzz/found/, come first. WARPBOOK_FUZZ_SECONDS says how long it looks for others (60)."""
 
+import itertools
 import os
 import pathlib
 import re
@@ -23,8 +24,10 @@ def seeds(folder):
     for chapter in sorted((ROOT / "chapters").glob("chapter[1-6]_*/chapter.cu")):
         letter = FIRST_LETTERS[int(re.search(r"chapter(\d)", str(chapter))[1]) - 1]
         for text in re.findall(r'"((?:\w+=\S* ?)+)"', chapter.read_text()):
-            (folder / f"case{number}").write_text(letter + text)
-            number += 1
+            for parts in itertools.product(*(part.split("|") for part in re.findall(r"\{(.*?)\}", text))):
+                case = re.sub(r"\{.*?\}", "{}", text).format(*parts)
+                (folder / f"case{number}").write_text(letter + case)
+                number += 1
     for line in ("--case\nshape=2,3 perm=1,0 dtype=half\n--step\nv1,v2", "--quick\n--json\na.json", "--seed\n0x12\n--samples\n30",
                  "--benchmark_filter=a\n--benchmark_out=b", "--list", "--case\nhalf\n--full", "--all-steps\n--counters=all"):  # fmt: skip
         (folder / f"line{number}").write_text("Z" + line)

@@ -124,6 +124,45 @@ TEST_CASE("bad parameters are refused with a line that says why") {
   CHECK(unknown == "unknown key 'typo' (accepted: n)");
 }
 
+TEST_CASE("parameters are kept to what a key accepts") {
+  constexpr Choice<int> kSides[] = {{"left", -1}, {"right", 1}};
+  const Parameters p = Parameters::parse("n=9 offset=256 side=right word=up");
+  CHECK(p.integer("n", 0, 0, 9, "0 to 9") == 9);
+  CHECK(message_of([&] { p.integer("n", 0, 0, 8, "0 to 8"); }) == "n=9 must be 0 to 8");
+  CHECK(message_of([&] { p.integer("n", 0, 10, 12, "10 to 12"); }) == "n=9 must be 10 to 12");
+  CHECK(message_of([&] { p.offset(); }) == "offset=256 must be 0 to 255 elements");
+  CHECK(p.offset("shift") == 0);
+  CHECK(p.word("name", "none") == "none");
+  CHECK(p.choice("side", kSides, -1) == 1);
+  CHECK(p.choice("hand", kSides, -1) == -1);
+  CHECK(message_of([&] { p.choice("word", kSides, -1); }) == "word=up is unknown; accepted are left, right");
+  CHECK(p.one_of("word", {"down", "up"}) == "up");
+  CHECK(p.one_of("other", {"down", "up"}) == "down");
+  CHECK(std::string(name_of(kSides, 1)) == "right");
+}
+
+TEST_CASE("numbers and sizes are checked") {
+  CHECK(parse_number("-1.5e3") == -1500);
+  for (const char* bad : {"", "x", "1x", " 1", "inf", "nan", "1e999"}) CHECK_FALSE(parse_number(bad));
+  CHECK_NOTHROW(check_sizes({2, 3}, {2, 3}, 6, "too much"));
+  CHECK_NOTHROW(check_sizes({2, 0, 3}, {2, 0, 3}, 6, "too much"));
+  CHECK_NOTHROW(check_sizes({2, 3}, {2, 3}, 12, "too much", 1));
+  CHECK(message_of([] { check_sizes({2, 3}, {2, 3}, 5, "too much"); }) == "shape=2,3 has too much");
+  CHECK(message_of([] { check_sizes({2, 3}, {2, 3}, 11, "too much", 1); }) == "shape=2,3 has too much");
+  CHECK(message_of([] { check_sizes({2, -1}, {2, -1}, 6, "too much", 2); }) == "shape=2,-1 has a negative size");
+}
+
+TEST_CASE("braces in a chapter's cases stand for a case each") {
+  const std::vector<CaseSpec> specs =
+      expanded({{"n=1", kHeadline, "n=0"}, {"n={2|3,4} dtype={float|half}"}, {"n={5|6,7},8"}});
+  std::vector<std::string> texts;
+  for (const CaseSpec& spec : specs) texts.push_back(spec.parameters);
+  CHECK(texts == std::vector<std::string>{"n=1", "n=2 dtype=float", "n=2 dtype=half", "n=3,4 dtype=float",
+                                          "n=3,4 dtype=half", "n=5,8", "n=6,7,8"});
+  CHECK(specs[0].headline);
+  CHECK(specs[0].emulated == "n=0");
+}
+
 TEST_CASE("options are read") {
   CHECK(parse({}).selection == Selection::headline);
   CHECK(parse({"--quick"}).selection == Selection::quick);

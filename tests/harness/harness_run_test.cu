@@ -1,11 +1,15 @@
 /// \file
 /// Whole runs, in this process, of a chapter with right, wrong, trapping and refusing steps: exit status, table, files.
 
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "common/harness/device.hpp"
@@ -56,7 +60,7 @@ TEST_CASE("every kind of step is run where it is asked for, the ladder first") {
   for (const auto& step : steps) kinds.push_back(step["kind"]);
   CHECK(kinds == std::vector<std::string>{"step", "step", "step", "aside", "library", "yardstick"});
   CHECK(steps[5]["status"] == "pass");
-  CHECK(steps[5]["speedup_vs_first"].is_null());
+  CHECK_FALSE(steps[5].contains("speedup_vs_first"));
   for (const char* heading : {"\nasides\n", "\nlibrary kernels\n", "\nyardsticks\n"}) {
     CAPTURE(heading);
     CHECK(r.out.find(heading) != std::string::npos);
@@ -100,7 +104,7 @@ TEST_CASE("a wrong step makes the status 1, and gets no time") {
   CHECK(r.out.find("first wrong at [999]") != std::string::npos);
   const auto steps = read_json(folder.file("a.json"))["cases"][0]["steps"];
   CHECK(steps[3]["status"] == "fail");
-  CHECK(steps[3]["seconds"].is_null());
+  CHECK_FALSE(steps[3].contains("seconds"));
   CHECK(steps[3]["reason"].get<std::string>().find("dropped tail") != std::string::npos);
   CHECK(steps[4]["status"] == "pass");
   CHECK(steps[4]["gain_over"] == "v2");  // v4 is wrong, and v3 refused the case.
@@ -126,26 +130,104 @@ TEST_CASE("after a step that traps the others run if the device comes back", kTr
 #endif
 }
 
-TEST_CASE("an interrupt ends the run with 130, and writes what there is") {
+TEST_CASE("whatever asks the run to end, it ends with 130 and writes what there is") {
+  // `timeout` sends SIGTERM twice; the system sends SIGPIPE and SIGXCPU again and again.
+  const int end = GENERATE(SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU);
+  CAPTURE(end);
   Chapter chapter = make_chapter();
   Step interrupting = make_step("v4", 0, 0);
-  interrupting.run = [raised = false](const Case& c, const Arrays& a, cudaStream_t s) mutable {
-    if (!raised) raise(SIGINT);  // Once: a second interrupt ends the process at once.
-    raised = true;
+  interrupting.run = [=](const Case& c, const Arrays& a, cudaStream_t s) {
+    raise(end);
+    raise(end);
     return copy(c, a, s, 0, 0);
   };
   chapter.steps.push_back(interrupting);
   chapter.steps.push_back(make_step("v5", 0, 0));
   const TemporaryFolder folder;
-  const Outcome r = run(chapter, {"--json", folder.file("a.json")});
+  const Outcome r = run(chapter, {"--json", folder.file("a.json"), "--csv", folder.file("a.csv"), "--svg",
+                                  folder.file("a.svg"), "--benchmark_out=" + folder.file("b.json")});
   CAPTURE(r.out, r.error);
   CHECK(r.status == 130);
+  CHECK(folder.names() == std::vector<std::string>{"a.csv", "a.json", "a.svg", "b.json"});
   const auto json = read_json(folder.file("a.json"));
   CHECK(json["partial"] == true);
   REQUIRE(json["cases"].size() == 1);
   CHECK(json["cases"][0]["steps"][1]["status"] == "pass");
   CHECK(json["cases"][0]["steps"].size() <= 4);  // v5 never ran.
+  CHECK(read_json(folder.file("b.json"))["benchmarks"].size() >= 2);
   CHECK(run(make_chapter(), {"--quick"}).status == 0);
+}
+
+TEST_CASE("what is done is in the files while the run goes on") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("a.json")) << "old";
+  Chapter chapter = make_chapter();
+  Step last = make_step("v4", 0, 0);
+  nlohmann::json seen;
+  std::size_t lines = 0;
+  last.run = [&](const Case& c, const Arrays& a, cudaStream_t s) {
+    seen = read_json(folder.file("a.json"));
+    std::ifstream csv(folder.file("a.csv"));
+    for (std::string line; std::getline(csv, line);) ++lines;
+    return copy(c, a, s, 0, 0);
+  };
+  chapter.steps.push_back(last);
+  const Outcome r = run(chapter, {"--quick", "--samples", "1", "--step", "v1,v2,v4", "--json", folder.file("a.json"),
+                                  "--csv", folder.file("a.csv")});
+  CAPTURE(r.out, r.error);
+  CHECK(r.status == 0);
+  CHECK(seen["partial"] == true);
+  CHECK(seen["cases"][0]["steps"].size() == 2);
+  CHECK(lines >= 3);
+  CHECK(read_json(folder.file("a.json"))["partial"] == false);
+  CHECK(folder.names() == std::vector<std::string>{"a.csv", "a.json"});  // Nothing is left beside them.
+}
+
+TEST_CASE("a disk that fills up while the run goes on leaves the old file") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("a.json")) << "old";
+  Chapter chapter = make_chapter();
+  Step last = make_step("v4", 0, 0);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  last.run = [&](const Case& c, const Arrays& a, cudaStream_t s) {
+    const rlimit full{.rlim_cur = 100, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+    return copy(c, a, s, 0, 0);
+  };
+  chapter.steps.push_back(last);
+  const Outcome r = run(chapter, {"--quick", "--json", folder.file("a.json")});
+  setrlimit(RLIMIT_FSIZE, &before);
+  CAPTURE(r.out, r.error);
+  CHECK(r.status == 4);
+  CHECK(r.error == "run_all: cannot write " + folder.file("a.json") + ": File too large\n");
+  CHECK(folder.names() == std::vector<std::string>{"a.json"});
+  std::string text;
+  std::getline(std::ifstream(folder.file("a.json")), text);
+  CHECK(text == "old");
+}
+
+TEST_CASE("what fails outside of steps ends the run, and leaves what was done") {
+  struct Threadless : CopyCase {
+    using CopyCase::CopyCase;
+    void reference(std::span<const std::span<const std::byte>>, std::span<std::byte>) const override {
+      throw std::system_error(EAGAIN, std::generic_category(), "no thread");
+    }
+  };
+  Chapter chapter = make_chapter();
+  chapter.make_case = [make = chapter.make_case](const Parameters& p) -> std::unique_ptr<Case> {
+    if (p.integer("n", 0) == 300000) return std::make_unique<Threadless>(300000);
+    return make(p);
+  };
+  const TemporaryFolder folder;
+  const Outcome r = run(chapter, {"--json", folder.file("a.json")});
+  CAPTURE(r.out, r.error);
+  CHECK(r.status == 3);
+  CHECK(std::count(r.error.begin(), r.error.end(), '\n') == 1);
+  const auto json = read_json(folder.file("a.json"));
+  CHECK(json["partial"] == true);
+  CHECK(json["cases"].size() == 3);
+  CHECK(json["cases"][1]["steps"].size() == 3);
 }
 
 TEST_CASE("files that cannot be written are told before the run") {
@@ -167,6 +249,17 @@ TEST_CASE("a file is replaced as a whole") {
   CHECK(run(make_chapter(), {"--quick", "--json", folder.file("link.json")}).status == 0);
   CHECK(std::filesystem::is_symlink(folder.file("link.json")));
   CHECK(read_json(folder.file("old.json"))["chapter"] == 9);
+  CHECK(folder.names() == std::vector<std::string>{"link.json", "old.json"});
+
+  std::filesystem::permissions(folder.file("old.json"),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  CHECK(run(make_chapter(), {"--quick", "--json", folder.file("link.json")}).status == 0);
+  const auto rights = std::filesystem::status(folder.file("old.json")).permissions();
+  CHECK(rights == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+
+  std::filesystem::remove(folder.file("old.json"));  // The link stays one, and the file comes where it points.
+  CHECK(run(make_chapter(), {"--quick", "--json", folder.file("link.json")}).status == 0);
+  CHECK(std::filesystem::is_symlink(folder.file("link.json")));
   CHECK(folder.names() == std::vector<std::string>{"link.json", "old.json"});
 }
 
@@ -193,6 +286,29 @@ TEST_CASE("memory is added up without overflow") {
   CHECK(does_not_fit(small, {.device_bytes = std::size_t{1} << 40, .host_bytes = std::size_t{1} << 40, .shared = false})
             .empty());
 }
+
+#ifdef WARPBOOK_EMULATED
+TEST_CASE("a step's counters are those of all its kernels") {
+  Chapter chapter = make_chapter();
+  Step twice = make_step("v4", 0, 0);
+  twice.counters = {"requests"};
+  twice.run = [](const Case& c, const Arrays& a, cudaStream_t s) {
+    const cudaError_t error = copy(c, a, s, 0, 0);
+    return error != cudaSuccess ? error : copy(c, a, s, 500, 0);
+  };
+  chapter.steps.push_back(twice);
+  const TemporaryFolder folder;
+  const Outcome r = run(chapter, {"--quick", "--step", "v1,v4", "--counters", "--json", folder.file("a.json")});
+  CAPTURE(r.out);
+  CHECK(r.out.find("the sums of the step's 2 kernels") != std::string::npos);
+  const auto steps = read_json(folder.file("a.json"))["cases"][0]["steps"];
+  CHECK(steps[0]["launches"] == 1);
+  CHECK(steps[1]["launches"] == 2);
+  const char* const requests = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
+  CHECK(steps[0]["counters"][requests] == 32);  // 1000 elements, 32 a warp.
+  CHECK(steps[1]["counters"][requests] == 32 + 16);
+}
+#endif
 
 TEST_CASE("Google Benchmark's flags reach it") {
   const TemporaryFolder folder;

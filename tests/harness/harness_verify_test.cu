@@ -248,6 +248,14 @@ bool mentions(const Verification& v, const std::string& part) {
   return v.reason.find(part) != std::string::npos;
 }
 
+/// Requires that a step fails on a case, for a reason that mentions `part`.
+template <class Run> Verification check_rejected(const Run& run, const Case& problem, const std::string& part = "") {
+  Verification v = verify(run, problem);
+  CHECK(v.status == Status::fail);
+  CHECK(mentions(v, part));
+  return v;
+}
+
 const TransposeCase kOddMatrix(65, 130);
 const ScaleCase kOddVector(1000);
 
@@ -265,69 +273,47 @@ TEST_CASE("right kernels pass") {
 }
 
 TEST_CASE("swapped indices are rejected") {
-  const Verification v = verify(run_tiled<Mistake::swapped_indices>, kOddMatrix);
-  CHECK(v.status == Status::fail);
+  const Verification v =
+      check_rejected(run_tiled<Mistake::swapped_indices>, kOddMatrix, "the output is the first input as it stands");
   CHECK(v.coordinate == "[0, 1]");
   CHECK(v.difference.first == 1);
-  CHECK(mentions(v, "the output is the first input as it stands"));
 }
 
-TEST_CASE("a missing barrier is rejected") {
-  const Verification v = verify(run_tiled<Mistake::missing_barrier>, kOddMatrix);
-  CHECK(v.status == Status::fail);
-}
+TEST_CASE("a missing barrier is rejected") { check_rejected(run_tiled<Mistake::missing_barrier>, kOddMatrix); }
 
 TEST_CASE("an off-by-one tile is rejected") {
-  const Verification v = verify(run_tiled<Mistake::off_by_one>, kOddMatrix);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(run_tiled<Mistake::off_by_one>, kOddMatrix);
   CHECK(v.coordinate == "[33, 0]");  // The first tile is right, and so is the first column of the next.
 }
 
-TEST_CASE("id - id / size is rejected") {
-  const Verification v = verify(run_wrong_remainder, kOddMatrix);
-  CHECK(v.status == Status::fail);
-  CHECK(mentions(v, "never written"));
-}
+TEST_CASE("id - id / size is rejected") { check_rejected(run_wrong_remainder, kOddMatrix, "never written"); }
 
 TEST_CASE("a dropped tail is rejected") {
-  const Verification v = verify(run_scale<Fault::dropped_tail>, kOddVector);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(run_scale<Fault::dropped_tail>, kOddVector,
+                                        "the last 232 elements were never written: a dropped tail?");
   CHECK(v.coordinate == "[768]");
   CHECK(v.difference.count == 232);
-  CHECK(mentions(v, "the last 232 elements were never written: a dropped tail?"));
 }
 
 TEST_CASE("NaN is rejected") {
-  const Verification v = verify(run_scale<Fault::nan>, kOddVector);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(run_scale<Fault::nan>, kOddVector, "NaN was written");
   CHECK(v.coordinate == "[77]");
   CHECK(v.difference.count == 1);
-  CHECK(mentions(v, "NaN was written"));
 }
 
-TEST_CASE("zeros are rejected") {
-  const Verification v = verify(run_scale<Fault::zeros>, kOddVector);
-  CHECK(v.status == Status::fail);
-  CHECK(mentions(v, "zeros where values belong"));
-}
+TEST_CASE("zeros are rejected") { check_rejected(run_scale<Fault::zeros>, kOddVector, "zeros where values belong"); }
 
 TEST_CASE("nothing launched is rejected") {
   const auto nothing = step_of([](const Case&, const Arrays&, cudaStream_t) { return cudaSuccess; });
-  const Verification v = verify(nothing, kOddMatrix);
-  CHECK(v.status == Status::fail);
-  CHECK(mentions(v, "nothing was written: was the kernel launched?"));
+  const Verification v = check_rejected(nothing, kOddMatrix, "nothing was written: was the kernel launched?");
   CHECK(v.difference.count == kOddMatrix.count());
-  const Verification updated = verify(nothing, ScaleCase(100, true));
-  CHECK(updated.status == Status::fail);
-  CHECK(mentions(updated, "as they were before"));
+  check_rejected(nothing, ScaleCase(100, true), "as they were before");
 }
 
 TEST_CASE("what a step leaves while it prepares is no result") {
   Step step = step_of([](const Case&, const Arrays&, cudaStream_t) { return cudaSuccess; });
   step.prepare = run_tiled<Mistake::none>;
-  const Verification v = verify(step, kOddMatrix);
-  CHECK(v.status == Status::fail);
-  CHECK(mentions(v, "nothing was written: was the kernel launched?"));
+  check_rejected(step, kOddMatrix, "nothing was written: was the kernel launched?");
 
   bool prepared = false;
   step.prepare = [&](const Case&, const Arrays&, cudaStream_t) {
@@ -340,22 +326,18 @@ TEST_CASE("what a step leaves while it prepares is no result") {
   CHECK(verify(step, kOddMatrix).status == Status::pass);
 
   step.prepare = [](const Case&, const Arrays&, cudaStream_t) { return cudaErrorInvalidValue; };
-  const Verification failed = verify(step, kOddMatrix);
-  CHECK(failed.status == Status::fail);
-  CHECK(mentions(failed, "preparing: launch failed: invalid argument"));
+  check_rejected(step, kOddMatrix, "preparing: launch failed: invalid argument");
 }
 
 TEST_CASE("a write past the end is rejected") {
-  const Verification v = verify(run_scale<Fault::past_the_end>, kOddVector);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(run_scale<Fault::past_the_end>, kOddVector);
   // Behind the guard band on a GPU; the emulator stops the kernel.
   CHECK((mentions(v, "4 bytes behind y were overwritten, the nearest 9 bytes past its end") ||
          mentions(v, "out of bounds")));
 }
 
 TEST_CASE("a write before the start is rejected") {
-  const Verification v = verify(run_scale<Fault::before_the_start>, kOddVector);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(run_scale<Fault::before_the_start>, kOddVector);
   CHECK((mentions(v, "in front of y were overwritten") || mentions(v, "out of bounds")));
 }
 
@@ -365,16 +347,13 @@ TEST_CASE("a result at the wrong place is rejected with both its traces") {
     return launch(offset_by, {.grid = 1, .block = 64, .stream = stream}, static_cast<float*>(arrays.output),
                   static_cast<const float*>(arrays.inputs[0]), static_cast<int>(c.count()), 1);
   });
-  const Verification v = verify(shifted, TransposeCase(1, 64));
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(shifted, TransposeCase(1, 64));
   CHECK((mentions(v, "behind y") || mentions(v, "out of bounds")));
 }
 
 TEST_CASE("an overwritten input is rejected") {
-  const Verification v = verify(run_scale<Fault::input>, kOddVector);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(run_scale<Fault::input>, kOddVector, "input x was overwritten");
   CHECK(v.difference.count == 0);
-  CHECK(mentions(v, "input x was overwritten"));
 }
 
 TEST_CASE("stale output is rejected") {
@@ -421,11 +400,9 @@ TEST_CASE("the last element of many is compared, too") {
     return launch(offset_by, {.grid = ceil_div(n, 256), .block = 256, .stream = stream},
                   static_cast<float*>(arrays.output), static_cast<const float*>(arrays.inputs[0]), n - 1, 0);
   });
-  const Verification v = verify(all_but_last, problem);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(all_but_last, problem, "the last element was never written: a dropped tail?");
   CHECK(v.difference.count == 1);
   CHECK(v.difference.first == 5'000'000);
-  CHECK(mentions(v, "the last element was never written: a dropped tail?"));
 }
 
 TEST_CASE("a refused launch is a failure, said or not") {
@@ -437,21 +414,17 @@ TEST_CASE("a refused launch is a failure, said or not") {
       return says_so ? error : cudaSuccess;
     });
   };
-  const Verification said = verify(too_wide(true), kOddMatrix);
-  CHECK(said.status == Status::fail);
-  CHECK(mentions(said, "launch failed: "));
+  const Verification said = check_rejected(too_wide(true), kOddMatrix, "launch failed: ");
   CHECK(mentions(said, "cudaErrorInvalid"));
   CHECK_FALSE(said.device_lost);
-  const Verification silent = verify(too_wide(false), kOddMatrix);
-  CHECK(silent.status == Status::fail);
+  check_rejected(too_wide(false), kOddMatrix);
   CHECK(verify(run_tiled<Mistake::none>, kOddMatrix).status == Status::pass);  // Nothing of it is left.
 }
 
 TEST_CASE("a launcher that throws is a failure") {
   const auto thrower =
       step_of([](const Case&, const Arrays&, cudaStream_t) -> cudaError_t { throw std::runtime_error("no\nplan"); });
-  const Verification v = verify(thrower, kOddMatrix);
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(thrower, kOddMatrix);
   CHECK(v.reason == "the launcher threw: no plan");
 }
 
@@ -462,10 +435,8 @@ TEST_CASE("a misaligned access is a failure, and the emulated device comes back"
                   static_cast<float4*>(arrays.output), static_cast<const float4*>(arrays.inputs[0]), n);
   });
   CHECK(verify(vectors, TransposeCase(1, 256)).status == Status::pass);
-  const Verification v = verify(vectors, TransposeCase(1, 256, 4));
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(vectors, TransposeCase(1, 256, 4), "cudaErrorMisalignedAddress");
   CHECK(v.device_lost);
-  CHECK(mentions(v, "cudaErrorMisalignedAddress"));
 #ifdef WARPBOOK_EMULATED
   CHECK(verify(vectors, TransposeCase(1, 256)).status == Status::pass);
 #endif
@@ -490,8 +461,7 @@ TEST_CASE("steps get scratch memory, and a write behind it is rejected") {
     });
   };
   CHECK(verify(by_way_of(0), ScratchCase(300)).status == Status::pass);
-  const Verification v = verify(by_way_of(1), ScratchCase(300));
-  CHECK(v.status == Status::fail);
+  const Verification v = check_rejected(by_way_of(1), ScratchCase(300));
   // The emulator's memset refuses to leave the allocation, where its fences are none.
   CHECK((mentions(v, "the scratch memory") || mentions(v, "invalid argument")));
 }
@@ -528,9 +498,7 @@ TEST_CASE("a yardstick that fills is compared with what it fills with") {
     return fill;
   };
   CHECK(verify(filling_with(0x5a), kOddMatrix).status == Status::pass);
-  const Verification wrong = verify(filling_with(0x5b), kOddMatrix);
-  CHECK(wrong.status == Status::fail);
-  CHECK(wrong.reason.find("from the fill") != std::string::npos);
+  check_rejected(filling_with(0x5b), kOddMatrix, "from the fill");
 }
 
 TEST_CASE("the same seed makes the same data") {

@@ -31,8 +31,8 @@ template <int bytes, int words> struct Tile {
   static constexpr int kTurnWords = kThreads / kLanes;         // words of a column that a round brings,
   static constexpr int kTurns = ceil_div(kWords, kTurnWords);  // and rounds.
   /// Rounds at a time, for which so many blocks per SM leave registers.
-  static constexpr int kInFlight = words == 0 ? (bytes == 1 ? 3 : 5) : words == 1 ? 9 : 5;
-  static constexpr int kBlocks = bytes == 1 ? 2 : words == 0 ? 4 : 5;
+  static constexpr int kInFlight = words == 0 ? 3 : words == 1 ? 9 : 5;
+  static constexpr int kBlocks = bytes == 1 ? 2 : 5;
   /// In words: an odd number, of as many as a warp stores beside each other.
   static constexpr int kPitch = ((kWords + kLoaded - 1) / kLoaded | 1) * kLoaded;
   /// Up to so many tiles along the destination, its columns are written whole by blocks that run at about the same
@@ -285,7 +285,8 @@ inline const char* refuse(const StridedProblem& q) {
   if (q.element_bytes > 2) return "elements must have 1 or 2 bytes";
   if (q.count() > INT32_MAX) return "2^31 elements or more";
   const Matrix m = matrix_of(q);
-  return m.rows.dims > 0 && m.columns.dims > 0 ? nullptr : "each side needs a contiguous dimension of its own";
+  if (m.rows.dims == 0 || m.columns.dims == 0) return "each side needs a contiguous dimension of its own";
+  return q.element_bytes == 1 || rows_alike(q, m) >= 4 ? nullptr : "rows of halves must not begin within a word";
 }
 
 /// Up to so many matrices whose columns alternate in the destination, as in x.permute(2, 1, 0) of (n, 2, m), are
@@ -333,7 +334,7 @@ template <int bytes, int words> cudaError_t run_tiles(const Prepared& q, const M
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const Matrix m = matrix_of(q.problem);
   const std::int64_t alike = rows_alike(q.problem, m);
-  if (q.problem.element_bytes == 2) return alike >= 4 ? run_tiles<2, 1>(q, m, stream) : run_tiles<2, 0>(q, m, stream);
+  if (q.problem.element_bytes == 2) return run_tiles<2, 1>(q, m, stream);
   if (alike >= 8) return run_tiles<1, 2>(q, m, stream);
   return alike >= 4 ? run_tiles<1, 1>(q, m, stream) : run_tiles<1, 0>(q, m, stream);
 }

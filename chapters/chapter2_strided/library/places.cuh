@@ -15,24 +15,12 @@ struct Place {
   std::int64_t dst;
 };
 
-/// A dimension as kernels take it, with strides in bytes.
-struct PlacedDimension {
-  FastDivisor<std::uint32_t> size;
-  std::int64_t src_stride;
-  std::int64_t dst_stride;
-
-  PlacedDimension() = default;
-  PlacedDimension(const CopyDimension& d, int element_bytes)
-      : size(static_cast<std::uint32_t>(d.size)), src_stride(d.src_stride * element_bytes),
-        dst_stride(d.dst_stride * element_bytes) {}
-};
-
-/// So many dimensions that are counted as one, the first the fastest.
+/// So many dimensions that are counted as one, the first the fastest, in bytes.
 template <int most> struct Placed {
   int dims = 0;
-  PlacedDimension dimension[most];
+  Dimension dimension[most];
 
-  void add(const CopyDimension& d, int element_bytes) { dimension[dims++] = PlacedDimension(d, element_bytes); }
+  void add(const CopyDimension& d, int element_bytes) { dimension[dims++] = Dimension(d, element_bytes); }
   void add(const Space& space, int element_bytes) {
     for (int k = 0; k < space.dims; ++k) add(space.dimension[k], element_bytes);
   }

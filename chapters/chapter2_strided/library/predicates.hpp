@@ -139,19 +139,17 @@ inline double filled(std::int64_t count, std::int64_t side) {
 /// Matrices that fill at least half of v8's tiles, both sides contiguous.
 inline bool fills_strided_tiles(const StridedProblem& q) {
   if (q.element_bytes < 4 || q.element_bytes > 8 || v8::refuse(q) != nullptr) return false;
-  const v8::Matrices m = v8::matrices_of(q);
+  const Matrices m = matrices_of(q);
   if (m.column.src_stride != 1 || m.row.dst_stride != 1) return false;
   return filled(m.column.size.divisor, 32) * filled(m.row.size.divisor, q.element_bytes == 4 ? 128 : 64) >= 0.5;
 }
 
-/// The same of narrow elements; a fifth of a tile is enough if it has all rows. Rows of halves must not begin within a
-/// word.
+/// The same of narrow elements; a fifth of a tile is enough if it has all rows.
 inline bool fills_narrow_tiles(const StridedProblem& q) {
   if (narrow_tile::refuse(q) != nullptr) return false;
   const narrow_tile::Matrix m = narrow_tile::matrix_of(q);
   const double rows = filled(m.rows.count, 512);
-  if (filled(m.columns.count, 128 / q.element_bytes) * rows < (rows > 0.9 ? 0.2 : 0.5)) return false;
-  return q.element_bytes == 1 || narrow_tile::rows_alike(q, m) >= 4;
+  return filled(m.columns.count, 128 / q.element_bytes) * rows >= (rows > 0.9 ? 0.2 : 0.5);
 }
 
 // ------------------------------------------------------------------------------------------------------- permutations

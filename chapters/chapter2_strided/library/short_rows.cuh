@@ -155,12 +155,14 @@ __global__ void __launch_bounds__(kThreads, 12)
 }
 //! [kernel]
 
-/// The dimensions of a problem that the step takes.
+/// The dimensions of a simplified problem that the kernel takes.
 struct ShortRows {
   Space rows;               ///< The result's fastest ones, by count at most kMostRows; 1: it takes no such problem.
   CopyDimension columns{};  ///< The next one, which is contiguous in the source.
 };
-inline ShortRows short_rows_of(const CopyDimension* dimension, int dims) {
+inline ShortRows short_rows_of(const StridedProblem& q) {
+  std::array<CopyDimension, kMaxViewDims> dimension{};
+  const int dims = copy_dimensions(q, dimension);
   ShortRows found;
   while (found.rows.count <= kMostRows && found.rows.dims < Space::kMost) {
     int next = -1;
@@ -177,13 +179,6 @@ inline ShortRows short_rows_of(const CopyDimension* dimension, int dims) {
   return {};
 }
 
-/// A simplified problem's rows.
-inline ShortRows short_rows_of(const StridedProblem& q) {
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(q, dimension);
-  return short_rows_of(dimension.data(), dims);
-}
-
 /// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.element_bytes > 2) return "elements must have 1 or 2 bytes";
@@ -196,7 +191,7 @@ inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const std::int64_t bytes = q.problem.element_bytes;
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(q.problem, dimension);
-  const ShortRows found = short_rows_of(dimension.data(), dims);
+  const ShortRows found = short_rows_of(q.problem);
   Interleaved plan{};
   plan.row.add(found.rows, static_cast<int>(bytes));
   std::int64_t batches = 1;

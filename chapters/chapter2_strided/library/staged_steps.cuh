@@ -9,6 +9,7 @@
 
 #include <cuda_pipeline.h>
 
+#include "chapters/chapter2_strided/library/places.cuh"
 #include "chapters/chapter2_strided/v6_carried_index.cuh"
 
 namespace warpbook::chapter2::staged_steps {
@@ -26,8 +27,7 @@ inline constexpr int kTilesOfRow = 4;              ///< From how many tiles on a
 struct Plan {
   Packs<std::uint32_t> whole;
   std::uint32_t tile_packs;  ///< That a block makes.
-  const char* src_begin;     ///< Whole words must not reach beyond the view's array.
-  const char* src_end;
+  SourceRange source;
 };
 
 /// Brings [from, to) of the source, in aligned words of 16 bytes, to `staged`.
@@ -37,11 +37,11 @@ __device__ __forceinline__ void stage(char* staged, const char* from, const char
   const int words = static_cast<int>((to - aligned + 15) / 16);
   for (int w = threadIdx.x; w < words; w += kThreads) {
     const char* const at = aligned + std::int64_t(w) * 16;
-    if (at >= plan.src_begin && at + 16 <= plan.src_end) {
+    if (plan.source.holds(at, at + 16)) {
       __pipeline_memcpy_async(staged + w * 16, at, 16);
     } else {
       for (int b = 0; b < 16; b += bytes) {
-        if (at + b >= plan.src_begin && at + b < plan.src_end) {
+        if (at + b >= plan.source.begin && at + b < plan.source.end) {
           *reinterpret_cast<Word<bytes>*>(staged + w * 16 + b) = *reinterpret_cast<const Word<bytes>*>(at + b);
         }
       }
@@ -126,9 +126,7 @@ inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const auto launch_with = [&]<int bytes>() {
     using W = Word<bytes>;
     const int tile = tile_bytes(bytes, step);
-    const auto* const begin = reinterpret_cast<const char*>(q.src);
-    const Plan plan{packs_of<std::uint32_t>(q, 4 / bytes), static_cast<std::uint32_t>(tile / 4), begin,
-                    begin + (view.reach() + 1) * bytes};
+    const Plan plan{packs_of<std::uint32_t>(q, 4 / bytes), static_cast<std::uint32_t>(tile / 4), source_of(q)};
     return launch(staged_kernel<W>,
                   {.grid = ceil_div<std::int64_t>(plan.whole.count, plan.tile_packs),
                    .block = kThreads,

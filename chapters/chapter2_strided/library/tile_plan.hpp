@@ -6,16 +6,9 @@
 #include <array>
 #include <cstdint>
 
-#include "chapters/chapter2_strided/strided.hpp"
+#include "chapters/chapter2_strided/matrices.cuh"
 
 namespace warpbook::chapter2 {
-
-/// One dimension of the copy, with its stride on either side, in elements.
-struct CopyDimension {
-  std::int64_t size;
-  std::int64_t src_stride;
-  std::int64_t dst_stride;
-};
 
 /// Some of the copy's dimensions, counted as one: index i runs over all of them, the first the fastest.
 struct Space {
@@ -40,17 +33,6 @@ struct TilePlan {
   std::array<CopyDimension, kMaxViewDims> other{};
   std::int64_t batches = 1;  ///< Combinations of the others.
 };
-
-/// The copy's dimensions in the view's order.
-inline int copy_dimensions(const StridedProblem& p, std::array<CopyDimension, kMaxViewDims>& dimension) {
-  std::int64_t contiguous = 1;
-  for (int d = p.view.dims - 1; d >= 0; --d) {
-    dimension[d] = {p.view.sizes[d], p.into_view ? contiguous : p.view.strides[d],
-                    p.into_view ? p.view.strides[d] : contiguous};
-    contiguous *= p.view.sizes[d];
-  }
-  return p.view.dims;
-}
 
 /// Deals the dimensions of a collapsed problem to the parts of a plan for tiles of `side` elements each way. Both
 /// spaces take the dimensions that are fastest on their side, until they fill a tile; then whichever wastes more of its

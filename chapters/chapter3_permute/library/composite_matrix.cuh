@@ -4,7 +4,7 @@
 /// Its columns count the output's fastest dimensions together, its rows all others in the input's order: neighbouring
 /// columns are neighbours in the output, and neighbouring rows are neighbours in the input, nearly everywhere. So a
 /// tile fits where each dimension by itself is too short for one. Rows come in groups, whose elements one load takes.
-/// composite_tile, fixed_tile, direct_tile and placed_words move such matrices; output_runs uses the digits.
+/// composite_tile, fixed_tile and placed_words move such matrices.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +91,7 @@ __device__ __forceinline__ TileIndex locate_tile(const Matrix& matrix) {
 }
 
 /// Columns that a thread loads for one look-up of their places: 16 bytes of wide elements.
-template <int bytes> inline constexpr int kQuad = bytes == 8 ? 2 : 4;
+template <int bytes> inline constexpr int kQuad = bytes < 4 ? 4 : 16 / bytes;
 
 /// Regroups four columns' words, each of a group's rows, into the same columns of each row: of bytes, or of halves.
 /// Those are one word of 8 bytes: of a pair of words, nvcc makes two stores.
@@ -144,8 +144,10 @@ __device__ __forceinline__ void put_quads(Word<bytes>* to, int step,
         auto& quad = *reinterpret_cast<uint4*>(to + r * step);
         if constexpr (bytes == 4) {
           quad = make_uint4(word[0][r], word[1][r], word[2][r], word[3][r]);
-        } else {
+        } else if constexpr (bytes == 8) {
           quad = make_uint4(word[0][2 * r], word[0][2 * r + 1], word[1][2 * r], word[1][2 * r + 1]);
+        } else {
+          quad = make_uint4(word[0][0], word[0][1], word[0][2], word[0][3]);
         }
       }
     } else {
@@ -210,7 +212,6 @@ __device__ __forceinline__ void load_tile(typename T::W* tile, const typename T:
 /// Why a simplified problem is no such matrix; nullptr where it is.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2) return "nothing moves";
-  if (m.element_bytes > 8) return "elements must have 1, 2, 4 or 8 bytes";
   return fits_32_bits(m.count() + (1 << 20)) ? nullptr : "2^31 elements or more";
 }
 

@@ -5,10 +5,10 @@
 /// The tile lies between the input's fastest dimension and the output's (v8's grid). A warp loads rows of it and stores
 /// columns, element by element, with up to 16 loads per thread in flight. Bytes and halves whose rows and columns are
 /// whole words of 4 bytes move those. Odd tiles cut sectors in two. A sector that is written in two parts waits in the
-/// L2 for the other, or goes to memory twice, so neighbouring blocks write neighbours.
+/// L2 for the other, or goes to memory twice, so neighbouring blocks write neighbours. Many rows of 4 and 8 bytes go by
+/// windows instead, whose every write begins at a sector.
 #pragma once
 
-#include "chapters/chapter3_permute/library/aligned_windows.cuh"
 #include "chapters/chapter3_permute/v8_any_rank_tile.cuh"
 #include "common/cuda/regroup.cuh"
 
@@ -22,6 +22,7 @@ template <int bytes, int rows, int columns, int threads> struct ElementTile {
   static constexpr int kRows = rows;
   static constexpr int kColumns = columns;
   static constexpr int kPitch = kColumns + (bytes < 4 ? 4 / bytes : 1);  // An odd number of 4-byte words or elements.
+  static constexpr int kBefore = 0;                                      // Rows that it has before its first.
 };
 
 //! [tile]
@@ -86,6 +87,67 @@ __global__ void __launch_bounds__(T::kThreads)
   }
 }
 //! [kernel]
+
+/// A tile of elements of 4 or 8 bytes that slides back to a sector's boundary. Narrower ones would read too much twice.
+template <int bytes> struct WindowTile {
+  using W = Word<bytes>;
+  static constexpr int kThreads = 256;
+  static constexpr int kWarps = kThreads / 32;
+  static constexpr int kRows = bytes == 4 ? 128 : 64;
+  static constexpr int kColumns = 32;
+  static constexpr int kSector = 32 / bytes;  // Elements.
+  static constexpr int kBefore = kSector - 1;
+  static constexpr int kAllRows = kRows + kBefore;  // With those before the tile.
+  static constexpr int kLoadTurns = (kAllRows + kWarps - 1) / kWarps;
+  static constexpr int kPitch = kColumns + 1;
+};
+
+//! [windows]
+/// One block moves one window. Along each row of the output it begins at the last sector's boundary before the tile, up
+/// to kBefore elements early. The neighbouring block reads those rows, too: they come from the L2.
+template <int bytes>
+__global__ void __launch_bounds__(WindowTile<bytes>::kThreads)
+    permute_windows_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
+                           const __grid_constant__ v8::TileGrid grid) {
+  using T = WindowTile<bytes>;
+  using W = Word<bytes>;
+  constexpr int kBefore = T::kBefore;
+  __shared__ W tile[T::kAllRows * T::kPitch];
+  const v8::Corner corner = v8::locate_tile(grid);
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  const int rows_left = grid.rows - corner.row;
+  const int columns = min(grid.columns - corner.column, T::kColumns);
+
+  W word[T::kLoadTurns];
+  const W* from = src + corner.src + (warp - kBefore) * grid.src_pitch + lane;
+#pragma unroll
+  for (int t = 0; t < T::kLoadTurns; ++t) {
+    const int row = warp + t * T::kWarps - kBefore;  // Against the tile's first.
+    const bool inside = row >= -corner.row && row < min(rows_left, T::kRows);
+    if (inside && lane < columns) word[t] = load_keeping<true>(from);
+    from += T::kWarps * grid.src_pitch;
+  }
+#pragma unroll
+  for (int t = 0; t < T::kLoadTurns; ++t) {
+    const int row = warp + t * T::kWarps;
+    if (row < T::kAllRows) tile[row * T::kPitch + lane] = word[t];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int t = 0; t < T::kColumns / T::kWarps; ++t) {
+    const int column = warp + t * T::kWarps;
+    if (column >= columns) break;
+    W* to = dst + corner.dst + column * grid.dst_pitch;
+    const int past_sector = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / bytes % T::kSector);
+#pragma unroll
+    for (int i = 0; i < T::kRows / 32; ++i) {
+      const int row = lane + 32 * i - past_sector;
+      if (row >= -corner.row && row < rows_left) to[row] = tile[(row + kBefore) * T::kPitch + column];
+    }
+  }
+}
+//! [windows]
 
 /// A tile of bytes or halves that moves words of 4 bytes on both sides.
 template <int bytes> struct WordTile {
@@ -160,50 +222,27 @@ __global__ void __launch_bounds__(WordTile<bytes>::kThreads)
 }
 //! [words]
 
-/// The tile of single elements for many rows, and for few: the best of six for each element size on an H200. Elements
-/// of 4 and 8 bytes have aligned windows where there are many.
-template <int bytes> struct ManyRows;
-template <> struct ManyRows<1> {
-  using Tile = ElementTile<1, 64, 64, 128>;
-};
-template <> struct ManyRows<2> {
-  using Tile = ElementTile<2, 128, 32, 256>;
-};
-template <> struct ManyRows<4> {
-  using Tile = aligned_windows::Tile<4>;
-};
-template <> struct ManyRows<8> {
-  using Tile = aligned_windows::Tile<8>;
-};
-template <int bytes> struct FewRows : ManyRows<bytes> {};
-template <> struct FewRows<2> {
-  using Tile = ElementTile<2, 64, 32, 64>;
-};
-template <> struct FewRows<4> {
-  using Tile = ElementTile<4, 64, 64, 256>;
-};
-template <> struct FewRows<8> {
-  using Tile = ElementTile<8, 32, 64, 256>;
-};
-
-/// Whether there are many.
-inline bool has_many_rows(const PermuteProblem& m) {
-  const int many = m.element_bytes <= 2 ? 128 : m.element_bytes == 4 ? 64 : 32;
-  return m.dst_shape(m.rank - 1) >= many;
-}
-
 /// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (const char* reason = v8::refuse_tiles(m)) return reason;
   return m.element_bytes <= 8 ? nullptr : "elements must have 1, 2, 4 or 8 bytes";
 }
 
-/// Calls `f.template operator()<bytes>()` for a problem that is not refused.
-template <class F> auto with_element_bytes(const PermuteProblem& m, const F& f) {
-  return m.element_bytes == 1   ? f.template operator()<1>()
-         : m.element_bytes == 2 ? f.template operator()<2>()
-         : m.element_bytes == 4 ? f.template operator()<4>()
-                                : f.template operator()<8>();
+/// Calls `f.template operator()<T>()` for a problem's tile of single elements: the best of six on an H200, for each
+/// element size, for many rows and for few. `m` is simplified and not refused.
+template <class F> auto with_tile(const PermuteProblem& m, const F& f) {
+  const std::int64_t rows = m.dst_shape(m.rank - 1);
+  switch (m.element_bytes) {
+  case 1:
+    return f.template operator()<ElementTile<1, 64, 64, 128>>();
+  case 2:
+    return rows >= 128 ? f.template operator()<ElementTile<2, 128, 32, 256>>()
+                       : f.template operator()<ElementTile<2, 64, 32, 64>>();
+  case 4:
+    return rows >= 64 ? f.template operator()<WindowTile<4>>() : f.template operator()<ElementTile<4, 64, 64, 256>>();
+  default:
+    return rows >= 32 ? f.template operator()<WindowTile<8>>() : f.template operator()<ElementTile<8, 32, 64, 256>>();
+  }
 }
 
 /// Share of its tiles' places that a matrix fills, up to 1; the tiles are those of single elements. `m` is simplified
@@ -212,13 +251,8 @@ inline double filled(const PermuteProblem& m) {
   const auto along = [](std::int64_t side, std::int64_t part) {
     return static_cast<double>(side) / static_cast<double>(ceil_div(side, part) * part);
   };
-  const auto fill = [&]<class T>() {
-    return along(m.dst_shape(m.rank - 1), T::kRows) * along(m.shape[m.rank - 1], T::kColumns);
-  };
-  return with_element_bytes(m, [&]<int bytes>() {
-    return has_many_rows(m) ? fill.template operator()<typename ManyRows<bytes>::Tile>()
-                            : fill.template operator()<typename FewRows<bytes>::Tile>();
-  });
+  return with_tile(
+      m, [&]<class T>() { return along(m.dst_shape(m.rank - 1), T::kRows) * along(m.shape[m.rank - 1], T::kColumns); });
 }
 
 /// Whether tiles are better numbered as the input has them. From a tile to its neighbour along the input it is a whole
@@ -253,24 +287,30 @@ inline cudaError_t run_words(const PermuteProblem& m, const DimensionOrder& orde
 template <class T>
 cudaError_t run_elements(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
                          cudaStream_t stream) {
+  const auto kernel = [] {
+    if constexpr (T::kBefore > 0) {
+      return permute_windows_kernel<static_cast<int>(sizeof(typename T::W))>;
+    } else {
+      return permute_elements_kernel<T>;
+    }
+  }();
   std::int64_t blocks = 0;
-  const v8::TileGrid grid = v8::make_grid(m, order, T::kRows, T::kColumns, blocks);
-  return launch(permute_elements_kernel<T>, {.grid = blocks, .block = T::kThreads, .stream = stream},
-                static_cast<typename T::W*>(dst), static_cast<const typename T::W*>(src), grid);
+  // The last window ends up to kBefore elements early, so that another one may be needed.
+  const v8::TileGrid grid = v8::make_grid(m, order, T::kRows, T::kColumns, blocks, T::kBefore);
+  return launch(kernel, {.grid = blocks, .block = T::kThreads, .stream = stream}, static_cast<typename T::W*>(dst),
+                static_cast<const typename T::W*>(src), grid);
 }
 
-/// Moves words, aligned windows or elements. `m` is simplified, not empty and not refused.
-inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const DimensionOrder order = prefers_input_order(m) ? src_order(m) : dst_order(m);
+/// Moves words or single elements, in the grid's `order`. `m` is simplified, not empty and not refused.
+inline cudaError_t run_in_order(const PermuteProblem& m, const DimensionOrder& order, const void* src, void* dst,
+                                cudaStream_t stream) {
   if (moves_words(m)) return run_words(m, order, src, dst, stream);
-  return with_element_bytes(m, [&]<int bytes>() {
-    if (!has_many_rows(m)) return run_elements<typename FewRows<bytes>::Tile>(m, order, src, dst, stream);
-    if constexpr (bytes >= 4) {
-      return aligned_windows::run_tiles<bytes>(m, order, src, dst, stream);
-    } else {
-      return run_elements<typename ManyRows<bytes>::Tile>(m, order, src, dst, stream);
-    }
-  });
+  return with_tile(m, [&]<class T>() { return run_elements<T>(m, order, src, dst, stream); });
+}
+
+/// The same in the order that is better. `m` is simplified, not empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  return run_in_order(m, prefers_input_order(m) ? src_order(m) : dst_order(m), src, dst, stream);
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

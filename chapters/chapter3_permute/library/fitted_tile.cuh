@@ -11,21 +11,15 @@
 
 namespace warpbook::chapter3::fitted_tile {
 
-/// Moves tiles T of a batch of matrices that v6 does not refuse.
-template <class T> cudaError_t run_as(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
-  BatchTranspose m;
-  as_batch_transpose(q, m);
-  const MatrixTiles tiles(m.batch, m.rows, m.columns, T::kRows, T::kColumns);
-  return launch(v7::transpose_kernel<T>, {.grid = tiles.blocks, .block = T::kThreads, .stream = stream},
-                static_cast<typename T::Element*>(dst), static_cast<const typename T::Element*>(src), tiles);
-}
-
 /// Moves the tiles that fit. `q` is simplified, and v6 does not refuse it.
 inline cudaError_t run_tiles(const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
   const auto fits_96 = [](std::int64_t side) { return side % 96 == 0 && side % 64 != 0; };
   if (q.element_bytes == 2) {
-    if (fits_96(q.dst_shape(q.rank - 1))) return run_as<v6::TileOf<2, 96, 64, 192>>(q, src, dst, stream);
-    if (fits_96(q.shape[q.rank - 1])) return run_as<v6::TileOf<2, 64, 96, 192>>(q, src, dst, stream);
+    const auto run_as = [&]<class T>() {
+      return launch_tiles(v7::transpose_kernel<T>, q, T::kRows, T::kColumns, T::kThreads, src, dst, stream);
+    };
+    if (fits_96(q.dst_shape(q.rank - 1))) return run_as.template operator()<ChunkTile<2, 96, 64, 192>>();
+    if (fits_96(q.shape[q.rank - 1])) return run_as.template operator()<ChunkTile<2, 64, 96, 192>>();
   }
   return v7::run(q, src, dst, stream);
 }

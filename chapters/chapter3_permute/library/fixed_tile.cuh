@@ -223,6 +223,9 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   case 8:
     if (rows <= 8) return run.template operator()<Tile<8, 1, 8, 256>>();
     return few ? run.template operator()<Tile<8, 1, 16, 128>>() : run.template operator()<Tile<8, 1, 32, 64>>();
+  case 16:
+    if (rows <= 8) return run.template operator()<Tile<16, 1, 8, 128>>();
+    return few ? run.template operator()<Tile<16, 1, 16, 64>>() : run.template operator()<Tile<16, 1, 32, 32>>();
   default:
     return cudaErrorInvalidValue;
   }

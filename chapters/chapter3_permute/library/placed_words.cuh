@@ -1,12 +1,12 @@
 /// \file
 /// placed_words: tiles of a composite matrix, each word of whose rows has a place of its own in the output.
 ///
-/// For matrices of few columns, and for rows whose boundaries are odd. fixed_tile's columns must be neighbours in the
-/// output, so they end where the output comes to the input's fastest dimension, and its odd rows are shifted and tested
-/// word by word. Here a table tells of each word of the columns where it goes. So the columns go on behind the input's
-/// fastest dimension, with the next of the output's, until a tile is full; what they write is in pieces, but the rows
-/// that follow each other write the pieces between. And words are as wide as a piece can be cut into evenly: 2 to 16
-/// bytes, all of them whole, nothing to shift or test.
+/// For matrices of few columns, and for whatever no rule gives to another kernel. fixed_tile's columns must be
+/// neighbours in the output, so they end where the output comes to the input's fastest dimension, and its odd rows are
+/// shifted and tested word by word. Here a table tells of each word of the columns where it goes. So the columns go on
+/// behind the input's fastest dimension, with the next of the output's, until a tile is full; what they write is in
+/// pieces, but the rows that follow each other write the pieces between. And words are as wide as a piece can be cut
+/// into evenly: up to 16 bytes, all of them whole, nothing to shift or test.
 #pragma once
 
 #include "chapters/chapter3_permute/library/composite_matrix.cuh"
@@ -100,9 +100,8 @@ cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cu
 }
 
 /// Moves tiles by the widest words that each side is made of, of those that there are here. `m` is simplified, not
-/// empty and not refused. A template, here and below, so that who never asks need not compile its kernels: plan.cuh is
-/// in permute.cuh.
-template <class P = PermuteProblem> cudaError_t run_tiles(const P& m, const void* src, void* dst, cudaStream_t stream) {
+/// empty and not refused.
+inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const auto run_first = [&]<class... T>() {
     cudaError_t error = cudaErrorInvalidValue;
     static_cast<void>(
@@ -111,9 +110,9 @@ template <class P = PermuteProblem> cudaError_t run_tiles(const P& m, const void
   };
   switch (m.element_bytes) {
   case 1:
-    return run_first.template
-    operator()<Tile<1, 4, 8, 64, 256>, Tile<1, 4, 4, 64, 256>, Tile<1, 2, 8, 64, 256>, Tile<1, 2, 4, 64, 256>,
-               Tile<1, 2, 2, 64, 256>, Tile<1, 1, 4, 32, 256>, Tile<1, 1, 2, 64, 128>, Tile<1, 1, 1, 64, 128>>();
+    return run_first.template operator()<Tile<1, 4, 8, 64, 256>, Tile<1, 4, 4, 64, 256>, Tile<1, 2, 8, 64, 256>,
+                                         Tile<1, 2, 4, 64, 256>, Tile<1, 2, 2, 64, 256>, Tile<1, 1, 4, 32, 256>,
+                                         Tile<1, 1, 2, 64, 128>, Tile<1, 2, 1, 64, 128>, Tile<1, 1, 1, 64, 128>>();
   case 2:
     return run_first.template operator()<Tile<2, 2, 4, 64, 256>, Tile<2, 2, 2, 64, 128>, Tile<2, 1, 4, 32, 256>,
                                          Tile<2, 1, 2, 64, 128>, Tile<2, 1, 1, 64, 128>>();
@@ -122,12 +121,14 @@ template <class P = PermuteProblem> cudaError_t run_tiles(const P& m, const void
     operator()<Tile<4, 4, 4, 64, 64>, Tile<4, 2, 2, 64, 64>, Tile<4, 1, 2, 32, 64, 128>, Tile<4, 1, 1, 32, 128>>();
   case 8:
     return run_first.template operator()<Tile<8, 2, 2, 32, 64>, Tile<8, 1, 2, 64, 32>, Tile<8, 1, 1, 32, 64>>();
+  case 16:
+    return run_first.template operator()<Tile<16, 1, 1, 32, 32>>();
   default:
     return cudaErrorInvalidValue;
   }
 }
 
-template <class P = PermuteProblem> cudaError_t run(const P& p, const void* src, void* dst, cudaStream_t stream) {
+inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_tiles(q, src, dst, stream); });
 }
 

@@ -12,6 +12,7 @@
 #include "chapters/chapter3_permute/library/fixed_tile.cuh"
 #include "chapters/chapter3_permute/library/gathered_words.cuh"
 #include "chapters/chapter3_permute/library/input_runs.cuh"
+#include "chapters/chapter3_permute/library/placed_words.cuh"
 #include "chapters/chapter3_permute/permute.hpp"
 #include "chapters/chapter3_permute/v8_any_rank_tile.cuh"
 
@@ -84,7 +85,7 @@ inline bool fills_fixed_tiles_by_words(const PermuteProblem& q) {
 /// What a gather could take, and fixed tiles take better: short rows of which several lie side by side, and long runs
 /// of wide elements.
 inline bool is_tiled_gather(const PermuteProblem& q) {
-  if (fixed_tile::refuse(q) != nullptr) return false;
+  if (q.element_bytes > 8 || fixed_tile::refuse(q) != nullptr) return false;
   if (keeps_last_dimension(q)) {
     const std::int64_t row_bytes = q.shape[q.rank - 1] * q.element_bytes;
     return row_bytes <= (q.element_bytes == 8 ? 56 : 32) && fixed_tile::fit(q).run_bytes >= 128;
@@ -92,9 +93,26 @@ inline bool is_tiled_gather(const PermuteProblem& q) {
   return q.element_bytes >= 4 && fills_fixed_tiles(q, 64) && caches_help(q);
 }
 
+/// Narrow elements by placed words, whole on both sides, of at least a sector: where the columns before the input's
+/// fastest dimension are few, more are behind it, and each lane of a gather would read another line.
+inline bool takes_placed_words(const PermuteProblem& q) {
+  if (q.element_bytes > 2 || placed_words::refuse(q) != nullptr || keeps_last_dimension(q)) return false;
+  const composite_matrix::Columns columns = composite_matrix::find_columns(q, 256, true);
+  const std::int64_t piece_bytes = columns.piece * q.element_bytes;
+  const bool whole_words = composite_matrix::elements_in_load(q) * q.element_bytes == 4 && piece_bytes % 8 == 0;
+  return whole_words && q.alignment % 8 == 0 && piece_bytes >= 32 && piece_bytes < 256 &&
+         columns.size * q.element_bytes >= 256 && input_runs::lines_touched(q) >= 32;
+}
+
+/// Whether nothing but a gather takes so many elements with sides so short.
+inline bool only_gathers(const PermuteProblem& q) {
+  return composite_matrix::refuse(q) != nullptr && !fills_tiles(q, 4096);
+}
+
 /// A gather of elements that are words themselves. Where each lane of its warps reads another line, a tile reads as
 /// many for 32 times as much.
 inline bool is_gather(const PermuteProblem& q) {
+  if (only_gathers(q)) return true;
   return caches_help(q) && !(fills_tiles(q, 4096) && input_runs::lines_touched(q) >= 32);
 }
 

@@ -18,9 +18,9 @@ using hot_places::Care;
 using hot_places::HotPlaces;
 using hot_places::Late;
 using hot_places::Sums;
-using v6c::Bin;
 using v6c::kBatch;
 using v6c::kThreads;
+using v7a::Bin;
 static_assert(kThreads == 32 * HotPlaces::kWarps);
 
 /// The places of one tile of one or two: a half each, or four in turn.
@@ -35,7 +35,7 @@ struct Tile {
   __device__ __forceinline__ unsigned size() const { return places - first() < bins ? places - first() : bins; }
   /// The bin of an index, if it has one here. `by_fours` is in_turn, for loops that are written for one of both.
   template <bool by_fours, class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
-    if constexpr (!by_fours) return v6c::bin_of(index, first(), size());
+    if constexpr (!by_fours) return v7a::bin_of(index, first(), size());
     const auto place = static_cast<unsigned>(index);
     const bool short_index = static_cast<std::uint64_t>(index) >> 32U == 0;
     return {(place >> 1U & ~3U) | (place & 3U), short_index && place < places && (place & 4U) == 4 * tile};

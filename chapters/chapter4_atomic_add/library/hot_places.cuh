@@ -11,12 +11,12 @@
 /// in its last bits where its sums are. So finding out costs a look at the bin, and no table.
 #pragma once
 
-#include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
+#include "chapters/chapter4_atomic_add/v7a_two_tiles.cuh"
 #include "common/cuda/shared_address.cuh"
 
 namespace warpbook::chapter4::hot_places {
 
-using v6c::Bin;
+using v7a::Bin;
 
 /// The sums of the hot places.
 struct HotPlaces {

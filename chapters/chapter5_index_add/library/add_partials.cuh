@@ -55,6 +55,7 @@ __global__ void __launch_bounds__(kThreads) add_kernel(T* dst, const float* __re
 template <class T, int n>
 cudaError_t run(const IndexAddArrays& a, const float* partial, const RowMap& row, const Lanes& lanes,
                 std::int64_t tiles, cudaStream_t stream) {
+  if (lanes.chunks > INT32_MAX / (row.rows * kPieces<n>)) return cudaErrorInvalidValue;
   return launch(add_kernel<T, n>, {.grid = row.rows * kPieces<n> * lanes.chunks, .block = kThreads, .stream = stream},
                 static_cast<T*>(a.dst), partial, row,
                 FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(lanes.chunks)), lanes.bits,

@@ -40,14 +40,14 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int first = (threadIdx.x >> lane_bits) * stretch;
   if (word < row.words) {
     const T* const from = src + row.place(word).src + begin * row.src_row_stride;
-    v8b::walk<T, n>(tile, first, min(first + stretch, named), from, row.src_row_stride, alpha,
-                    [&](std::uint32_t row_number, const float(&sum)[n]) {
-                      float* const to = sums + (int(row_number) * kPieces * lanes + lane) * kPerPiece;
+    walk<T, n>(tile.sorted, tile.rows, first, min(first + stretch, named), from, row.src_row_stride, alpha,
+               [&](std::uint32_t row_number, const Pack<float, n>& sum) {
+                 float* const to = sums + (int(row_number) * kPieces * lanes + lane) * kPerPiece;
 #pragma unroll
-                      for (int k = 0; k < n; ++k) {
-                        atomicAdd(to + (k / kPerPiece * lanes) * kPerPiece + k % kPerPiece, sum[k]);
-                      }
-                    });
+                 for (int k = 0; k < n; ++k) {
+                   atomicAdd(to + (k / kPerPiece * lanes) * kPerPiece + k % kPerPiece, sum[k]);
+                 }
+               });
   }
   __syncthreads();
   for (int i = threadIdx.x; i < sum_floats; i += kThreads) partial[std::int64_t(blockIdx.x) * sum_floats + i] = sums[i];
@@ -76,18 +76,12 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   const RowMap row = row_map(p);
   const auto plan = v8b::plan(row);
   const int floats = static_cast<int>(sum_floats(row));
-  if (plan.lanes.chunks > INT32_MAX / std::max(plan.tiles, row.rows * 2)) return cudaErrorInvalidValue;
   auto* const partial = static_cast<float*>(a.workspace);
   return with_word<T>(row.word_elements, [&]<int n>() {
-    const cudaError_t error =
-        launch(sum_kernel<T, n>,
-               {.grid = plan.tiles * plan.lanes.chunks,
-                .block = kThreads,
-                .shared_bytes = static_cast<std::size_t>(floats) * 4 + v8b::Tile::bytes(plan.entries),
-                .stream = stream},
-               partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
-               FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(plan.lanes.chunks)), plan.lanes.bits, plan.entries,
-               floats);
+    const std::size_t shared_bytes = static_cast<std::size_t>(floats) * 4 + v8b::Tile::bytes(plan.entries);
+    const cudaError_t error = launch_parts(sum_kernel<T, n>, plan.tiles, plan.lanes.chunks,
+                                           {.block = kThreads, .shared_bytes = shared_bytes, .stream = stream}, partial,
+                                           p, a, row, plan.lanes.bits, plan.entries, floats);
     if (error != cudaSuccess) return error;
     return add_partials::run<T, n>(a, partial, row, plan.lanes, plan.tiles, stream);
   });

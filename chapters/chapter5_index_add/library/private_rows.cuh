@@ -142,18 +142,11 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   const RowMap row = row_map(p);
   const Plan plan = private_rows::plan(row);
   if (plan.workspace_bytes > a.workspace_bytes) return cudaErrorInvalidValue;
-  if (plan.lanes.chunks * std::max(plan.tiles, row.rows * 2) > INT32_MAX) return cudaErrorInvalidValue;
   auto* const partial = static_cast<float*>(a.workspace);
   return with_word<T>(row.word_elements, [&]<int n>() {
-    const cudaError_t error =
-        launch(sum_kernel<T, n>,
-               {.grid = plan.tiles * plan.lanes.chunks,
-                .block = plan.threads,
-                .shared_bytes = plan.shared_bytes,
-                .stream = stream},
-               partial, index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
-               FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(plan.lanes.chunks)), plan.lanes.bits,
-               plan.entries_per_block);
+    const cudaError_t error = launch_parts(sum_kernel<T, n>, plan.tiles, plan.lanes.chunks,
+                                           {.block = plan.threads, .shared_bytes = plan.shared_bytes, .stream = stream},
+                                           partial, p, a, row, plan.lanes.bits, plan.entries_per_block);
     if (error != cudaSuccess) return error;
     return add_partials::run<T, n>(a, partial, row, plan.lanes, plan.tiles, stream);
   });

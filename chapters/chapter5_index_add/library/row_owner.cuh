@@ -15,7 +15,7 @@ inline constexpr int kMostEntries = 2048;
 
 /// Adds up a word of all entries that have a bit in `named`, `together` at a time: the more, the more registers.
 template <class T, int n, int together>
-__device__ __forceinline__ void add_named(Sum<T> (&sum)[n], const unsigned* named, int entries, const T* from,
+__device__ __forceinline__ void add_named(Pack<Sum<T>, n>& sum, const unsigned* named, int entries, const T* from,
                                           std::int64_t stride, Sum<T> alpha) {
   for (int group = 0; group * 32 < entries; ++group) {
     unsigned mask = named[group];
@@ -32,8 +32,7 @@ __device__ __forceinline__ void add_named(Sum<T> (&sum)[n], const unsigned* name
 #pragma unroll
       for (int i = 0; i < together; ++i) {
         if (!taken[i]) break;
-#pragma unroll
-        for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
+        add_scaled(sum, alpha, value[i]);
       }
     }
   }
@@ -66,13 +65,9 @@ __global__ void __launch_bounds__(256)
   }
   if (!__syncthreads_or(any) || !active) return;
 
-  Sum<T> sum[n];
-#pragma unroll
-  for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
+  Pack<Sum<T>, n> sum = no_sum<T, n>();
   add_named<T, n, n * sizeof(T) == 16 ? 2 : 4>(sum, named, entries, from, row.src_row_stride, alpha);
-#pragma unroll
-  for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
-  *reinterpret_cast<Pack<T, n>*>(to) = old;
+  *reinterpret_cast<Pack<T, n>*>(to) = added(old, sum);
 }
 
 /// Why the kernel refuses a problem; nullptr where it takes it.
@@ -88,12 +83,9 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   const int elements = widest_word(p, dims);
   const SmallRowMap row = map_in_words<2>(p, dims, elements);
   const int threads = threads_for(row.words);
-  const std::int64_t chunks = ceil_div<std::int64_t>(row.words, threads);
-  if (chunks > INT32_MAX / row.rows) return cudaErrorInvalidValue;
   return with_word<T>(elements, [&]<int n>() {
-    return launch(index_add_kernel<T, n>, {.grid = row.rows * chunks, .block = threads, .stream = stream},
-                  static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row,
-                  alpha_of<T>(p), FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(row.rows)));
+    return launch_parts(index_add_kernel<T, n>, ceil_div<std::int64_t>(row.words, threads), row.rows,
+                        {.block = threads, .stream = stream}, a.dst, p, a, row);
   });
 }
 

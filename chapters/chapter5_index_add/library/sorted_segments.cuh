@@ -40,19 +40,9 @@ template <class T, int n> struct Partials {
   Pack<Sum<T>, n>* goes;
 };
 
-template <class T, int n> __device__ __forceinline__ Pack<Sum<T>, n> no_sum() {
-  Pack<Sum<T>, n> sum;
-#pragma unroll
-  for (int k = 0; k < n; ++k) sum[k] = nothing<T>();
-  return sum;
-}
-
 /// Adds sums to a word of dst that nobody else writes.
 template <class T, int n> __device__ __forceinline__ void add_plainly(T* to, const Pack<Sum<T>, n>& sum) {
-  Pack<T, n> old = load_word<T, n>(to);
-#pragma unroll
-  for (int k = 0; k < n; ++k) old[k] = narrow<T>(widen(old[k]) + sum[k]);
-  *reinterpret_cast<Pack<T, n>*>(to) = old;
+  *reinterpret_cast<Pack<T, n>*>(to) = added(load_word<T, n>(to), sum);
 }
 
 /// Walks over a tile's entries `begin` to `end`: whole rows go to dst, what came or goes on to `partials`.
@@ -75,8 +65,7 @@ __device__ __forceinline__ void walk(T* dst, std::int64_t dst_row_stride, const 
     for (int i = 0; i < kInFlight; ++i) {
       const int e = first + i;
       if (e >= end) break;
-#pragma unroll
-      for (int k = 0; k < n; ++k) sum[k] += alpha * widen(value[i][k]);
+      add_scaled(sum, alpha, value[i]);
       const bool ends = key[e + 1] != key[e];
       if (!ends && e + 1 < end) continue;
       if (key[e] == none) return;  // Nothing but what is outside follows.

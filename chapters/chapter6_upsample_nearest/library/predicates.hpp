@@ -24,11 +24,6 @@ inline bool is_doubled_in_flight(const Images& images) {
   return is_doubled_wide(images) && images.in_count() * images.element_bytes / 8 >= 1 << 18;
 }
 
-/// Floats of so few bytes that the hint of read_once lasts.
-inline bool is_doubled_read_once(const Images& images) {
-  return is_doubled_wide(images) && images.element_bytes == 4 && images.out_count() * 4 <= 128 << 20;
-}
-
 inline bool is_channels_last(const Images& images) { return channels_last::refuse(images) == nullptr; }
 
 /// With fewer elements, a launch lasts as long as a thread's chain of instructions: a thread should have one element.

@@ -9,6 +9,13 @@
 #include <fstream>
 
 namespace warpbook::emulator {
+namespace {
+
+bool failed = false;
+
+}  // namespace
+
+bool every_file_written() { return !failed; }
 
 void write_whole(const char* variable, const std::string& path, const std::string& text) {
   struct stat status{};
@@ -23,6 +30,7 @@ void write_whole(const char* variable, const std::string& path, const std::strin
   file.close();
   const bool written = static_cast<bool>(file) && (direct || std::rename(beside.c_str(), path.c_str()) == 0);
   if (written) return;
+  failed = true;
   const int error = errno;
   if (!direct) std::remove(beside.c_str());
   std::fprintf(stderr, "%s: cannot write \"%s\"%s%s\n", variable, path.c_str(), error == 0 ? "" : ": ",

@@ -10,4 +10,7 @@ namespace warpbook::emulator {
 /// fails, the variable that named the file is told on the error output, and what was there stays.
 void write_whole(const char* variable, const std::string& path, const std::string& text);
 
+/// False once one could not be.
+bool every_file_written();
+
 }  // namespace warpbook::emulator

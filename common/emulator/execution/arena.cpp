@@ -79,9 +79,8 @@ Arena::Arena() {
   const std::size_t table = bytes / kGranuleBytes * sizeof(std::atomic<const Allocation*>);
   void* granules = range == MAP_FAILED ? MAP_FAILED : mmap(nullptr, table, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   if (granules == MAP_FAILED) {
-    std::fputs("the emulator found no range of addresses for device memory (is there a limit on virtual memory?)\n",
-               stderr);
-    std::abort();
+    std::fputs("the emulator found no range of addresses for device memory (is there a limit? ulimit -v)\n", stderr);
+    std::_Exit(3);
   }
   granules_ = static_cast<std::atomic<const Allocation*>*>(granules);
   auto* const begin = static_cast<std::byte*>(range);

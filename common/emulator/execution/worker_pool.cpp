@@ -119,9 +119,10 @@ public:
 private:
   void begin(Job& job, unsigned helpers) {
     while (started_ < helpers) {
-      const unsigned index = ++started_;
+      const unsigned index = started_ + 1;
       runners_[index] = std::make_unique<BlockRunner>(index);
-      start_thread(index);
+      if (!start_thread(index)) break;  // At a limit of threads, those that are there do the work.
+      started_ = index;
     }
     job_.store(&job);
     generation_.fetch_add(1);
@@ -133,7 +134,7 @@ private:
     unsigned index;
   };
 
-  void start_thread(unsigned index) {
+  bool start_thread(unsigned index) {
     // A thread's stack holds its thread-locals too, which are the shared arrays of all kernels of the program: that can
     // be more than stacks usually have. CUDA threads bring their own.
     const AddressRange shared = shared_range();
@@ -151,7 +152,7 @@ private:
     pthread_t thread{};
     const int error = pthread_create(&thread, &attributes, body, &starts_[index]);
     pthread_attr_destroy(&attributes);
-    if (error != 0) throw std::system_error(error, std::generic_category(), "the emulator cannot start a worker");
+    return error == 0;
   }
 
   /// Waits for those who took part; who has not woken up by now is too late.

@@ -12,9 +12,10 @@
 
 namespace warpbook::emulator {
 
-/// What was seen of one launch.
+/// What was seen of one launch, or of several together.
 struct LaunchReport {
-  std::string kernel;  ///< its name, without parameters
+  unsigned launches = 0;  ///< how many
+  std::string kernel;     ///< its name, without parameters
   dim3 grid;
   dim3 block;
   double modelled_seconds = 0;  ///< launch overhead included
@@ -28,6 +29,9 @@ struct LaunchReport {
 
 /// The launch that ended last. Waits for nothing: synchronise first.
 WARPBOOK_EXPORT LaunchReport last_launch();
+
+/// The launches that ended since the last call, together: counters and times added up, the rest the longest one's.
+WARPBOOK_EXPORT LaunchReport take_launches();
 
 /// Which blocks counters come from. Begins with what `WARPBOOK_TRACE` says (all, first, sample, off), else a sample.
 enum class TraceMode {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulator/base/whole_file.hpp"
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/model/model.hpp"
 #include "common/emulator/observation/findings.hpp"
@@ -40,7 +41,12 @@ private:
 Observation& observation() {
   static Observation& only = []() -> Observation& {
     auto* made = new TimedObservation;  // NOLINT(cppcoreguidelines-owning-memory)
-    std::atexit([] { observation().conclude(); });
+    on_exit(
+        [](int status, void*) {
+          observation().conclude();
+          if (status == 0 && !every_file_written()) std::exit(4);  // glibc goes on with what is left to be done.
+        },
+        nullptr);
     return *made;
   }();
   return only;
@@ -61,6 +67,8 @@ double LaunchReport::counter(const std::string& metric) const {
 }
 
 LaunchReport last_launch() { return observation().last_launch(); }
+
+LaunchReport take_launches() { return observation().take_launches(); }
 
 bool set_checks(const std::string& names) {
   CheckOptions options;

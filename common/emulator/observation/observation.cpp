@@ -245,6 +245,26 @@ LaunchReport Observation::last_launch() {
   return last_;
 }
 
+LaunchReport Observation::take_launches() {
+  const std::lock_guard lock(mutex_);
+  longest_of_them_ = 0;
+  return std::exchange(together_, {});
+}
+
+/// Counters have one order; a launch that is not traced has none.
+void Observation::add(const LaunchReport& launch) {
+  LaunchReport sum = launch.modelled_seconds > longest_of_them_ ? launch : together_;
+  sum.counters = together_.counters.empty() ? launch.counters : together_.counters;
+  for (std::size_t i = 0; !together_.counters.empty() && i < launch.counters.size(); ++i) {
+    sum.counters[i].second += launch.counters[i].second;
+  }
+  sum.launches = together_.launches + 1;
+  sum.modelled_seconds = together_.modelled_seconds + launch.modelled_seconds;
+  sum.extrapolated = together_.extrapolated || launch.extrapolated;
+  longest_of_them_ = std::max(longest_of_them_, launch.modelled_seconds);
+  together_ = std::move(sum);
+}
+
 void Observation::map_accesses() {
   const std::lock_guard lock(mutex_);
   map_accesses_ = true;
@@ -328,6 +348,7 @@ BlockWatch& Observation::watch_of(unsigned worker) {
 
 void Observation::keep(const LaunchInfo& launch, const Totals& totals, const LaunchTime& time, bool extrapolated) {
   LaunchReport report;
+  report.launches = 1;
   report.kernel = launch.name;
   report.grid = launch.grid;
   report.block = launch.block;
@@ -341,6 +362,7 @@ void Observation::keep(const LaunchInfo& launch, const Totals& totals, const Lau
     }
   }
   const std::lock_guard lock(mutex_);
+  add(report);
   last_ = std::move(report);
   if (!counters_path_.empty()) launches_.push_back(as_json(last_));
 }

@@ -63,6 +63,8 @@ public:
 
   /// The launch that ended last.
   LaunchReport last_launch();
+  /// Those since the last call, together.
+  LaunchReport take_launches();
   /// Follows the first warp of each kernel's first launch, from now on.
   void map_accesses();
   /// The drawing of what was seen since; ends it.
@@ -104,6 +106,9 @@ private:
 
   void keep(const LaunchInfo& launch, const Totals& totals, const LaunchTime& time, bool extrapolated);
 
+  /// Adds it to those that `take_launches` tells of.
+  void add(const LaunchReport& launch);
+
   /// True for the first launch of a kernel, while maps are wanted.
   bool wants_map(const LaunchInfo& launch);
 
@@ -140,6 +145,8 @@ private:
   TraceMode trace_mode_;                              // guarded, as all below
   std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker
   LaunchReport last_;
+  LaunchReport together_;       // the launches since they were taken
+  double longest_of_them_ = 0;  // seconds
   std::string counters_path_;
   std::string map_path_;
   bool map_accesses_ = false;

@@ -67,10 +67,26 @@ def print_summary(document):
             )
 
 
+def rounded(value):
+    """The value with five significant digits wherever it holds fractions: more than any time is known to."""
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def text_of(document):
+    """A document as JSON, a line for each case."""
+    head = json.dumps(rounded(document | {"cases": None}), separators=(",", ":"))
+    lines = [json.dumps(rounded(case), separators=(",", ":")) for case in document["cases"]]
+    return head.replace('"cases":null', '"cases":[\n' + ",\n".join(lines) + "\n]") + "\n"
+
+
 def write_whole(path, document):
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    beside.write_text(text_of(document), encoding="utf-8")
     beside.replace(path)
 
 

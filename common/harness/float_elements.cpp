@@ -1,0 +1,54 @@
+#include "common/harness/float_elements.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace warpbook {
+
+std::uint64_t load_bits(FloatType type, const std::byte* element) {
+  std::uint32_t wide = 0;
+  std::uint16_t narrow = 0;
+  if (bytes_of(type) == 4) {
+    std::memcpy(&wide, element, 4);
+    return wide;
+  }
+  std::memcpy(&narrow, element, 2);
+  return narrow;
+}
+
+double decode(FloatType type, const std::byte* element) {
+  const FloatFormat f = format_of(type);
+  const std::uint64_t bits = load_bits(type, element);
+  const std::uint64_t magnitude = bits & ~f.sign();
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (magnitude < f.infinity()) {  // As a double's bits they are the same number, but for the bias of its exponent.
+    constexpr FloatFormat kDouble{11, 52};
+    const auto factor = static_cast<std::uint64_t>(2 * kDouble.bias() - f.bias()) << kDouble.fraction_bits;
+    value =
+        std::bit_cast<double>(magnitude << (kDouble.fraction_bits - f.fraction_bits)) * std::bit_cast<double>(factor);
+  } else if (magnitude == f.infinity()) {
+    value = std::numeric_limits<double>::infinity();
+  }
+  return bits == magnitude ? value : -value;
+}
+
+void encode(FloatType type, double value, std::byte* element) {
+  const FloatFormat f = format_of(type);
+  std::uint64_t bits = f.infinity();
+  if (std::isnan(value)) {
+    bits |= std::uint64_t{1} << (f.fraction_bits - 1);
+  } else if (std::isfinite(value)) {
+    const int exponent = value == 0 ? f.least_exponent() : std::max(std::ilogb(value), f.least_exponent());
+    // Rounds ties to even. The leading bit, where there is one, adds 1 to the exponent; a carry does, too.
+    const double significand = std::nearbyint(std::ldexp(std::abs(value), f.fraction_bits - exponent));
+    const auto above = static_cast<std::uint64_t>(exponent - f.least_exponent());
+    bits = std::min((above << f.fraction_bits) + static_cast<std::uint64_t>(significand), f.infinity());
+  }
+  if (std::signbit(value)) bits |= f.sign();
+  std::memcpy(element, &bits, static_cast<std::size_t>(f.bytes()));
+}
+
+}  // namespace warpbook

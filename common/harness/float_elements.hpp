@@ -1,0 +1,46 @@
+/// \file
+/// Elements of floating-point types as the host's doubles, by their bits alone: references owe nothing to the functions
+/// that kernels convert with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace warpbook {
+
+/// An element's type.
+enum class FloatType { float32, half, bfloat16 };
+
+/// How a type lays out its bits: sign, exponent, fraction.
+struct FloatFormat {
+  int exponent_bits;  ///< Without the sign.
+  int fraction_bits;  ///< Without the leading one.
+
+  /// What the exponent is stored with.
+  constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  int least_exponent() const { return 1 - bias(); }  ///< Below it the fraction loses bits.
+  /// Of an element.
+  int bytes() const { return (1 + exponent_bits + fraction_bits) / 8; }
+  /// The bit of the sign.
+  std::uint64_t sign() const { return std::uint64_t{1} << (exponent_bits + fraction_bits); }
+  /// The bits of infinity.
+  std::uint64_t infinity() const { return sign() - (std::uint64_t{1} << fraction_bits); }
+};
+
+/// The format of a type.
+constexpr FloatFormat format_of(FloatType type) {
+  return type == FloatType::half ? FloatFormat{5, 10} : FloatFormat{8, type == FloatType::bfloat16 ? 7 : 23};
+}
+/// Bytes of an element.
+constexpr int bytes_of(FloatType type) { return type == FloatType::float32 ? 4 : 2; }
+/// Bits of the significand, the leading one included: whole numbers up to 2^bits are exact.
+constexpr int significand_bits(FloatType type) { return format_of(type).fraction_bits + 1; }
+
+/// The bits of the element at `element`.
+std::uint64_t load_bits(FloatType type, const std::byte* element);
+/// A value of a type from its bits.
+double decode(FloatType type, const std::byte* element);
+/// The value of a type nearest to `value`, ties to even, too large ones infinite; written as its bits.
+void encode(FloatType type, double value, std::byte* element);
+
+}  // namespace warpbook
