@@ -156,8 +156,8 @@ def compile_command(build, debug):
     architecture = ARCHITECTURES.get(os.environ.get("WARPBOOK_GPU", ""), 900)
     # By the names of temporaries the compiler pass knows kernels' parameters.
     kernels = [*common, *options, "-fno-discard-value-names", "-D__CUDACC__=1", "-D__NVCC__=1",
-               "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", f"-D__CUDA_ARCH__={architecture}", "-include", "cuda_runtime.h", "-include",
-               "warpbook_chevrons.h"]
+               "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", f"-D__CUDA_ARCH__={architecture}", "-include",
+               "cuda_runtime.h", "-include", "warpbook_chevrons.h"]
     return kernels, [*common, "-gline-tables-only", "-fdeclspec"]
 
 

@@ -120,6 +120,35 @@ template <bool same> __global__ void all_to_one(int* out) {
   out[blockIdx.x] = one;
 }
 
+__global__ void over_what_is_there(int* out) {
+  __shared__ int one;
+  one = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) one = static_cast<int>(threadIdx.x / 32);  // The first warp stores the 0 again.
+  __syncthreads();
+  out[blockIdx.x] = one;
+}
+
+struct Three {
+  int x, y, z;
+};
+
+template <bool same> __global__ void structs_to_one(int* out, Three three) {
+  __shared__ Three one;
+  if (!same) three.x = static_cast<int>(threadIdx.x);
+  one = three;
+  __syncthreads();
+  out[blockIdx.x] = one.x;
+}
+
+__global__ void counter_read_too_soon(int* out) {
+  __shared__ int counter;
+  if (threadIdx.x == 0) counter = 0;
+  __syncthreads();
+  atomicAdd(&counter, 1);
+  out[threadIdx.x] = counter;
+}
+
 __global__ void shared_histogram(int* out) {
   __shared__ int bins[4];
   if (threadIdx.x < 4) bins[threadIdx.x] = 0;
@@ -303,6 +332,10 @@ TEST_CASE("races of other shapes") {
   CHECK(says(writes[0], "Write access at"));
   CHECK_FALSE(says(writes[0], "Read access at"));
   CHECK(found(all_to_one<true>, 64, out).empty());  // It does not matter who comes last.
+  CHECK(found(over_what_is_there, 64, out).size() == 1);
+  CHECK_FALSE(found(structs_to_one<false>, 64, out, Three{1, 2, 3}).empty());
+  CHECK(found(structs_to_one<true>, 64, out, Three{1, 2, 3}).empty());
+  CHECK_FALSE(found(counter_read_too_soon, 64, out).empty());  // unlike a load that begins a loop of compare and swap
   CHECK(cudaFree(out) == cudaSuccess);
 }
 

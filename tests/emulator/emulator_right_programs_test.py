@@ -286,6 +286,31 @@ cudaDeviceSynchronize(); cudaFree(p); }
         ran = self.run_text(text, "--flags=-DBLOCKS=8192", WARPBOOK_TRACE="all")
         self.assertNotIn("global races:", ran.stderr)
 
+    def test_memory_that_is_not_looked_at_for_races_is_said(self):
+        text = """
+__device__ int variable;
+__global__ void k(int* p) { if (threadIdx.x == WRITER) variable = p[0]; }
+__global__ void large(int* p) { p[threadIdx.x] = 1; }
+int main() { int *p, *l; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); cudaMalloc(&l, MIB << 20);
+k<<<1, 32>>>(p); large<<<1, 32>>>(l); cudaDeviceSynchronize(); cudaFree(p); cudaFree(l); }
+"""
+        variables = "========= global races: not checked in __device__ variables and host memory\n"
+        allocations = "========= global races: not checked in allocations above 64 MiB\n"
+        for flags, said in [("-DWRITER=0 -DMIB=65", allocations + variables), ("-DWRITER=0 -DMIB=1", variables),
+                            ("-DWRITER=99 -DMIB=65", allocations), ("-DWRITER=99 -DMIB=1", "")]:
+            with self.subTest(flags):
+                ran = self.run_text(text, f"--flags={flags}")
+                self.assertEqual(ran.stderr, said + NOTHING)
+
+    def test_stores_of_one_value_by_blocks_that_run_at_once(self):
+        ran = self.run_text("""
+__global__ void k(int* p, int value) { for (int i = 0; i < 20; ++i) p[i] = value; }
+int main() { int* p; cudaMalloc(&p, 400); cudaMemset(p, 0, 400);
+for (int i = 0; i < 3; ++i) k<<<32769 + i, 32>>>(p, i);
+cudaDeviceSynchronize(); cudaFree(p); }
+""")
+        self.assertNotIn("Race reported", ran.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

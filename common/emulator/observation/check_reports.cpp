@@ -179,7 +179,7 @@ struct RaceSides {
 };
 
 Finding race_finding(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
-               const std::string& advice) {
+                     const std::string& advice) {
   sides.sort();
   Finding finding;
   finding.kind = kind;
@@ -253,10 +253,10 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
       {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
       place_of(block, race.address, 0).text,
       one_block != other_block
-                ? "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own."
-            : race.thread / kWarpSize == race.other_thread / kWarpSize
-                ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
-                : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
+          ? "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own."
+      : race.thread / kWarpSize == race.other_thread / kWarpSize
+          ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
+          : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
 }
 
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address) {

@@ -59,8 +59,8 @@ std::string line_of(const void* pc) {
 }
 
 std::string ended(const char* what, int signal, const char* why, const std::string& line) {
-  return fmt::format("========= {} ended by signal {} ({}{})\n=========     at {}\n", what, signal,
-                     strsignal(signal), why, line);
+  return fmt::format("========= {} ended by signal {} ({}{})\n=========     at {}\n", what, signal, strsignal(signal),
+                     why, line);
 }
 
 void stop_handling(int signal) {

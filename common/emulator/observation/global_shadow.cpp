@@ -52,8 +52,8 @@ bool WrittenShadow::is_written(const void* address, unsigned bytes) const {
 
 // ---- Who wrote it, and who read it
 
-void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks, bool in_order) {
-  in_order_ = in_order;
+void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, const BlockSample& sample) {
+  sample_ = sample;
   const std::size_t bytes = arena_bytes() / kWord * sizeof(Cell);
   if (!reserved_) {
     reserved_ = true;
@@ -62,7 +62,12 @@ void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint6
   launch_ = static_cast<std::uint16_t>(launch);
   if (launch_ == 0 && base_ != nullptr) madvise(base_, bytes, MADV_DONTNEED);  // before a number comes again
   threads_ = threads;
-  for (auto* flags : {&fenced_, &released_, &acquired_}) flags->assign(blocks, 0);
+  blocks_.assign(sample.size(), Block{});
+}
+
+/// Held where blocks are not in order.
+std::unique_lock<std::mutex> RaceShadow::lock() {
+  return sample_.complete() ? std::unique_lock<std::mutex>{} : std::unique_lock{mutex_};
 }
 
 RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
@@ -73,8 +78,8 @@ RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
 bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval,
                          std::uint8_t epoch) const {
   if (other == actor.thread) return true;
-  const std::uint32_t block = other / threads_;
-  if (block != actor.block) return released_[block] != 0 && acquired_[actor.block] != 0;
+  const std::uint32_t other_block = other / threads_;
+  if (other_block != actor.block) return block(other_block).released && block(actor.block).acquired;
   if (interval != actor.interval) return true;
   const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
   return same_warp && (!actor.epoch_known || epoch != actor.epoch);
@@ -123,8 +128,12 @@ void RaceShadow::find_retries(const Cell& cell, const GlobalActor& actor, unsign
 std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes,
                                           Operation operation, bool strong, std::uint16_t site, Pending& pending) {
   if (base_ == nullptr) return std::nullopt;
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (!in_order_) lock.lock();
+  const auto guard = lock();
+  const auto is_being_stored = [&](std::uint32_t writer) {
+    return operation == Operation::store && (writer - 1) / threads_ != actor.block &&
+           block((writer - 1) / threads_).storing == writer;
+  };
+  if (guard) block(actor.block).storing = operation == Operation::store ? actor.thread + 1 : 0;
   std::optional<GlobalRace> found;
   bool only_writers = true;
   for (std::uintptr_t word = address / kWord * kWord; word < address + bytes; word += kWord) {
@@ -138,7 +147,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const unsigned mask = (1U << end) - (1U << begin);
 
     if (state.writer != 0 && (state.masks & mask) != 0 && !(strong && (state.flags & kStrongWriter) != 0) && !found &&
-        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch)) {
+        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch) && !is_being_stored(state.writer)) {
       found.emplace();
       found->other_thread = state.writer - 1;
       found->other_site = state.write_site;
@@ -181,9 +190,20 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
   return std::nullopt;
 }
 
-void RaceShadow::synchronise(std::uint32_t block, bool writes) {
-  acquired_[block] = 1;
-  if (writes && fenced_[block] != 0) released_[block] = 1;
+void RaceShadow::synchronise(std::uint32_t number, bool writes) {
+  const auto guard = lock();
+  Block& state = block(number);
+  state.acquired = true;
+  if (writes && state.fenced) state.released = true;
+}
+
+void RaceShadow::fence(std::uint32_t number) {
+  const auto guard = lock();
+  block(number).fenced = true;
+}
+
+void RaceShadow::stored(std::uint32_t number) {
+  if (const auto guard = lock()) block(number).storing = 0;
 }
 
 std::optional<GlobalRace> RaceShadow::settle(Pending& pending) {

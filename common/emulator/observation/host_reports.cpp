@@ -44,9 +44,9 @@ void report_leaks() {
     finding.kind = "leak";
     finding.place = leak.pc == nullptr ? std::string{} : source_location(leak.pc);
     finding.warning = true;
-    finding.text = fmt::format("========= Warning: leaked {} bytes in {} allocation{} at {}: free them by cudaFree\n",
-                               leak.bytes, leak.count, leak.count == 1 ? "" : "s",
-                               finding.place.empty() ? "an unknown line" : finding.place);
+    finding.text =
+        fmt::format("========= Warning: leaked {} bytes in {} allocation{} at {}: free them by cudaFree\n", leak.bytes,
+                    leak.count, leak.count == 1 ? "" : "s", finding.place.empty() ? "an unknown line" : finding.place);
     publish_finding(finding);
   }
 }
@@ -66,13 +66,13 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   finding.kind = "host_access";
   finding.place = source_location(pc);
   finding.sites = {pc, nullptr};
-  finding.text = fmt::format(
-      "========= Invalid host {} of size {} bytes\n"
-      "=========     at {}\n"
-      "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
-      "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
-      operation == Operation::load ? "read" : "write", bytes, line(pc), offset, touched.serial, touched.bytes,
-      line(touched.pc), allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
+  finding.text = fmt::format("========= Invalid host {} of size {} bytes\n"
+                             "=========     at {}\n"
+                             "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
+                             "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
+                             operation == Operation::load ? "read" : "write", bytes, line(pc), offset, touched.serial,
+                             touched.bytes, line(touched.pc),
+                             allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
   publish_finding(finding);
   end_program(SIGSEGV, pc);
 }

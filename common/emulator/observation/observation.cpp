@@ -95,7 +95,7 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
   global_.race_all = global_.race && sample_.complete();
   if (options_.race) count_races(blocks);
-  if (global_.race) races_->begin_launch(launch.id, threads_, blocks, global_.race_all);
+  if (global_.race) races_->begin_launch(launch.id, threads_, sample_);
 }
 
 void Observation::memory_written(const void* address, std::size_t bytes) {
@@ -119,7 +119,7 @@ void Observation::memory_freed(const Allocation& allocation) {
 }
 
 void Observation::fence(BlockContext& block) {
-  if (global_.race) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+  if (global_.race && block.traced) races_->fence(static_cast<std::uint32_t>(block.linear_block));
 }
 
 void Observation::barriers_differ(BlockContext& block, const void* pc, const void* other_pc) {
@@ -316,8 +316,8 @@ std::string Observation::unchecked_races() const {
   if (race_launches_ != 0)
     text = fmt::format("========= global races: checked in {} of {} blocks; WARPBOOK_TRACE=all checks all\n",
                        with_commas(race_blocks_), with_commas(all_race_blocks_));
-  if (global_.too_large)
-    text += "========= global races: not checked in allocations above 64 MiB, and in memory of the host\n";
+  if (global_.missed_large) text += "========= global races: not checked in allocations above 64 MiB\n";
+  if (global_.missed_elsewhere) text += "========= global races: not checked in __device__ variables and host memory\n";
   return text;
 }
 

@@ -138,7 +138,7 @@ private:
   std::size_t l1_share_ = 0;
   bool follow_ = false;
 
-  std::uint64_t race_blocks_ = 0;     // of the program: those that were looked through
+  std::uint64_t race_blocks_ = 0;      // of the program: those that were looked through
   std::uint64_t all_race_blocks_ = 0;  // and all
   std::uint64_t race_launches_ = 0;    // launches of which some were not
   std::mutex mutex_;

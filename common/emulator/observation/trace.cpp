@@ -29,23 +29,29 @@ std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place
 
 constexpr std::uint8_t kMostEpochs = 255;
 
-/// What lies at an address, in `bytes` bytes.
-std::array<std::uint64_t, 2> value_at(const std::byte* address, unsigned bytes) {
-  std::array<std::uint64_t, 2> value{};
-  switch (bytes) {  // of constants, a copy is no call
+/// What lies at an address, in 1, 2, 4, 8 or 16 bytes, in short.
+std::uint32_t value_at(const std::byte* address, unsigned bytes) {
+  const auto load = [&]<class T>(T value) {
+    std::memcpy(&value, address, sizeof value);
+    return value;
+  };
+  const auto mix = [](std::uint64_t value) {
+    return static_cast<std::uint32_t>((value ^ value >> 29) * 0x9e3779b97f4a7c15 >> 32);
+  };
+  switch (bytes) {
+  case 1:
+    return load(std::uint8_t{});
+  case 2:
+    return load(std::uint16_t{});
   case 4:
-    std::memcpy(value.data(), address, 4);
-    break;
+    return load(std::uint32_t{});
   case 8:
-    std::memcpy(value.data(), address, 8);
-    break;
-  case 16:
-    std::memcpy(value.data(), address, 16);
-    break;
-  default:
-    std::memcpy(value.data(), address, bytes);
+    return mix(load(std::uint64_t{}));
+  default: {
+    const auto value = load(std::array<std::uint64_t, 2>{});
+    return mix(value[0] * 3 ^ value[1]);
   }
-  return value;
+  }
 }
 
 }  // namespace
@@ -97,6 +103,8 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
 void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow, bool race) {
   block_ = &block;
   store_.bytes = 0;
+  range_stores_.clear();
+  in_range_ = false;  // The last block may have ended there.
   pending_race_.bytes = 0;
   if (racing_ != race) set_racing(race);
   if (logging_ != block.traced) set_logging(block.traced);
@@ -212,6 +220,8 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
 void BlockWatch::range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   const auto* at = static_cast<const std::byte*>(address);
   const auto* end = at + bytes;
+  settle_store();
+  in_range_ = true;  // Nothing is stored before all of it is.
   // Each width is a site of its own, told apart by addresses inside of the call instruction.
   for (const auto* site = static_cast<const std::byte*>(pc); at < end;) {
     std::uint8_t width = 16;
@@ -220,6 +230,7 @@ void BlockWatch::range(const void* address, std::size_t bytes, Operation operati
     access(at, {width, 1, operation}, site - inside);
     at += width;
   }
+  in_range_ = false;
 }
 
 /// Whether blocks are traced changes seldom: sites remember it, so that an access asks nobody else.
@@ -303,24 +314,35 @@ void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) 
 }
 
 void BlockWatch::note_store(const Site& site, std::uintptr_t address, std::uint32_t occurrence) {
-  store_.address = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
-  store_.bytes = site.bytes;
-  store_.warp = block_->thread / kWarpSize;
-  store_.lane = block_->thread % kWarpSize;
-  store_.log = site.log;
-  store_.occurrence = occurrence;
-  store_.before = value_at(store_.address, site.bytes);
+  const std::uint32_t place = place_of(occurrence);
+  if (place == kNoPlace) return;
+  const unsigned thread = block_->thread;
+  const auto* at = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if (in_range_) {
+    range_stores_.push_back({at, site.bytes, thread, site.log, place});
+    store_.bytes = kRange;
+    return;
+  }
+  Request& request = warps_[thread / kWarpSize].logs[site.log].requests[place];
+  store_ = {at, site.bytes, &request.value[thread % kWarpSize]};
 }
 
 /// The store before this was done.
 inline void BlockWatch::settle_store() {
   if (store_.bytes == 0) return;
-  const bool unchanged = value_at(store_.address, store_.bytes) == store_.before;
+  if (store_.bytes == kRange) [[unlikely]]
+    return settle_range();
+  *store_.value = value_at(store_.address, store_.bytes);
   store_.bytes = 0;
-  if (!unchanged) return;
-  const SiteLog& entry = warps_[store_.warp].logs[store_.log];
-  const std::uint32_t place = place_of(store_.occurrence);
-  if (place < entry.used) entry.requests[place].unchanged |= 1U << store_.lane;
+}
+
+void BlockWatch::settle_range() {
+  if (in_range_) return;
+  for (const RangeStore& store : range_stores_)
+    warps_[store.thread / kWarpSize].logs[store.log].requests[store.place].value[store.thread % kWarpSize] =
+        value_at(store.address, store.bytes);
+  range_stores_.clear();
+  store_.bytes = 0;
 }
 
 std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
@@ -353,14 +375,16 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
     site->space = home.space;
     site->extras = 0;
+    if (racing_ && home.space == Space::elsewhere && operation != Operation::load) checks_->missed_elsewhere = true;
     if (home.space >= Space::local) return site;
     site->copied = shape.copied;
     if (logging_) site->extras |= log_extras(*site);
     if (home.space == Space::global && checks_ != nullptr) {
       if (checks_->init && home.kind == MemoryKind::device) site->extras |= kInit;
-      const bool follows = in_arena(address) && (!checks_->race_all || RaceShadow::follows(site->limit));
-      if (racing_ && follows) site->extras |= kRace;
-      if (racing_ && !follows) checks_->too_large = true;
+      if (racing_ && (!checks_->race_all || RaceShadow::follows(site->limit)))
+        site->extras |= kRace;
+      else if (racing_ && operation != Operation::load)
+        checks_->missed_large = true;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(block, pc, home.space, shape);
@@ -387,10 +411,7 @@ void BlockWatch::log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t addres
     if (warp.touched.empty()) ++pending_;
     warp.touched.push_back(log);
   }
-  for (; entry.used <= place; ++entry.used) {
-    entry.requests[entry.used].mask = 0;
-    entry.requests[entry.used].unchanged = 0;
-  }
+  for (; entry.used <= place; ++entry.used) entry.requests[entry.used].mask = 0;
   entry.direct = std::min(entry.used, kDense);
   entry.requests[place].address[lane] = address;
   entry.requests[place].mask |= 1U << lane;
@@ -470,8 +491,8 @@ void BlockWatch::follow(const WarpLog& warp) {
   }
 }
 
-/// Remembers the loads whose lane does something atomic to the same address: a loop of compare and swap begins with a
-/// guess, for which any value will do.
+/// Remembers the loads whose lane does something atomic to the same address then: a loop of compare and swap begins
+/// with a guess, for which any value will do.
 void BlockWatch::find_retries(const WarpLog& warp) {
   const auto is_shared = [&](std::uint32_t log, bool load) {
     const LogKind& kind = kinds_[log];
@@ -487,12 +508,12 @@ void BlockWatch::find_retries(const WarpLog& warp) {
             return true;
     return false;
   };
-  for (const std::uint32_t atomic : warp.touched)
-    if (is_shared(atomic, false))
-      for (const std::uint32_t load : warp.touched)
-        if (is_shared(load, true) && std::find(retried_.begin(), retried_.end(), load) == retried_.end() &&
-            meet(warp.logs[load], warp.logs[atomic]))
-          retried_.push_back(load);
+  for (auto atomic = warp.touched.begin(); atomic != warp.touched.end(); ++atomic)
+    if (is_shared(*atomic, false))
+      for (auto load = warp.touched.begin(); load != atomic; ++load)
+        if (is_shared(*load, true) && std::find(retried_.begin(), retried_.end(), *load) == retried_.end() &&
+            meet(warp.logs[*load], warp.logs[*atomic]))
+          retried_.push_back(*load);
 }
 
 void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {
@@ -515,8 +536,9 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
           offsets[static_cast<unsigned>(lane)] =
               address - static_begin < static_bytes ? address - static_begin : address - dynamic_begin + static_bytes;
         }
-        const auto race = shadow_.add({offsets.data(), request.mask, request.unchanged, kind.bytes, kind.operation,
-                                       log, index_of_warp, warp.epoch, warp.epoch_known});
+        const bool stores = kind.operation == Operation::store && !kind.copied;
+        const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
+                                       kind.operation, log, index_of_warp, warp.epoch, warp.epoch_known});
         if (race) [[unlikely]]
           report(block, *race, log);
       }

@@ -142,13 +142,18 @@ private:
   /// A store to shared memory that is about to be done.
   struct SharedStore {
     const std::byte* address = nullptr;
-    unsigned bytes = 0;  ///< 0: there is none
-    unsigned warp = 0;
-    unsigned lane = 0;
-    std::uint32_t log = 0;
-    std::uint32_t occurrence = 0;
-    std::array<std::uint64_t, 2> before{};
+    unsigned bytes = 0;              ///< 0: there is none; kRange: those of `range_stores_`
+    std::uint32_t* value = nullptr;  ///< where to write down what it stored
   };
+  /// One of several that are about to be done: requests may move before.
+  struct RangeStore {
+    const std::byte* address;
+    unsigned bytes;
+    unsigned thread;
+    std::uint32_t log;
+    std::uint32_t place;  ///< of its request in the log
+  };
+  static constexpr unsigned kRange = 255;
 
   // Of a site whose memory is global or shared:
   static constexpr std::uint8_t kLog = 1;    ///< the block is traced
@@ -216,9 +221,11 @@ private:
   void follow(const WarpLog& warp);
   void note_store(const Site& site, std::uintptr_t address, std::uint32_t occurrence);
   void settle_store();
+  [[gnu::noinline]] void settle_range();
   void find_retries(const WarpLog& warp);
   void check_shared(const BlockContext& block, unsigned warp);
   void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
+  void settle_race(const BlockContext& block);
   void settle_races(const BlockContext& block);
   void synchronise(const BlockContext& block, Operation operation);
   void report(const BlockContext& block, const GlobalRace& race);
@@ -249,6 +256,8 @@ private:
   std::vector<std::pair<const void*, const void*>> reported_global_;  ///< of global memory, in this launch
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
+  std::vector<RangeStore> range_stores_;
+  bool in_range_ = false;  ///< `range` tells of a store piece by piece
   LineList lines_;
   std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;

@@ -9,7 +9,7 @@
 namespace warpbook::emulator {
 
 void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile) {
-  settle_races(block);
+  settle_race(block);
   const void* const at = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
   if ((site.extras & kInit) != 0) {
     if (site.operation != Operation::store && !checks_->written->is_written(at, site.bytes) &&
@@ -39,10 +39,16 @@ void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
   checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), operation != Operation::load);
 }
 
-void BlockWatch::settle_races(const BlockContext& block) {
-  if (!racing_) return;
+void BlockWatch::settle_race(const BlockContext& block) {
   if (const auto race = RaceShadow::settle(pending_race_)) [[unlikely]]
     report(block, *race);
+}
+
+/// The same where the block comes to a barrier or to an end.
+void BlockWatch::settle_races(const BlockContext& block) {
+  if (!racing_) return;
+  settle_race(block);
+  checks_->races->stored(static_cast<std::uint32_t>(block.linear_block));
 }
 
 void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
