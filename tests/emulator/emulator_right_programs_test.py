@@ -302,15 +302,6 @@ k<<<1, 32>>>(p); large<<<1, 32>>>(l); cudaDeviceSynchronize(); cudaFree(p); cuda
                 ran = self.run_text(text, f"--flags={flags}")
                 self.assertEqual(ran.stderr, said + NOTHING)
 
-    def test_stores_of_one_value_by_blocks_that_run_at_once(self):
-        ran = self.run_text("""
-__global__ void k(int* p, int value) { for (int i = 0; i < 20; ++i) p[i] = value; }
-int main() { int* p; cudaMalloc(&p, 400); cudaMemset(p, 0, 400);
-for (int i = 0; i < 3; ++i) k<<<32769 + i, 32>>>(p, i);
-cudaDeviceSynchronize(); cudaFree(p); }
-""")
-        self.assertNotIn("Race reported", ran.stderr)
-
 
 if __name__ == "__main__":
     unittest.main()

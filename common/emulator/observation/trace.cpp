@@ -381,10 +381,10 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     if (logging_) site->extras |= log_extras(*site);
     if (home.space == Space::global && checks_ != nullptr) {
       if (checks_->init && home.kind == MemoryKind::device) site->extras |= kInit;
-      if (racing_ && (!checks_->race_all || RaceShadow::follows(site->limit)))
+      if (racing_ && in_arena(address) && (!checks_->race_all || RaceShadow::follows(site->limit)))
         site->extras |= kRace;
       else if (racing_ && operation != Operation::load)
-        checks_->missed_large = true;
+        (in_arena(address) ? checks_->missed_large : checks_->missed_elsewhere) = true;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(block, pc, home.space, shape);
