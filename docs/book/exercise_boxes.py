@@ -12,9 +12,14 @@ EMPTY = "<!-- exercises -->\n<!-- end -->\n"
 BLOCK = re.compile(r"\n<!-- exercises -->\n(?:(?:(?!<!-- ).*\n)*<!-- end -->\n?)?")
 
 
+def page_of(item):
+    """The page that an exercise belongs to: as it says, or the page of the step that it is made of."""
+    return item.get("page", item["step"])
+
+
 def of_page(chapter, version):
-    """The exercises that belong to a page: their `page` says so, or else the step that they are made of."""
-    return [item for item in chapter.exercises() if item.get("page", item["step"]) == version]
+    """The exercises that belong to a page."""
+    return [item for item in chapter.exercises() if page_of(item) == version]
 
 
 def with_block(chapter, path, text):
@@ -86,11 +91,11 @@ def boxes(chapter, version):
 def listed(chapter):
     """All exercises of a chapter for its own page, as HTML: links to those on a step's page, and the boxes of the others."""
     def entry(item):
-        name, page = item["name"], item.get("page", item["step"])
+        name, page = item["name"], page_of(item)
         target = f"chapter{chapter.number}-{page}.html" if page in chapter.pages else ""
         return (f'<li><a href="{target}#exercise-{name}"><code>{name}</code></a> '
                 f'({", ".join([*effort(item), KINDS.get(item["kind"], item["kind"])])}, of {item["step"]})</li>')
 
     items = chapter.exercises()
-    rest = [item for item in items if item.get("page", item["step"]) not in chapter.pages]
+    rest = [item for item in items if page_of(item) not in chapter.pages]
     return f"<ul>{''.join(map(entry, items))}</ul>" + "".join(box(chapter, item) for item in rest)

@@ -70,7 +70,8 @@ def collapsed_panel(title, what):
         body.append(line(left + across / 2, 68, left + across / 2, 88, "flow"))
         body += dimension(left, 88, across, math.prod(sizes[d] for d in run), steps[run[-1]], "mark")
     told = ", ".join(f"{math.prod(sizes[d] for d in run)} by {steps[run[-1]]}" for run in merged)
-    return panel(136, body, f"{title}: which dimensions merge", f"{what} becomes {count(len(merged), 'dimension')}: {told}.")
+    return panel(136, body, f"{title}: which dimensions merge", f"{what} becomes {count(len(merged), 'dimension')}: {told}.",
+                 counted=(title, count(len(merged), "dimension")))
 
 
 def collapsed(arguments):

@@ -49,9 +49,10 @@ def navigation(name, chapter=None):
 
     if at > 0:
         link(order[at - 1], f"&larr; {html.escape(whole[order[at - 1]])}", "prev")
-    if chapter and name != f"chapter{chapter.number}":
-        link(f"chapter{chapter.number}", html.escape(title_of(chapter.readme)), "up")
-    elif at > 1:
+    own = f"chapter{chapter.number}" if chapter else ""
+    if chapter and own not in (name, *order[at - 1:at]):
+        link(own, html.escape(title_of(chapter.readme)), "up")
+    elif name == own and at > 0:
         link("index", "Warpbook", "up")
     if at + 1 < len(order):
         link(order[at + 1], f"{html.escape(whole[order[at + 1]])} &rarr;", "next")
