@@ -7,6 +7,7 @@ import blocks
 import ladder_pages
 import reading
 from chapters import chapters
+from explore import still
 from markdown import ANSWER, sections
 from records import MEASURED, ROOT, load, origin
 from sentences import MARKER
@@ -83,7 +84,7 @@ def first_figure(path, text):
     if not match:
         return ""
     drawing = blocks.drawing(path, match["what"])
-    wide = " class=\"large\"" if drawing.count("<svg") > 2 else ""
+    wide = " class=\"large\"" if blocks.drawing(path, still(match["what"])).count("<svg") > 2 else ""
     return f"<figure{wide}>{drawing}<figcaption>{inline(' '.join(match['body'].split()))}</figcaption></figure>"
 
 
@@ -149,9 +150,9 @@ def compose(chapter):
     made += [slide("The ladder", ladder_pages.ladder_chart(chapter).replace("\\htmlonly[block]", "").replace("\\endhtmlonly", ""), "chart-slide"),
              text_slide("What we learned", lessons), text_slide("Questions", ANSWER.sub("", questions))]
     drawn = re.findall(r"^svg\.chart .*$", (THEME / "book.css").read_text(encoding="utf-8"), re.M)
-    style = "\n".join([(THEME / "slides.css").read_text(encoding="utf-8"), *drawn, ".explore .control, .frame[hidden] { display: none; }"])
+    style = "\n".join([(THEME / "slides.css").read_text(encoding="utf-8"), *drawn])
     return PAGE.format(title=html.escape(chapter.title), style=style, slides="\n".join(made),
-                       script=(THEME / "slides.js").read_text(encoding="utf-8"))
+                       script="\n".join((THEME / name).read_text(encoding="utf-8") for name in ("explore.js", "slides.js")))
 
 
 def write(folder):

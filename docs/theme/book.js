@@ -42,24 +42,6 @@ function excerpt(text, query) {
   return (at > 0 ? "..." : "") + text.slice(at, at + 150) + (at + 150 < text.length ? "..." : "");
 }
 
-// A drawing with a control: one frame for each of its values, of which one is seen.
-function setUpExplorers() {
-  for (const figure of document.querySelectorAll(".explore")) {
-    const input = figure.querySelector("input");
-    const [shown, counted] = figure.querySelectorAll("output");
-    const frames = [...figure.querySelectorAll(".frames > div")];
-    const show = () => {
-      const chosen = frames[Number(input.value)];
-      for (const frame of frames) frame.hidden = frame !== chosen;
-      shown.textContent = chosen.dataset.value;
-      input.setAttribute("aria-valuetext", chosen.dataset.value);
-      if (counted) counted.textContent = chosen.dataset.counts;
-    };
-    input.addEventListener("input", show);
-    show();  // A browser may keep where the control stood.
-  }
-}
-
 function setUpSearch() {
   const field = document.getElementById("BookSearch");
   if (!field) return;

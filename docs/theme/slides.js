@@ -22,13 +22,17 @@ const moves = {
   ArrowLeft: -1, ArrowUp: -1, PageUp: -1, Backspace: -1, Home: -Infinity, End: Infinity,
 };
 document.addEventListener("keydown", (event) => {
+  if (event.target.matches?.("input")) return;  // A figure's control has the arrow keys.
   if (!(event.key in moves) || event.ctrlKey || event.altKey || event.metaKey) return;
   event.preventDefault();
   show(shown + (event.shiftKey && event.key === " " ? -1 : moves[event.key]));
 });
-document.addEventListener("click", (event) => show(shown + (event.clientX < innerWidth / 4 ? -1 : 1)));
+document.addEventListener("click", (event) => {
+  if (!event.target.closest(".control")) show(shown + (event.clientX < innerWidth / 4 ? -1 : 1));
+});
 window.addEventListener("hashchange", () => show(Number(location.hash.slice(1)) - 1 || 0));
 window.addEventListener("resize", fit);
 slides.forEach((slide, place) => { slide.dataset.number = place + 1 + " / " + slides.length; });
+setUpExplorers();
 fit();
 show(Number(location.hash.slice(1)) - 1 || 0);

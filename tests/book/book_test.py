@@ -26,6 +26,7 @@ import chapters  # noqa: E402
 import clock_drawings  # noqa: E402
 import drawings  # noqa: E402
 import exercise_boxes  # noqa: E402
+import explore  # noqa: E402
 import figures  # noqa: E402
 import front  # noqa: E402
 import index_drawings  # noqa: E402
@@ -334,6 +335,14 @@ class Drawings(unittest.TestCase):
             drawing = blocks.drawing(path, what)
             self.assertEqual(drawing.count("<svg"), len(re.findall(r"<title>[^<]+</title><desc>[^<]+</desc>", drawing)), what)
 
+    def test_every_step_has_a_figure(self):
+        for chapter in chapters.chapters():
+            for step in chapter.steps:
+                text = chapter.pages[step.version].read_text(encoding="utf-8")
+                self.assertIn("<!-- figure ", text, f"chapter {chapter.number}, {step.version}")
+            moved = sum("<!-- figure explore " in path.read_text(encoding="utf-8") for path in chapter.pages.values())
+            self.assertGreaterEqual(moved, 3 if chapter.number <= 4 else 0, f"chapter {chapter.number}: pages whose accesses can be moved")
+
     def test_a_page_of_no_chapter_has_drawings_too(self):
         self.assertEqual(blocks.drawing(ROOT / "docs" / "pages" / "planted.md", "banks a: lane * 33"), self.drawn("banks", "a: lane * 33"))
 
@@ -493,6 +502,8 @@ class Drawings(unittest.TestCase):
         drawn = self.drawn("explore", "spare 0,1,2 at 0: banks float: lane * {32 + spare} | half: lane * {32 + spare} // 2")
         self.assertEqual(re.findall('data-counts="([^"]*)"', drawn),
                          ["float: 32 turns; half: 16 turns", "float: 1 turn; half: 1 turn", "float: 2 turns; half: 1 turn"])
+        self.assertEqual(explore.still("explore spare 0,1,2 at 1: banks float: lane * {32 + spare}"), "banks float: lane * 33")
+        self.assertEqual(explore.still("banks float: lane * 33"), "banks float: lane * 33")
         self.assertNotIn("count\"", self.drawn("explore", "turn 0..1 at 0: places 8x8 in: {turn}, lane % 8"))  # Nothing is counted.
 
     def test_a_warps_floats_in_memory(self):
@@ -920,7 +931,7 @@ class Slides(unittest.TestCase):
     def test_every_step_has_its_slide(self):
         for chapter, path in zip(chapters.chapters(), self.written, strict=True):
             titles = re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
-            steps = [slides.inline(ladder_pages.title_of(chapter.pages[step.version])) for step in chapter.steps]
+            steps = [slides.inline(reading.title_of(chapter.pages[step.version])) for step in chapter.steps]
             self.assertEqual(titles, ["The operation", "How fast can it be?", *steps, "The ladder", "What we learned", "Questions"])
 
     def test_what_a_slide_shows_of_a_page(self):
@@ -950,6 +961,15 @@ class Slides(unittest.TestCase):
             for key, number in (("Home", 1), ("ArrowRight", 2), (" ", 3), ("ArrowLeft", 2), ("End", count), ("PageDown", count)):
                 window.run(f'document.dispatchEvent(new KeyboardEvent("keydown", {{key: "{key}"}}))')
                 self.assertEqual(window.run(shown), f"{number} / {count}")
+            window.open(self.written[2].as_uri())
+            window.run('show(slides.findIndex((slide) => slide.textContent.startsWith("v4b")))')
+            before = window.run(shown)
+            window.run('document.querySelector("section.shown input").focus()')
+            for kind in ("keyDown", "keyUp"):
+                window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+            self.assertEqual(window.run('document.querySelector("section.shown .count").textContent'), "float: 1 turn; half: 1 turn")
+            self.assertEqual(window.run(shown), before)  # The key was the control's.
+            count = window.run("slides.length")
             window.call("Emulation.setEmulatedMedia", media="print")
             self.assertEqual(window.run("slides.filter((slide) => slide.offsetHeight === 720).length"), count)
 
