@@ -348,5 +348,5 @@ def upsampled(arguments):
             body.append(labelled(c * cell, top + r * cell, cell, cell, source(r, c), "conflict-mark" if here else "mark" if same else "cell"))
     bottom = top + out_rows * cell
     told = f"output {output}: row {row}, column {column}, so input {shown}"
-    body += [text(0, bottom + 20, told), text(0, bottom + 39, f"{copies} outputs read input {shown}", "muted")]
-    return panels([panel(bottom + 47, body, "Which input an output shows", f"{told}; {copies} outputs read it.", counted=("", f"input {shown}"))])
+    body.append(text(0, bottom + 20, told))
+    return panels([panel(bottom + 28, body, "Which input an output shows", f"{told}; {copies} outputs read it.", counted=("", f"input {shown}"))])
