@@ -79,9 +79,9 @@ class RaceShadow {
 public:
   /// Two stores that race if the later one changes what the earlier one wrote.
   struct Pending {
-    GlobalRace race;
-    std::array<std::uint8_t, 16> before;
-    unsigned bytes = 0;  ///< 0: there are none
+    GlobalRace race;                      ///< What is reported if they race.
+    std::array<std::uint8_t, 16> before;  ///< What the earlier store left there.
+    unsigned bytes = 0;                   ///< 0: there are none
   };
 
   /// A launch with so many threads a block begins. A complete sample: one operating system thread runs all blocks.
