@@ -70,7 +70,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.names, self.links = set(), []
+        self.names, self.links, self.outside = set(), [], set()
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
@@ -80,7 +80,8 @@ class Page(html.parser.HTMLParser):
                 self.names.add(given[key])
         for key in ("href", "src"):
             if given.get(key):
-                self.links.append(given[key])
+                is_source = tag == "a" and given[key].startswith("https://")
+                (self.outside.add if is_source else self.links.append)(given[key])
 
 
 class Figures(unittest.TestCase):
@@ -1009,6 +1010,13 @@ class Site(unittest.TestCase):
                         urllib.parse.unquote(address.fragment) not in self.pages[target].names:
                     broken.append(f"{name}: {link}: no such anchor")
         self.assertEqual(broken, [])
+
+    def test_sources_have_addresses_and_nothing_else_leads_out_of_the_book(self):
+        self.assertEqual({name for name, page in self.pages.items() if page.outside}, {"references.html"})
+        self.assertGreater(len(self.pages["references.html"].outside), 20)
+        with self.assertRaises(Problem):
+            front.linked("A book, 1999.", {"B. Author": "https://example.org"})
+        self.assertEqual(front.linked("B. Author, <1999>.", {"B. Author": "https://example.org"}), '<a href="https://example.org">B. Author</a>, &lt;1999&gt;.')
 
     def test_a_word_of_the_glossary_is_explained_where_it_is_linked(self):
         text = (SITE / "chapter3-v4b.html").read_text(encoding="utf-8")
