@@ -65,7 +65,7 @@ def linked(source, links):
     words = next((words for words in links if words in source), None)
     if not words:
         raise Problem(f"docs/pages/sources.toml has no address for the source {source!r}")
-    before, after = source.split(words, 1)
+    before, after = source.replace("`", "").split(words, 1)
     return f'{html.escape(before)}<a href="{html.escape(links[words])}">{html.escape(words)}</a>{html.escape(after)}'
 
 

@@ -124,13 +124,35 @@ def step_slide(chapter, version):
     told = "" if title.lower().endswith(idea.lower()) else f'<p class="idea">{inline(idea[:1].upper() + idea[1:])}.</p>'
     problem = re.search(r"^\*\*Problem\.\*\*.*?(?=\n[ \t]*\n)", text, re.M | re.S)
     figure = first_figure(path, text) or f'<div class="problem">{prose(problem.group()) if problem else ""}</div>'
-    return slide(title, told + figure + gain(step, text), "step")
+    return slide(title, told + figure + gain(step, text))
 
 
 def recorded(chapter):
     """The record that the figures are from."""
     record = load(f"{MEASURED}/chapter{chapter.number}")
     return html.escape(origin(record, f"{MEASURED}/chapter{chapter.number}.json")) if record else ""
+
+
+def finished(title, made):
+    """The file of these slides, with the style of the book's drawings."""
+    drawn = re.findall(r"^svg\.chart .*$", (THEME / "book.css").read_text(encoding="utf-8"), re.M)
+    style = "\n".join([(THEME / "slides.css").read_text(encoding="utf-8"), *drawn])
+    return PAGE.format(title=html.escape(title), style=style, slides="\n".join(made),
+                       script="\n".join((THEME / name).read_text(encoding="utf-8") for name in ("explore.js", "slides.js")))
+
+
+def memory():
+    """Chapter 0's slides: of each section the first figure and the question."""
+    path = ROOT / "docs" / "pages" / "memory.md"
+    (_, title, _, opening), *rest = sections(path.read_text(encoding="utf-8"))[1:]
+    first = re.split(r"\n[ \t]*\n", opening.strip())[0]
+    made = [f'<section class="title"><h1>{inline(title)}</h1>{prose(first)}</section>']
+    for _, heading, _, body in rest:
+        question = re.search(r"^\*\*Question\.\*\*.*?(?=\n▸)", body, re.M | re.S)
+        sample = re.search(r"(?:^    .*\n)+", body, re.M)
+        shown = first_figure(path, body) or (block(sample.group().rstrip("\n").split("\n")) if sample else "")
+        made.append(slide(heading, shown + (prose(question.group()) if question else "")))
+    return finished(title, made)
 
 
 def compose(chapter):
@@ -147,20 +169,15 @@ def compose(chapter):
             slide("The operation", block(first.split("\n")) + first_figure(chapter.readme, opening)),
             text_slide("How fast can it be?", bound)]
     made += [step_slide(chapter, step.version) for step in chapter.steps if step.version in chapter.pages]
-    made += [slide("The ladder", ladder_pages.ladder_chart(chapter).replace("\\htmlonly[block]", "").replace("\\endhtmlonly", ""), "chart-slide"),
+    made += [slide("The ladder", ladder_pages.ladder_chart(chapter).replace("\\htmlonly[block]", "").replace("\\endhtmlonly", "")),
              text_slide("What we learned", lessons), text_slide("Questions", ANSWER.sub("", questions))]
-    drawn = re.findall(r"^svg\.chart .*$", (THEME / "book.css").read_text(encoding="utf-8"), re.M)
-    style = "\n".join([(THEME / "slides.css").read_text(encoding="utf-8"), *drawn])
-    return PAGE.format(title=html.escape(chapter.title), style=style, slides="\n".join(made),
-                       script="\n".join((THEME / name).read_text(encoding="utf-8") for name in ("explore.js", "slides.js")))
+    return finished(chapter.title, made)
 
 
 def write(folder):
-    """Writes chapterN.html of every chapter; their paths."""
+    """Writes chapter0.html and chapterN.html of every chapter; their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for chapter in chapters():
-        path = folder / f"chapter{chapter.number}.html"
-        path.write_text(compose(chapter), encoding="utf-8")
-        written.append(path)
-    return written
+    made = {0: memory()} | {chapter.number: compose(chapter) for chapter in chapters()}
+    for number, text in made.items():
+        (folder / f"chapter{number}.html").write_text(text, encoding="utf-8")
+    return [folder / f"chapter{number}.html" for number in made]

@@ -930,10 +930,17 @@ class Slides(unittest.TestCase):
         cls.written = slides.write(pathlib.Path(folder.name))
 
     def test_every_step_has_its_slide(self):
-        for chapter, path in zip(chapters.chapters(), self.written, strict=True):
+        for chapter, path in zip(chapters.chapters(), self.written[1:], strict=True):
             titles = re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
             steps = [slides.inline(reading.title_of(chapter.pages[step.version])) for step in chapter.steps]
             self.assertEqual(titles, ["The operation", "How fast can it be?", *steps, "The ladder", "What we learned", "Questions"])
+
+    def test_every_section_of_chapter_0_has_its_slide(self):
+        text = self.written[0].read_text(encoding="utf-8")
+        sections = re.findall(r"^## (.+)$", (ROOT / "docs" / "pages" / "memory.md").read_text(encoding="utf-8"), re.M)
+        self.assertEqual(re.findall(r"<h2>(.*?)</h2>", text), sections)
+        self.assertEqual(text.count("<b>Question.</b>"), len(sections))
+        self.assertEqual(text.count("<figure") + text.count("<pre>"), len(sections))
 
     def test_what_a_slide_shows_of_a_page(self):
         self.assertEqual(slides.inline("a *b* `c*d*<e` [f](g.md) **h** 2*i*j"), "a <i>b</i> <code>c*d*&lt;e</code> f <b>h</b> 2*i*j")
@@ -954,7 +961,9 @@ class Slides(unittest.TestCase):
                     const edge = slide.getBoundingClientRect();
                     const seen = [...slide.querySelectorAll("*")].filter((part) => !part.closest("svg") || part.tagName === "svg");
                     return seen.map((part) => part.getBoundingClientRect()).some((box) => box.width && (box.bottom > edge.bottom - 8 ||
-                      box.right > edge.right - 8)) || [...slide.querySelectorAll("svg")].some((drawing) => drawing.getBoundingClientRect().height < 100)
+                      box.right > edge.right - 8)) || [...slide.querySelectorAll("figcaption")].some((caption) =>
+                      [...slide.querySelectorAll("figure svg")].some((drawing) => drawing.getBoundingClientRect().bottom > caption.getBoundingClientRect().top + 1))
+                      || [...slide.querySelectorAll("svg")].some((drawing) => drawing.getBoundingClientRect().height < 100)
                       ? `${number + 1} ${slide.querySelector("h1, h2").textContent}` : null; }).filter(Boolean)"""), [], path.name)
                 self.assertEqual(window.errors, [])
             shown = '[...document.querySelectorAll("section.shown")].map((slide) => slide.dataset.number).join()'
@@ -962,7 +971,7 @@ class Slides(unittest.TestCase):
             for key, number in (("Home", 1), ("ArrowRight", 2), (" ", 3), ("ArrowLeft", 2), ("End", count), ("PageDown", count)):
                 window.run(f'document.dispatchEvent(new KeyboardEvent("keydown", {{key: "{key}"}}))')
                 self.assertEqual(window.run(shown), f"{number} / {count}")
-            window.open(self.written[2].as_uri())
+            window.open(self.written[3].as_uri())
             window.run('show(slides.findIndex((slide) => slide.textContent.startsWith("v4b")))')
             before = window.run(shown)
             window.run('document.querySelector("section.shown input").focus()')
