@@ -196,14 +196,19 @@ private:
   DeviceArrays arrays_;
 };
 
-/// What the step's kernels did, under the counters' names, with `launches` and `modelled_seconds`.
+/// What the step's kernels did, under the counters' names, with `launches` and the modelled `seconds`; and the blocks,
+/// their threads and the limit of the longest launch.
 nlohmann::json take_counters() {
   nlohmann::json counters = nlohmann::json::object();
 #ifdef WARPBOOK_EMULATED
   const emulator::LaunchReport seen = emulator::take_launches();
   for (const auto& [name, value] : seen.counters) counters[name] = value;
+  const auto volume = [](const dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; };
   counters["launches"] = seen.launches;
-  counters["modelled_seconds"] = seen.launches == 0 ? 0.0 : seen.modelled_seconds;
+  counters["seconds"] = seen.modelled_seconds;
+  counters["blocks"] = volume(seen.grid);
+  counters["threads"] = volume(seen.block);
+  counters["limited_by"] = seen.limited_by;
 #endif
   return counters;
 }

@@ -138,7 +138,10 @@ public:
     for (const GlobalAlias& alias : module_.aliases()) refuse(name(alias) + " is an alias of another function");
     for (GlobalVariable& variable : module_.globals()) look_at(variable);
     for (Function& function : module_) look_at(function);
-    if (refused_) return;
+  }
+
+  /// Puts checks before calls, once nothing more is inlined or left out.
+  void guard() {
     callees_ = table_of_callees();
     for (Function& function : module_)
       if (!function.isDeclaration() && !is_invoke(function)) guard(function);
@@ -153,7 +156,6 @@ private:
 
   /// Reports each thing once.
   void refuse(const std::string& why) {
-    refused_ = true;
     if (told_.insert(why).second) module_.getContext().emitError("confined: " + why);
   }
 
@@ -171,7 +173,7 @@ private:
       refuse("it runs code before or after the step: a variable outside of functions needs a constant initializer");
       return;
     }
-    if (symbol.starts_with("llvm.")) return;
+    if (symbol.starts_with("llvm.") || variable.getSection() == "llvm.metadata") return;  // These reach no object file.
     if (is_reserved(symbol)) refuse(name(variable) + " is the checker's own");
     if (variable.hasSection() || variable.hasImplicitSection())
       refuse(name(variable) + " asks for a section of its own");
@@ -179,7 +181,7 @@ private:
     if (variable.getValueType()->isSized() &&
         module_.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue() > kMostVariableBytes)
       refuse(name(variable) + " is larger than 64 MiB");
-    if (!variable.isDeclaration()) make_internal(variable);
+    if (!variable.isDeclaration() && !variable.hasPrivateLinkage()) make_internal(variable);
   }
 
   void look_at(Function& function) {
@@ -374,7 +376,6 @@ private:
   std::size_t invokes_ = 0;
   std::size_t others_ = 0;
   std::set<std::string> told_;
-  bool refused_ = false;
 };
 
 /// Announces, right before the sanitizer does the rest, what the sanitizer leaves out: accesses of sizes that it has no
@@ -443,6 +444,7 @@ private:
   Type* size_;
 };
 
+/// At the begin.
 class ConfinePass : public PassInfoMixin<ConfinePass> {
 public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
@@ -452,9 +454,11 @@ public:
   static bool isRequired() { return true; }
 };
 
-class LeftOutPass : public PassInfoMixin<LeftOutPass> {
+/// At the end, before the sanitizer.
+class GuardPass : public PassInfoMixin<GuardPass> {
 public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
+    Confinement(module).guard();
     LeftOut(module).run();
     return PreservedAnalyses::none();
   }
@@ -469,6 +473,6 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerPipelineStartEPCallback(
                 [](ModulePassManager& manager, auto&&...) { manager.addPass(ConfinePass()); });
             builder.registerOptimizerLastEPCallback(
-                [](ModulePassManager& manager, auto&&...) { manager.addPass(LeftOutPass()); });
+                [](ModulePassManager& manager, auto&&...) { manager.addPass(GuardPass()); });
           }};
 }

@@ -2,6 +2,7 @@
 // They are called millions of times a second, from instrumented code: they call no inline function that a kernel file
 // could define as well, and allocate nothing.
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/confinement.hpp"
+#include "common/emulator/observation/host_reports.hpp"
 #include "common/emulator/observation/trace.hpp"
 
 namespace {
@@ -26,18 +28,22 @@ template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = byte
   if (current_observer_data == nullptr) {
     if (confining_frame != nullptr) [[unlikely]]
       check_host_access(address, bytes, operation, pc);
+    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+      warpbook::emulator::host_access(address, bytes, operation, pc);
     return;
   }
   static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
+  if (bytes == 0) return;
   if (current_observer_data == nullptr) {
     if (confining_frame != nullptr) [[unlikely]]
       check_host_access(address, bytes, operation, pc);
+    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+      warpbook::emulator::host_access(address, bytes, operation, pc);
     return;
   }
-  if (bytes == 0) return;
   static_cast<BlockWatch*>(current_observer_data)->range(address, bytes, operation, pc);
 }
 
@@ -150,6 +156,17 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
   warpbook::emulator::bad_local_access(*current_block,
                                        {offset, bytes, array_bytes, writes != 0 ? Operation::store : Operation::load},
                                        __builtin_return_address(0));
+}
+
+/// An integer is divided by zero; called before it is done. On the host it is what it is anywhere.
+WARPBOOK_EXPORT void __warpbook_division_by_zero() {
+  const void* const pc = __builtin_return_address(0);
+  if (current_observer_data == nullptr) {
+    warpbook::emulator::end_program(SIGFPE, pc);
+    return;
+  }
+  auto& watch = *static_cast<BlockWatch*>(current_observer_data);
+  if (watch.is_new_global({pc, pc})) warpbook::emulator::report_division_by_zero(*current_block, pc);
 }
 
 /// The guard of a function-local static is read by this; it lies on the host.
