@@ -787,6 +787,11 @@ class Planted(unittest.TestCase):
                 self.assertIn(words, shown)
             self.assertNotIn("Starting code", shown)
             self.assertIn('href="chapter99-v2.html#exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertNotIn("Our answer", shown)
+            question = item | {"kind": "explain", "answer": "So that `it` fits."}
+            del question["step"]
+            self.assertIn("<summary>Our answer</summary><p>So that <code>it</code> fits.</p>", exercise_boxes.box(self.chapter, question))
+            self.assertEqual(exercise_boxes.page_of(question), "v2")
             item["page"] = "README"
             self.assertIn('href="#exercise-pad"', exercise_boxes.listed(self.chapter))
             self.assertIn('id="exercise-pad"', exercise_boxes.listed(self.chapter))
