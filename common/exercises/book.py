@@ -23,6 +23,7 @@ MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE
 OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
 STORY = re.compile(r"(?:///[^\n]*\n)+")
 KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug"}
+DIFFICULTIES = ("easy", "medium", "hard")
 
 
 class BookError(Exception):
@@ -68,6 +69,10 @@ class Exercise:
     step: str  # "v4a"
     step_file: str  # "v4a_shared_tile.cuh"
     kind: str
+    page: str  # The step's page that it belongs to, "v4b"; "README" is the chapter's own.
+    minutes: int
+    difficulty: int  # 1 to 3.
+    learn: str  # What the reader knows afterwards: one sentence.
     task: str
     hints: tuple
     call: str  # The C++ expression that runs the step.
@@ -96,6 +101,10 @@ class Exercise:
     @property
     def key(self):
         return f"chapter{self.chapter}/{self.name}"
+
+    @property
+    def effort(self):
+        return f"{self.minutes} min, {DIFFICULTIES[self.difficulty - 1]}"
 
     def path(self, root=ROOT):
         """The reader's file."""
@@ -175,9 +184,9 @@ def indented(text, like):
     return "".join(margin + line + "\n" if line else "\n" for line in text.splitlines())
 
 
-def banner(chapter, exercise, task, kind):
+def banner(chapter, exercise, task, about):
     """The comment at the head of an exercise's file."""
-    lines = [f"// Exercise {exercise} of chapter {chapter} ({KINDS[kind]})", "//"]
+    lines = [f"// Exercise {exercise} of chapter {chapter} ({about})", "//"]
     lines += [f"// {line}" for line in textwrap.wrap(" ".join(task.split()), 117, break_long_words=False)]
     lines += ["//", f"// Check it: make exercise{chapter}, or ./workbook beside your editor. A hint: ./workbook hint {exercise}"]
     return "\n".join(lines) + "\n"
@@ -238,7 +247,7 @@ CHAPTER_TYPES = {
 EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
     "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "given": {str: str}, "story": bool,
-    "builds_on": [str], "helpers": str, "entry": str,
+    "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
 
@@ -254,11 +263,27 @@ def check_types(table, types, where):
         elif isinstance(wanted, dict):
             right = isinstance(value, dict) and all(isinstance(v, wanted[str]) for v in value.values())
         else:
-            right = isinstance(value, wanted)
+            right = isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
         if not right:
             kind = wanted if isinstance(wanted, type) else (wanted[0] if isinstance(wanted, list) else wanted[str])
             shape = "" if isinstance(wanted, type) else "a list of " if isinstance(wanted, list) else "a table of "
             raise BookError(f"{where}: {key} is not {shape}{kind.__name__}")
+
+
+def read_fields(table, folder, where):
+    """What a reader and a teacher are told of every exercise: (page, minutes, difficulty, learn)."""
+    page, minutes = require(table, "page", str, where), require(table, "minutes", int, where)
+    difficulty, learn = require(table, "difficulty", int, where), require(table, "learn", str, where).strip()
+    if not 5 <= minutes <= 90:
+        raise BookError(f"{where}: minutes are 5 to 90, not {minutes}")
+    if difficulty not in (1, 2, 3):
+        raise BookError(f"{where}: difficulty is 1, 2 or 3, not {difficulty}")
+    if not re.fullmatch(r"[^.?!]*(?:\w\.\w[^.?!]*)*\.", learn):
+        raise BookError(f"{where}: learn is one sentence, with a full stop")
+    pages = folder / "pages"
+    if not re.fullmatch(r"\w+", page) or page != "README" and pages.is_dir() and not (pages / f"{page}.md").is_file():
+        raise BookError(f"{where}: there is no page pages/{page}.md; README is the chapter's own")
+    return page, minutes, difficulty, learn
 
 
 def read_exercise(table, number, folder, defaults):
@@ -281,6 +306,7 @@ def read_exercise(table, number, folder, defaults):
         raise BookError(f"{where}: kind is one of {', '.join(KINDS)}")
     if len(hints) != 3 or not all(hints):
         raise BookError(f"{where}: an exercise has three hints, from a nudge to nearly told")
+    page, minutes, difficulty, learn = read_fields(table, folder, where)
 
     pristine = folder / PRISTINE / f"{name}.cuh"
     step_file = table.get("file", "")
@@ -292,7 +318,7 @@ def read_exercise(table, number, folder, defaults):
         if len(candidates) != 1 or not candidates[0].is_file():
             raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
         step_file = candidates[0].relative_to(folder).as_posix()
-        head = banner(number, name, task, kind)
+        head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min")
         pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
                              f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip
 
@@ -302,7 +328,7 @@ def read_exercise(table, number, folder, defaults):
         raise BookError(f"{where}: gpu = {{ case = ..., share = ... }}")
     return Exercise(
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
-        step_file=step_file, kind=kind, task=task, hints=hints,
+        step_file=step_file, kind=kind, page=page, minutes=minutes, difficulty=difficulty, learn=learn, task=task, hints=hints,
         call=table.get("call", defaults["call"]).replace("{step}", step).strip(), entry=table.get("entry", "run"),
         helpers=table.get("helpers", ""), cases=cases, bars=bars, gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),

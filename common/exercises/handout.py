@@ -51,7 +51,9 @@ GITIGNORE = "/build/\n__pycache__/\n/exercises/progress.json\n"
 
 def readme(book):
     rows = "\n".join(
-        f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} |" for c in book for e in c.exercises
+        f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} | {e.effort} | {e.learn} |"
+        for c in book
+        for e in c.exercises
     )
     pages = "\n".join(
         f"- [Chapter {c.number}: {c.title}](chapters/{c.folder}/README.md)"
@@ -73,8 +75,8 @@ Edit the files in `exercises/` and nothing else: they are all that is taken from
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
 brings a file back as it was handed out, and keeps yours beside it.
 
-| chapter | file | |
-|---|---|---|
+| chapter | file | | | what you learn |
+|---|---|---|---|---|
 {rows}
 
 To read:

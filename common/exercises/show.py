@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 
-from book import is_mark
+from book import KINDS, is_mark
 from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW
 from toolchain import display
 
@@ -88,7 +88,8 @@ def one_line(text, width):
 
 def chapter_report(desk, chapter, style):
     """Checks a chapter's exercises and prints each; what `make exerciseN` shows."""
-    print(style("bold", f"Chapter {chapter.number} · {chapter.title} · {len(chapter.exercises)} exercises"))
+    print(style("bold", f"Chapter {chapter.number} · {chapter.title} · {len(chapter.exercises)} exercises, "
+                     f"{sum(e.minutes for e in chapter.exercises)} min"))  # fmt: skip
     verdicts = []
     for exercise in chapter.exercises:
         verdict = desk.check(exercise)
@@ -137,12 +138,12 @@ def list_lines(desk, style, current=None):
     lines = []
     for chapter in desk.book:
         done = sum(desk.solved(e) for e in chapter.exercises)
-        lines.append(style("bold", f"Chapter {chapter.number} · {chapter.title}") + f"  {done} of {len(chapter.exercises)}")
+        minutes = sum(e.minutes for e in chapter.exercises)
+        lines.append(style("bold", f"Chapter {chapter.number} · {chapter.title}") + f"  {done} of {len(chapter.exercises)}, {minutes} min")
         for e in chapter.exercises:
             mark = style("green", "done") if desk.solved(e) else "    "
             here = ">" if current is not None and e.key == current.key else " "
-            kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
-            lines.append(f" {here} {mark}  {e.name:<18} {e.step:<4} {kinds[e.kind]}")
+            lines.append(f" {here} {mark}  {e.name:<18} {KINDS[e.kind]:<13} {e.effort}")
     return lines
 
 

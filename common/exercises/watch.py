@@ -12,6 +12,7 @@ import time
 import tty
 
 import book
+from book import KINDS
 from judge import DONE, NOT_BEGUN
 from show import hint_lines, list_lines, one_line, progress_bar, solution_lines, terminal_width, verdict_lines, wrap
 from toolchain import display
@@ -115,7 +116,7 @@ class Watch:
         done = sum(self.desk.solved(e) for e in self.desk.exercises)
         width = terminal_width()
         lines = [style("bold", f"Warpbook · chapter {exercise.chapter} · {exercise.name}") + "   " + progress_bar(done, len(self.desk.exercises), 24), ""]
-        lines += [wrap(exercise.task, "", width), ""]
+        lines += [style("dim", f"{KINDS[exercise.kind]}, {exercise.effort}"), "", wrap(exercise.task, "", width), ""]
         lines.append("edit  " + style("cyan", display(exercise.path(self.desk.root), self.desk.root)))
         lines.append("")
         if busy:
@@ -123,6 +124,7 @@ class Watch:
         elif self.verdict is not None:
             lines += verdict_lines(exercise, self.verdict, style, self.desk.root)
             if self.verdict.status == DONE:
+                lines.append(wrap(exercise.learn, "  ", width))
                 lines.append("press n for the next one" if done < len(self.desk.exercises) else "that was the last one: the whole book is solved")
         if self.extra:
             lines += [""] + self.extra

@@ -108,6 +108,22 @@ class Regions(unittest.TestCase):
         self.assertEqual({b for _, b in numbers}, {16, 32, 48, 64})
         self.assertEqual(drawn, judge.draw_cases(["shape={2..5},{1..64/16} perm=1,0"] * 50, 7))
 
+    def test_what_is_told_of_each_is_checked(self):
+        folder = ROOT / BOOK[0].path
+        right = book.tomllib.loads((folder / "exercises.toml").read_text(encoding="utf-8"))["exercise"][0]
+        for key, value, part in (
+            ("minutes", None, "minutes is missing"), ("minutes", 3, "5 to 90"), ("minutes", True, "minutes is not int"),
+            ("difficulty", None, "difficulty is missing"), ("difficulty", 4, "1, 2 or 3"),
+            ("learn", None, "learn is missing"), ("learn", "One. Two.", "one sentence"), ("learn", "None", "one sentence"),
+            ("page", None, "page is missing"), ("page", "v99", "no page pages/v99.md"), ("hints", ["a"], "three hints"),
+        ):  # fmt: skip
+            table = right | {key: value}
+            if value is None:
+                del table[key]
+            with self.subTest(key), self.assertRaisesRegex(book.BookError, re.escape(part)) as raised:
+                book.read_exercise(table, 1, folder, {"call": "x"})
+            self.assertNotIn("\n", str(raised.exception))
+
     def test_names(self):
         name = EXERCISES[0][1].name
         self.assertIs(book.find_exercise(BOOK, name), EXERCISES[0][1])
