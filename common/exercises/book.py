@@ -6,6 +6,7 @@ from that one text: nothing is written twice.
 """
 
 import dataclasses
+import json
 import pathlib
 import re
 import textwrap
@@ -18,6 +19,7 @@ except ImportError:  # pragma: no cover
     raise SystemExit("error: the exercises need Python 3.11 or newer (tomllib)") from None
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+OURS = "exercises_ours.json"
 PRISTINE = "handed_out"  # The folder in a handout's chapter that holds the files as they were handed out.
 MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE)
 OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
@@ -80,6 +82,8 @@ class Exercise:
     helpers: str  # C++ that the call needs before it, in the chapter's namespace.
     cases: tuple  # As in exercises.toml: some are templates.
     bars: tuple
+    real: str  # A case of real size, on which a solution is compared with ours.
+    ours: dict | None  # What ours needs there: {"case", "seconds", "blocks", "threads", "counters"}; None: not measured yet.
     gpu: dict | None  # {"case": ..., "share": ...}
     allow: tuple  # Names that the file may call besides CUDA's, as regular expressions.
     yardstick: bool
@@ -248,6 +252,7 @@ EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
     "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
+    "real": str,
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
 
@@ -286,7 +291,8 @@ def read_fields(table, folder, where):
     return page, minutes, difficulty, learn
 
 
-def read_exercise(table, number, folder, defaults):
+def read_exercise(table, number, folder, defaults, measured):
+    """`measured`: what OURS holds, by exercise."""
     where = f"chapters/{folder.name}/exercises.toml: {table.get('name', 'an exercise without a name')}"
     check_types(table, EXERCISE_TYPES, where)
     if unknown := set(table) - EXERCISE_KEYS:
@@ -323,6 +329,7 @@ def read_exercise(table, number, folder, defaults):
                              f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip
 
     bars = tuple(read_bar(bar, cases, where) for bar in table.get("bars", []))
+    real = require(table, "real", str, where)
     gpu = table.get("gpu")
     if gpu is not None and set(gpu) != {"case", "share"}:
         raise BookError(f"{where}: gpu = {{ case = ..., share = ... }}")
@@ -330,10 +337,18 @@ def read_exercise(table, number, folder, defaults):
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
         step_file=step_file, kind=kind, page=page, minutes=minutes, difficulty=difficulty, learn=learn, task=task, hints=hints,
         call=table.get("call", defaults["call"]).replace("{step}", step).strip(), entry=table.get("entry", "run"),
-        helpers=table.get("helpers", ""), cases=cases, bars=bars, gpu=gpu,
+        helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
     )  # fmt: skip
+
+
+def read_ours(path):
+    """What our solutions need on their cases of real size, by exercise. scripts/measure_exercises.py writes it."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise BookError(f"chapters/{path.parent.name}/{path.name}: {error}") from None
 
 
 def read_chapter(folder):
@@ -345,8 +360,9 @@ def read_chapter(folder):
     except ValueError as error:  # No TOML, or no UTF-8.
         raise BookError(f"{where}: {error}") from None
     check_types(table, CHAPTER_TYPES, where)
+    measured = read_ours(folder / OURS)
     defaults = {"call": require(table, "call", str, where), "allow": table.get("allow", [])}
-    exercises = tuple(read_exercise(e, number, folder, defaults) for e in require(table, "exercise", list, where))
+    exercises = tuple(read_exercise(e, number, folder, defaults, measured) for e in require(table, "exercise", list, where))
     names = [e.name for e in exercises]
     if len(set(names)) != len(names):
         raise BookError(f"{where}: two exercises have the same name")

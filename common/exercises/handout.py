@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, read_book, split_regions
+from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, read_book, split_regions
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
@@ -196,6 +196,7 @@ def write_handout(out, root=ROOT):
             told = re.sub(r"(?m)^<!--.*?-->\n|<!--.*?-->", "", told)
             texts[f"{folder}/README.md"] = re.sub(r"(?m)^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", "", told)
         texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
+        texts[f"{folder}/{OURS}"] = None
         for exercise in chapter.exercises:
             texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
     for name in PAGE_TITLES:

@@ -61,7 +61,8 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
         if verdict.reason:
             lines.append("  " + verdict.reason)
     elif verdict.status == NOT_BEGUN:
-        lines.append(f"{exercise.name} is as it was handed out: it waits for you")
+        lines.append(f"{exercise.name} is as it was handed out: it waits for you"
+                     + (f" (./workbook check {exercise.name} shows what the checker says of it)" if exercise.kind == "bug" else ""))  # fmt: skip
     elif verdict.status == NO_COMPILE:
         lines.append(style("red", f"{exercise.name} does not compile"))
         lines += ["  " + line for line in verdict.details]
@@ -73,9 +74,15 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
     else:
         lines.append(style("red", f"{exercise.name}: {verdict.status}"))
         lines += ["  " + line for line in (verdict.details or (verdict.reason,))]
+    lines += printed_lines(verdict, style)
     if with_file and verdict.status != NOT_BEGUN:
         lines.append(style("dim", f"  checked: {path}" + (f", on {device_text(verdict)}" if verdict.device else "")))
     return lines
+
+
+def printed_lines(verdict, style):
+    """The first lines that kernels printed."""
+    return [style("dim", f"  printed: {line}") for line in verdict.printed]
 
 
 def device_text(verdict):
@@ -101,7 +108,7 @@ def chapter_report(desk, chapter, style):
         lines = () if verdict.status in (DONE, NOT_BEGUN) else verdict.details or (verdict.reason,)
         if verdict.status == REFUSED:
             lines = (verdict.reason,)
-        for line in lines:
+        for line in (*lines, *printed_lines(verdict, style)):
             print(margin + line)
         sys.stdout.flush()
     device = next((device_text(v) for v in verdicts if v.device), "")

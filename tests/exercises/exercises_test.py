@@ -22,7 +22,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "common" / "exercises"))
+sys.path[:0] = [str(ROOT / "common" / "exercises"), str(ROOT / "tests" / "exercises" / "variants")]
 sys.dont_write_bytecode = True
 
 import book  # noqa: E402
@@ -31,6 +31,7 @@ import handout  # noqa: E402
 import judge  # noqa: E402
 import sandbox  # noqa: E402
 import toolchain  # noqa: E402
+import variants  # noqa: E402
 
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
@@ -121,8 +122,42 @@ class Regions(unittest.TestCase):
             if value is None:
                 del table[key]
             with self.subTest(key), self.assertRaisesRegex(book.BookError, re.escape(part)) as raised:
-                book.read_exercise(table, 1, folder, {"call": "x"})
+                book.read_exercise(table, 1, folder, {"call": "x"}, {})
             self.assertNotIn("\n", str(raised.exception))
+
+    def test_a_race_gets_the_advice_that_its_lines_ask_for(self):
+        for lines, atomic in (
+            (["sum[place] += x;"], True),
+            (["sum[place] = sum[place] + x;"], True),
+            (["*total += x;"], True),
+            (["const float old = sum[place];", "sum[place] = old + x;"], True),
+            (["tile[y][x] = from[i];"], False),
+            (["tile[y][x] = from[i];", "to[i] = tile[x][y];"], False),
+            (["if (a[i] == 0) return;"], False),
+        ):
+            with self.subTest(lines):
+                self.assertEqual(judge.updates_in_place(list(enumerate(lines, 1))), atomic)
+        source = ["s[i] = a;", "if (i < n) __syncthreads();", "b = s[j];", "b = s[j];"]
+        report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
+        self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
+        self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+
+    def test_a_wasteful_kernel_is_told_why(self):
+        ours = {"seconds": 1e-5, "blocks": 4096, "threads": 256, "counters": {"load requests": 1000}}
+        e = dataclasses.replace(EXERCISES[0][1], ours=ours)
+        loads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+        sums = {"seconds": 1.9e-5, "blocks": 4096, "threads": 256, "launches": 1, "limited_by": "latency", loads: 1700}
+        for change, part in (
+            ({}, ""),
+            ({loads: 1800}, "load requests: 1,800, 1.8 times ours"),
+            ({"seconds": 2e-5}, "2 times ours (10 us): too few loads are under way"),
+            ({"seconds": 2e-5, "blocks": 1}, "1 block of 256 threads where ours has 4,096 of 256: most of the device idles"),
+        ):
+            verdict = judge.Verdict(judge.DONE)
+            judge.judge_need(verdict, e, sums | change)
+            self.assertEqual(verdict.status, judge.SLOW if part else judge.DONE)
+            self.assertEqual(verdict.points, 0.5 if part else 1)
+            self.assertIn(part, "\n".join(verdict.details))
 
     def test_names(self):
         name = EXERCISES[0][1].name
@@ -201,6 +236,9 @@ class Contract(unittest.TestCase):
             with self.subTest(e.key):
                 self.assertEqual(verdict.status, judge.DONE, verdict.details or verdict.reason)
                 self.assertTrue(verdict.file.endswith(f"{e.name}.cuh"))
+                self.assertEqual((verdict.points, verdict.printed), (1, ()))
+                # What it is compared with is what it needs: else scripts/measure_exercises.py has to be run.
+                self.assertAlmostEqual(verdict.measured["modelled time by ours"], 1, delta=0.2)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_cheats_are_rejected(self):
@@ -219,6 +257,33 @@ class Contract(unittest.TestCase):
                 self.assertIn(verdict.status, (judge.WRONG, judge.REFUSED), verdict.reason)
                 if name != "copies_the_input":
                     self.assertEqual(verdict.status, judge.REFUSED, verdict.reason)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_cheats_and_near_misses(self):
+        """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day a
+        third of them."""
+        tried = variants.read(BOOK)
+        for _, e in EXERCISES:
+            verdicts = [variant["verdict"] for _, mine, variant in tried if mine is e]
+            for verdict, least in (("wrong", 2), ("slow", 1), ("done", 1)):
+                self.assertGreaterEqual(verdicts.count(verdict), least, f"{e.key}: {verdict}")
+        tried = tried if NIGHTLY else tried[SEED % 3 :: 3]
+        found = self.verdicts([(c, e, variants.text_of(e, variant)) for c, e, variant in tried])
+        for (_, e, variant), verdict in zip(tried, found):
+            with self.subTest(f"{e.key}: {variant['what']}"):
+                told = "\n".join((verdict.reason, *verdict.details))
+                self.assertEqual(verdict.status, variant["verdict"], told)
+                self.assertIn(variant.get("says", ""), told)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_what_a_kernel_prints_is_shown(self):
+        chapter, e = next((c, e) for c, e in EXERCISES if e.key == "chapter1/one_element")
+        printing = e.solution.replace("if (i < count)", 'if (i < 10) printf("element %d\\n", int(i));\n  if (i < count)')
+        verdict = self.verdicts([(chapter, e, printing)])[0]
+        self.assertEqual(verdict.status, judge.DONE, verdict.details)
+        self.assertEqual(verdict.printed[0], "element 0")
+        self.assertEqual(len(verdict.printed), judge.MOST_PRINTED + 1)
+        self.assertRegex(verdict.printed[-1], r"and \d+ lines more")
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_is_no_kernel_is_found_out(self):
@@ -430,7 +495,7 @@ class Handout(unittest.TestCase):
             self.assertEqual(ours.handed_out, theirs.handed_out)
             self.assertIsNone(theirs.solution)
             self.assertEqual(theirs.path(self.tree).read_text(encoding="utf-8"), ours.handed_out)
-            self.assertEqual((ours.cases, ours.bars, ours.hints), (theirs.cases, theirs.bars, theirs.hints))
+            self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours), (theirs.cases, theirs.bars, theirs.hints, theirs.ours))
 
     def test_all_that_is_included_is_there(self):
         for path in [*self.tree.glob("chapters/*/*"), *self.tree.glob("exercises/*/*.cuh")]:
