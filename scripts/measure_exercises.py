@@ -49,7 +49,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for chapter in chapters:
             toolchain.commands(chapter.number)
-            exercises = [e for e in chapter.exercises if e.real]
+            exercises = [e for e in chapter.exercises if e.is_code]
             found = pool.map(lambda e, c=chapter: measure(toolchain, c, e), exercises)
             text = as_text({e.name: values for e, values in zip(exercises, found)})
             path = ROOT / chapter.path / book.OURS

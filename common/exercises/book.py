@@ -6,6 +6,7 @@ from that one text: nothing is written twice.
 """
 
 import dataclasses
+import hashlib
 import json
 import pathlib
 import re
@@ -24,7 +25,9 @@ PRISTINE = "handed_out"  # The folder in a handout's chapter that holds the file
 MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE)
 OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
 STORY = re.compile(r"(?:///[^\n]*\n)+")
-KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug"}
+KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain"}
+QUESTIONS = ("predict", "explain")  # Those that ask for a number or a sentence, not for code.
+ANSWER = re.compile(r"^constexpr double kAnswer = ([^;]*);.*$", re.MULTILINE)
 DIFFICULTIES = ("easy", "medium", "hard")
 
 
@@ -90,6 +93,16 @@ class Exercise:
     kernel_writes: bool  # The result must come from a kernel.
     builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
     pieces: tuple
+    counter: str = ""  # What a question of the kind "predict" is about, on the first case.
+    answer: str = ""  # A number, in a handout its mark; or our sentences.
+
+    @property
+    def is_code(self):
+        return self.kind not in QUESTIONS
+
+    @property
+    def is_graded(self):
+        return self.kind != "explain"
 
     @property
     def handed_out(self):
@@ -196,6 +209,23 @@ def banner(chapter, exercise, task, about):
     return "\n".join(lines) + "\n"
 
 
+def mark_of(key, number):
+    """What a handout holds of a number that is to be predicted: it tells whether three digits are right, and no more."""
+    return "mark " + hashlib.sha256(f"{key} {number:.3g}".encode()).hexdigest()[:16]
+
+
+def question_pieces(head, table, step):
+    """A question's file, and with our answer."""
+    if table["kind"] == "explain":
+        text = f"{head}//\n// Your answer, in a sentence or two, below this line. It is not graded: the check shows ours beside it.\n//\n"
+        return (Piece(text, text + "\n".join(f"// {line}" for line in table["answer"].strip().splitlines()) + "\n"),)
+    text = (f"{head}\n// The counter: {table['counter']}, of {step}'s kernels on\n//     {table['cases'][0]}\n"
+            "// Sums and products may stand as they are: 3 * 32.\nconstexpr double kAnswer = 0;  // TODO\n")  # fmt: skip
+    if isinstance(table["answer"], str):  # In a handout.
+        return (Piece(text, None),)
+    return (Piece(text, ANSWER.sub(f"constexpr double kAnswer = {table['answer']};", text)),)
+
+
 def make_pieces(head, step_text, given, where, story=True):
     """`story`: whether the comment that the file opens with stays; it may tell too much."""
     pieces = [Piece(head, "")]
@@ -252,9 +282,10 @@ EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
     "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
-    "real": str,
+    "real": str, "counter": str, "answer": (str, int, float),
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
+QUESTION_KEYS = {"name", "title", "kind", "page", "minutes", "difficulty", "learn", "task", "hints", "answer"}
 
 
 def check_types(table, types, where):
@@ -270,8 +301,8 @@ def check_types(table, types, where):
         else:
             right = isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
         if not right:
-            kind = wanted if isinstance(wanted, type) else (wanted[0] if isinstance(wanted, list) else wanted[str])
-            shape = "" if isinstance(wanted, type) else "a list of " if isinstance(wanted, list) else "a table of "
+            kind = str if isinstance(wanted, tuple) else wanted if isinstance(wanted, type) else (wanted[0] if isinstance(wanted, list) else wanted[str])
+            shape = "" if isinstance(wanted, type | tuple) else "a list of " if isinstance(wanted, list) else "a table of "
             raise BookError(f"{where}: {key} is not {shape}{kind.__name__}")
 
 
@@ -298,12 +329,12 @@ def read_exercise(table, number, folder, defaults, measured):
     if unknown := set(table) - EXERCISE_KEYS:
         raise BookError(f"{where}: unknown key {sorted(unknown)[0]}; accepted are {', '.join(sorted(EXERCISE_KEYS))}")
     name = require(table, "name", str, where)
-    step = require(table, "step", str, where)
     kind = require(table, "kind", str, where)
+    step = require(table, "step", str, where) if kind != "explain" else table.get("page", "README")
     task = require(table, "task", str, where).strip()
     hints = tuple(hint.strip() for hint in require(table, "hints", list, where))
-    cases = tuple(require(table, "cases", list, where))
-    given = require(table, "given", dict, where)
+    cases = tuple(require(table, "cases", list, where)) if kind != "explain" else ()
+    given = require(table, "given", dict, where) if kind not in QUESTIONS else {}
     if not re.fullmatch(r"\w+", name):
         raise BookError(f"{where}: a name is letters, digits and _")
     if not re.fullmatch(r"\w+", step) or not re.fullmatch(r"([\w]+/)*[\w.]*", table.get("file", "")):
@@ -313,10 +344,21 @@ def read_exercise(table, number, folder, defaults, measured):
     if len(hints) != 3 or not all(hints):
         raise BookError(f"{where}: an exercise has three hints, from a nudge to nearly told")
     page, minutes, difficulty, learn = read_fields(table, folder, where)
+    if kind in QUESTIONS:
+        wanted = QUESTION_KEYS | ({"step", "file", "call", "cases", "counter"} if kind == "predict" else set())
+        if extra := set(table) - wanted:
+            raise BookError(f"{where}: {kind} has no {sorted(extra)[0]}")
+        answer = table.get("answer")
+        if not isinstance(answer, str if kind == "explain" else (int, float, str)) or answer == "":
+            raise BookError(f"{where}: answer is missing: {'our sentences' if kind == 'explain' else 'the number that the counter has'}")
+        if kind == "predict" and table.get("counter") not in COUNTERS:
+            raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
 
     pristine = folder / PRISTINE / f"{name}.cuh"
     step_file = table.get("file", "")
-    if pristine.is_file():  # In a handout.
+    if kind in QUESTIONS:
+        pieces = question_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, step)
+    elif pristine.is_file():  # In a handout.
         pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
         step_file = step_file or next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), "")
     else:
@@ -329,7 +371,7 @@ def read_exercise(table, number, folder, defaults, measured):
                              f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip
 
     bars = tuple(read_bar(bar, cases, where) for bar in table.get("bars", []))
-    real = require(table, "real", str, where)
+    real = require(table, "real", str, where) if kind not in QUESTIONS else ""
     gpu = table.get("gpu")
     if gpu is not None and set(gpu) != {"case", "share"}:
         raise BookError(f"{where}: gpu = {{ case = ..., share = ... }}")
@@ -340,6 +382,7 @@ def read_exercise(table, number, folder, defaults, measured):
         helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
+        counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
     )  # fmt: skip
 
 

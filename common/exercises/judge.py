@@ -1,14 +1,17 @@
 """Is an exercise solved? Runs its check, and judges what came: right on every case, and within its bars."""
 
+import ast
 import dataclasses
 import hashlib
 import json
 import math
+import operator
 import os
 import random
 import re
 import signal
 
+from book import ANSWER, mark_of
 from counters import COMPARED, COUNTERS, WRITES
 from toolchain import BuildError, plain_run, scratch_folder
 
@@ -31,6 +34,7 @@ LIMITS = {
     "L2 writes": "what is written to the L2 takes the time",
     "block launches": "the launches themselves take the time",
 }
+OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
 
 
@@ -95,6 +99,8 @@ class Judge:
         text = file.read_text(encoding="utf-8", errors="replace")
         if say_not_begun and text == exercise.handed_out:
             return Verdict(NOT_BEGUN, "as it was handed out", file=name)
+        if not exercise.is_code:
+            return judge_question(exercise, text, name)
         with scratch_folder() as scratch:
             compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, max(60, 3 * self.seconds))
             if compiled.error:
@@ -192,6 +198,50 @@ class Judge:
             verdict.reason = f"right, at {share:.0%} of our step's speed; the bar is {exercise.gpu['share']:.0%}"
             verdict.details = (f"{case[0]}: {times[0] * 1e6:.1f} us, ours {times[1] * 1e6:.1f} us",)
         return verdict
+
+
+def judge_question(exercise, text, name):
+    """A prediction is right to three digits; a sentence is the reader's to compare with ours."""
+    if exercise.kind == "explain":
+        if len(own_words(exercise, text)) < 3:
+            return Verdict(NOT_BEGUN, "there is no sentence yet", file=name)
+        return Verdict(DONE, f"Compare with ours, nobody grades it: {exercise.answer}", file=name)
+    found = ANSWER.search(text)
+    value = number_of(found[1]) if found else None
+    if value is None:
+        reason = "there is no line `constexpr double kAnswer = NUMBER;` with a number, a sum or a product"
+        return Verdict(NO_COMPILE, reason, (reason,), file=name)
+    expected = exercise.answer if exercise.answer.startswith("mark ") else mark_of(exercise.key, float(exercise.answer))
+    if mark_of(exercise.key, value) == expected:
+        return Verdict(DONE, measured={exercise.counter: value}, file=name)
+    reason = f"{exercise.counter} is not {value:g}: work it out anew, or take a hint"
+    return Verdict(WRONG, reason, (reason,), file=name)
+
+
+def own_words(exercise, text):
+    """What a reader wrote into a question's file."""
+    given = set(exercise.handed_out.splitlines())
+    return [word for line in text.splitlines() if line not in given for word in re.findall(r"\w+", line)]
+
+
+def number_of(text):
+    """The value of numbers joined by + - * / and parentheses; None for anything else."""
+
+    def value(node):
+        if isinstance(node, ast.Expression):
+            return value(node.body)
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            return node.value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -value(node.operand)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+            return OPERATIONS[type(node.op)](value(node.left), value(node.right))
+        raise ValueError(text)
+
+    try:
+        return float(value(ast.parse(text.replace("'", "").strip()[:200], mode="eval")))
+    except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError):
+        return None
 
 
 def read_lines(path):
@@ -420,5 +470,5 @@ def first_lines(text):
 
 def cache_key(toolchain_key, exercise, text, seed):
     parts = [toolchain_key, exercise.key, exercise.handed_out, exercise.call, repr(exercise.cases), repr(exercise.bars),
-             repr(exercise.gpu), exercise.real, repr(exercise.ours), str(seed), text]  # fmt: skip
+             repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer, str(seed), text]  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

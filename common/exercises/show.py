@@ -104,7 +104,7 @@ def chapter_report(desk, chapter, style):
         margin = " " * (STATUS_WIDTH + 2)
         status = style.status(verdict.status) + " " * (STATUS_WIDTH - len(verdict.status))
         path = display(exercise.path(desk.root), desk.root)
-        print(f"  {status}{exercise.name:<18}{style('dim', path)}")
+        print(f"  {status}{exercise.name:<20}{style('dim', path)}")
         lines = () if verdict.status in (DONE, NOT_BEGUN) else verdict.details or (verdict.reason,)
         if verdict.status == REFUSED:
             lines = (verdict.reason,)
@@ -150,12 +150,14 @@ def list_lines(desk, style, current=None):
         for e in chapter.exercises:
             mark = style("green", "done") if desk.solved(e) else "    "
             here = ">" if current is not None and e.key == current.key else " "
-            lines.append(f" {here} {mark}  {e.name:<18} {KINDS[e.kind]:<13} {e.effort}")
+            lines.append(f" {here} {mark}  {e.name:<20} {KINDS[e.kind]:<13} {e.effort}")
     return lines
 
 
 def solution_lines(exercise):
     """The lines that were taken out, as a diff between the file as handed out and the step."""
+    if not exercise.is_code:
+        return [f"our answer: {exercise.answer}"]
     plain = "".join(p.step for p in exercise.pieces if not is_mark(p.step))
     given = "".join(p.handed_out for p in exercise.pieces[1:])
     names = (f"exercises/chapter{exercise.chapter}/{exercise.name}.cuh, as handed out", f"chapters/{exercise.folder}/{exercise.step_file}")

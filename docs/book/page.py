@@ -172,11 +172,11 @@ def exercises(chapter):
     items = chapter.exercises()
     if not items:
         return "This chapter has no exercises yet.\n"
-    kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
+    kinds = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict a counter", "explain": "explain"}
     out = [f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"]
     for item in items:
         task = " ".join(item["task"].split())
-        out.append(f"- <b><code>{item['name']}</code></b> ({kinds.get(item['kind'], item['kind'])}, of {item['step']}). {task}")
+        out.append(f"- <b><code>{item['name']}</code></b> ({kinds.get(item['kind'], item['kind'])}, of {item.get('step', item['page'])}). {task}")
     return "\n".join(out) + "\n"
 
 

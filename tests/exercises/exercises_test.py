@@ -38,6 +38,7 @@ NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
 SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
 BOOK = book.read_book()
 EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
+CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_code]
 
 
 def temporary_folder(test):
@@ -197,8 +198,8 @@ class Contract(unittest.TestCase):
             return list(pool.map(check, enumerate(texts)))
 
     def test_text(self):
-        self.assertGreaterEqual(len(EXERCISES), 4)
-        for chapter, e in EXERCISES:
+        self.assertGreaterEqual(len(CODE), 4)
+        for chapter, e in CODE:
             with self.subTest(e.key):
                 step = (ROOT / chapter.path / e.step_file).read_text(encoding="utf-8")
                 self.assertEqual(e.put_back(e.handed_out), step)
@@ -212,15 +213,57 @@ class Contract(unittest.TestCase):
                     self.assertIn(bar.case, e.cases)
                 self.assertTrue(all(len(line) <= 120 for line in e.handed_out.splitlines()))
 
+    def test_questions(self):
+        """Nothing is compiled for them, and what is not begun or not answered is not solved."""
+        for chapter, e in EXERCISES:
+            if e.is_code:
+                continue
+            with self.subTest(e.key):
+                self.assertIn("TODO" if e.kind == "predict" else "below this line", e.handed_out)
+                self.assertTrue(all(len(line) <= 120 for line in e.handed_out.splitlines()))
+                self.assertEqual(len(set(e.hints)), 3)
+                answers = {e.handed_out: judge.NOT_BEGUN, e.solution: judge.DONE}
+                if e.kind == "explain":
+                    answers |= {e.handed_out + "ok": judge.NOT_BEGUN, e.handed_out + "Because the banks differ.": judge.DONE}
+                else:
+                    number = float(e.answer)
+                    answers |= {book.ANSWER.sub(f"constexpr double kAnswer = {text};", e.handed_out): status for text, status in (
+                        (f"{number:g}", judge.DONE), (f"({number:g} - 2) + 2 * 1", judge.DONE), (f"{number * 1.1:g}", judge.WRONG),
+                        ("0", judge.WRONG), ("", judge.NO_COMPILE), ("__import__('os')", judge.NO_COMPILE), ("9**9**9", judge.NO_COMPILE))}
+                    marked = dataclasses.replace(e, answer=book.mark_of(e.key, number))  # As in a handout.
+                    self.assertNotIn(f"{number:g}", marked.answer.split())
+                for text, status in answers.items():
+                    for exercise in (e, marked) if e.kind == "predict" else (e,):
+                        file = temporary_folder(self) / f"{e.name}.cuh"
+                        file.write_text(text, encoding="utf-8")
+                        self.assertEqual(judge.Judge(None).check(chapter, exercise, file).status, status, text)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_what_is_to_be_predicted_is_what_the_emulator_counts(self):
+        for chapter, e in EXERCISES:
+            if e.kind != "predict":
+                continue
+            folder = ROOT / chapter.path
+            step = (ROOT / chapter.path / e.step_file if e.step_file else next(folder.glob(f"{e.step}_*.cuh"))).read_text(encoding="utf-8")
+            asked = dataclasses.replace(e, pieces=(book.Piece(step, step),))
+            with self.subTest(e.key), toolchain.scratch_folder() as scratch:
+                file = scratch / f"{e.name}.cuh"
+                file.write_text(step, encoding="utf-8")
+                compiled = self.toolchain.compile(chapter, asked, file, scratch)
+                self.assertEqual(compiled.error, "")
+                judge.Judge(self.toolchain).execute(asked, compiled.program, scratch, [e.cases[0]], scratch / "results.jsonl")
+                sums = judge.counters_by_case(scratch / "launches.json", [e.cases[0]])[e.cases[0]]
+                self.assertEqual(f"{judge.value_of(e.counter, sums):.3g}", f"{float(e.answer):.3g}")
+
     def test_there_are_bugs_to_find(self):
         for chapter in BOOK:
             self.assertGreaterEqual(len(chapter.exercises), 4, chapter.folder)
-        self.assertGreaterEqual(sum(e.kind == "bug" for _, e in EXERCISES), 2)
+        self.assertGreaterEqual(sum(e.kind == "bug" for _, e in CODE), 2)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_as_handed_out_it_compiles_and_is_not_solved(self):
-        found = self.verdicts([(c, e, e.handed_out) for c, e in EXERCISES])
-        for (_, e), verdict in zip(EXERCISES, found):
+        found = self.verdicts([(c, e, e.handed_out) for c, e in CODE])
+        for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertIn(verdict.status, (judge.WRONG, judge.SLOW), verdict.reason)
 
@@ -229,10 +272,10 @@ class Contract(unittest.TestCase):
         """On what can be drawn at the ends of every range, too: a reader's right kernel is never refused by chance."""
         cornered = [
             (c, dataclasses.replace(e, cases=e.cases + tuple(case for t in e.cases for case in corners(t))))
-            for c, e in EXERCISES
+            for c, e in CODE
         ]
         found = self.verdicts([(c, e, e.solution) for c, e in cornered])
-        for (_, e), verdict in zip(EXERCISES, found):
+        for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertEqual(verdict.status, judge.DONE, verdict.details or verdict.reason)
                 self.assertTrue(verdict.file.endswith(f"{e.name}.cuh"))
@@ -245,7 +288,7 @@ class Contract(unittest.TestCase):
         """All cheats on every exercise at night; by day those that cost no compiler on every, all on each chapter's first."""
         tried = []
         for chapter in BOOK:
-            plain = [e for e in chapter.exercises if not e.yardstick]
+            plain = [e for e in chapter.exercises if e.is_code and not e.yardstick]
             for e in plain:
                 self.assertGreaterEqual(len(chapter.cheats_for(e)), 3, e.key)
                 for name, cheat in chapter.cheats_for(e).items():
@@ -263,7 +306,7 @@ class Contract(unittest.TestCase):
         """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day a
         third of them."""
         tried = variants.read(BOOK)
-        for _, e in EXERCISES:
+        for _, e in CODE:
             verdicts = [variant["verdict"] for _, mine, variant in tried if mine is e]
             for verdict, least in (("wrong", 2), ("slow", 1), ("done", 1)):
                 self.assertGreaterEqual(verdicts.count(verdict), least, f"{e.key}: {verdict}")
@@ -277,7 +320,7 @@ class Contract(unittest.TestCase):
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_a_kernel_prints_is_shown(self):
-        chapter, e = next((c, e) for c, e in EXERCISES if e.key == "chapter1/one_element")
+        chapter, e = next((c, e) for c, e in CODE if e.key == "chapter1/one_element")
         printing = e.solution.replace("if (i < count)", 'if (i < 10) printf("element %d\\n", int(i));\n  if (i < count)')
         verdict = self.verdicts([(chapter, e, printing)])[0]
         self.assertEqual(verdict.status, judge.DONE, verdict.details)
@@ -287,7 +330,7 @@ class Contract(unittest.TestCase):
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_is_no_kernel_is_found_out(self):
-        chapter, e = next((c, e) for c, e in EXERCISES if e.key == "chapter3/copy_guard")
+        chapter, e = next((c, e) for c, e in CODE if e.key == "chapter3/copy_guard")
         loop = "std::copy_n(static_cast<const char*>(src), p.count() * p.element_bytes, static_cast<char*>(dst)); return cudaSuccess;"
         texts = {
             "the host copies": with_cheat(e, loop),
@@ -306,7 +349,7 @@ class Contract(unittest.TestCase):
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_an_error_is_told_by_the_readers_line(self):
-        chapter, e = EXERCISES[0]
+        chapter, e = CODE[0]
         text = e.solution.replace("#pragma once\n", "#pragma once\nint here = missing;\n", 1)
         line = text.splitlines().index("int here = missing;") + 1
         verdict = self.verdicts([(chapter, e, text)])[0]
@@ -493,7 +536,7 @@ class Handout(unittest.TestCase):
         self.assertEqual([e.key for c in there for e in c.exercises], [e.key for _, e in EXERCISES])
         for (_, ours), theirs in zip(EXERCISES, (e for c in there for e in c.exercises)):
             self.assertEqual(ours.handed_out, theirs.handed_out)
-            self.assertIsNone(theirs.solution)
+            self.assertIs(theirs.solution is None, ours.is_graded)
             self.assertEqual(theirs.path(self.tree).read_text(encoding="utf-8"), ours.handed_out)
             self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours), (theirs.cases, theirs.bars, theirs.hints, theirs.ours))
 
