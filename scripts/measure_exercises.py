@@ -26,7 +26,7 @@ def measure(toolchain, chapter, exercise):
     with scratch_folder() as scratch:
         file = scratch / f"{exercise.name}.cuh"
         file.write_text(exercise.solution, encoding="utf-8")
-        compiled = toolchain.compile(chapter, exercise, file, scratch)
+        compiled = toolchain.compile(chapter, exercise.as_ours(), file, scratch)
         if compiled.error:
             raise SystemExit(f"error: {exercise.key} does not compile: {compiled.error}")
         judging = judge.Judge(toolchain, seconds=120)

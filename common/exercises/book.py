@@ -25,8 +25,9 @@ PRISTINE = "handed_out"  # The folder in a handout's chapter that holds the file
 MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE)
 OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
 STORY = re.compile(r"(?:///[^\n]*\n)+")
-KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain"}
+KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain", "project": "project"}
 QUESTIONS = ("predict", "explain")  # Those that ask for a number or a sentence, not for code.
+RIGHT_POINTS, TIME_POINTS = 40, 20  # Of a project's 100: for right results, and for at most twice our time.
 ANSWER = re.compile(r"^constexpr double kAnswer = ([^;]*);.*$", re.MULTILINE)
 DIFFICULTIES = ("easy", "medium", "hard")
 
@@ -93,6 +94,7 @@ class Exercise:
     kernel_writes: bool  # The result must come from a kernel.
     builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
     pieces: tuple
+    goals: tuple = ()  # A project's, in order: (points, what is reached, bars).
     counter: str = ""  # What a question of the kind "predict" is about, on the first case.
     answer: str = ""  # A number, in a handout its mark; or our sentences.
 
@@ -123,6 +125,10 @@ class Exercise:
     def effort(self):
         return f"{self.minutes} min, {DIFFICULTIES[self.difficulty - 1]}"
 
+    def as_ours(self):
+        """The same exercise, whose file as handed out is our solution: it may include what a reader's may not."""
+        return dataclasses.replace(self, pieces=(Piece(self.solution, self.solution),))
+
     def path(self, root=ROOT):
         """The reader's file."""
         return root / "exercises" / f"chapter{self.chapter}" / f"{self.name}.cuh"
@@ -140,7 +146,9 @@ class Exercise:
         return "".join(result)
 
     def removed(self):
-        """The texts that the reader has to write."""
+        """The texts that the reader has to write; of a project there is no one text."""
+        if self.kind == "project":
+            return []
         return [p.step for p in self.pieces if p.step and p.step != p.handed_out and not is_mark(p.step)]
 
 
@@ -226,6 +234,27 @@ def question_pieces(head, table, step):
     return (Piece(text, ANSWER.sub(f"constexpr double kAnswer = {table['answer']};", text)),)
 
 
+def project_pieces(head, table, number, folder, step_file):
+    """An empty file: what it has to hold is declared, and no more. Our solution is the chapter's finished step."""
+    text = head + table["empty"].lstrip("\n").rstrip() + "\n"
+    if step_file is None:  # In a handout.
+        return (Piece(text, None),)
+    ours = f'#pragma once\n#include "chapters/{folder.name}/{step_file}"\nnamespace warpbook::chapter{number} {{\nnamespace project = {table["step"]};\n}}\n'
+    return (Piece(text, ours),)
+
+
+def read_goals(table, cases, where):
+    """A project's goals: each has points, says what is reached, and has bars; it counts where all before it are reached."""
+    goals = []
+    for goal in require(table, "goals", list, where):
+        if set(goal) != {"points", "what", "bars"} or not isinstance(goal["points"], int):
+            raise BookError(f"{where}: a goal has points, what and bars")
+        goals.append((goal["points"], goal["what"], tuple(read_bar(bar, cases, where) for bar in goal["bars"])))
+    if RIGHT_POINTS + sum(points for points, _, _ in goals) + TIME_POINTS != 100:
+        raise BookError(f"{where}: the goals' points have to make {100 - RIGHT_POINTS - TIME_POINTS}")
+    return tuple(goals)
+
+
 def make_pieces(head, step_text, given, where, story=True):
     """`story`: whether the comment that the file opens with stays; it may tell too much."""
     pieces = [Piece(head, "")]
@@ -282,7 +311,7 @@ EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
     "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
-    "real": str, "counter": str, "answer": (str, int, float),
+    "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
 QUESTION_KEYS = {"name", "title", "kind", "page", "minutes", "difficulty", "learn", "task", "hints", "answer"}
@@ -334,7 +363,7 @@ def read_exercise(table, number, folder, defaults, measured):
     task = require(table, "task", str, where).strip()
     hints = tuple(hint.strip() for hint in require(table, "hints", list, where))
     cases = tuple(require(table, "cases", list, where)) if kind != "explain" else ()
-    given = require(table, "given", dict, where) if kind not in QUESTIONS else {}
+    given = require(table, "given", dict, where) if kind not in (*QUESTIONS, "project") else {}
     if not re.fullmatch(r"\w+", name):
         raise BookError(f"{where}: a name is letters, digits and _")
     if not re.fullmatch(r"\w+", step) or not re.fullmatch(r"([\w]+/)*[\w.]*", table.get("file", "")):
@@ -354,10 +383,16 @@ def read_exercise(table, number, folder, defaults, measured):
         if kind == "predict" and table.get("counter") not in COUNTERS:
             raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
 
+    goals = ()
     pristine = folder / PRISTINE / f"{name}.cuh"
     step_file = table.get("file", "")
     if kind in QUESTIONS:
         pieces = question_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, step)
+    elif kind == "project":
+        require(table, "empty", str, where)
+        goals = read_goals(table, cases, where)
+        finished = next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), None)
+        pieces = project_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, number, folder, finished)
     elif pristine.is_file():  # In a handout.
         pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
         step_file = step_file or next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), "")
@@ -378,11 +413,11 @@ def read_exercise(table, number, folder, defaults, measured):
     return Exercise(
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
         step_file=step_file, kind=kind, page=page, minutes=minutes, difficulty=difficulty, learn=learn, task=task, hints=hints,
-        call=table.get("call", defaults["call"]).replace("{step}", step).strip(), entry=table.get("entry", "run"),
+        call=table.get("call", defaults["call"]).replace("{step}", "project" if kind == "project" else step).strip(), entry=table.get("entry", "run"),
         helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
-        counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
+        goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
     )  # fmt: skip
 
 

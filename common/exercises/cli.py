@@ -166,6 +166,8 @@ def run(arguments):
         if written:
             print(f"laid out: {len(written)} file{'s' * (len(written) > 1)} in exercises/chapter{chapter.number}/")
         chapter_report(desk, chapter, style)
+        if desk.current().chapter != chapter.number:  # ./workbook goes on here.
+            desk.set_current(next((e for e in chapter.exercises if not desk.solved(e)), chapter.exercises[0]))
     else:
         from watch import watch
 

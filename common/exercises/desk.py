@@ -42,6 +42,7 @@ class Desk:
         self.path = root / "exercises" / PROGRESS
         self.progress = {"solved": {}, "hints": {}, "current": "", "verdicts": {}}
         self._key = None
+        self._built = set()  # Chapters.
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             self.progress |= {k: v for k, v in stored.items() if isinstance(v, type(self.progress.get(k)))}
@@ -59,6 +60,7 @@ class Desk:
         written = lay_out([e for chapter in chapters for e in chapter.exercises], self.root)
         self.toolchain.prepare(chapters, say)
         self._key = None
+        self._built |= {chapter.number for chapter in chapters}
         return written
 
     def key(self, exercise, text):
@@ -86,6 +88,8 @@ class Desk:
         path = exercise.path(self.root)
         text = read_text(path)
         chapter = self.chapters[exercise.chapter]
+        if exercise.is_code and chapter.number not in self._built:
+            self.prepare([chapter])
         verdict = self.judge.check(chapter, exercise, path, say_not_begun=not anyway)
         lower = [e.name for e in chapter.foundations(exercise) if not self.solved(e)]
         if lower and verdict.status not in (DONE, NOT_BEGUN):

@@ -87,7 +87,7 @@ To read:
 
 PAGE_TITLES = {"counters": "Reading the counters", "emulator": "The emulator", "timing": "How we time", "verifying": "How we verify"}
 KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it",
-              "predict": "predict a counter", "explain": "explain in a sentence (not graded)"}  # fmt: skip
+              "predict": "predict a counter", "explain": "explain in a sentence (not graded)", "project": "from an empty file"}  # fmt: skip
 
 
 def general_page(text, book):

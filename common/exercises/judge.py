@@ -11,7 +11,7 @@ import random
 import re
 import signal
 
-from book import ANSWER, mark_of
+from book import ANSWER, RIGHT_POINTS, TIME_POINTS, mark_of
 from counters import COMPARED, COUNTERS, WRITES
 from toolchain import BuildError, plain_run, scratch_folder
 
@@ -50,6 +50,7 @@ class Verdict:
     device: str = ""
     emulated: bool = True
     seconds: float = 0.0  # That the check took.
+    score: float | None = None  # A project's, of one.
     printed: tuple = ()  # The first lines that kernels printed.
 
     @property
@@ -58,7 +59,9 @@ class Verdict:
 
     @property
     def points(self):
-        """Of one: a right solution that wastes the device is worth half."""
+        """Of one: a right solution that wastes the device is worth half, and a project what it reaches."""
+        if self.score is not None:
+            return self.score
         return {DONE: 1.0, SLOW: 0.5}.get(self.status, 0.0)
 
 
@@ -140,14 +143,47 @@ class Judge:
         finished = [line for line in lines if "status" in line]
         wrong = [line for line in finished if line["status"] != "pass"]
         if wrong:
-            return judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
+            verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
+            if exercise.kind == "project":
+                verdict.score = RIGHT_POINTS / 100 * (len(finished) - len(wrong)) / len(cases)
+                verdict.details += (f"{verdict.score * 100:.0f} of 100 points",)
+            return verdict
         if not lines or "complete" not in lines[-1] or done.returncode != 0:
             return judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
         if verdict.emulated:
             judge_counters(verdict, exercise, cases, finished, scratch / "launches.json")
-            if verdict.done and exercise.ours:
+            if verdict.done and exercise.kind == "project":
+                self.judge_project(verdict, exercise, cases, program, scratch)
+            elif verdict.done and exercise.ours:
                 self.judge_real(verdict, exercise, program, scratch)
         return verdict
+
+    def judge_project(self, verdict, exercise, cases, program, scratch):
+        """Goal by goal: each counts where all before it are reached."""
+        by_case = counters_by_case(scratch / "launches.json", cases)
+        templates = dict(zip(exercise.cases, cases))
+        lines, reached, points = [f"{RIGHT_POINTS:3} of {RIGHT_POINTS}  right on all cases"], True, RIGHT_POINTS
+        for worth, what, bars in exercise.goals:
+            values = [(bar, value_of(bar.counter, by_case[templates[bar.case]])) for bar in bars]
+            missed = [f"{bar.counter}: {shown(value)}, the bar is {bar.limit()} (on {templates[bar.case]})" for bar, value in values if not bar.met_by(value)]
+            reached = reached and not missed
+            points += worth * reached
+            lines.append(f"{worth * reached:3} of {worth}  {what}" + "".join(f"; {line}" for line in missed))
+        real = Verdict(DONE)
+        if reached:
+            self.judge_real(real, exercise, program, scratch)
+            verdict.seconds += real.seconds
+            reached = real.status == DONE or real.status == SLOW and real.measured.get("modelled time by ours", MOST_TIME) < MOST_TIME
+        points += TIME_POINTS * reached
+        lines.append(f"{TIME_POINTS * reached:3} of {TIME_POINTS}  within {MOST_TIME} times our modelled time"
+                     + (f"; {real.reason}" if not reached and real.reason else ""))  # fmt: skip
+        lines.append("not run here: within 1.2 and 1.05 times our time on a GPU (DEVICE=gpu)")
+        verdict.score = points / 100
+        verdict.measured |= real.measured
+        if points < 100:
+            verdict.status = WRONG if real.status in (WRONG, CRASHED) else SLOW
+        verdict.reason = f"{points} of 100 points"
+        verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
 
     def judge_real(self, verdict, exercise, program, scratch):
         """On the case of real size, which a solution that wastes a small one does not even begin."""
@@ -179,7 +215,7 @@ class Judge:
         ours.mkdir()
         step = ours / f"{exercise.name}.cuh"
         step.write_text(exercise.solution, encoding="utf-8")
-        compiled = self.toolchain.compile(chapter, exercise, step, ours)
+        compiled = self.toolchain.compile(chapter, exercise.as_ours(), step, ours)
         if compiled.error:
             raise BuildError(f"{exercise.key}: our own step does not compile: {compiled.error}")
         times = []
@@ -193,11 +229,23 @@ class Judge:
             times.append(found[0])
         share = times[1] / times[0]
         verdict.measured["share of our step's speed"] = share
+        if exercise.kind == "project":
+            return judge_project_speed(verdict, 1 / share)
         if share < exercise.gpu["share"]:
             verdict.status = SLOW
             verdict.reason = f"right, at {share:.0%} of our step's speed; the bar is {exercise.gpu['share']:.0%}"
             verdict.details = (f"{case[0]}: {times[0] * 1e6:.1f} us, ours {times[1] * 1e6:.1f} us",)
         return verdict
+
+
+def judge_project_speed(verdict, times):
+    """On a GPU time alone is judged: at most twice ours, 1.2 times, 1.05 times."""
+    lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in (MOST_TIME, 1.2, 1.05)]
+    points = RIGHT_POINTS + 20 * sum(times <= most for most in (MOST_TIME, 1.2, 1.05))
+    verdict.score, verdict.status = points / 100, DONE if points == 100 else SLOW
+    verdict.reason = f"{points} of 100 points: {times:.3g} times our time"
+    verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
+    return verdict
 
 
 def judge_question(exercise, text, name):
@@ -332,7 +380,7 @@ def plain_finding(headline):
     """What the emulator found, without the place."""
     what = headline
     if found := re.match(r"Invalid __(\w+)__ (\w+)", headline):
-        what = f"a {found[2]} of {found[1]} memory that is not allowed"
+        what = f"{'an' if found[2][0] in 'aeiou' else 'a'} {found[2]} of {found[1]} memory that is not allowed"
     elif headline.startswith("Race"):
         what = "a race between threads"
     elif found := re.match(r"Uninitialized __(\w+)__ memory read", headline):
@@ -417,13 +465,12 @@ def judge_counters(verdict, exercise, cases, finished, path):
         value = value_of(bar.counter, by_case[templates[bar.case]])
         verdict.measured[bar.counter] = value
         if not bar.met_by(value):
-            shown = "no such access" if value is None else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
-            missed.append((bar, shown))
+            missed.append((bar, shown(value)))
     if missed:
         verdict.status = SLOW
-        verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {shown} (the bar: {bar.limit()})" for bar, shown in missed)
+        verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
         verdict.details = ("right on all cases; but",) + tuple(
-            f"  {bar.counter}: {shown}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, shown in missed
+            f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, value in missed
         )
 
 
@@ -456,6 +503,10 @@ def judge_need(verdict, exercise, sums):
         verdict.status = SLOW
         verdict.reason = f"right, but it needs more than ours: {more[-1] if ratio >= MOST_TIME else more[0]}"
         verdict.details = ("right on all cases; but", *(f"  {line}" for line in more), f"  (on {exercise.real})")
+
+
+def shown(value):
+    return "no such access" if value is None else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
 
 
 def count_of(number, noun):

@@ -239,7 +239,7 @@ def watch(desk, style, name=None):
     if name:
         desk.set_current(book.find_exercise(desk.book, name))
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    desk.prepare(desk.book)
+    desk.prepare([desk.chapters[desk.current().chapter]])  # The others when one of theirs is checked.
     if not interactive:
         return Watch(desk, style).run_plain()
     with contextlib.suppress(KeyboardInterrupt), Screen(style) as screen:

@@ -38,7 +38,8 @@ NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
 SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
 BOOK = book.read_book()
 EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
-CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_code]
+CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_code and exercise.kind != "project"]
+PROJECTS = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.kind == "project"]
 
 
 def temporary_folder(test):
@@ -317,6 +318,34 @@ class Contract(unittest.TestCase):
                 told = "\n".join((verdict.reason, *verdict.details))
                 self.assertEqual(verdict.status, variant["verdict"], told)
                 self.assertIn(variant.get("says", ""), told)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_projects(self):
+        """A solution of our own, from the empty file, gets all points; each of its stages gets what it reaches."""
+        stages = {
+            1: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (i < count)", "if (i < 0)", 40 * 4 / 6, "4 of the 6 cases")],
+            4: [("p.places <= kMostBins", "p.places < 0", 60, "atomic requests"),
+                ("if (place >= 0 && place < places)", "if (place >= 0)", 40 * 4 / 5, "4 of the 5 cases")],
+            6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions")],
+            3: [("if (as_batch_transpose(p, m) == nullptr", "if (p.rank < 0", 40, "load sectors"),
+                ("[kTile + 1]", "[kTile]", 60, "bank conflicts"),
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 4 / 7, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 4 / 7, "4 of the 7 cases")],
+        }  # fmt: skip
+        tried = []
+        for chapter, e in PROJECTS:
+            text = (ROOT / "tests" / "exercises" / "projects" / f"chapter{chapter.number}.cuh").read_text(encoding="utf-8")
+            tried += [(chapter, e, e.handed_out, 0, "0 of 100"), (chapter, e, text, 100, "100 of 100")]
+            for old, new, points, part in stages.get(chapter.number, []):
+                self.assertIn(old, text)
+                tried.append((chapter, e, text.replace(old, new), points, part))
+        found = self.verdicts([(c, e, text) for c, e, text, _, _ in tried])
+        for (_, e, _, points, part), verdict in zip(tried, found):
+            with self.subTest(f"{e.key}: {points}"):
+                told = "\n".join(verdict.details)
+                self.assertAlmostEqual(verdict.points * 100, points, 3, told)
+                self.assertIn(part, told)
+                self.assertEqual(verdict.done, points == 100, told)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_a_kernel_prints_is_shown(self):
