@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps deps-torch docs test nightly fuzz mutants results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
+.PHONY: help deps deps-torch docs slides test nightly fuzz mutants results emulate headers format clean watch handout grade $(CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
@@ -29,6 +29,7 @@ help:
 	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions"
 	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student"
 	@echo "make docs                    the book, in build/docs/html/index.html"
+	@echo "make slides                  slides of each chapter, in build/docs/html/slides/"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
 	@echo "make nightly                 what takes longer, too: sanitizers, mutants, a fresh Debian, clang-tidy, format"
 	@echo "make fuzz CASES=1000 SEED=7  random problems for every step of every chapter, beyond those of the tests"
@@ -49,6 +50,9 @@ deps:
 
 docs:
 	@python3 docs/book build
+
+slides:
+	@python3 docs/book slides
 
 deps-torch:
 	@scripts/deps_torch.sh

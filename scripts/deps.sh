@@ -30,7 +30,7 @@ missing_packages() {
 
 common="g++ make cmake ninja-build git python3 libfmt-dev libcli11-dev nlohmann-json3-dev catch2 libbenchmark-dev"
 needed() {
-  [ -z "$docs" ] || echo "make python3 doxygen doxygen-awesome-css chromium codespell"
+  [ -z "$docs" ] || echo "make python3 python3-venv doxygen doxygen-awesome-css chromium codespell"
   if [ "$device" = docs ]; then
     return
   elif [ "$device" = emulator ]; then
@@ -98,6 +98,18 @@ if [ "$device" = gpu ] && ! scripts/find_nvcc.sh >/dev/null; then
     echo "error: no CUDA Toolkit was found and its wheels could not be installed;" \
       "point to one: make DEVICE=gpu CUDA_HOME=/path/to/toolkit" >&2
     exit 1
+  fi
+fi
+
+# The checker of accessibility that the book's test runs in the browser. The book itself does without.
+axe="axe-core-python==0.1.0"
+if [ -n "$docs" ] && ! ls .venv/lib/python3*/site-packages/axe_core_python/axe.min.js >/dev/null 2>&1; then
+  if { [ -x .venv/bin/pip ] || python3 -m venv .venv; } &&
+    .venv/bin/pip --quiet --disable-pip-version-check install --no-deps "$axe"; then
+    echo "make deps: installed into .venv: $axe"
+    installed_any=true
+  else
+    echo "make deps: $axe could not be installed; the book's test of accessibility is skipped" >&2
   fi
 fi
 

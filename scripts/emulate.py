@@ -5,7 +5,8 @@
 
 Launches in the files, and in headers that they include by "name.h", are rewritten (common/emulator/pass/launch_rewriter.py);
 the compiler reads the new text in the place of the files, so that whatever it says, and the debugger, name the
-reader's own. The exit status is the program's; where that is 0, it is 1 when the emulator found mistakes.
+reader's own. The exit status is the program's; where that is 0, it is 1 when the emulator found mistakes (of which a
+warning is none).
 """
 
 import argparse
@@ -36,6 +37,10 @@ TOOLKIT = re.compile(
 INCLUDED_FROM = re.compile(r"^(In file included from )(/[^:\n]+)(:\d+[:,])")
 # The program's own checks: everything, unless the environment says otherwise.
 ARCHITECTURES = {"h200": 900, "a100": 800, "t4": 750}  # by WARPBOOK_GPU
+# Options of nvcc that change what a program computes, or what it may call, and the compiler's.
+RELAXED_CONSTEXPR = {"--expt-relaxed-constexpr", "-expt-relaxed-constexpr"}
+NVCC_OPTIONS = {"-fmad=true": [], "--fmad=true": [], "-fmad=false": ["-ffp-contract=off"],
+                "--fmad=false": ["-ffp-contract=off"], **{flag: [] for flag in RELAXED_CONSTEXPR}}
 CHECKS = {"WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"}
 
 
@@ -149,14 +154,22 @@ def compile_command(build, debug):
     # Kernels' files include CUDA's header without saying so. They are compiled once, for host and device: what a
     # program keeps for the device (#if __CUDA_ARCH__ >= 700) is what is emulated.
     architecture = ARCHITECTURES.get(os.environ.get("WARPBOOK_GPU", ""), 900)
-    kernels = [*common, *options, "-D__CUDACC__=1", "-D__NVCC__=1", "-D__CUDACC_VER_MAJOR__=13",
-               "-D__CUDACC_VER_MINOR__=0", f"-D__CUDA_ARCH__={architecture}", "-include", "cuda_runtime.h", "-include",
-               "warpbook_chevrons.h"]
+    # By the names of temporaries the compiler pass knows kernels' parameters.
+    kernels = [*common, *options, "-fno-discard-value-names", "-D__CUDACC__=1", "-D__NVCC__=1",
+               "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", f"-D__CUDA_ARCH__={architecture}", "-include",
+               "cuda_runtime.h", "-include", "warpbook_chevrons.h"]
     return kernels, [*common, "-gline-tables-only", "-fdeclspec"]
+
+
+def own_flags(flags):
+    """The compiler's options for nvcc's, and its environment: what the compiler pass is told besides."""
+    relaxed = {"WARPBOOK_RELAXED_CONSTEXPR": "1"} if RELAXED_CONSTEXPR & set(flags) else {}
+    return [word for flag in flags for word in NVCC_OPTIONS.get(flag, [flag])], {**os.environ, **relaxed}
 
 
 def build_program(files, arguments, build, program):
     sources = Sources(arguments.flags)
+    flags, environment = own_flags(arguments.flags)
     for file in files:
         sources.add(file)
     kernels, host = compile_command(build, arguments.debug)
@@ -169,9 +182,10 @@ def build_program(files, arguments, build, program):
         for number, file in enumerate(files):
             objects.append(str(folder / f"{number}.o"))
             command = [*(kernels if file.suffix == ".cu" else host), "-ivfsoverlay", str(overlay), f"-I{missing}",
-                       "-fno-caret-diagnostics", "-fno-color-diagnostics", *arguments.flags, "-x", "c++", "-c",
+                       "-fno-caret-diagnostics", "-fno-color-diagnostics", *flags, "-x", "c++", "-c",
                        os.path.abspath(file), "-o", objects[-1]]
-            made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
+                                  env=environment)
             sources.tell(made.stderr)
             if made.returncode != 0:
                 sys.exit(1)
@@ -179,7 +193,7 @@ def build_program(files, arguments, build, program):
         library = build / "lib"
         linked = subprocess.run([kernels[0], *objects, "-o", str(program), f"-L{library}", "-lwarpbook_emulator",
                                  f"-Wl,-rpath,{library}",
-                                 *[flag for flag in arguments.flags if flag[:2] in ("-l", "-L")]],
+                                 *[flag for flag in flags if flag[:2] in ("-l", "-L")]],
                                 capture_output=True, text=True, errors="replace", check=False)
         print(linked.stderr, end="", file=sys.stderr)
         if linked.returncode != 0:
@@ -199,7 +213,8 @@ def run(program, arguments):
             return 128 - status
         if status == 0 and environment["WARPBOOK_REPORTS"] == reports.name:
             text = Path(reports.name).read_text()
-            return 1 if text and json.loads(text)["mistakes"] else 0
+            mistakes = json.loads(text)["mistakes"] if text else []
+            return 1 if any(mistake["severity"] == "error" for mistake in mistakes) else 0
         return status
 
 

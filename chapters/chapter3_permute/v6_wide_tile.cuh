@@ -63,7 +63,7 @@ __device__ __forceinline__ void store_columns(typename T::Element* __restrict__ 
       stored[w] = reinterpret_cast<const W*>(&tile[row_chunk * T::kWords + w][chunk])[column % T::kWords];
     }
     const int row = row_chunk * T::kElements;
-    if (row < rows && column < columns) {
+    if (row < rows && column < columns) {  // Streaming: the caches are told that nobody reads it soon.
       store_streaming(reinterpret_cast<Pack<W, T::kWords>*>(dst + column * dst_pitch + row), stored);
     }
   }

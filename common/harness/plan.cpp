@@ -17,8 +17,6 @@ constexpr std::size_t kMost = std::size_t{1} << 62U;
 /// What a run needs besides its case: staging buffers, the L2 flush, CUDA's own.
 constexpr std::size_t kSlackBytes = std::size_t{256} << 20U;
 constexpr std::size_t kEmulatorSlackBytes = std::size_t{64} << 20U;
-/// A larger case takes seconds for each step on the emulator.
-constexpr std::int64_t kEmulatorCaseBytes = std::int64_t{48} << 20U;
 
 /// Bytes of an array, where even the product may not fit 64 bits.
 double wide_bytes(const BufferLayout& layout) { return static_cast<double>(layout.elements) * layout.element_bytes; }

@@ -1,6 +1,7 @@
 """The book's tool.
 
     python3 docs/book build      build/docs/html, with Doxygen; any warning stops it: `make docs`
+    python3 docs/book slides     build/docs/html/slides/chapterN.html alone, for which Doxygen is not needed: `make slides`
     python3 docs/book update     the pages' figures and blocks anew from docs/results/ and the sources
     python3 docs/book maps       draws the access maps anew by build/emulator, into docs/results/
     python3 docs/book model [N]  runs the chapters' main cases by build/emulator, into docs/results/: of all, or of some
@@ -17,6 +18,7 @@ import figures  # noqa: E402
 import limits  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
+import slides  # noqa: E402
 import texts  # noqa: E402
 from records import ROOT, Problem  # noqa: E402
 
@@ -55,13 +57,16 @@ def told(faults):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["build", "update", "maps", "model", "check"])
+    parser.add_argument("what", choices=["build", "slides", "update", "maps", "model", "check"])
     parser.add_argument("chapter", nargs="*", type=int, help="of model: which chapters")
     options = parser.parse_args()
     what = options.what
     try:
         if what == "build":
             site_builder.build()
+        elif what == "slides":
+            for path in slides.write(site_builder.SITE / "slides"):
+                print(f"{path.relative_to(ROOT)}: written")
         elif what == "update":
             sys.exit(1 if update() else 0)
         elif what == "maps":

@@ -211,10 +211,11 @@ class Chapter:
         """The emulator's times (`python3 docs/book model`). A step that had another name when it was recorded was another kernel
         and is left out."""
         times = self.times(EMULATED)
+        if not times:
+            return None
         known = {(step.version, step.name) for step in self.steps}
-        for case in times.cases if times else []:
-            case["steps"] = [step for step in case["steps"] if (step["version"], step["name"]) in known]
-        return times
+        cases = [case | {"steps": [step for step in case["steps"] if (step["version"], step["name"]) in known]} for case in times.cases]
+        return Times(times.record | {"cases": cases}, times.file, times.note)
 
     def exercises(self):
         path = self.folder / "exercises.toml"
@@ -222,7 +223,7 @@ class Chapter:
 
     def take_away(self):
         for path in sorted(self.folder.glob("*.cuh")):
-            if "The take-away of chapter" in path.read_text(encoding="utf-8"):
+            if "The take-away of chapter" in path.read_text(encoding="utf-8").replace("\n/// ", " "):
                 return path
         return None
 

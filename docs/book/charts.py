@@ -11,9 +11,9 @@ ROW = 22
 BAR = 13
 
 
-def svg(height, body, title, description, classes="", width=WIDTH):
+def svg(height, body, title, description, classes="", width=WIDTH, more=""):
     return (f'<svg class="chart {classes}" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" '
-            f'xmlns="http://www.w3.org/2000/svg"><title>{html.escape(title)}</title>'
+            f'xmlns="http://www.w3.org/2000/svg"{more}><title>{html.escape(title)}</title>'
             f"<desc>{html.escape(description)}</desc>{body}</svg>")
 
 
@@ -22,7 +22,7 @@ def text(x, y, words, classes="", anchor="start"):
 
 
 def figure(drawing, caption):
-    return (f'<figure><div class="scroll" tabindex="0" role="region" aria-label="figure">{drawing}</div><figcaption>{caption}'
+    return (f'<figure><div class="scroll" tabindex="0" role="group" aria-label="figure">{drawing}</div><figcaption>{caption}'
             "</figcaption></figure>")
 
 

@@ -1,5 +1,6 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import access_drawings
 import clock_drawings
 import explore
 import index_drawings
@@ -15,6 +16,18 @@ DRAWN = {  # Each function says what its arguments are.
     "carried": memory_drawings.carried,
     "places": memory_drawings.places,
     "chunks": memory_drawings.chunks,
+    "memory": access_drawings.memory,
+    "requests": access_drawings.requests,
+    "shifted": access_drawings.shifted,
+    "queued": access_drawings.queued,
+    "grouped": access_drawings.grouped,
+    "paired": access_drawings.paired,
+    "tiled": access_drawings.tiled,
+    "looked_up": access_drawings.looked_up,
+    "multiplied": access_drawings.multiplied,
+    "sorted_tile": access_drawings.sorted_tile,
+    "filling": access_drawings.filling,
+    "upsampled": access_drawings.upsampled,
     "moved": order_drawings.moved,
     "merging": order_drawings.merging,
     "divided": order_drawings.divided,

@@ -78,7 +78,8 @@ MOST_BYTES = 2 << 30  # That a case moves, for the emulator to run it in seconds
 
 def model(numbers, build=ROOT / "build" / "emulator"):
     """Runs these chapters (all, where none is named) on the emulator, for what it models to stand beside what was measured: the
-    cases of `--full`, and by the ladder alone the main cases that are too large for it. Yields the files written."""
+    cases of `--full`, and by the ladder alone the main cases that are too large for it, and what book.toml names besides.
+    Yields the files written."""
     for chapter, program in programs(build):
         if numbers and chapter.number not in numbers or not chapter.by_harness:
             continue
@@ -87,7 +88,8 @@ def model(numbers, build=ROOT / "build" / "emulator"):
         text = path.read_text(encoding="utf-8")
         record, known = chapter.times(MEASURED), {case["parameters"] for case in json.loads(text)["cases"]}
         large = {case["parameters"] for case in record.cases if case["bytes_moved"] > MOST_BYTES} if record else set()
-        names = chapter.book.get("ladder", {}).get("cases", [])
+        ladder = chapter.book.get("ladder", {})
+        names = ladder.get("cases", []) + ladder.get("modelled", [])
         more = [case for case in (chapter.book.get("case", {}).get(name, name) for name in names) if case not in known | large]
         if more:
             with tempfile.TemporaryDirectory() as folder:

@@ -2,13 +2,14 @@
 
 import html
 import re
+import tomllib
 
 import addresses
 import charts
 import page
 from chapters import chapters
 from markdown import raw
-from records import MEASURED, ROOT, devices, load, of_step, origin, seconds_of, share_text, time_text
+from records import MEASURED, ROOT, Problem, devices, load, of_step, origin, seconds_of, share_text, time_text
 
 SOURCE = re.compile(r"Source: (.*?\.)(?:\s*$|\s*\n\s*\n)", re.S | re.M)
 
@@ -59,16 +60,26 @@ def sources(text):
     return found
 
 
+def linked(source, links):
+    """A source as HTML, the words of it that an address is known for linked to that."""
+    words = next((words for words in links if words in source), None)
+    if not words:
+        raise Problem(f"docs/pages/sources.toml has no address for the source {source!r}")
+    before, after = source.replace("`", "").split(words, 1)
+    return f'{html.escape(before)}<a href="{html.escape(links[words])}">{html.escape(words)}</a>{html.escape(after)}'
+
+
 def references():
     """Every source that a file names, with the files that name it."""
     found = {}
+    links = tomllib.loads((ROOT / "docs" / "pages" / "sources.toml").read_text(encoding="utf-8"))["links"]
     for top in ("chapters", "common"):
         for path in sorted((ROOT / top).rglob("*.?*h")) + sorted((ROOT / top).rglob("*.hpp")):
             for source in sources(path.read_text(encoding="utf-8")):
                 files = found.setdefault(source, [])
                 if str(path.relative_to(ROOT)) not in files:
                     files.append(str(path.relative_to(ROOT)))
-    return raw("<ul>" + "".join(f"<li>{html.escape(source)}<br/><small>{', '.join(f'<code>{f}</code>' for f in files)}</small></li>"
+    return raw("<ul>" + "".join(f"<li>{linked(source, links)}<br/><small>{', '.join(f'<code>{f}</code>' for f in files)}</small></li>"
                                 for source, files in sorted(found.items())) + "</ul>")
 
 

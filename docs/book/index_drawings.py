@@ -39,7 +39,7 @@ def viewed(arguments):
     told = f"{' + '.join(f'{i} x {step}' for i, step in zip(index, steps))} = {place}"
     shown = [("size", sizes, "cell"), (f"index of {number}", index, "mark"), ("stride", steps, "cell")]
     how = grid("From a number to a place", [f"dim {d}" for d in range(len(sizes))], shown, [f"place {told}"],
-               f"Element {number} has the indices {', '.join(map(str, index))}; it lies at {told}.")
+               f"Element {number} has the indices {', '.join(map(str, index))}; it lies at {told}.", counted=("", f"place {place}"))
     return panels([panel(top + 18, body, "Where a view's elements lie", f"Places {', '.join(map(str, sorted(found)))}."), how])
 
 
@@ -70,7 +70,8 @@ def collapsed_panel(title, what):
         body.append(line(left + across / 2, 68, left + across / 2, 88, "flow"))
         body += dimension(left, 88, across, math.prod(sizes[d] for d in run), steps[run[-1]], "mark")
     told = ", ".join(f"{math.prod(sizes[d] for d in run)} by {steps[run[-1]]}" for run in merged)
-    return panel(136, body, f"{title}: which dimensions merge", f"{what} becomes {count(len(merged), 'dimension')}: {told}.")
+    return panel(136, body, f"{title}: which dimensions merge", f"{what} becomes {count(len(merged), 'dimension')}: {told}.",
+                 counted=(title, count(len(merged), "dimension")))
 
 
 def collapsed(arguments):
@@ -143,4 +144,5 @@ def carry(arguments):
     told = [f"each time {step} more", f"where that runs over: {row} less, and the next row"]
     return grid(f"One thread's indices in rows of {row}", [f"{i}." for i in range(1, times + 1)],
                 [("row", [second for second, _ in found], "cell"), ("in the row", [last for _, last in found], classes)], told,
-                f"Row and index in it: {', '.join(f'{second} {last}' for second, last in found)}; it runs over {over.count(True)} times.")
+                f"Row and index in it: {', '.join(f'{second} {last}' for second, last in found)}; it runs over {over.count(True)} times.",
+                counted=("", f"runs over {count(over.count(True), 'time')}"))

@@ -7,32 +7,8 @@ import charts
 import page
 import texts
 from markdown import fence_indented, name_headings, near_pictures, raw, sections
-from records import MEASURED, Problem
-
-
-def title_of(path):
-    first = path.read_text(encoding="utf-8").split("\n", 1)[0]
-    if not first.startswith("# "):
-        raise Problem(f"{path}: the first line is to be the title, `# ...`")
-    return first[2:].strip()
-
-
-def link(name, path, sign, relation):
-    words = html.escape(title_of(path))
-    return f'<a rel="{relation}" href="{name}.html">{f"&larr; {words}" if sign == "<" else f"{words} &rarr;" if sign == ">" else words}</a>'
-
-
-def navigation(chapter, name):
-    """From a page to the one before and the one after it: the story, the steps, the asides, the evidence, the library."""
-    files = addresses.of_chapter(chapter)
-    order = list(files)
-    at = order.index(name)
-    links = [link(order[at - 1], files[order[at - 1]], "<", "prev")]
-    if at > 1:
-        links.append(link(order[0], files[order[0]], "", "up"))
-    if at + 1 < len(order):
-        links.append(link(order[at + 1], files[order[at + 1]], ">", "next"))
-    return raw(f'<nav class="chapters" aria-label="pages of the chapter">{"".join(links)}</nav>')
+from reading import navigation
+from records import MEASURED
 
 
 def finished(name, parts):
@@ -69,7 +45,7 @@ def story(chapter):
             heading += "\n\n\\tableofcontents{HTML:2}\n\n"
         parts.append(f"{heading}\n{ladder_chart(chapter) if title == 'The ladder' else ''}\n{body}")
     parts.append("## Exercises\n" + page.exercises(chapter))
-    parts.append(raw(page.navigation(chapter)))
+    parts.append(navigation(name, chapter))
     return finished(name, parts)
 
 
@@ -83,7 +59,7 @@ def step_page(chapter, version):
         parts.append(raw(page.counters_block(chapter, step) + page.machine_code(chapter, step)))
     parts.append(f"\\anchor {name}-file\n" + raw(f'<details class="code"><summary>The whole file: <code>{step.file}</code></summary>')
                  + f"\n\\includelineno {step.file}\n" + raw("</details>"))
-    return finished(name, parts + [navigation(chapter, name)])
+    return finished(name, parts + [navigation(name, chapter)])
 
 
 def compose(chapter):
@@ -95,5 +71,5 @@ def compose(chapter):
             parts = [texts.published(path)]
             if name.endswith("-evidence"):
                 parts += everything(chapter)
-            made[name] = finished(name, parts + [navigation(chapter, name)])
+            made[name] = finished(name, parts + [navigation(name, chapter)])
     return made

@@ -5,7 +5,7 @@ import textwrap
 
 from charts import text
 from records import Problem
-from sketch import WIDTH, box, count, function_of, labelled, line, numbers, pair, panel, panels, parts
+from sketch import WIDTH, box, boxes, count, function_of, labelled, line, numbers, pair, panel, panels, parts, paths
 
 LANES = BANKS = 32
 SECTOR = 32  # Bytes.
@@ -13,10 +13,18 @@ CELL = 10
 TITLE = 18  # Letters of a small panel's title in one line.
 
 
-def bank_of(expression):
-    """The bank of each lane, where `expression` is the word (of 4 bytes) that it reads: `lane * 33`."""
+def words_of(expression):
+    """The word (of 4 bytes) that each lane reads, as `expression` says: `lane * 33`."""
     word = function_of(expression, "lane")
-    return [word(lane) % BANKS for lane in range(LANES)]
+    return [word(lane) for lane in range(LANES)]
+
+
+def turns_of(words):
+    """{bank: different words in it that are wanted}: each takes a turn. Lanes that want one word share its turn."""
+    found = {}
+    for word in set(words):
+        found[word % BANKS] = found.get(word % BANKS, 0) + 1
+    return found
 
 
 def bank_panel(title, expression):
@@ -25,24 +33,26 @@ def bank_panel(title, expression):
     heads = textwrap.wrap(title, 44)
     top = 17 * len(heads) + 42
     bottom = top + LANES * CELL
-    places = bank_of(expression)
-    turns = max(places.count(bank) for bank in places)
-    told = "1 turn: each lane has a bank of its own" if turns == 1 else f"{turns} turns: {turns} lanes share a bank"
+    words = words_of(expression)
+    turns, places = turns_of(words), [word % BANKS for word in words]
+    most = max(turns.values())
+    told = (f"{most} turns: {most} words of one bank are wanted" if most > 1 else "1 turn: each lane has a bank of its own"
+            if len(turns) == LANES else "1 turn: no two words share a bank")
     word = expression.strip().replace("*", "×")
     body = [text(left, 16 + 17 * number, words, "title") for number, words in enumerate(heads)]
     body += [text(left, top - 24, f"reads word {word}", "muted"), text(left, top - 7, "bank 0", "muted"),
              text(left + size, top - 7, "bank 31", "muted", "end"), text(left - 8, top + 9, "lane 0", "muted", "end"),
              text(left - 8, bottom - 1, "lane 31", "muted", "end"),
              f'<rect class="frame" x="{left}" y="{top}" width="{size}" height="{LANES * CELL}"/>']
-    for at in range(4 * CELL, size, 4 * CELL):
-        body += [line(left + at, top, left + at, bottom, "grid"), line(left, top + at, left + size, top + at, "grid")]
+    body.append(paths([(left + at, top, f"v{size}") for at in range(4 * CELL, size, 4 * CELL)]
+                      + [(left, top + at, f"h{size}") for at in range(4 * CELL, size, 4 * CELL)], "grid"))
     for lane, bank in enumerate(places):
-        kind = "bar" if places.count(bank) == 1 else "conflict"
+        kind = "bar" if turns[bank] == 1 else "conflict"
         body.append(f'<rect class="{kind}" x="{left + bank * CELL + 1}" y="{top + lane * CELL + 1}" width="{CELL - 2}" height="{CELL - 2}">'
                     f"<title>lane {lane}, bank {bank}</title></rect>")
     body.append(text(left, bottom + 20, told))
     return panel(bottom + 28, body, f"{title}: which bank each lane reads from",
-                 f"Lanes 0 to 31 read from banks {', '.join(map(str, places))}: {told}.", left + size + 2)
+                 f"Lanes 0 to 31 read from banks {', '.join(map(str, places))}: {told}.", left + size + 2, (title, count(most, "turn")))
 
 
 def banks(arguments):
@@ -77,24 +87,29 @@ def sector_panel(title, what):
     across = next(cells for cells in (8, 4, 2, 1) if slot / cells >= 7 or cells == 1)
     width, height = (slot - 3) / across, 9
     used = sum(map(len, found.values()))
-    told = f"{count(len(found), 'sector')}, {spread(list(found))}"
+    told = ", ".join([count(len(found), "sector"), *([spread(list(found))] if len(found) > 1 else [])])
     body = [text(0, 16, title, "title"), text(left, top - 6, "lane 0", "muted"), text(WIDTH - left, top - 6, "lane 31", "muted", "end")]
-    body += [box(left + lane * CELL, top, CELL, CELL) for lane in range(LANES)]
+    body.append(boxes([(left + lane * CELL, top) for lane in range(LANES)], CELL, CELL))
     place = {sector: left + number * slot + 1.5 for number, sector in enumerate(found)}
+    links = []
     for lane in range(LANES):
         sector, byte = divmod(address(lane), SECTOR)
-        body.append(line(left + (lane + .5) * CELL, top + CELL, place[sector] + (byte // 4 % across + .5) * width, below))
+        x = left + (lane + .5) * CELL
+        links.append((x, top + CELL, f"L{place[sector] + (byte // 4 % across + .5) * width:g} {below}"))
+    body.append(paths(links, "link"))
+    cells = []
     for sector, at in place.items():
         for cell in range(8):
             x, y = at + cell % across * width, below + cell // across * height
             taken = len(found[sector] & set(range(4 * cell, 4 * cell + 4))) / 4
+            cells.append((x, y))
             body.append(box(x, y, width * taken, height, "bar") if taken else "")
-            body.append(box(x, y, width, height))
-        body.append(box(at, below, width * across, 8 // across * height, "edge"))
+    body += [boxes(cells, width, height), boxes([(at, below) for at in place.values()], width * across, 8 // across * height, "edge")]
     bottom = below + 8 // across * height
     body += [text(0, bottom + 20, told), text(0, bottom + 38, f"{used} of {SECTOR * len(found)} bytes are used")]
     return panel(bottom + 46, body, f"{title}: the sectors of a warp's request",
-                 f"Lane n has {size} bytes from byte {expression.replace('lane', 'n')} on: {told}; {used} of {SECTOR * len(found)} bytes are used.")
+                 f"Lane n has {size} bytes from byte {expression.replace('lane', 'n')} on: {told}; {used} of {SECTOR * len(found)} bytes are used.",
+                 counted=(title, count(len(found), "sector")))
 
 
 def sectors(arguments):
@@ -118,7 +133,7 @@ def carried_panel(title, what, elements, size):
         body.append(line((byte + width / 2) * unit, 48, (byte + width / 2) * unit, 58))
     body += [box(element * size * unit, 58, size * unit, 16) for element in range(elements)]
     return panel(78, body, f"{title}: which thread moves which bytes of a row",
-                 f"A row of {elements} elements of {count(size, 'byte')}: {told}.")
+                 f"A row of {elements} elements of {count(size, 'byte')}: {told}.", counted=(title, told))
 
 
 def carried(arguments):
@@ -190,7 +205,7 @@ def chunk_panel(title, what):
     bottom = top + len(found) * height
     body.append(text(left, bottom + 20, told))
     return panel(bottom + 28, body, f"{title}: where chunks stand in their rows",
-                 " ".join(f"Row {row} has chunk 0 at place {spots[0]}." for row, spots in found) + f" {told}.")
+                 " ".join(f"Row {row} has chunk 0 at place {spots[0]}." for row, spots in found) + f" {told}.", counted=(title, count(turns, "turn")))
 
 
 def chunks(arguments):

@@ -95,7 +95,7 @@ def merging(arguments):
                  f"{', '.join(names)} become {', '.join(names[d] for d in order)}. Those that stay side by side merge: {told[0]}, {told[1]}.")
 
 
-def grid(title, heads, rows, told, described):
+def grid(title, heads, rows, told, described, counted=None):
     """Columns under heads; a row is (name, values, classes of its cells or None for plain words)."""
     left, height, top = 92, 24, 34
     width = (WIDTH - left) / len(heads)
@@ -109,7 +109,7 @@ def grid(title, heads, rows, told, described):
             body.append(labelled(left + place * width + 2, y, width - 4, height, value, marked or "bare", 'rx="4"'))
     bottom = top + 22 + len(rows) * (height + 8)
     body += [text(0, bottom + 16 + 19 * number, words) for number, words in enumerate(told)]
-    return panel(bottom + 24 + 19 * (len(told) - 1), body, title, described)
+    return panel(bottom + 24 + 19 * (len(told) - 1), body, title, described, counted=counted)
 
 
 def digits(number, sizes):
@@ -164,11 +164,23 @@ def located(arguments):
                 f"Block {block} begins at {', '.join(map(str, first))}: {told[0]}.")
 
 
+def instructions(program):
+    """L and S of a program: as it stands, or of `8 by 4`, 8 loads of which 4 start together, or of `8 ahead 2`, 8 loads that each start 2
+    stores early."""
+    match = re.fullmatch(r"(\d+) (by|ahead) (\d+)", program)
+    if not match:
+        return program.split()
+    loads, many = int(match[1]), int(match[3])
+    if match[2] == "by":
+        return (["L"] * many + ["S"] * many) * (loads // many)
+    return ["L"] * many + ["L", "S"] * (loads - many) + ["S"] * many
+
+
 def schedule(program):
     """[(instruction, begins, ends)] and [(asked, arrived)] of its loads: a store waits for the load that it belongs to, the first store
     for the first load."""
     now, done, flights, stores = 0, [], [], 0
-    for what in program.split():
+    for what in instructions(program):
         if what == "L":
             flights.append((now, now + 1 + ARRIVES))
         elif what == "S" and stores < len(flights):
@@ -182,7 +194,7 @@ def schedule(program):
 
 
 def timeline(arguments):
-    """`timeline 4 v4b: L S L S | v4c: L L S S`: when a thread's loads of 4 bytes are under way."""
+    """`timeline 4 v4b: L S L S | v4c: 4 by 4`: when a thread's loads of 4 bytes are under way."""
     size, _, rest = arguments.partition(" ")
     drawn = [(title, *schedule(program)) for title, program in parts(rest)]
     unit = WIDTH / max(done[-1][2] for _, done, _ in drawn)
@@ -195,10 +207,12 @@ def timeline(arguments):
         body += [box(asked * unit, y + 48 + 7 * (number % 4), (arrived - asked) * unit, 4, "shade", 'fill-opacity=".5"')
                  for number, (asked, arrived) in enumerate(flights)]
         described.append(f"{title}: {len(flights)} loads, {told}, done after {done[-1][2]} steps of time.")
+        counted = f"{int(size) * most} bytes under way, {done[-1][2]} steps of time"
         y += 92
     for x, classes, words in ((0, "bar", "load"), (60, "conflict", "store"), (126, "shade", "a load is under way")):
         body += [box(x, y + 2, 10, 10, classes, 'fill-opacity=".5"' if classes == "shade" else ""), text(x + 15, y + 12, words, "small")]
-    return panels([panel(y + 18, body, "When a thread's loads are under way", " ".join(described))])
+    return panels([panel(y + 18, body, "When a thread's loads are under way", " ".join(described),
+                         counted=("", counted))])
 
 
 def underway(arguments):
@@ -239,18 +253,20 @@ def cached(arguments):
     return panels([panel(y, body, "In which order lines leave the L2", " ".join(described))])
 
 
-def rules_of(source):
+def rules_of(source, name="kRules"):
     """[(condition, kernel)] of a table `kRules[]`, in order."""
-    table = re.search(r"kRules\[\] = \{\n(.*?)\n\s*\};", source, re.S)
-    found = re.findall(r"^\s*\{(?:\w+::)*(\w+),\s*(?:Kernel::|run_)?(\w+)(?:::run_prepared)?,", table[1], re.M) if table else []
+    table = re.search(rf"{name}\[\] = \{{\n(.*?)\n\s*\}};", source, re.S)
+    found = re.findall(r"^\s*\{(?:\w+::)*(\w+),\s*(?:Kernel::|run_)?(\w+)(?:::\w+(?:<\w+>)?)?,", table[1], re.M) if table else []
     if not found:
-        raise Problem("there is no table kRules[] of conditions and kernels")
+        raise Problem(f"there is no table {name}[] of conditions and kernels")
     return [(condition.replace("_", " "), kernel.replace("_", " ")) for condition, kernel in found]
 
 
 def rules(arguments, folder):
-    """`rules v9_dispatch.cuh`: the rules of a chapter's table, in order, and the kernel that each chooses."""
-    found = rules_of((folder / arguments).read_text(encoding="utf-8"))
+    """`rules v9_dispatch.cuh`: the rules of a chapter's table, in order, and the kernel that each chooses; `kOther` behind the file names a
+    table that is not kRules."""
+    file, *table = arguments.split()
+    found = rules_of((folder / file).read_text(encoding="utf-8"), *table)
     height, left = 30, 190
     body = [text(0, 16, "the first that holds", "title"), text(left + 24, 16, "runs", "title")]
     for number, (condition, kernel) in enumerate(found):

@@ -5,13 +5,15 @@ import html
 import re
 
 import charts
+import exercise_boxes
 import figures
+import listings
 import queries
 import tables
 from chapters import chapters
 from charts import figure
 from markdown import raw
-from records import MEASURED, RESULTS, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text, time_text
+from records import MEASURED, ROOT, is_noise, load, of_step, origin, seconds_of, share_text, speedup_text, time_text
 
 OPEN_HEIGHT = 660  # A picture of more pixels is folded.
 
@@ -22,7 +24,7 @@ def table(header, rows, classes, caption=""):
     body = "".join("<tr>" + f'<th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
                    for row in rows)
     told = f"<caption>{caption}</caption>" if caption else ""
-    return (f'<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
+    return (f'<div class="scroll" tabindex="0" role="group" aria-label="table"><table class="book {classes}">{told}<thead><tr>'
             f"{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
@@ -116,18 +118,14 @@ def counters_block(chapter, step):
 
 def machine_code(chapter, step):
     """The recorded machine code of the step's kernels, its marked lines set off."""
-    path = RESULTS / MEASURED / "sass" / f"chapter{chapter.number}.txt"
     parts = []
-    for listing in re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.M)[1:] if path.exists() else []:
-        of_what, listing = listing.split("\n", 1)
+    for of_what, (head, code) in listings.listings(chapter).items():
         if not of_what.startswith(f"{step.version}_"):
             continue
-        head, code = listing.split("\n\n", 1)
         name, _, told = " ".join(head.split()).partition(", ")
-        lines = "".join(f'<span class="{"marked" if line.startswith(">") else "same"}">{html.escape(line)}</span>'
-                        for line in code.rstrip().splitlines())
+        lines = "".join(f'<span class="{"marked" if line.startswith(">") else "same"}">{html.escape(line)}</span>' for line in code)
         parts.append(f'<details class="machine"><summary>Machine code</summary><p>{html.escape(told)}</p><p class="muted"><code>'
-                     f'{html.escape(name)}</code>, <code>{path.relative_to(ROOT)}</code></p><pre class="diff" tabindex="0">{lines}'
+                     f'{html.escape(name)}</code>, <code>{listings.file_of(chapter).relative_to(ROOT)}</code></p><pre class="diff" tabindex="0">{lines}'
                      "</pre></details>")
     return "".join(parts)
 
@@ -169,29 +167,10 @@ def every_case(chapter, record):
 
 
 def exercises(chapter):
-    items = chapter.exercises()
-    if not items:
+    if not chapter.exercises():
         return "This chapter has no exercises yet.\n"
-    kinds = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict a counter", "explain": "explain"}
-    out = [f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"]
-    for item in items:
-        task = " ".join(item["task"].split())
-        out.append(f"- <b><code>{item['name']}</code></b> ({kinds.get(item['kind'], item['kind'])}, of {item.get('step', item['page'])}). {task}")
-    return "\n".join(out) + "\n"
-
-
-def navigation(chapter):
-    everything = chapters()
-    at = everything.index(chapter)
-    links = []
-    if at > 0:
-        before = everything[at - 1]
-        links.append(f'<a rel="prev" href="chapter{before.number}.html">&larr; {html.escape(before.title)}</a>')
-    links.append('<a href="index.html">Warpbook</a>')
-    if at + 1 < len(everything):
-        following = everything[at + 1]
-        links.append(f'<a rel="next" href="chapter{following.number}.html">{html.escape(following.title)} &rarr;</a>')
-    return f'<nav class="chapters" aria-label="chapters">{"".join(links)}</nav>'
+    return (f"`make deps exercise{chapter.number}` lays these out and checks them; see [Exercises and classroom](#exercises).\n"
+            + raw(exercise_boxes.listed(chapter)))
 
 
 def clock_charts(chapter):

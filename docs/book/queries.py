@@ -31,6 +31,7 @@ COUNTERS = {
     "instructions": "smsp__inst_executed.sum",
     "issue": "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "warps": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "registers": "launch__registers_per_thread",
     "l2-reads": "lts__t_sectors_op_read.sum",
     "l2-writes": "lts__t_sectors_op_write.sum",
     "l2-read/write": ("lts__t_sectors_op_read.sum", "lts__t_sectors_op_write.sum"),
@@ -62,6 +63,7 @@ COUNTER_WORDS = {
     "instructions": "instructions",
     "issue": "issue slots busy",
     "warps": "warps resident",
+    "registers": "registers per thread",
     "l2-reads": "sectors read at the L2",
     "l2-writes": "sectors written at the L2",
     "l2-read/write": "L2 reads per write",
@@ -320,7 +322,7 @@ def counted_in(record, case, step, what):
         raise Problem(f"no counters of {step} on {case}")
     if isinstance(what, tuple):
         return sum(c[what[0]] for c in launches) / sum(c[what[1]] for c in launches)
-    if "pct" in what:
+    if "pct" in what or "per_thread" in what:
         return max(c[what] for c in launches)
     return sum(c[what] for c in launches)
 

@@ -8,7 +8,7 @@ from markdown import lines_outside_code
 Sentence = collections.namedtuple("Sentence", "start end")
 Figure = collections.namedtuple("Figure", "start end text")
 
-MARKER = re.compile(r"^<!-- (?P<kind>table|measure|diff|code|figure) (?P<what>.*?) ?-->\n"
+MARKER = re.compile(r"^<!-- (?P<kind>table|measure|diff|code|call|sass|figure|exercises) (?P<what>.*?) ?-->\n"
                     r"(?:(?P<body>(?:(?!<!-- ).*\n)*?)<!-- end -->(?:\n|\Z))?", re.M)
 COMMENT = r"<!--.*?-->|"
 HIDDEN = (r"`[^`]+`|\]\([^)\n]*\)|</?[a-z][^>\n]*>|(?<=\*\*Why not )100%(?=\?\*\*)")

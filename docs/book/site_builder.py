@@ -11,6 +11,8 @@ import subprocess
 import addresses
 import front
 import ladder_pages
+import reading
+import slides
 import texts
 from chapters import chapters
 from markdown import defused, fence_indented, link_pages, name_headings
@@ -47,7 +49,7 @@ def prepare():
         if name.startswith("result_"):
             text = defused(link_pages(path.read_text(encoding="utf-8"), path, addresses.pages()))
         else:
-            text = front.fill(texts.published(path))
+            text = front.fill(texts.published(path)) + (reading.navigation(name) if name in reading.FIRST else "")
         write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
 
 
@@ -58,7 +60,7 @@ def layout():
         head = f'url="@ref {own[0]}" title="{html.escape(chapter.title, quote=False)}"'
         if not others:
             return f'<tab type="user" {head}/>\n      '
-        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(ladder_pages.title_of(path), quote=False)}"/>' for name, path in others)
+        inner = "".join(f'<tab type="user" url="@ref {name}" title="{html.escape(reading.title_of(path), quote=False)}"/>' for name, path in others)
         return f'<tab type="usergroup" {head}>{inner}</tab>\n      '
 
     tabs = "".join(map(tab, chapters()))
@@ -108,6 +110,19 @@ def defined(page_text, definitions):
     return re.sub(r'<a class="el" href="glossary\.html#(?P<anchor>[\w-]+)">', link, page_text)
 
 
+def outlined(text):
+    """The page with its parts and headings as a screen reader needs them: one <main>, its title the only <h1>, the tree of
+    pages a navigation."""
+    text = text.replace('<div id="doc-content">', '<main id="doc-content">').replace("</div><!-- doc-content -->", "</main><!-- doc-content -->")
+    text = text.replace('<div id="side-nav" ', '<div id="side-nav" role="navigation" aria-label="all pages" ')
+    text = re.sub(r'<div class="title">(.*?)</div>', r'<h1 class="title">\1</h1>', text, count=1, flags=re.S)
+    text = text.replace("<h3>Table of Contents</h3>", '<p class="head">On this page</p>')
+    start = text.find('<div class="contents">')
+    if "<h1>" in text[start:]:  # Doxygen's sections begin with it again.
+        text = text[:start] + re.sub(r"<(/?)h([1-5])>", lambda match: f"<{match[1]}h{int(match[2]) + 1}>", text[start:])
+    return text
+
+
 def plain(markup):
     markup = re.sub(r"<(script|style|svg)\b.*?</\1>", " ", markup, flags=re.S)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
@@ -115,7 +130,8 @@ def plain(markup):
 
 def searchable(name, text):
     """[(address, page, section, words)] of one HTML page: a section is what stands under a heading or a declaration."""
-    title = plain(re.search(r'<div class="title">(.*?)</div>', text, re.S).group(1)) if '<div class="title">' in text else ""
+    found = re.search(r'<h1 class="title">(.*?)</h1>', text, re.S)
+    title = plain(found[1]) if found else ""
     start, end = text.find('<div class="contents">'), text.find("<!-- contents -->")
     if start < 0 or not title:
         return []
@@ -137,21 +153,30 @@ def searchable(name, text):
     return [[address, title, label, plain(part)[:most]] for address, label, part in pieces if plain(part)]
 
 
+def internals(pages):
+    """The names of the pages about the emulator's insides: of its files, and of the classes that these list. A reader who
+    searches asks for the book, or for what a kernel may use."""
+    found = {name for name, text in pages.items() if re.search(r'>common</a></li><li class="navelem"><a [^>]*>emulator</a>', text)}
+    listed = {listed for name in found for listed in re.findall(r'(?:struct|class) &#160;</td><td [^>]*><a class="el" href="([^"]+)"', pages[name])}
+    return found | listed | {name for name in pages if name.startswith("dir_") or "emulator_1_1" in name}
+
+
 def finish():
     """Highlights CUDA, and writes what search.js looks in."""
     for path in (ROOT / "docs" / "results").rglob("*.svg"):
         shutil.copy(path, SITE / path.name)
-    index, definitions = [], glossary()
+    pages, definitions = {}, glossary()
     for path in sorted(SITE.glob("*.html")):
         if path.name.endswith("-members.html"):  # What the class's own page has, once more.
             path.unlink()
             continue
-        text = defined(highlight(path.read_text(encoding="utf-8")), definitions)
+        text = outlined(defined(highlight(path.read_text(encoding="utf-8")), definitions))
         text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)
         path.write_text(text, encoding="utf-8")
-        index += searchable(path.name, text)
+        pages[path.name] = text
+    index = [entry for name in sorted(set(pages) - internals(pages)) for entry in searchable(name, pages[name])]
     entries = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in index)
     write(SITE / "search_index.js", f"const bookIndex = [\n{entries}\n];\n")
 
@@ -161,4 +186,5 @@ def build():
     prepare()
     run_doxygen()
     finish()
+    slides.write(SITE / "slides")
     print(f"the book: {(SITE / 'index.html').relative_to(ROOT)}")

@@ -1,5 +1,6 @@
 """What drawings are made of: the expressions that a page gives, boxes, lines, panels."""
 
+import html
 import re
 
 from charts import svg, text
@@ -76,8 +77,20 @@ def labelled(x, y, width, height, words, classes="cell", more=""):
     return box(x, y, width, height, classes, more) + inside(x, y, width, height, words)
 
 
-def panel(height, body, title, description, width=WIDTH):
-    return svg(height, "".join(body), title, description, "panel", width)
+def paths(drawn, classes="cell"):
+    """Many lines as one element; each is (x, y, "h5v5"), where it begins and an SVG path's steps from there."""
+    return f'<path class="{classes}" d="{"".join(f"M{x:g} {y:g}{steps}" for x, y, steps in drawn)}"/>'
+
+
+def boxes(places, width, height, classes="cell"):
+    """Boxes of one size at these places, as one element."""
+    return paths([(x, y, f"h{width:g}v{height:g}h{-width:g}z") for x, y in places], classes)
+
+
+def panel(height, body, title, description, width=WIDTH, counted=None):
+    """`counted`: the panel's name and what it counts, which stand beside a control."""
+    more = f' data-count="{html.escape("|".join(counted))}"' if counted else ""
+    return svg(height, "".join(body), title, description, "panel", width, more)
 
 
 def panels(drawn):

@@ -5,6 +5,7 @@ import statistics
 
 import aggregates
 import clocks
+import lookup
 import queries
 from queries import answer, case_named, chapter_of, record_of, split
 from records import EMULATED, MEASURED, Problem, Times, is_noise, load, module, of_step, seconds_of, speedup_text, time_text
@@ -16,6 +17,8 @@ def table(path, what):
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
+    if words[0] == "rules":
+        return lookup.table(path, chapter, *words[1:])
     if words[0] == "steps":
         return steps_table(chapter, words[1:] or chapter.book["ladder"]["cases"])
     kinds = {"targets": targets_table, "slower": slower_table}
@@ -152,6 +155,16 @@ def counter_value(record, case, version, what):
         return None
 
 
+DIVISIONS = ("divisions-32", "divisions-64")
+
+
+def division_count(emulated, parameters, version, what):
+    """How often a step divides, as the emulator counted it, which alone can; None where it did not."""
+    case = emulated.case(parameters) if emulated else None
+    row = of_step(case, version) if case else None
+    return row["counters"].get(queries.COUNTERS[what], 0) if row else None
+
+
 def counter_text(value, what):
     """One counter for a table; empty where there is none."""
     if value is None:
@@ -172,17 +185,21 @@ def direction(before, after):
 
 def measure_table(chapter, version, case_name, counters):
     """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
-    base stands there, and so on; a step without a base stands alone."""
+    base stands there, and so on. A step without a base stands alone, or beside the one that `beside=` names. Divisions are
+    counted by the emulator."""
+    beside = [word.partition("=")[2] for word in counters if word.startswith("beside=")]
+    counters = [word for word in counters if not word.startswith("beside=")]
     step, parameters = chapter.kernel(version), case_named(chapter, case_name)
     times, counted = chapter.times(), load(f"{MEASURED}/chapter{chapter.number}_counters")
-    emulated = load(f"{EMULATED}/chapter{chapter.number}_divisions")
+    emulated = chapter.modelled()
     case = times.case(parameters) if times else None
     for what in counters:
         if what not in queries.COUNTERS:
             raise Problem(f"no counter is called {what}; docs/book/queries.py lists them")
     if not case or not of_step(case, version) or chapter.renamed(version):
         return NOT_MEASURED
-    base = next((base for base in chapter.bases(step) if of_step(case, base.version) and not chapter.renamed(base.version)), None)
+    bases = [chapter.kernel(name) for name in beside] or chapter.bases(step)
+    base = next((base for base in bases if of_step(case, base.version) and not chapter.renamed(base.version)), None)
     kernels = [base, step] if base else [step]
 
     def row(head, cells, verdict):
@@ -190,8 +207,10 @@ def measure_table(chapter, version, case_name, counters):
 
     out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if base else "|")]
     for what in counters:
-        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
-        out.append(row(queries.COUNTER_WORDS[what], [counter_text(value, what) for value in values], direction(values[0], values[-1])))
+        values = [division_count(emulated, parameters, kernel.version, what) if what in DIVISIONS
+                  else counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
+        words = queries.COUNTER_WORDS[what] + (", of threads" if what in DIVISIONS else "")
+        out.append(row(words, [counter_text(value, what) for value in values], direction(values[0], values[-1])))
     spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
     medians = [spread["median"] for spread in spreads]
     gain = speedup_text(medians[0], medians[-1], is_noise(spreads[0], spreads[-1]))

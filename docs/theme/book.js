@@ -1,5 +1,6 @@
-// The book's search: every word has to occur in a section; sections whose title has them come first. No server: the
-// index is search_index.js beside the pages, so it works from file:// and offline. It is loaded when the field is used.
+// The book's search: every word has to occur in a section; the book comes before the API, and sections whose title has
+// the words come first. No server: the index is search_index.js beside the pages, so it works from file:// and offline. It is
+// loaded when the field is used.
 "use strict";
 
 let bookIndexLoading = null;
@@ -14,6 +15,8 @@ function loadBookIndex() {
   return bookIndexLoading;
 }
 
+const apiPage = /^(class|struct|namespace)|_8(cuh|hpp)\.html/;
+
 function searchBook(query, most = 30) {
   const words = query.toLowerCase().split(/\s+/).filter((word) => word);
   if (words.length === 0) return [];
@@ -23,7 +26,7 @@ function searchBook(query, most = 30) {
     const title = (page + " " + section).toLowerCase();
     const body = text.toLowerCase();
     if (!words.every((word) => title.includes(word) || body.includes(word))) continue;
-    let rank = 0;
+    let rank = apiPage.test(address) ? 0 : 16;
     if (section.toLowerCase().includes(phrase)) rank += 8;
     if (page.toLowerCase().includes(phrase)) rank += 4;
     if (body.includes(phrase)) rank += 2;
@@ -37,21 +40,6 @@ function excerpt(text, query) {
   const whole = text.toLowerCase().indexOf(query.toLowerCase().trim());
   const at = Math.max(0, (whole >= 0 ? whole : text.toLowerCase().indexOf(word)) - 50);
   return (at > 0 ? "..." : "") + text.slice(at, at + 150) + (at + 150 < text.length ? "..." : "");
-}
-
-// A drawing with a control: one frame for each of its values, of which one is seen.
-function setUpExplorers() {
-  for (const figure of document.querySelectorAll(".explore")) {
-    const input = figure.querySelector("input");
-    const shown = figure.querySelector("output");
-    const frames = [...figure.querySelectorAll(".frame")];
-    const show = () => {
-      shown.textContent = input.value;
-      for (const frame of frames) frame.hidden = frame.dataset.value !== input.value;
-    };
-    input.addEventListener("input", show);
-    show();  // A browser may keep where the control stood.
-  }
 }
 
 function setUpSearch() {
@@ -147,10 +135,20 @@ function setUpDevices() {
   document.getElementById("device-choice").hidden = false;
 }
 
+// What is wider than the window can be scrolled with the keyboard.
+function setUpScrolling() {
+  for (const part of document.querySelectorAll(".contents .fragment, .contents .markdownTable tbody, .contents .memproto")) {
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
+  }
+}
+
+window.addEventListener("resize", setUpScrolling);
 window.addEventListener("hashchange", unfold);
 document.addEventListener("DOMContentLoaded", () => {
   setUpSearch();
   setUpDevices();
   setUpExplorers();
   unfold();
+  setUpScrolling();
 });

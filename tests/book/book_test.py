@@ -18,27 +18,34 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "docs" / "html"
 sys.path.insert(0, str(ROOT / "docs" / "book"))
 
+import access_drawings  # noqa: E402
 import addresses  # noqa: E402
 import blocks  # noqa: E402
 import browser  # noqa: E402
 import chapters  # noqa: E402
 import clock_drawings  # noqa: E402
 import drawings  # noqa: E402
+import exercise_boxes  # noqa: E402
+import explore  # noqa: E402
 import figures  # noqa: E402
 import front  # noqa: E402
 import index_drawings  # noqa: E402
 import ladder_pages  # noqa: E402
 import limits  # noqa: E402
+import listings  # noqa: E402
+import lookup  # noqa: E402
 import markdown  # noqa: E402
 import memory_drawings  # noqa: E402
 import order_drawings  # noqa: E402
 import page  # noqa: E402
 import queries  # noqa: E402
+import reading  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
 import sketch  # noqa: E402
+import slides  # noqa: E402
 import tables  # noqa: E402
 import texts  # noqa: E402
 from records import Problem, seconds_of  # noqa: E402
@@ -63,7 +70,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, path):
         super().__init__()
-        self.names, self.links = set(), []
+        self.names, self.links, self.outside = set(), [], set()
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
@@ -73,7 +80,8 @@ class Page(html.parser.HTMLParser):
                 self.names.add(given[key])
         for key in ("href", "src"):
             if given.get(key):
-                self.links.append(given[key])
+                is_source = tag == "a" and given[key].startswith("https://")
+                (self.outside.add if is_source else self.links.append)(given[key])
 
 
 class Figures(unittest.TestCase):
@@ -322,29 +330,39 @@ class Drawings(unittest.TestCase):
 
     def test_each_has_words_for_those_who_cannot_see_it(self):
         shown = [(path, match["what"]) for path in texts.texts() for match in sentences.MARKER.finditer(path.read_text(encoding="utf-8"))
-                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in drawings.DRAWN]
-        self.assertEqual({what.partition(" ")[0] for _, what in shown}, set(drawings.DRAWN))
+                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in {*drawings.DRAWN, "explore"}]
+        self.assertEqual({(re.match(r"explore .*? at \d+: (\w+)", what) or re.match(r"(\w+)", what))[1] for _, what in shown}, set(drawings.DRAWN))
         for path, what in shown:
             drawing = blocks.drawing(path, what)
             self.assertEqual(drawing.count("<svg"), len(re.findall(r"<title>[^<]+</title><desc>[^<]+</desc>", drawing)), what)
+
+    def test_every_step_has_a_figure(self):
+        for chapter in chapters.chapters():
+            for step in chapter.steps:
+                text = chapter.pages[step.version].read_text(encoding="utf-8")
+                self.assertIn("<!-- figure ", text, f"chapter {chapter.number}, {step.version}")
+            moved = sum("<!-- figure explore " in path.read_text(encoding="utf-8") for path in chapter.pages.values())
+            self.assertGreaterEqual(moved, 3 if chapter.number <= 4 else 0, f"chapter {chapter.number}: pages whose accesses can be moved")
 
     def test_a_page_of_no_chapter_has_drawings_too(self):
         self.assertEqual(blocks.drawing(ROOT / "docs" / "pages" / "planted.md", "banks a: lane * 33"), self.drawn("banks", "a: lane * 33"))
 
     def test_banks_are_those_of_the_expression(self):
-        self.assertEqual(set(memory_drawings.bank_of("lane * 32")), {0})
-        self.assertEqual(memory_drawings.bank_of("lane * 33"), list(range(32)))
-        self.assertEqual(memory_drawings.bank_of("(lane * 32) + (lane ^ 1)")[:4], [1, 0, 3, 2])
+        self.assertEqual(memory_drawings.turns_of(memory_drawings.words_of("lane * 32")), {0: 32})
+        self.assertEqual(memory_drawings.turns_of(memory_drawings.words_of("lane * 33")), dict.fromkeys(range(32), 1))
+        self.assertEqual(memory_drawings.words_of("(lane * 32) + (lane ^ 1)")[:4], [1, 32, 67, 98])
+        self.assertEqual(memory_drawings.turns_of(memory_drawings.words_of("lane * 32 // 2")), {0: 16, 16: 16})
+        self.assertEqual(memory_drawings.turns_of(memory_drawings.words_of("lane // 2")), dict.fromkeys(range(16), 1))  # A word is read once.
         drawn = self.drawn("banks", "v4a: lane * 32 | v4b: lane * 33")
         self.assertEqual((drawn.count('class="conflict"'), drawn.count('class="bar"')), (32, 32))
-        self.assertIn("32 turns: 32 lanes share a bank", drawn)
+        self.assertIn("32 turns: 32 words of one bank are wanted", drawn)
         self.assertIn("1 turn: each lane has a bank of its own", drawn)
 
     def test_sectors_are_those_of_the_addresses(self):
         for what, words, used in (("lane * 4, 4", "4 sectors, side by side", "128 of 128"), ("lane * 4 + 4, 4", "5 sectors, side by side", "128 of 160"),
                                   ("lane * 2, 2", "2 sectors, side by side", "64 of 64"), ("lane * 12, 4", "12 sectors, side by side", "128 of 384"),
                                   ("lane * 4096, 4", "32 sectors, 4096 bytes apart", "128 of 1024"), ("lane * 16, 16", "16 sectors", "512 of 512"),
-                                  ("lane * 4096 + 24, 16", "64 sectors, apart", "512 of 2048"), ("0, 4", "1 sector, side by side", "4 of 32")):
+                                  ("lane * 4096 + 24, 16", "64 sectors, apart", "512 of 2048"), ("0, 4", ">1 sector<", "4 of 32")):
             drawn = self.drawn("sectors", f"one: {what}")
             self.assertIn(f"{words}", drawn, what)
             self.assertIn(f"{used} bytes are used", drawn, what)
@@ -477,14 +495,101 @@ class Drawings(unittest.TestCase):
 
     def test_a_drawing_with_a_control(self):
         drawn = self.drawn("explore", "words_per_row 30..34 by 2 at 32: banks a column: lane * {words_per_row}")
-        frames = re.findall(r'<div class="frame" data-value="(\d+)"( hidden)?>', drawn)
-        self.assertEqual(frames, [("30", " hidden"), ("32", ""), ("34", " hidden")])
+        frames = re.findall(r'<div data-value="(\d+)" data-counts="([^"]*)"( hidden)?>', drawn)
+        self.assertEqual(frames, [("30", "2 turns", " hidden"), ("32", "32 turns", ""), ("34", "2 turns", " hidden")])
         self.assertIn(self.drawn("banks", "a column: lane * 34"), drawn)
-        self.assertIn('min="30" max="34" step="2" value="32" aria-label="words per row"', drawn)
+        self.assertIn('min="0" max="2" value="1" aria-label="words per row" aria-valuetext="32"', drawn)
+        self.assertIn('<output class="count">32 turns</output>', drawn)
+        drawn = self.drawn("explore", "spare 0,1,2 at 0: banks float: lane * {32 + spare} | half: lane * {32 + spare} // 2")
+        self.assertEqual(re.findall('data-counts="([^"]*)"', drawn),
+                         ["float: 32 turns; half: 16 turns", "float: 1 turn; half: 1 turn", "float: 2 turns; half: 1 turn"])
+        self.assertNotIn("count\"", self.drawn("explore", "turn 0..1 at 0: places 8x8 in: {turn}, lane % 8"))  # Nothing is counted.
+
+    def test_a_warps_floats_in_memory(self):
+        for what, told in (("lane", "4 sectors, outlined; 128 of 128"), ("lane * 4 + 3", "16 sectors, outlined; 128 of 512"), ("lane + 1", "5 sectors, outlined; 128 of 160")):
+            self.assertIn(told, self.drawn("memory", f"128 one: {what}"))
+        for wrong in ("128 one: lane * 5", "31 one: lane", "one: lane"):
+            with self.assertRaises(Problem, msg=wrong):
+                self.drawn("memory", wrong)
+
+    def test_requests_that_move_the_same_bytes(self):
+        drawn = self.drawn("requests", "512 v2: 2 | v3: 16")
+        self.assertIn('data-count="v2|8 requests of 2 sectors"', drawn)
+        self.assertIn('data-count="v3|1 request of 16 sectors"', drawn)
+        with self.assertRaises(Problem):
+            self.drawn("requests", "100 v2: 2")
+
+    def test_a_pack_out_of_two_words(self):
+        self.assertIn('data-count="|1 load"', self.drawn("shifted", "0 of 8"))
+        for shift in range(1, 8):
+            self.assertIn('data-count="|2 loads"', self.drawn("shifted", f"{shift} of 8"))
+        with self.assertRaises(Problem):
+            self.drawn("shifted", "8 of 8")
+
+    def test_lanes_that_meet_at_a_word(self):
+        for what, told in (("0", "32 rounds: 32 lanes want one word"), ("lane // 2", "2 rounds: 2 lanes"), ("lane", "1 round: no two lanes meet"),
+                           ("place zipf 256", "5 rounds: 5 lanes"), ("place * 4 + lane % 4 zipf 256", "2 rounds: 2 lanes"),
+                           ("place * 32 + lane zipf 256", "1 round: no two lanes meet")):
+            self.assertIn(told, self.drawn("queued", f"round one: {what}"))
+        places = access_drawings.zipf_places(256)
+        self.assertEqual([places.count(place) for place in range(4)], [5, 3, 2, 1])
+        self.assertEqual(access_drawings.zipf_places(1), [0] * 32)
+
+    def test_lanes_of_one_place_add_up(self):
+        for places, rounds in (([0] * 32, 5), ([lane % 2 for lane in range(32)], 4), (list(range(32)), 0), ([0] * 3 + list(range(1, 30)), 2)):
+            found = access_drawings.group_rounds(places)
+            self.assertEqual(len(found), rounds)
+            held = {lane: {lane} for lane in range(32)}
+            for pairs in found:
+                for lane, giver in pairs:
+                    held[lane] |= held.pop(giver)
+            self.assertEqual(sorted(map(sorted, held.values())), sorted([lane for lane in range(32) if places[lane] == place] for place in set(places)))
+        self.assertIn("5 rounds, then 1 addition in memory", self.drawn("grouped", "0"))
+
+    def test_a_half_and_its_neighbour(self):
+        told = [re.findall('data-count="[^|]*[|]([^"]*)"', self.drawn("paired", f"{place} of 3")) for place in range(3)]
+        pair, loop = "one reduction of a pair", "no neighbour in the array: the loop"
+        self.assertEqual(told, [[pair, loop], [pair, pair], [loop, pair]])
+
+    def test_two_blocks_share_the_places(self):
+        drawn = self.drawn("tiled", "4 blocks 8 bins: value * 7 % 16")
+        self.assertIn("Block 0 reads values 0 to 7 and adds 0, 1, 3, 5, 7. Block 1 reads values 0 to 7 and adds 2, 4, 6.", drawn)
+
+    def test_an_index_names_a_dimensions_entry(self):
+        self.assertIn("Element 13 has the coordinates 1, 2, 1 and goes to 0, 2, 1: dst[5].", self.drawn("looked_up", "3x4x2 dim 0 index 5,0,5 at 13"))
+        self.assertIn("goes to 1, 2, 0: dst[10].", self.drawn("looked_up", "3x4x2 dim 1 index 1,1,2,0 at 12"))
+        for wrong in ("3x4 dim 0 index 1,2 at 0", "3x4 dim 2 index 1 at 0", "3x4 dim 0 index 0,1,2 at 12"):
+            with self.assertRaises(Problem, msg=wrong):
+                self.drawn("looked_up", wrong)
+
+    def test_a_division_by_multiplying(self):
+        for divisor in (1, 2, 3, 7, 10, 641, 2**20 + 1):
+            multiplier, shift = access_drawings.fast_divisor(divisor)
+            self.assertLess(multiplier, 2**32)
+            for n in (0, 1, divisor - 1, divisor, 10**6 + 3, 2**31 - 1):
+                self.assertEqual((n * multiplier >> 32) + n >> shift, n // divisor)
+        self.assertIn("1000003 / 10 = 100000, remainder 3", self.drawn("multiplied", "1000003 by 10"))
+
+    def test_a_tile_sorted_by_row(self):
+        self.assertIn("Entries in the order 2, 6, 1, 4, 7, 0, 3, 5. Group 0 adds rows 0, 1. Group 1 adds rows 1, 3. 8 entries, 4 additions.",
+                      self.drawn("sorted_tile", "3,1,0,3,1,3,0,1 by 2"))
+
+    def test_threads_that_have_work(self):
+        drawn = self.drawn("filling", "132x2048 15 entries of 270336 | 15 entries of 270335 | 17 entries of 270336")
+        self.assertEqual(re.findall("v4 takes (v.)\\.", drawn), ["v2", "v3", "v3"])
+
+    def test_which_input_an_output_shows(self):
+        self.assertIn("output 13: row 1, column 5, so input 2; 4 outputs read it.", self.drawn("upsampled", "2x4 to 4x8 at 13"))
+        self.assertIn("output 7: row 1, column 2, so input 1; 4 outputs read it.", self.drawn("upsampled", "2x3 to 3x5 at 7"))
+
+    def test_programs_in_short(self):
+        for short, long in (("4 by 1", "LSLSLSLS"), ("4 by 2", "LLSSLLSS"), ("4 by 4", "LLLLSSSS"), ("3 ahead 0", "LSLSLS"), ("4 ahead 1", "LLSLSLSS"), ("L S", "LS")):
+            self.assertEqual("".join(order_drawings.instructions(short)), long)
 
     def test_rules_are_those_of_the_table(self):
         self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),
                          [("is odd", "tiles"), ("always", "permute")])
+        self.assertEqual(order_drawings.rules_of("kOther[] = {\n    {predicates::is_odd, v5::forward<W>, \"a\"},\n};", "kOther"), [("is odd", "v5")])
         self.assertEqual(order_drawings.rules_of("x kRules[] = {\n    {is_small, Kernel::one, \"a\"},\n    {predicates::always, Kernel::all_others, \"\"},\n};"),
                          [("is small", "one"), ("always", "all others")])
         source = (ROOT / "chapters" / "chapter3_permute" / "v9_dispatch.cuh").read_text(encoding="utf-8")
@@ -547,7 +652,7 @@ class Planted(unittest.TestCase):
             (self.folder / name).write_text(text, encoding="utf-8")
         self.chapter = chapters.Chapter(self.folder)
         self.page = self.folder / "pages" / "v2.md"
-        for module in (addresses, blocks, page, queries):
+        for module in (addresses, blocks, queries, reading):
             patch = unittest.mock.patch.object(module, "chapters", lambda: [self.chapter])
             patch.start()
             self.addCleanup(patch.stop)
@@ -651,9 +756,12 @@ class Planted(unittest.TestCase):
         step = made["chapter99-v2"]
         self.assertTrue(step.startswith("# v2 · One unused column {#chapter99-v2}\n"))
         self.assertIn("[v1](#chapter99-v1), [its file](#chapter99-v1-file), and [time](#timing-a-cold-cache)", step)
-        self.assertIn('href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
-        self.assertIn('href="chapter99-tma.html">tma · An engine &rarr;</a>', step)
-        self.assertIn('href="chapter99.html">Chapter 99 · Planted</a>', step)
+        self.assertIn('<a rel="prev" href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
+        self.assertIn('<a rel="up" href="chapter99.html">Chapter 99 · Planted</a>', step)
+        self.assertNotIn('rel="next"', step)  # The last step of the last chapter: an aside lies beside the way.
+        self.assertIn('<a rel="next" href="chapter99-v1.html">v1 · Plain &rarr;</a>', made["chapter99"])
+        self.assertIn('<a rel="prev" href="memory.html">', made["chapter99"])
+        self.assertIn('<a rel="next" href="chapter99-evidence.html">Evidence &rarr;</a>', made["chapter99-tma"])
         self.assertIn('<span class="ins">+  __shared__ W tile[32][33];</span>', step)
         self.assertIn('<summary>Answer</summary>\n  \\endhtmlonly\n\n  An answer of two lines.\n', step)
         self.assertIn("\n  Another.", step)
@@ -663,6 +771,40 @@ class Planted(unittest.TestCase):
         self.assertLess(made["chapter99"].index("## The ladder"), made["chapter99"].index("<svg"))
         self.assertIn("All steps", made["chapter99-evidence"])
         self.assertNotIn("All steps", made["chapter99"])
+
+    def test_exercises_stand_on_their_pages(self):
+        item = {"name": "pad", "kind": "write", "step": "v2", "page": "v2", "minutes": 15, "difficulty": 2, "task": "Use `tile` <twice>.",
+                "hints": ["one & only"], "learn": "A thing."}
+        plain = blocks.renewed(self.page, PAGE)
+        self.assertNotIn("exercises", plain)
+        with unittest.mock.patch.object(self.chapter, "exercises", lambda: [item]):
+            text = blocks.renewed(self.page, PAGE)
+            self.assertTrue(text.endswith("\n\n<!-- exercises -->\n**Your turn** · 15 min · medium · `pad` · `make exercise99`\n<!-- end -->\n"), text)
+            self.assertEqual(blocks.renewed(self.page, text), text)
+            shown = blocks.published(self.page, text)
+            for words in ("Your turn: <code>pad</code>", "15 min · medium · write", "Use <code>tile</code> &lt;twice&gt;.", "You learn: A thing.",
+                          "<summary>Hint 1</summary><p>one &amp; only</p>", "make exercise99"):
+                self.assertIn(words, shown)
+            self.assertNotIn("Starting code", shown)
+            self.assertIn('href="chapter99-v2.html#exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertNotIn("Our answer", shown)
+            question = item | {"kind": "explain", "answer": "So that `it` fits."}
+            del question["step"]
+            self.assertIn("<summary>Our answer</summary><p>So that <code>it</code> fits.</p>", exercise_boxes.box(self.chapter, question))
+            self.assertEqual(exercise_boxes.page_of(question), "v2")
+            item["page"] = "README"
+            self.assertIn('href="#exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertIn('id="exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertEqual(blocks.renewed(self.page, text), plain)  # It has moved away.
+
+    def test_an_exercises_code_is_what_is_handed_out(self):
+        chapter = chapters.chapters()[2]
+        found = {item["name"]: exercise_boxes.starting_code(chapter, item) for item in chapter.exercises()}
+        self.assertIn("// TODO: a tile in shared memory whose columns lie in different banks.", found["padded_tile"])
+        for name, solution in (("padded_tile", "kTile + 1"), ("hasty_pairs", "__syncthreads"), ("swizzle", "/ T::kWords % 8")):
+            self.assertNotIn(solution, found[name])
+            self.assertNotIn("//! [", found[name])
+            self.assertGreater(found[name].count("\n"), 5)
 
     def test_a_page_of_no_step_is_refused(self):
         (self.folder / "pages" / "v7.md").write_text("# v7 · Nothing\n", encoding="utf-8")
@@ -725,6 +867,54 @@ class Devices(unittest.TestCase):
         self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
 
 
+class LookUp(unittest.TestCase):
+    PAGE = ROOT / "docs" / "pages" / "lookup.md"
+    TAKEN_AWAY = [chapter for chapter in chapters.chapters() if chapter.take_away()]
+
+    def test_every_rule_of_every_header_has_a_row_in_words(self):
+        text = self.PAGE.read_text(encoding="utf-8")
+        self.assertEqual([chapter.number for chapter in self.TAKEN_AWAY], [1, 2, 3, 4, 5, 6])
+        for chapter in self.TAKEN_AWAY:
+            source, known = chapter.dispatched.path.read_text(encoding="utf-8"), set()
+            for name in lookup.tables(chapter):
+                rules = lookup.rules(source, name)
+                known |= {condition for condition, _, _ in rules} - {"always"}
+                self.assertEqual(len(lookup.table(self.PAGE, chapter, name).splitlines()), len(rules) + 2)
+                self.assertIn(" ".join(["<!-- table", f"{chapter.number}: rules", *filter(None, [name]), "-->"]), text)
+            self.assertEqual(set(chapter.book["rules"]), known, chapter.name)
+            with unittest.mock.patch.dict(chapter.book, rules={}), self.assertRaisesRegex(Problem, "has no words for the rule"):
+                lookup.table(self.PAGE, chapter, lookup.tables(chapter)[0])
+
+    def test_a_row_that_cannot_be_read_is_refused(self):
+        row = '    {predicates::is_odd, Kernel::tiles, "a "\n     "b"},\n'
+        self.assertEqual(lookup.rules(f"kRules[] = {{\n{row}}};"), [("is_odd", "Kernel::tiles", "a b")])
+        for wrong in ("kRules[] = {\n" + row + "    {is_even, Kernel::rows},\n};", "kRules[] = {\n};", "kForwardRules[] = {\n" + row + "};"):
+            with self.assertRaises(Problem, msg=wrong):
+                lookup.rules(wrong)
+
+    def test_calls_are_the_headers(self):
+        self.assertEqual(lookup.call("permute")[0], "cudaError_t permute(void* dst, const void* src, int rank, const std::int64_t* shape, const int* permutation,")
+        self.assertEqual(lookup.call("upsample_nearest_backward")[0], "template <class T>")
+        with self.assertRaises(Problem):
+            lookup.call("upsample")
+
+
+class MachineCode(unittest.TestCase):
+    CHAPTER = next(chapter for chapter in chapters.chapters() if chapter.number == 3)
+
+    def test_as_many_loads_are_under_way_as_the_profiling_page_says(self):
+        for name, loads in (("v4b_padded_tile_float", 1), ("v4c_unrolled_tile_float", 4)):
+            memory = [re.search(r"\b(LDG|STS)\b", line)[1] for line in listings.listings(self.CHAPTER)[name][1] if re.search(r"\b(LDG|STS)\b", line)]
+            self.assertEqual(memory.index("STS"), loads, name)
+
+    def test_a_part_is_between_two_addresses(self):
+        lines = listings.part(self.CHAPTER, "v4b_padded_tile_float", "0580", "0590")
+        self.assertEqual(lines, ["  0580  BSYNC B0", "> 0590  BAR.SYNC.DEFER_BLOCKING 0x0"])
+        for wrong in (("v4b", "0580", "0590"), ("v4b_padded_tile_float", "0590", "0580"), ("v4b_padded_tile_float", "0581", "0590")):
+            with self.assertRaises(Problem, msg=wrong):
+                listings.part(self.CHAPTER, *wrong)
+
+
 class Teaching(unittest.TestCase):
     def test_the_sessions_exercises_are_there(self):
         text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
@@ -733,6 +923,68 @@ class Teaching(unittest.TestCase):
         named = {name for cell in sessions for name in re.findall(r"`(\w+)`", cell)} - {"run_all"}
         self.assertLessEqual(named, {exercise["name"] for chapter in chapters.chapters() for exercise in chapter.exercises()})
         self.assertGreater(len(named), 20)
+
+
+class Slides(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.written = slides.write(pathlib.Path(folder.name))
+
+    def test_every_step_has_its_slide(self):
+        for chapter, path in zip(chapters.chapters(), self.written[1:], strict=True):
+            titles = re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
+            steps = [slides.inline(reading.title_of(chapter.pages[step.version])) for step in chapter.steps]
+            self.assertEqual(titles, ["The operation", "How fast can it be?", *steps, "The ladder", "What we learned", "Questions"])
+
+    def test_every_section_of_chapter_0_has_its_slide(self):
+        text = self.written[0].read_text(encoding="utf-8")
+        sections = re.findall(r"^## (.+)$", (ROOT / "docs" / "pages" / "memory.md").read_text(encoding="utf-8"), re.M)
+        self.assertEqual(re.findall(r"<h2>(.*?)</h2>", text), sections)
+        self.assertEqual(text.count("<b>Question.</b>"), len(sections))
+        self.assertEqual(text.count("<figure") + text.count("<pre>"), len(sections))
+
+    def test_what_a_slide_shows_of_a_page(self):
+        self.assertEqual(slides.inline("a *b* `c*d*<e` [f](g.md) **h** 2*i*j"), "a <i>b</i> <code>c*d*&lt;e</code> f <b>h</b> 2*i*j")
+        self.assertEqual(slides.prose("Why?\nSo. ▸ *Yes.*\n\n- a\n  b\n- c\n\n<!-- figure x -->\nd\n<!-- end -->\n"),
+                         "<p>Why? So.</p>\n<ul><li>a b</li><li>c</li></ul>")
+        step = next(chapter for chapter in chapters.chapters() if chapter.number == 3).kernel("v4b")
+        page = "**Measure** (a case).\n\n<!-- measure v4b float -->\n| | v4a | v4b | |\n|---|--:|--:|---|\n| time | 4 us | 2 us | 2.00x |\n| of a copy | 25% | 50% | |\n<!-- end -->\n"
+        self.assertEqual(slides.gain(step, page), '<p class="gain"><b>2.00x</b> over v4a: 4 us before, 2 us now, 50% of a copy</p><p class="case">a case </p>')
+
+    @unittest.skipUnless(browser.find() or IN_CI, "no Chromium here: run `make deps docs`")
+    def test_slides_overflow_nowhere_turn_by_keys_and_print(self):
+        with browser.Browser() as window:
+            window.window(1280, 720)
+            for path in self.written:
+                window.open(path.as_uri())
+                self.assertEqual(window.run("""slides.map((slide, number) => {
+                    show(number);
+                    const edge = slide.getBoundingClientRect();
+                    const seen = [...slide.querySelectorAll("*")].filter((part) => !part.closest("svg") || part.tagName === "svg");
+                    return seen.map((part) => part.getBoundingClientRect()).some((box) => box.width && (box.bottom > edge.bottom - 8 ||
+                      box.right > edge.right - 8)) || [...slide.querySelectorAll("figcaption")].some((caption) =>
+                      [...slide.querySelectorAll("figure svg")].some((drawing) => drawing.getBoundingClientRect().bottom > caption.getBoundingClientRect().top + 1))
+                      || [...slide.querySelectorAll("svg")].some((drawing) => drawing.getBoundingClientRect().height < 100)
+                      ? `${number + 1} ${slide.querySelector("h1, h2").textContent}` : null; }).filter(Boolean)"""), [], path.name)
+                self.assertEqual(window.errors, [])
+            shown = '[...document.querySelectorAll("section.shown")].map((slide) => slide.dataset.number).join()'
+            count = window.run("slides.length")
+            for key, number in (("Home", 1), ("ArrowRight", 2), (" ", 3), ("ArrowLeft", 2), ("End", count), ("PageDown", count)):
+                window.run(f'document.dispatchEvent(new KeyboardEvent("keydown", {{key: "{key}"}}))')
+                self.assertEqual(window.run(shown), f"{number} / {count}")
+            window.open(self.written[3].as_uri())
+            window.run('show(slides.findIndex((slide) => slide.textContent.startsWith("v4b")))')
+            before = window.run(shown)
+            window.run('document.querySelector("section.shown input").focus()')
+            for kind in ("keyDown", "keyUp"):
+                window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+            self.assertEqual(window.run('document.querySelector("section.shown .count").textContent'), "float: 1 turn; half: 1 turn")
+            self.assertEqual(window.run(shown), before)  # The key was the control's.
+            count = window.run("slides.length")
+            window.call("Emulation.setEmulatedMedia", media="print")
+            self.assertEqual(window.run("slides.filter((slide) => slide.offsetHeight === 720).length"), count)
 
 
 class Spelling(unittest.TestCase):
@@ -771,6 +1023,13 @@ class Site(unittest.TestCase):
                     broken.append(f"{name}: {link}: no such anchor")
         self.assertEqual(broken, [])
 
+    def test_sources_have_addresses_and_nothing_else_leads_out_of_the_book(self):
+        self.assertEqual({name for name, page in self.pages.items() if page.outside}, {"references.html"})
+        self.assertGreater(len(self.pages["references.html"].outside), 20)
+        with self.assertRaises(Problem):
+            front.linked("A book, 1999.", {"B. Author": "https://example.org"})
+        self.assertEqual(front.linked("B. Author, <1999>.", {"B. Author": "https://example.org"}), '<a href="https://example.org">B. Author</a>, &lt;1999&gt;.')
+
     def test_a_word_of_the_glossary_is_explained_where_it_is_linked(self):
         text = (SITE / "chapter3-v4b.html").read_text(encoding="utf-8")
         told = re.search(r'<a class="term" title="([^"]*)" href="glossary.html#glossary-bank-conflict">', text)
@@ -781,11 +1040,15 @@ class Site(unittest.TestCase):
             left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
             self.assertEqual(set(left) & set(definitions), set(), name)
 
-    def test_front_page_is_small(self):
-        page = self.pages["index.html"]
-        files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
-        size = (SITE / "index.html").stat().st_size + sum((SITE / file).stat().st_size for file in files)
-        self.assertLess(size, 1_000_000)
+    def test_pages_are_light(self):
+        """With all that they load, as far as they name it; the search's index comes when somebody searches."""
+        heavy = {}
+        for name, page in self.pages.items():
+            files = {urllib.parse.urlsplit(link).path for link in page.links if re.search(r"\.(css|js|png|svg)$", link)}
+            size = (SITE / name).stat().st_size + sum((SITE / file).stat().st_size for file in files)
+            if size >= 1_000_000:
+                heavy[name] = size
+        self.assertEqual(heavy, {})
 
     def test_every_step_has_its_code_and_no_page_a_raw_mark(self):
         for chapter in chapters.chapters():
@@ -841,6 +1104,9 @@ CONTRAST = """(() => {
 })()"""
 
 
+AXE = next(ROOT.glob(".venv/lib/python3*/site-packages/axe_core_python/axe.min.js"), None)
+
+
 @unittest.skipUnless((HAS_DOXYGEN and browser.find()) or IN_CI, "no Chromium or no Doxygen here: run `make deps docs`")
 class InABrowser(unittest.TestCase):
     @classmethod
@@ -867,6 +1133,21 @@ class InABrowser(unittest.TestCase):
                 self.assertLessEqual(width, 390)
         self.window.window(1280, 900)
 
+    @unittest.skipUnless(AXE, "axe-core is not here: run `make deps docs`")
+    def test_pages_of_each_kind_are_accessible(self):
+        self.window.dark(False)
+        self.window.window(1280, 900)
+        axe = AXE.read_text(encoding="utf-8")
+        for name in ("index.html", "memory.html", "chapter3.html", "chapter3-v4b.html", "chapter3-evidence.html", "lookup.html",
+                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html"):
+            with self.subTest(page=name):
+                self.open(name)
+                self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                self.window.run(f"{axe};0")
+                self.assertEqual(self.window.run('axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map('
+                                                 "(fault) => [fault.id, fault.impact, ...fault.nodes.slice(0, 3).map((node) => node.html.slice(0, 120))]))"), [])
+                self.assertEqual(self.window.run('document.querySelectorAll("main").length'), 1)
+
     def test_an_error_on_a_page_is_seen(self):
         self.open("index.html")
         self.window.run("setTimeout(() => { noSuchFunction(); }, 0)")
@@ -874,23 +1155,74 @@ class InABrowser(unittest.TestCase):
         self.assertTrue(self.window.errors)
 
     def test_a_control_changes_its_drawing(self):
-        self.open("memory.html")
-        seen = """(value) => {
-          const figure = [...document.querySelectorAll(".explore")].at(-1), input = figure.querySelector("input");
-          if (value) { input.value = value; input.dispatchEvent(new Event("input")); }
-          return [figure.querySelector("output").textContent, figure.innerText.match(/\\d+ turns?/)[0]].join(": ");
-        }"""
-        for value, told in ((0, "32: 32 turns"), (33, "33: 1 turn"), (36, "36: 4 turns"), (40, "40: 8 turns")):
-            self.assertEqual(self.window.run(f"({seen})({value})"), told)
+        self.open("chapter3-v4b.html")
+        seen = """(() => { const figure = document.querySelector(".explore"), shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden);
+          return [...figure.querySelectorAll("output")].map((output) => output.textContent).concat(shown.map((frame) => frame.innerText.match(/\\d+ turns?/)[0])); })()"""
+        self.assertEqual(self.window.run(seen), ["0", "float: 32 turns; half: 16 turns", "32 turns"])
+        self.window.run('document.querySelector(".explore input").focus()')
+        for told in (["1", "float: 1 turn; half: 1 turn", "1 turn"], ["2", "float: 2 turns; half: 1 turn", "2 turns"]):
+            for kind in ("keyDown", "keyUp"):
+                self.window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+            self.assertEqual(self.window.run(seen), told)
+            self.assertEqual(self.window.run('document.querySelector(".explore input").getAttribute("aria-valuetext")'), told[0])
+        self.assertEqual(self.window.errors, [])
+
+    def test_every_control_begins_with_what_its_page_says(self):
+        """One state is seen, the one that the page names, and the counter beside the control is that state's."""
+        found = 0
+        for name in self.told:
+            begins = re.findall(r'class="control"><label><span>[^<]*<output>(\d+)</output>', (SITE / name).read_text(encoding="utf-8"))
+            if not begins:
+                continue
+            self.open(name)
+            figures = self.window.run("""[...document.querySelectorAll(".explore")].map((figure) => {
+              const shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden), outputs = figure.querySelectorAll("output");
+              return [shown.length, outputs[0].textContent, shown[0]?.dataset.value, !outputs[1] || outputs[1].textContent === shown[0]?.dataset.counts];
+            })""")
+            self.assertEqual(figures, [[1, value, value, True] for value in begins], name)
+            found += len(figures)
+        self.assertGreater(found, 25)
+
+    def test_from_the_front_page_to_chapter_3s_last_step(self):
+        self.open("index.html")
+        last, walked = reading.ladder(chapters.chapters()[2])[-1], ["index"]
+        while walked[-1] != last and len(walked) < 100:
+            self.window.open(self.window.run('document.querySelector("a[rel=next]").href'))
+            walked.append(self.window.run("location.pathname.split('/').at(-1).replace('.html', '')"))
+        self.assertEqual(walked, list(reading.way())[:len(walked)])
+        self.assertEqual(walked[-1], last)
+        self.assertIn("memory", walked)
+        self.assertEqual(self.window.errors, [])
+
+    def found(self, words):
+        """The addresses that the search lists for these words, best first."""
+        return self.window.run("""((words) => { const field = document.getElementById("BookSearch"); field.value = words;
+            document.querySelector("#BookResults")?.remove();
+            field.dispatchEvent(new Event("input", {bubbles: true}));
+            return new Promise((done) => {
+              const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
+                if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
+              look(200); }); })""" + f"({words!r})")
+
+    def test_search_finds_the_words_of_the_glossary(self):
+        self.open("index.html")
+        for words in ["coalescing", "coalesced", "occupancy", "vectorised load", "vectorized load", "roofline", "bank conflict", "race",
+                      *(heading.lower() for heading in re.findall(r"^### (.+)$", (ROOT / "docs/pages/glossary.md").read_text("utf-8"), re.M))]:
+            with self.subTest(words=words):
+                self.assertTrue(any(address.startswith("glossary.html#") for address in self.found(words)[:5]), self.found(words))
+
+    def test_search_ranks_the_book_before_the_api_and_leaves_the_emulators_insides_out(self):
+        self.open("index.html")
+        self.assertIn("lookup.html#lookup-permutations", self.found("which kernel permute"))
+        self.assertEqual(self.found("RaceShadow"), [])
+        self.assertTrue(self.found("judge_arguments")[0].startswith("permute_8cuh.html"))
+        for words in ("grid", "stream", "launch", "pack"):
+            api = [bool(re.match(r"(class|struct|namespace)|.*_8(cuh|hpp)", address)) for address in self.found(words)]
+            self.assertEqual(api, sorted(api), words)
 
     def test_search_finds_bank_conflicts(self):
         self.open("index.html")
-        self.window.run("""(() => { const field = document.getElementById("BookSearch"); field.value = "bank conflict";
-                           field.dispatchEvent(new Event("input", {bubbles: true})); })()""")
-        found = self.window.run("""new Promise((done) => {
-            const look = (left) => { const links = [...document.querySelectorAll("#BookResults a")];
-              if (links.length || !left) done(links.map((a) => a.getAttribute("href"))); else setTimeout(look, 50, left - 1); };
-            look(200); })""")
+        found = self.found("bank conflict")
         self.assertTrue(found)
         self.assertEqual(found[0], "counters.html#counters-bank-conflict")
         self.assertTrue(any(re.match(r"chapter3\b", address) for address in found), found)

@@ -399,9 +399,9 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
     return chosen_step(p);
   };
   CHECK(chosen("shape=5,3 dim=0 count=0 dtype=float").empty());
-  // Few entries of long rows, from 32 MiB on; more entries and fewer bytes where rows have the blocks.
-  CHECK(chosen("shape=64,262144 dim=0 count=31 dtype=float") == "v7b");
-  CHECK(chosen("shape=64,262144 dim=0 count=32 dtype=float") == "v8a");
+  // Few entries of long rows, from 8 MiB on; more entries where rows have the blocks.
+  CHECK(chosen("shape=64,262144 dim=0 count=7 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=8 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "v7b");
   CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "v7b");

@@ -113,11 +113,40 @@ template <bool sync> __global__ void warp_sum(int* out) {
   if (threadIdx.x == 0) out[0] = row[0];
 }
 
-__global__ void all_to_one(int* out) {
-  __shared__ int same;
-  same = static_cast<int>(blockIdx.x);
+template <bool same> __global__ void all_to_one(int* out) {
+  __shared__ int one;
+  one = static_cast<int>(same ? blockIdx.x : threadIdx.x);
   __syncthreads();
-  out[blockIdx.x] = same;
+  out[blockIdx.x] = one;
+}
+
+__global__ void over_what_is_there(int* out) {
+  __shared__ int one;
+  one = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) one = static_cast<int>(threadIdx.x / 32);  // The first warp stores the 0 again.
+  __syncthreads();
+  out[blockIdx.x] = one;
+}
+
+struct Three {
+  int x, y, z;
+};
+
+template <bool same> __global__ void structs_to_one(int* out, Three three, unsigned bytes) {
+  __shared__ Three one;
+  if (!same) three.x = static_cast<int>(threadIdx.x);
+  memcpy(&one, &three, bytes);  // in pieces
+  __syncthreads();
+  out[blockIdx.x] = one.x;
+}
+
+__global__ void counter_read_too_soon(int* out) {
+  __shared__ int counter;
+  if (threadIdx.x == 0) counter = 0;
+  __syncthreads();
+  atomicAdd(&counter, 1);
+  out[threadIdx.x] = counter;
 }
 
 __global__ void shared_histogram(int* out) {
@@ -298,10 +327,15 @@ TEST_CASE("races of other shapes") {
   CHECK(found(warp_sum<false>, 32, out).size() >= 1);
   for (const std::string& race : found(bytes_and_words<false>, 64, out)) CHECK(says(race, "Race reported between"));
   CHECK_FALSE(found(bytes_and_words<false>, 64, out).empty());
-  const std::vector<std::string> writes = found(all_to_one, 64, out);
+  const std::vector<std::string> writes = found(all_to_one<false>, 64, out);
   REQUIRE(writes.size() == 1);
   CHECK(says(writes[0], "Write access at"));
   CHECK_FALSE(says(writes[0], "Read access at"));
+  CHECK(found(all_to_one<true>, 64, out).empty());  // It does not matter who comes last.
+  CHECK(found(over_what_is_there, 64, out).size() == 1);
+  CHECK_FALSE(found(structs_to_one<false>, 64, out, Three{1, 2, 3}, 12U).empty());
+  CHECK(found(structs_to_one<true>, 64, out, Three{1, 2, 3}, 12U).empty());
+  CHECK_FALSE(found(counter_read_too_soon, 64, out).empty());  // unlike a load that begins a loop of compare and swap
   CHECK(cudaFree(out) == cudaSuccess);
 }
 

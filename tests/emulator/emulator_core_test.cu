@@ -393,7 +393,9 @@ __global__ void barrier_and_warp() {
 
 __global__ void foreign_mask() { __syncwarp(0xfffffffeU); }
 
-__global__ void calls_the_runtime(int* out) { out[threadIdx.x] = cudaDeviceSynchronize(); }
+/// For both, so that the compiler does not refuse it in a kernel.
+__host__ __device__ cudaError_t synchronize() { return cudaDeviceSynchronize(); }
+__global__ void calls_the_runtime(int* out) { out[threadIdx.x] = synchronize(); }
 
 __global__ void trapped(int thread) {
   __syncthreads();

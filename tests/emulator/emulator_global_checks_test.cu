@@ -55,7 +55,7 @@ bool says(const std::vector<std::string>& found, const std::string& part) {
   return found.size() == 1 && found[0].find(part) != std::string::npos;
 }
 
-unsigned index() { return blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ unsigned index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
 __global__ void own_element(int* data) { data[index()] += 1; }
 __global__ void same_element(int* data) { data[threadIdx.x] = static_cast<int>(blockIdx.x); }

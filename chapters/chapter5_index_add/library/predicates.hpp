@@ -50,7 +50,7 @@ inline bool shares_long_rows(const Problem& p) {
   return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 512 && row_owner::refuse(p) == nullptr;
 }
 inline bool has_few_long_rows(const Problem& p) {
-  return has_long_rows(p) && src_bytes(p) >= (32 << 20) && p.entries() <= 64;
+  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 64;
 }
 
 // ---- Few rows of many entries.

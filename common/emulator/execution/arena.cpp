@@ -133,7 +133,8 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
   if (huge) {
     madvise(begin, mapped, MADV_HUGEPAGE);  // fewer page faults; where it is refused, nothing is lost
   }
-  std::memset(begin, kPoison, bytes);
+  // Fresh pages are zero, and so is managed memory as CUDA gives it.
+  if (kind != MemoryKind::managed) std::memset(begin, kPoison, bytes);
   next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes);
   auto allocation = std::make_unique<Allocation>(Allocation{begin, bytes, ++serial_, kind, pc});
   mark(begin, mapped, allocation.get());

@@ -365,8 +365,12 @@ inline void BlockRunner::come_to_barrier(bool predicate, const void* pc) {
 
 void BlockRunner::complete_barrier() {
   if (other_barrier_pc_ != nullptr) [[unlikely]] {
-    report_divergence();
-    abort(cudaErrorLaunchFailure);
+    if (a_warp_diverges()) {
+      report_divergence();
+      abort(cudaErrorLaunchFailure);
+    }
+    observer().barriers_differ(context_, barrier_pc_, other_barrier_pc_);
+    other_barrier_pc_ = nullptr;
   }
   observer().sync(context_, SyncScope::block, 0, ~0U);
   arrivals_ = {predicates_, waiting_};
@@ -385,6 +389,19 @@ void BlockRunner::complete_barrier() {
     }
   }
   cursor_ = 0;
+}
+
+/// True where lanes of one warp wait at different barriers.
+bool BlockRunner::a_warp_diverges() const {
+  std::array<const void*, kMaxWarps> places{};
+  for (unsigned position = 0; position < context_.threads; ++position) {
+    const Thread& thread = threads_[position];
+    if (thread.wait != Wait::barrier) continue;
+    const void*& place = places[thread.thread / kWarpSize];
+    if (place != nullptr && place != thread.pc) return true;
+    place = thread.pc;
+  }
+  return false;
 }
 
 std::uint64_t BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t value, unsigned source,

@@ -126,6 +126,7 @@ private:
   void complete_barrier();
   void complete_meeting(unsigned warp, unsigned index);
   bool release_active_masks();
+  bool a_warp_diverges() const;
   // What they say is destroyed when they return; then the block is aborted, which destroys nothing.
   [[gnu::noinline]] void report_divergence();
   [[gnu::noinline]] void report_foreign_mask(const void* pc, unsigned lane);

@@ -148,8 +148,12 @@ public:
   virtual void memory_copied(const void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
   /// An allocation is about to go.
   virtual void memory_freed(const Allocation&) {}
+  /// Whole warps of a block met at different barriers of the source: a GPU takes them for one.
+  virtual void barriers_differ(BlockContext&, const void* /*pc*/, const void* /*other_pc*/) {}
   /// A lane shuffled with one that does not take part, and gets anything.
   virtual void inactive_shuffle(BlockContext&, const void* /*pc*/, unsigned /*lane*/, unsigned /*source*/) {}
+  /// The program is about to be ended by a signal: what was found has to be told now.
+  virtual void crashing() {}
   /// A thread ordered its accesses before and after a fence.
   virtual void fence(BlockContext&) {}
 };

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -143,6 +145,7 @@ private:
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     starts_[index] = {this, index};
     const auto body = [](void* argument) -> void* {
+      give_signal_stack();
       const Start& start = *static_cast<Start*>(argument);
       start.pool->serve(start.index);
     };
@@ -186,6 +189,16 @@ private:
 };
 
 }  // namespace
+
+void give_signal_stack() {
+  constexpr std::size_t kBytes = std::size_t{512} << 10;
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  stack_t stack{};
+  stack.ss_sp = memory;
+  stack.ss_size = kBytes;
+  sigaltstack(&stack, nullptr);
+}
 
 unsigned worker_count() {
   static const unsigned count = cores();

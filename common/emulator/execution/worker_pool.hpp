@@ -23,4 +23,7 @@ bool launch_has_failed();
 /// Threads that run blocks: what `WARPBOOK_WORKERS` says, else one for each core this process may use.
 WARPBOOK_EXPORT unsigned worker_count();
 
+/// Has the calling operating system thread handle signals on a stack of their own, which lives as long as the thread.
+void give_signal_stack();
+
 }  // namespace warpbook::emulator

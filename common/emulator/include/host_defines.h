@@ -5,9 +5,10 @@
 #define CUDARTAPI
 #define CUDART_CB
 
-#define __host__
-#define __device__
-#define __global__
+// The compiler pass reads the annotations: what is called from where, and which arithmetic is a GPU's.
+#define __host__ __attribute__((annotate("warpbook-host")))
+#define __device__ __attribute__((annotate("warpbook-device")))
+#define __global__ __attribute__((annotate("warpbook-global")))
 #define __forceinline__ inline __attribute__((always_inline))
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
@@ -17,6 +18,6 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
 #define __shared__ static thread_local
-#define __constant__
-#define __managed__
+#define __constant__ __device__
+#define __managed__ __device__
 #define __builtin_align__(bytes) __align__(bytes)

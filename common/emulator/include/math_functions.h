@@ -145,6 +145,9 @@ WARPBOOK_DEVICE_FUNCTION float __saturatef(float x) { return fminf(fmaxf(x, 0.0F
 
 // ---- One operation, rounded to nearest, never contracted into another
 
+#pragma float_control(push)
+#pragma clang fp contract(off)
+
 WARPBOOK_DEVICE_FUNCTION float __fadd_rn(float x, float y) { return x + y; }
 WARPBOOK_DEVICE_FUNCTION float __fsub_rn(float x, float y) { return x - y; }
 WARPBOOK_DEVICE_FUNCTION float __fmul_rn(float x, float y) { return x * y; }
@@ -161,7 +164,9 @@ WARPBOOK_DEVICE_FUNCTION double __dsqrt_rn(double x) { return sqrt(x); }
 WARPBOOK_DEVICE_FUNCTION double __drcp_rn(double x) { return 1.0 / x; }
 WARPBOOK_DEVICE_FUNCTION float __frsqrt_rn(float x) { return static_cast<float>(1.0 / sqrt(static_cast<double>(x))); }
 
-// ---- Conversions. A value that the target cannot hold becomes its nearest, NaN becomes 0 (for 64-bit targets, its
+#pragma float_control(pop)
+
+// ---- Conversions. A value that the target cannot hold becomes its nearest, NaN becomes 0 (from and to 64 bits, the
 // highest bit).
 
 namespace warpbook::emulator {
@@ -172,7 +177,7 @@ template <class To, class From> __attribute__((always_inline, nodebug)) inline T
   // One above the highest value is a power of two, which every floating-point type holds.
   constexpr From kAbove = static_cast<From>(kHighest / 2 + 1) * 2;
   if (rounded != rounded) {
-    return sizeof(To) == 8 ? static_cast<To>(1ULL << 63) : To{};
+    return sizeof(To) == 8 || (sizeof(To) == 4 && sizeof(From) == 8) ? static_cast<To>(To{1} << (8 * sizeof(To) - 1)) : To{};
   }
   if (rounded >= kAbove) {
     return kHighest;

@@ -2,12 +2,14 @@
 // They are called millions of times a second, from instrumented code: they call no inline function that a kernel file
 // could define as well, and allocate nothing.
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/observation/checks.hpp"
+#include "common/emulator/observation/host_reports.hpp"
 #include "common/emulator/observation/trace.hpp"
 
 namespace {
@@ -20,12 +22,21 @@ using warpbook::emulator::Operation;
 
 template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
-  if (current_observer_data == nullptr) return;
+  if (current_observer_data == nullptr) {
+    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+      warpbook::emulator::host_access(address, bytes, operation, pc);
+    return;
+  }
   static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
-  if (current_observer_data == nullptr || bytes == 0) return;
+  if (bytes == 0) return;
+  if (current_observer_data == nullptr) {
+    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+      warpbook::emulator::host_access(address, bytes, operation, pc);
+    return;
+  }
   static_cast<BlockWatch*>(current_observer_data)->range(address, bytes, operation, pc);
 }
 
@@ -135,6 +146,17 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
   warpbook::emulator::bad_local_access(*current_block,
                                        {offset, bytes, array_bytes, writes != 0 ? Operation::store : Operation::load},
                                        __builtin_return_address(0));
+}
+
+/// An integer is divided by zero; called before it is done. On the host it is what it is anywhere.
+WARPBOOK_EXPORT void __warpbook_division_by_zero() {
+  const void* const pc = __builtin_return_address(0);
+  if (current_observer_data == nullptr) {
+    warpbook::emulator::end_program(SIGFPE, pc);
+    return;
+  }
+  auto& watch = *static_cast<BlockWatch*>(current_observer_data);
+  if (watch.is_new_global({pc, pc})) warpbook::emulator::report_division_by_zero(*current_block, pc);
 }
 
 /// The guard of a function-local static is read by this; it lies on the host.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -177,8 +178,8 @@ struct RaceSides {
   }
 };
 
-void hold_race(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
-               const std::string& advice) {
+Finding race_finding(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
+                     const std::string& advice) {
   sides.sort();
   Finding finding;
   finding.kind = kind;
@@ -192,7 +193,7 @@ void hold_race(const BlockContext& block, const char* kind, RaceSides sides, con
                              capital_verb(sides.operation), location_or_unknown(sides.pc),
                              capital_verb(sides.other_operation), location_or_unknown(sides.other_pc),
                              block.launch->name, sides.who, sides.other_who, where, advice_line(advice));
-  hold_finding(std::move(finding));
+  return finding;
 }
 
 void hold_uninitialised(const BlockContext& block, const char* kind, const char* space, const Actor& reader,
@@ -231,13 +232,15 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
     return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
   };
   const bool same_warp = one.thread / kWarpSize == other.thread / kWarpSize;
-  hold_race(block, same_warp ? "warp_race" : "race",
-            {one.pc, other.pc, one.operation, other.operation, who(one), who(other)}, place_of(block, address, 0).text,
-            same_warp ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
-                      : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
+  hold_finding(race_finding(block, same_warp ? "warp_race" : "race",
+                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other)},
+                            place_of(block, address, 0).text,
+                            same_warp ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
+                                      : "No barrier lies between the two: __syncthreads() orders the threads of a "
+                                        "block."));
 }
 
-void report_global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {
+Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {
   const Unwatched unwatched;
   const std::uint32_t one_block = race.thread / block.threads;
   const std::uint32_t other_block = race.other_thread / block.threads;
@@ -245,14 +248,15 @@ void report_global_race(const BlockContext& block, const GlobalRace& race, const
     return fmt::format("block {}, thread {}", triple(index_in(block.launch->grid, thread / block.threads)),
                        triple(thread_index(block, thread % block.threads)));
   };
-  hold_race(block, "global_race",
-            {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
-            place_of(block, race.address, 0).text,
-            one_block != other_block
-                ? "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own."
-            : race.thread / kWarpSize == race.other_thread / kWarpSize
-                ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
-                : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
+  return race_finding(
+      block, "global_race",
+      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
+      place_of(block, race.address, 0).text,
+      one_block != other_block
+          ? "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own."
+      : race.thread / kWarpSize == race.other_thread / kWarpSize
+          ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
+          : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
 }
 
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address) {
@@ -266,6 +270,40 @@ void report_uninitialised_global(const BlockContext& block, const Actor& reader,
   const Unwatched unwatched;
   hold_uninitialised(block, "uninitialised_global", "global", reader, bytes, address,
                      "cudaMalloc gives memory that holds anything: copy or set it before it is read.");
+}
+
+void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "divergent_barrier";
+  finding.warning = true;
+  finding.place = source_location(std::min(pc, other_pc));
+  finding.other_place = source_location(std::max(pc, other_pc));
+  finding.sites = {std::min(pc, other_pc), std::max(pc, other_pc)};
+  finding.block = block.linear_block;
+  finding.text = fmt::format(
+      "========= Warning: warps of a block meet at different barriers, at {} and at {}\n"
+      "=========     in kernel {}, block {}\n"
+      "=========     A GPU takes them for one. CUDA asks that all threads come to the same __syncthreads().\n",
+      location_or_unknown(std::min(pc, other_pc)), location_or_unknown(std::max(pc, other_pc)), block.launch->name,
+      triple(block.block_index));
+  hold_finding(std::move(finding));
+}
+
+void report_division_by_zero(const BlockContext& block, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "division_by_zero";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.text = fmt::format("========= Integer division by zero\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     A GPU goes on with a value that means nothing: compare the divisor with 0 "
+                             "first.\n",
+                             block.launch->name, location_or_unknown(pc), describe_thread(block));
+  hold_finding(std::move(finding));
 }
 
 void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned lane, unsigned source) {

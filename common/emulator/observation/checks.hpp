@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/emulator/execution/engine.hpp"
+#include "common/emulator/observation/findings.hpp"
 #include "common/emulator/observation/trace.hpp"
 
 namespace warpbook::emulator {
@@ -59,12 +60,18 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
 /// Reports a read of shared memory that no thread of the block has written.
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address);
 
-/// Reports two accesses to global memory by different threads, at least one of them a write, that nothing orders.
-void report_global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc);
+/// Two accesses to global memory by different threads, at least one of them a write, that nothing orders.
+Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc);
 
 /// Reports a read of global memory that nobody has written.
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
                                  const void* address);
+
+/// Whole warps of the block met at these two barriers.
+void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc);
+
+/// The running thread divides an integer by zero.
+void report_division_by_zero(const BlockContext& block, const void* pc);
 
 /// A shuffle took its value from a lane that did not take part.
 void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned lane, unsigned source);

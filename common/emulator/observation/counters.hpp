@@ -103,6 +103,7 @@ const char* metric_name(std::size_t counter, std::size_t alias);
 struct Request {
   std::uint64_t address[32];  ///< By lane; valid where the mask has the lane's bit.
   std::uint32_t mask;         ///< The lanes that take part.
+  std::uint32_t value[32];    ///< By lane, of stores to shared memory: what was written, in short.
 };
 
 /// Four sectors of one 128-byte line.

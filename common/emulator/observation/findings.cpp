@@ -70,6 +70,7 @@ void write_reports(const Findings& all, const char* path) {
   nlohmann::ordered_json mistakes = nlohmann::ordered_json::array();
   for (const auto& [finding, count] : all.told)
     mistakes.push_back({{"kind", finding.kind},
+                        {"severity", finding.warning ? "warning" : "error"},
                         {"place", finding.place},
                         {"other_place", finding.other_place},
                         {"count", count},
@@ -121,11 +122,17 @@ void conclude_findings(bool with_summary) {
   Findings& all = findings();
   const std::lock_guard lock(all.mutex);
   std::uint64_t mistakes = 0;
+  std::uint64_t warnings = 0;
   for (const auto& [finding, count] : all.told) {
-    mistakes += count;
+    (finding.warning ? warnings : mistakes) += count;
     if (count > 1) fmt::print(stderr, "========= {} more: {}\n", count - 1, headline(finding.text));
   }
-  if (with_summary) fmt::print(stderr, "========= ERROR SUMMARY: {} error{}\n", mistakes, mistakes == 1 ? "" : "s");
+  const auto counted = [](std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  if (with_summary)
+    fmt::print(stderr, "========= ERROR SUMMARY: {}{}\n", counted(mistakes, "error"),
+               warnings == 0 ? std::string{} : ", " + counted(warnings, "warning"));
   if (const char* path = std::getenv("WARPBOOK_REPORTS"); path != nullptr && *path != '\0') write_reports(all, path);
 }
 

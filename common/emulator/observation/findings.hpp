@@ -21,6 +21,7 @@ struct Finding {
   Sites sites = {};              ///< Where in the program.
   std::uint64_t block = 0;       ///< The first block in which it was seen.
   bool fatal = false;            ///< it ended the kernel
+  bool warning = false;          ///< the program is right, or right on this card: no mistake that is counted
   std::size_t order = 0;         ///< in which it was held back: of one block, that of its threads
 };
 
@@ -38,8 +39,8 @@ void publish_finding(const Finding& finding);
 std::vector<std::string> take_reports();
 
 /// At the program's end: prints how often a site came again and, where checks are on, how many mistakes there were;
-/// writes them to the file that `WARPBOOK_REPORTS` names, as {"mistakes": [{"kind", "place", "other_place", "count",
-/// "text"}]}.
+/// writes them to the file that `WARPBOOK_REPORTS` names, as {"mistakes": [{"kind", "severity" ("error" or "warning"),
+/// "place", "other_place", "count", "text"}]}.
 void conclude_findings(bool with_summary);
 
 }  // namespace warpbook::emulator

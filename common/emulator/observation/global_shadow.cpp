@@ -52,7 +52,8 @@ bool WrittenShadow::is_written(const void* address, unsigned bytes) const {
 
 // ---- Who wrote it, and who read it
 
-void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks) {
+void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, const BlockSample& sample) {
+  sample_ = sample;
   const std::size_t bytes = arena_bytes() / kWord * sizeof(Cell);
   if (!reserved_) {
     reserved_ = true;
@@ -61,8 +62,12 @@ void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, std::uint6
   launch_ = static_cast<std::uint16_t>(launch);
   if (launch_ == 0 && base_ != nullptr) madvise(base_, bytes, MADV_DONTNEED);  // before a number comes again
   threads_ = threads;
-  for (auto* flags : {&fenced_, &released_, &acquired_}) flags->assign(blocks, 0);
-  pending_.bytes = 0;
+  blocks_.assign(sample.size(), Block{});
+}
+
+/// Held where blocks are not in order.
+std::unique_lock<std::mutex> RaceShadow::lock() {
+  return sample_.complete() ? std::unique_lock<std::mutex>{} : std::unique_lock{mutex_};
 }
 
 RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
@@ -73,8 +78,8 @@ RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
 bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval,
                          std::uint8_t epoch) const {
   if (other == actor.thread) return true;
-  const std::uint32_t block = other / threads_;
-  if (block != actor.block) return released_[block] != 0 && acquired_[actor.block] != 0;
+  const std::uint32_t other_block = other / threads_;
+  if (other_block != actor.block) return block(other_block).released && block(actor.block).acquired;
   if (interval != actor.interval) return true;
   const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
   return same_warp && (!actor.epoch_known || epoch != actor.epoch);
@@ -114,9 +119,21 @@ void RaceShadow::read(Cell& cell, const GlobalActor& actor, unsigned mask, std::
   if (!strong) cell.flags &= static_cast<std::uint8_t>(~kStrongReaders);
 }
 
+void RaceShadow::find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask) {
+  for (unsigned i = 0; i < cell.readers.size(); ++i)
+    if (cell.readers[i].thread == actor.thread + 1 && (cell.read_masks >> 4 * i & mask) != 0)
+      retried_[cell.readers[i].site] = true;
+}
+
 std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes,
-                                          Operation operation, bool strong, std::uint16_t site) {
+                                          Operation operation, bool strong, std::uint16_t site, Pending& pending) {
   if (base_ == nullptr) return std::nullopt;
+  const auto guard = lock();
+  const auto is_being_stored = [&](std::uint32_t writer) {
+    return operation == Operation::store && (writer - 1) / threads_ != actor.block &&
+           block((writer - 1) / threads_).storing == writer;
+  };
+  if (guard) block(actor.block).storing = operation == Operation::store ? actor.thread + 1 : 0;
   std::optional<GlobalRace> found;
   bool only_writers = true;
   for (std::uintptr_t word = address / kWord * kWord; word < address + bytes; word += kWord) {
@@ -130,7 +147,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const unsigned mask = (1U << end) - (1U << begin);
 
     if (state.writer != 0 && (state.masks & mask) != 0 && !(strong && (state.flags & kStrongWriter) != 0) && !found &&
-        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch)) {
+        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch) && !is_being_stored(state.writer)) {
       found.emplace();
       found->other_thread = state.writer - 1;
       found->other_site = state.write_site;
@@ -144,6 +161,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       only_writers = false;
       continue;
     }
+    if (operation != Operation::store) find_retries(state, actor, mask);
     if (!found && (state.masks >> 4 & mask) != 0 && !(strong && (state.flags & kStrongReaders) != 0)) {
       found = race_with_reader(state, actor, mask);
       if (found) {
@@ -165,24 +183,35 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
   found->operation = operation;
   if (!only_writers || found->other_operation != Operation::store || operation != Operation::store || bytes > 16)
     return found;
-  pending_.race = *found;
-  pending_.bytes = bytes;
-  pending_.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
-  std::memcpy(pending_.before.data(), pending_.race.address, bytes);
+  pending.race = *found;
+  pending.bytes = bytes;
+  pending.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
+  std::memcpy(pending.before.data(), pending.race.address, bytes);
   return std::nullopt;
 }
 
-void RaceShadow::synchronise(std::uint32_t block, bool writes) {
-  acquired_[block] = 1;
-  if (writes && fenced_[block] != 0) released_[block] = 1;
+void RaceShadow::synchronise(std::uint32_t number, bool writes) {
+  const auto guard = lock();
+  Block& state = block(number);
+  state.acquired = true;
+  if (writes && state.fenced) state.released = true;
 }
 
-std::optional<GlobalRace> RaceShadow::settle() {
-  if (pending_.bytes == 0) return std::nullopt;
-  const bool changed = std::memcmp(pending_.before.data(), pending_.race.address, pending_.bytes) != 0;
-  pending_.bytes = 0;
+void RaceShadow::fence(std::uint32_t number) {
+  const auto guard = lock();
+  block(number).fenced = true;
+}
+
+void RaceShadow::stored(std::uint32_t number) {
+  if (const auto guard = lock()) block(number).storing = 0;
+}
+
+std::optional<GlobalRace> RaceShadow::settle(Pending& pending) {
+  if (pending.bytes == 0) return std::nullopt;
+  const bool changed = std::memcmp(pending.before.data(), pending.race.address, pending.bytes) != 0;
+  pending.bytes = 0;
   if (!changed) return std::nullopt;
-  return pending_.race;
+  return pending.race;
 }
 
 }  // namespace warpbook::emulator

@@ -2,23 +2,32 @@
 /// What happened to each piece of global memory: whether anything was written there, and who wrote and read it last in
 /// the running launch. Finds reads of what nobody wrote, and races.
 ///
-/// Races are looked for in launches whose blocks run in order, one after the other, on one operating system thread.
+/// Races are looked for in launches whose blocks run in order, one after the other, on one operating system thread; in
+/// large launches in a sample of the blocks, which several threads run.
+///
 /// Two accesses by different threads, one of them a write, race unless something orders them: a barrier of their block,
 /// a meeting of their warp, both being atomic (volatile counts as that, being what flags are made of); or, between
 /// blocks, a fence after which the first block did something atomic, and something atomic that the second one did
-/// since. Where two threads store the same value, it does not matter who comes last: that is no race.
+/// since. Where two threads store the same value, it does not matter who comes last: that is no race. Nor is a load
+/// beside others' atomics where it begins a loop of compare and swap.
 ///
 /// What it can miss: of more than two threads that read a word, races of the third and further ones with a later write
-/// of one of the first two's warp; of bytes of one word with different writers, the earlier ones.
+/// of one of the first two's warp; of bytes of one word with different writers, the earlier ones. In a sample, a store
+/// that another block meets while it is being done: nobody can tell whether both store the same value.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/observation/counters.hpp"
+#include "common/emulator/observation/findings.hpp"
+#include "common/emulator/observation/sample.hpp"
 
 namespace warpbook::emulator {
 
@@ -68,8 +77,15 @@ struct GlobalRace {
 /// Who touched each word of global memory last, in one launch at a time.
 class RaceShadow {
 public:
-  /// A launch with so many threads a block begins.
-  void begin_launch(std::uint64_t launch, unsigned threads, std::uint64_t blocks);
+  /// Two stores that race if the later one changes what the earlier one wrote.
+  struct Pending {
+    GlobalRace race;                      ///< What is reported if they race.
+    std::array<std::uint8_t, 16> before;  ///< What the earlier store left there.
+    unsigned bytes = 0;                   ///< 0: there are none
+  };
+
+  /// A launch with so many threads a block begins. A complete sample: one operating system thread runs all blocks.
+  void begin_launch(std::uint64_t launch, unsigned threads, const BlockSample& sample);
 
   /// True where an allocation is small enough to be followed.
   static bool follows(std::size_t bytes) { return bytes <= std::size_t{64} << 20; }
@@ -77,17 +93,24 @@ public:
   /// Takes note of an access, before it is done; `strong` for atomics and volatile. Returns a race that is certain
   /// already.
   std::optional<GlobalRace> add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes, Operation operation,
-                                bool strong, std::uint16_t site);
+                                bool strong, std::uint16_t site, Pending& pending);
 
-  /// The store before this was done; returns the race that it turned out to be, if it changed what another one wrote.
-  std::optional<GlobalRace> settle();
+  /// The store that `add` left as pending was done; returns the race that it turned out to be.
+  static std::optional<GlobalRace> settle(Pending& pending);
+
+  /// What the block stored so far was done.
+  void stored(std::uint32_t number);
+
+  /// True where threads that loaded at this site did something atomic to the same word then: a loop of compare and swap
+  /// begins with a guess, for which any value will do.
+  bool begins_retries(std::uint16_t site) const { return retried_[site]; }
 
   /// A thread of the block did something atomic, wherever: it may learn so of what other blocks published, and may
   /// publish what they fenced off.
-  void synchronise(std::uint32_t block, bool writes);
+  void synchronise(std::uint32_t number, bool writes);
 
   /// A thread of the block passed a fence; what is atomic and comes after it publishes what came before.
-  void fence(std::uint32_t block) { fenced_[block] = 1; }
+  void fence(std::uint32_t number);
 
 private:
   struct Reader {
@@ -108,17 +131,22 @@ private:
     std::array<Reader, 2> readers;
   };
   static_assert(sizeof(Cell) == 32);
-  struct Pending {
-    GlobalRace race;
-    std::array<std::uint8_t, 16> before;
-    unsigned bytes = 0;
+  struct Block {
+    std::uint32_t storing = 0;  // thread + 1 of a store that may not be done yet; not where blocks are in order
+    bool fenced = false;        // passed a fence
+    bool released = false;      // did something atomic after a fence
+    bool acquired = false;      // did something atomic
   };
 
   static constexpr std::uint8_t kStrongWriter = 1;
   static constexpr std::uint8_t kStrongReaders = 2;
 
+  std::unique_lock<std::mutex> lock();
   Cell* cell(std::uintptr_t address);
+  Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
+  const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
+  void find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask);
   void read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
   std::optional<GlobalRace> race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask) const;
 
@@ -126,19 +154,25 @@ private:
   bool reserved_ = false;
   std::uint16_t launch_ = 0;
   unsigned threads_ = 1;
-  std::vector<std::uint8_t> fenced_;    ///< by block: passed a fence
-  std::vector<std::uint8_t> released_;  ///< by block: did something atomic after a fence
-  std::vector<std::uint8_t> acquired_;  ///< by block: did something atomic
-  Pending pending_;
+  BlockSample sample_;
+  std::mutex mutex_;           ///< where blocks are not in order: of all cells, and of what follows
+  std::vector<Block> blocks_;  ///< of the sample
+  std::vector<bool> retried_ = std::vector<bool>(0x10000);  ///< by site, of the whole program
 };
 
 /// What is checked of global memory; one for the whole program.
 struct GlobalChecks {
   bool init = false;                 ///< reads of what nobody wrote
   bool race = false;                 ///< races, in the launch that runs
+  bool race_all = false;             ///< in all of its blocks
   WrittenShadow* written = nullptr;  ///< Null: reads of memory that nobody wrote are not looked for.
   RaceShadow* races = nullptr;       ///< Null: races are not looked for.
   std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
+  std::mutex mutex;                  ///< of what follows, and of the sites
+  std::vector<std::pair<std::uint16_t, Finding>> doubtful;  ///< races of the launch, unless this load begins retries
+  // There was something to write that is not looked at:
+  std::atomic<bool> missed_large = false;      ///< an allocation that is too large to be followed
+  std::atomic<bool> missed_elsewhere = false;  ///< memory that is not in the arena
 };
 
 }  // namespace warpbook::emulator

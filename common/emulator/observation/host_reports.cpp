@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,13 +43,38 @@ void report_leaks() {
     Finding finding;
     finding.kind = "leak";
     finding.place = leak.pc == nullptr ? std::string{} : source_location(leak.pc);
-    finding.text = fmt::format("========= Leaked {} bytes in {} allocation{}\n"
-                               "=========     allocated at {}\n"
-                               "=========     Free them by cudaFree before the program ends.\n",
-                               leak.bytes, leak.count, leak.count == 1 ? "" : "s",
-                               finding.place.empty() ? "an unknown line" : finding.place);
+    finding.warning = true;
+    finding.text =
+        fmt::format("========= Warning: leaked {} bytes in {} allocation{} at {}: free them by cudaFree\n", leak.bytes,
+                    leak.count, leak.count == 1 ? "" : "s", finding.place.empty() ? "an unknown line" : finding.place);
     publish_finding(finding);
   }
+}
+
+void host_access(const void* address, std::size_t bytes, Operation operation, const void* pc) {
+  if (local_range().begin != nullptr) return;  // The emulator's own work inside of a kernel.
+  const Allocation* allocation = find_allocation(address);
+  const FreedAllocation freed = allocation == nullptr ? find_freed(address) : FreedAllocation{};
+  if (allocation != nullptr ? allocation->kind != MemoryKind::device : freed.allocation.serial == 0) return;
+  const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
+  const auto offset = static_cast<const std::byte*>(address) - touched.begin;
+  const auto line = [](const void* place) {
+    const std::string text = place == nullptr ? std::string{} : source_location(place);
+    return text.empty() ? std::string{"an unknown line"} : text;
+  };
+  Finding finding;
+  finding.kind = "host_access";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.text = fmt::format("========= Invalid host {} of size {} bytes\n"
+                             "=========     at {}\n"
+                             "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
+                             "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
+                             operation == Operation::load ? "read" : "write", bytes, line(pc), offset, touched.serial,
+                             touched.bytes, line(touched.pc),
+                             allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
+  publish_finding(finding);
+  end_program(SIGSEGV, pc);
 }
 
 }  // namespace warpbook::emulator

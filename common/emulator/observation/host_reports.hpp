@@ -2,7 +2,10 @@
 /// Mistakes of the host's part of a program: calls that fail, memory that is never freed.
 #pragma once
 
+#include <cstddef>
+
 #include "common/emulator/execution/engine.hpp"
+#include "common/emulator/observation/counters.hpp"
 
 namespace warpbook::emulator {
 
@@ -11,5 +14,12 @@ void report_api_error(const ApiError& error);
 
 /// Reports the allocations that still live, those of one line of the program together.
 void report_leaks();
+
+/// Says which line of the host ends the program, tells what was found, and ends it.
+void end_program(int signal, const void* pc);
+
+/// The host touches memory of the arena: where that is the device's own, reports it and ends the program, as a GPU's
+/// host would be.
+void host_access(const void* address, std::size_t bytes, Operation operation, const void* pc);
 
 }  // namespace warpbook::emulator

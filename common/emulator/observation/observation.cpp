@@ -37,6 +37,12 @@ TraceMode trace_mode_from_environment() {
 
 std::uint64_t volume(const dim3& extent) { return std::uint64_t{extent.x} * extent.y * extent.z; }
 
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
 nlohmann::ordered_json as_json(const LaunchReport& launch) {
   const auto extent = [](const dim3& d) { return nlohmann::ordered_json::array({d.x, d.y, d.z}); };
   nlohmann::ordered_json counters = nlohmann::ordered_json::object();
@@ -70,7 +76,14 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   watches_.resize(worker_count());
   begin_checks();
   mode_ = trace_mode();
-  if (mode_ == TraceMode::first) mode_ = is_first(launch) ? TraceMode::all : TraceMode::sample;
+  // In large launches, the search for races keeps to the sample, too.
+  constexpr std::uint64_t kMostThreads = 1 << 20;
+  bool races = options_.race && mode_ == TraceMode::all;
+  if (mode_ == TraceMode::first) {
+    const bool first = is_first(launch);
+    races = options_.race && first;
+    mode_ = first && blocks * threads_ <= kMostThreads ? TraceMode::all : TraceMode::sample;
+  }
   sample_ = mode_ == TraceMode::all ? BlockSample::all(blocks) : BlockSample::of(blocks, threads_);
   shared_bytes_ = launch.static_shared_bytes + launch.dynamic_shared_bytes;
   const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
@@ -79,8 +92,10 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   memory_.begin_launch(launch.id, device_.l1_bytes - shared, static_cast<unsigned>(watches_.size()));
   follow_ = mode_ != TraceMode::off && wants_map(launch);
   // A thread's number in the grid has 32 bits.
-  global_.race = options_.race && mode_ == TraceMode::all && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
-  if (global_.race) races_->begin_launch(launch.id, threads_, blocks);
+  global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
+  global_.race_all = global_.race && sample_.complete();
+  if (options_.race) count_races(blocks);
+  if (global_.race) races_->begin_launch(launch.id, threads_, sample_);
 }
 
 void Observation::memory_written(const void* address, std::size_t bytes) {
@@ -104,7 +119,11 @@ void Observation::memory_freed(const Allocation& allocation) {
 }
 
 void Observation::fence(BlockContext& block) {
-  if (global_.race) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+  if (global_.race && block.traced) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+}
+
+void Observation::barriers_differ(BlockContext& block, const void* pc, const void* other_pc) {
+  if (watch(block).is_new_global({pc, other_pc})) report_different_barriers(block, pc, other_pc);
 }
 
 void Observation::inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) {
@@ -124,7 +143,7 @@ void Observation::block_begin(BlockContext& block) {
   block.traced = place >= 0;
   if (!block.traced || !watch.traffic->is_followed_by(traced(block.linear_block)))
     memory_.add(watch.traffic, block.worker);
-  watch.begin_block(block, l1_share_, follow_ && block.linear_block == 0);
+  watch.begin_block(block, l1_share_, follow_ && block.linear_block == 0, block.traced && global_.race);
 }
 
 void Observation::thread_stops(BlockContext& block, bool at_barrier) {
@@ -141,7 +160,7 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
   const bool retries = kind == AccessKind::float_atomic;
   if (kind == AccessKind::atomic || retries) {
     operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
-    if (global_.race) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
+    if (global_.race && block.traced) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
   }
   if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
     const auto width = static_cast<std::uint8_t>(bytes);
@@ -174,6 +193,8 @@ void Observation::worker_end(const LaunchInfo& launch, unsigned worker) {
 }
 
 double Observation::launch_end(const LaunchInfo& launch) {
+  for (auto& [load, race] : std::exchange(global_.doubtful, {}))
+    if (!races_->begins_retries(load)) hold_finding(std::move(race));
   publish_findings();
   const std::uint64_t blocks = volume(launch.grid);
   Totals totals{};
@@ -278,18 +299,35 @@ void Observation::begin_checks() {
 
 bool Observation::is_first(const LaunchInfo& launch) {
   constexpr unsigned kFirst = 2;
-  constexpr std::uint64_t kMostThreads = 1 << 20;
-  if (volume(launch.grid) * volume(launch.block) > kMostThreads) return false;
   const dim3& g = launch.grid;
   const dim3& b = launch.block;
   return ++seen_[{launch.kernel, {g.x, g.y, g.z, b.x, b.y, b.z}}] <= kFirst;
 }
 
-void Observation::conclude() {
+void Observation::count_races(std::uint64_t blocks) {
+  const std::uint64_t checked = global_.race ? sample_.size() : 0;
+  race_blocks_ += checked;
+  all_race_blocks_ += blocks;
+  if (checked != blocks) ++race_launches_;
+}
+
+std::string Observation::unchecked_races() const {
+  std::string text;
+  if (race_launches_ != 0)
+    text = fmt::format("========= global races: checked in {} of {} blocks; WARPBOOK_TRACE=all checks all\n",
+                       with_commas(race_blocks_), with_commas(all_race_blocks_));
+  if (global_.missed_large) text += "========= global races: not checked in allocations above 64 MiB\n";
+  if (global_.missed_elsewhere) text += "========= global races: not checked in __device__ variables and host memory\n";
+  return text;
+}
+
+void Observation::conclude(bool crashed) {
+  if (crashed) publish_findings();
   if (!map_path_.empty()) write_access_map();
   if (!counters_path_.empty()) write_counters();
   // After an error that stays nothing can be freed.
-  if (options_.leak && device_works_) report_leaks();
+  if (options_.leak && device_works_ && !crashed) report_leaks();
+  if (options_.race) std::fputs(unchecked_races().c_str(), stderr);
   conclude_findings(options_.any());
 }
 

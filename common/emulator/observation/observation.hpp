@@ -40,12 +40,14 @@ public:
   Observation();
 
   void launch_begin(const LaunchInfo& launch) override;
-  bool in_order() override { return global_.race; }
+  bool in_order() override { return global_.race_all; }
   void memory_written(const void* address, std::size_t bytes) override;
   void memory_copied(const void* to, const void* from, std::size_t bytes) override;
   void memory_freed(const Allocation& allocation) override;
   void fence(BlockContext& block) override;
+  void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;
   void inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) override;
+  void crashing() override { conclude(true); }
   void api_failed(const ApiError& error) override;
   void error_stays(cudaError_t error) override { device_works_ = error == cudaSuccess; }
   void block_begin(BlockContext& block) override;
@@ -72,8 +74,8 @@ public:
   /// What is checked besides what always is.
   void set_checks(const CheckOptions& options);
 
-  /// The program ends: writes what it asked for, and says what was found.
-  void conclude();
+  /// The program ends, by a signal or as it should: writes what it asked for, and says what was found.
+  void conclude(bool crashed = false);
 
 protected:
   /// The card that is emulated.
@@ -86,8 +88,12 @@ private:
   /// Makes what the checks need, as soon as there is something to check.
   void begin_checks();
 
-  /// True for the first launches of a kernel with this grid and this block, unless it is large.
+  /// True for the first launches of a kernel with this grid and this block.
   bool is_first(const LaunchInfo& launch);
+  /// Takes note of how many blocks are looked through for races.
+  void count_races(std::uint64_t blocks);
+  /// Says what of that was left out.
+  std::string unchecked_races() const;
 
   TracedBlock traced(std::uint64_t block) const;
 
@@ -132,6 +138,9 @@ private:
   std::size_t l1_share_ = 0;
   bool follow_ = false;
 
+  std::uint64_t race_blocks_ = 0;      // of the program: those that were looked through
+  std::uint64_t all_race_blocks_ = 0;  // and all
+  std::uint64_t race_launches_ = 0;    // launches of which some were not
   std::mutex mutex_;
   TraceMode trace_mode_;                              // guarded, as all below
   std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker

@@ -102,12 +102,17 @@ std::optional<SharedRace> SharedShadow::add(const Access& access) {
 
 bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRace& race) const {
   const bool atomic = access.operation != Operation::store;
+  const bool known = access.values != nullptr;
+  const std::uint32_t value = known ? access.values[(me - 1) % 32] : 0;
+  const bool same = known && (cell.flags & kValue) != 0 && cell.value == value;
   const auto take = [&] {
     cell.written = block_;
     cell.writer = static_cast<std::uint16_t>(me);
     cell.write_log = static_cast<std::uint16_t>(access.log);
     cell.write_epoch = access.epoch;
-    cell.flags = static_cast<std::uint8_t>((cell.flags & ~kAtomicWriter) | (atomic ? kAtomicWriter : 0));
+    cell.value = value;
+    cell.flags = static_cast<std::uint8_t>((cell.flags & ~(kAtomicWriter | kValue)) | (atomic ? kAtomicWriter : 0) |
+                                           (known ? kValue : 0));
   };
   const auto found = [&](unsigned other, std::uint32_t log, Operation operation) {
     race.other_thread = other - 1;
@@ -123,7 +128,7 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     take();
     return true;
   }
-  if (cell.writer != 0 && cell.writer != me && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
+  if (cell.writer != 0 && cell.writer != me && !same && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
       !ordered(cell.writer, cell.write_epoch, access))
     return found(cell.writer, cell.write_log, (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store);
   if (cell.reader != 0) {

@@ -1,6 +1,6 @@
 /// \file
 /// Who wrote and who read each byte of a block's shared memory since its last barrier: finds races, and reads of what
-/// nobody wrote.
+/// nobody wrote. Two stores of one value are no race: it does not matter who comes last.
 #pragma once
 
 #include <cstddef>
@@ -42,14 +42,15 @@ public:
 
   /// What the lanes of one warp did together.
   struct Access {
-    const std::size_t* offsets;  ///< by lane
-    std::uint32_t mask;          ///< The lanes that take part.
-    unsigned bytes;              ///< A lane.
-    Operation operation;         ///< What is done.
-    std::uint32_t log;           ///< the caller's name for the instruction
-    unsigned warp;               ///< The warp's number in its block.
-    std::uint8_t epoch;          ///< counts the warp's own meetings since the block's barrier; equal: not ordered
-    bool epoch_known;            ///< false where only some lanes met: then nothing is said of races inside the warp
+    const std::size_t* offsets;   ///< by lane
+    std::uint32_t mask;           ///< The lanes that take part.
+    const std::uint32_t* values;  ///< of a store, by lane: what was written, in short; null: unknown
+    unsigned bytes;               ///< A lane.
+    Operation operation;          ///< What is done.
+    std::uint32_t log;            ///< the caller's name for the instruction
+    unsigned warp;                ///< The warp's number in its block.
+    std::uint8_t epoch;           ///< counts the warp's own meetings since the block's barrier; equal: not ordered
+    bool epoch_known;             ///< false where only some lanes met: then nothing is said of races inside the warp
   };
 
   /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.
@@ -59,12 +60,14 @@ private:
   static constexpr std::uint8_t kAtomicWriter = 1;   // the writer was an atomic
   static constexpr std::uint8_t kReadersInWarp = 2;  // the reader's warp has another reader
   static constexpr std::uint8_t kReadersBeyond = 4;  // another warp has a reader
+  static constexpr std::uint8_t kValue = 8;          // what the writer wrote is known
 
   static constexpr std::size_t kWord = 4;
 
   struct Cell {              // of a byte, or of a word
     std::uint32_t interval;  // in which the fields below are true
     std::uint32_t written;   // the block that wrote it last
+    std::uint32_t value;     // what it wrote, in short
     std::uint16_t writer;    // thread + 1; 0: none
     std::uint16_t reader;
     std::uint16_t write_log;

@@ -31,7 +31,7 @@ struct Lookup {
 
 int take_frame(void* data, std::uintptr_t, const char* file, int line, const char*) {
   auto& lookup = *static_cast<Lookup*>(data);
-  if (file == nullptr) return 0;
+  if (file == nullptr || line == 0) return 0;
   std::string_view name = file;
   // The library puts the compiler's directory before an absolute name, too.
   if (const auto absolute = name.rfind("//"); absolute != std::string_view::npos) name.remove_prefix(absolute + 1);
@@ -55,8 +55,10 @@ std::string source_location(const void* return_address) {
   if (const auto found = known.find(return_address); found != known.end()) return found->second;
   static backtrace_state* const state = backtrace_create_state(nullptr, 1, ignore_error, nullptr);
   Lookup lookup;
-  if (state != nullptr)
-    backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(return_address) - 1, take_frame, ignore_error, &lookup);
+  // An instruction that the optimiser made of several has no line of its own: that of the one before it is near.
+  constexpr std::uintptr_t kFarthest = 64;  // bytes
+  for (std::uintptr_t back = 1; state != nullptr && back <= kFarthest && lookup.result.empty(); ++back)
+    backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(return_address) - back, take_frame, ignore_error, &lookup);
   return known[return_address] = lookup.result.empty() ? lookup.own : lookup.result;
 }
 

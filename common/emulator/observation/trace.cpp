@@ -1,6 +1,7 @@
 #include "common/emulator/observation/trace.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "common/emulator/base/stage.hpp"
@@ -27,6 +28,31 @@ std::uint32_t place_of(std::uint32_t occurrence) {
 std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place < 2 * kDense ? kThin : kThin * kThin; }
 
 constexpr std::uint8_t kMostEpochs = 255;
+
+/// What lies at an address, in 1, 2, 4, 8 or 16 bytes, in short.
+std::uint32_t value_at(const std::byte* address, unsigned bytes) {
+  const auto load = [&]<class T>(T value) {
+    std::memcpy(&value, address, sizeof value);
+    return value;
+  };
+  const auto mix = [](std::uint64_t value) {
+    return static_cast<std::uint32_t>((value ^ value >> 29) * 0x9e3779b97f4a7c15 >> 32);
+  };
+  switch (bytes) {
+  case 1:
+    return load(std::uint8_t{});
+  case 2:
+    return load(std::uint16_t{});
+  case 4:
+    return load(std::uint32_t{});
+  case 8:
+    return mix(load(std::uint64_t{}));
+  default: {
+    const auto value = load(std::array<std::uint64_t, 2>{});
+    return mix(value[0] * 3 ^ value[1]);
+  }
+  }
+}
 
 }  // namespace
 
@@ -61,6 +87,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   kinds_.clear();
   reported_.clear();
   reported_global_.clear();
+  retried_.clear();
   static_shared_ = shared_range();
   for (WarpLog& warp : warps_) warp.logs.clear();
   counts.fill(0);
@@ -73,8 +100,13 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   slowest = {};
 }
 
-void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow) {
+void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool follow, bool race) {
   block_ = &block;
+  store_.bytes = 0;
+  range_stores_.clear();
+  in_range_ = false;  // The last block may have ended there.
+  pending_race_.bytes = 0;
+  if (racing_ != race) set_racing(race);
   if (logging_ != block.traced) set_logging(block.traced);
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
@@ -107,6 +139,7 @@ void BlockWatch::end_block(BlockContext& block) {
   for (std::size_t i = 0; i < tally.size(); ++i) tally[i] += __warpbook_tally[i] - tally_begin_[i];
   retry_sums.merge(retry_tally);
   if (!block.traced) return;
+  settle_store();
   settle_races(block);
   flush_all(block);
   end_interval(block);
@@ -153,6 +186,7 @@ void BlockWatch::count_work(const BlockContext& block) {
 void BlockWatch::end_thread(BlockContext& block) {
   if (!block.traced) return;
   count_work(block);
+  settle_store();
   settle_races(block);
   const unsigned warp = block.thread / kWarpSize;
   warps_[warp].ended |= 1U << block.thread % kWarpSize;
@@ -161,6 +195,7 @@ void BlockWatch::end_thread(BlockContext& block) {
 
 void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) {
   if (!block.traced) return;
+  settle_store();
   settle_races(block);
   if (scope == SyncScope::block) {
     ++interval_;
@@ -185,6 +220,8 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
 void BlockWatch::range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   const auto* at = static_cast<const std::byte*>(address);
   const auto* end = at + bytes;
+  settle_store();
+  in_range_ = true;  // Nothing is stored before all of it is.
   // Each width is a site of its own, told apart by addresses inside of the call instruction.
   for (const auto* site = static_cast<const std::byte*>(pc); at < end;) {
     std::uint8_t width = 16;
@@ -193,6 +230,7 @@ void BlockWatch::range(const void* address, std::size_t bytes, Operation operati
     access(at, {width, 1, operation}, site - inside);
     at += width;
   }
+  in_range_ = false;
 }
 
 /// Whether blocks are traced changes seldom: sites remember it, so that an access asks nobody else.
@@ -201,13 +239,29 @@ void BlockWatch::set_logging(bool on) {
   for (const unsigned place : used_sites_) {
     Site& site = sites_[place];
     if (site.space < Space::local)
-      site.extras = static_cast<std::uint8_t>(on ? site.extras | kLog : site.extras & ~kLog);
+      site.extras = static_cast<std::uint8_t>(on ? site.extras | log_extras(site) : site.extras & ~(kLog | kStore));
+  }
+}
+
+std::uint8_t BlockWatch::log_extras(const Site& site) {
+  const bool stores = site.space == Space::shared && site.operation == Operation::store && !site.copied;
+  return stores ? kLog | kStore : kLog;
+}
+
+/// The same of the search for races.
+void BlockWatch::set_racing(bool on) {
+  racing_ = on;
+  for (const unsigned place : used_sites_) {
+    Site& site = sites_[place];
+    site.extras = static_cast<std::uint8_t>(site.extras & ~kRace);
+    if (on) site.begin = ~std::uintptr_t{0};  // It is looked up anew.
   }
 }
 
 /// An access in a traced block, or one of which more is checked than its place.
 void BlockWatch::follow_access(Site& site, std::uintptr_t address) {
   BlockContext& block = *block_;
+  settle_store();
   if ((site.extras & kLog) != 0) {
     WarpLog& warp = warps_[block.thread / kWarpSize];
     const unsigned lane = block.thread % kWarpSize;
@@ -218,6 +272,7 @@ void BlockWatch::follow_access(Site& site, std::uintptr_t address) {
     Request& request = entry.requests[occurrence];
     request.address[lane] = address;
     request.mask |= 1U << lane;
+    if ((site.extras & kStore) != 0) note_store(site, address, occurrence);
   }
   if ((site.extras & kChecks) != 0) [[unlikely]]
     check_global(block, site, address, false);
@@ -230,6 +285,7 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
   if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0)
     site = look_up(block, site, address, shape, pc);
   if (shape.is_volatile) synchronise(block, shape.operation);
+  settle_store();
   if (site->space >= Space::local) return;
   if (block.traced) log(*site, at, block.thread);
   if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
@@ -238,6 +294,7 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
 /// An access that its warp's log has no place for yet.
 void BlockWatch::access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence) {
   log_new(warps_[block.thread / kWarpSize], site.log, address, block.thread % kWarpSize, occurrence);
+  if ((site.extras & kStore) != 0) note_store(site, address, occurrence);
   if ((site.extras & kChecks) != 0) check_global(block, site, address, false);
 }
 
@@ -248,11 +305,44 @@ void BlockWatch::log(const Site& site, std::uintptr_t address, unsigned thread) 
   const std::uint32_t occurrence = entry.count[lane]++;
   if (occurrence >= entry.direct) {
     log_new(warp, site.log, address, lane, occurrence);
+  } else {
+    Request& request = entry.requests[occurrence];
+    request.address[lane] = address;
+    request.mask |= 1U << lane;
+  }
+  if ((site.extras & kStore) != 0) note_store(site, address, occurrence);
+}
+
+void BlockWatch::note_store(const Site& site, std::uintptr_t address, std::uint32_t occurrence) {
+  const std::uint32_t place = place_of(occurrence);
+  if (place == kNoPlace) return;
+  const unsigned thread = block_->thread;
+  const auto* at = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+  if (in_range_) {
+    range_stores_.push_back({at, site.bytes, thread, site.log, place});
+    store_.bytes = kRange;
     return;
   }
-  Request& request = entry.requests[occurrence];
-  request.address[lane] = address;
-  request.mask |= 1U << lane;
+  Request& request = warps_[thread / kWarpSize].logs[site.log].requests[place];
+  store_ = {at, site.bytes, &request.value[thread % kWarpSize]};
+}
+
+/// The store before this was done.
+inline void BlockWatch::settle_store() {
+  if (store_.bytes == 0) return;
+  if (store_.bytes == kRange) [[unlikely]]
+    return settle_range();
+  *store_.value = value_at(store_.address, store_.bytes);
+  store_.bytes = 0;
+}
+
+void BlockWatch::settle_range() {
+  if (in_range_) return;
+  for (const RangeStore& store : range_stores_)
+    warps_[store.thread / kWarpSize].logs[store.log].requests[store.place].value[store.thread % kWarpSize] =
+        value_at(store.address, store.bytes);
+  range_stores_.clear();
+  store_.bytes = 0;
 }
 
 std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
@@ -285,11 +375,16 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
     site->space = home.space;
     site->extras = 0;
+    if (racing_ && home.space == Space::elsewhere && operation != Operation::load) checks_->missed_elsewhere = true;
     if (home.space >= Space::local) return site;
-    if (logging_) site->extras |= kLog;
+    site->copied = shape.copied;
+    if (logging_) site->extras |= log_extras(*site);
     if (home.space == Space::global && checks_ != nullptr) {
       if (checks_->init && home.kind == MemoryKind::device) site->extras |= kInit;
-      if (checks_->race && in_arena(address) && RaceShadow::follows(site->limit)) site->extras |= kRace;
+      if (racing_ && in_arena(address) && (!checks_->race_all || RaceShadow::follows(site->limit)))
+        site->extras |= kRace;
+      else if (racing_ && operation != Operation::load)
+        (in_arena(address) ? checks_->missed_large : checks_->missed_elsewhere) = true;
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(block, pc, home.space, shape);
@@ -396,8 +491,34 @@ void BlockWatch::follow(const WarpLog& warp) {
   }
 }
 
+/// Remembers the loads whose lane does something atomic to the same address then: a loop of compare and swap begins
+/// with a guess, for which any value will do.
+void BlockWatch::find_retries(const WarpLog& warp) {
+  const auto is_shared = [&](std::uint32_t log, bool load) {
+    const LogKind& kind = kinds_[log];
+    return kind.space == Space::shared && kind.operation != Operation::store &&
+           (kind.operation == Operation::load) == load;
+  };
+  const auto meet = [](const SiteLog& one, const SiteLog& other) {
+    constexpr std::uint32_t kMost = 4;  // the first ones tell
+    for (std::uint32_t i = 0; i < std::min(kMost, one.used); ++i)
+      for (std::uint32_t j = 0; j < std::min(kMost, other.used); ++j)
+        for (std::uint32_t both = one.requests[i].mask & other.requests[j].mask; both != 0; both &= both - 1)
+          if (const int lane = std::countr_zero(both); one.requests[i].address[lane] == other.requests[j].address[lane])
+            return true;
+    return false;
+  };
+  for (auto atomic = warp.touched.begin(); atomic != warp.touched.end(); ++atomic)
+    if (is_shared(*atomic, false))
+      for (auto load = warp.touched.begin(); load != atomic; ++load)
+        if (is_shared(*load, true) && std::find(retried_.begin(), retried_.end(), *load) == retried_.end() &&
+            meet(warp.logs[*load], warp.logs[*atomic]))
+          retried_.push_back(*load);
+}
+
 void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {
   const WarpLog& warp = warps_[index_of_warp];
+  find_retries(warp);
   const auto static_begin = reinterpret_cast<std::uintptr_t>(static_shared_.begin);
   const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
   const auto dynamic_begin = reinterpret_cast<std::uintptr_t>(block.dynamic_shared);
@@ -415,8 +536,9 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
           offsets[static_cast<unsigned>(lane)] =
               address - static_begin < static_bytes ? address - static_begin : address - dynamic_begin + static_bytes;
         }
-        const auto race = shadow_.add({offsets.data(), request.mask, kind.bytes, kind.operation, log, index_of_warp,
-                                       warp.epoch, warp.epoch_known});
+        const bool stores = kind.operation == Operation::store && !kind.copied;
+        const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
+                                       kind.operation, log, index_of_warp, warp.epoch, warp.epoch_known});
         if (race) [[unlikely]]
           report(block, *race, log);
       }
@@ -465,6 +587,13 @@ const std::byte* BlockWatch::shared_address(const BlockContext& block, std::size
 }
 
 void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::uint32_t log) {
+  const auto begins_retries = [&](std::uint32_t load, Operation operation, Operation other) {
+    return operation == Operation::load && (other == Operation::atomic || other == Operation::reduction) &&
+           std::find(retried_.begin(), retried_.end(), load) != retried_.end();
+  };
+  if (begins_retries(log, kinds_[log].operation, race.other_operation) ||
+      begins_retries(race.other_log, race.other_operation, kinds_[log].operation))
+    return;
   if (!is_new(log, race.other_log)) return;
   report_race(block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation},
               {kinds_[log].pc, race.thread, kinds_[log].operation}, shared_address(block, race.offset));

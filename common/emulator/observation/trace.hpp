@@ -35,7 +35,8 @@ struct alignas(64) Site {
   Space space = Space::elsewhere;             ///< Which memory it touched last.
   std::uint8_t bytes = 0;                     ///< A lane.
   Operation operation = Operation::load;      ///< What it does.
-  std::uint8_t extras = 0;                    ///< what is done besides checking the place: kLog, kInit, kRace
+  std::uint8_t extras = 0;                    ///< what is done besides checking the place: kLog, kInit, kRace, kStore
+  bool copied = false;                        ///< written by an asynchronous copy
   std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                      ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
@@ -94,7 +95,8 @@ public:
   std::uint64_t launch() const { return launch_; }
 
   /// A new block; `l1_bytes` is its share of the L1. `follow`: keep what its first warp does, in `seen`.
-  void begin_block(BlockContext& block, std::size_t l1_bytes, bool follow);
+  /// `race`: races in global memory are looked for, too; only of a block that is traced.
+  void begin_block(BlockContext& block, std::size_t l1_bytes, bool follow, bool race);
   /// All threads of the block have ended.
   void end_block(BlockContext& block);
   /// Others may run before the running thread goes on.
@@ -137,10 +139,27 @@ public:
 private:
   static constexpr unsigned kSites = 4096;
   static constexpr unsigned kMaxWarps = 32;
+  /// A store to shared memory that is about to be done.
+  struct SharedStore {
+    const std::byte* address = nullptr;
+    unsigned bytes = 0;              ///< 0: there is none; kRange: those of `range_stores_`
+    std::uint32_t* value = nullptr;  ///< where to write down what it stored
+  };
+  /// One of several that are about to be done: requests may move before.
+  struct RangeStore {
+    const std::byte* address;
+    unsigned bytes;
+    unsigned thread;
+    std::uint32_t log;
+    std::uint32_t place;  ///< of its request in the log
+  };
+  static constexpr unsigned kRange = 255;
+
   // Of a site whose memory is global or shared:
-  static constexpr std::uint8_t kLog = 1;   ///< the block is traced
-  static constexpr std::uint8_t kInit = 2;  ///< reads of what nobody has written are looked for
-  static constexpr std::uint8_t kRace = 4;  ///< and races in global memory
+  static constexpr std::uint8_t kLog = 1;    ///< the block is traced
+  static constexpr std::uint8_t kInit = 2;   ///< reads of what nobody has written are looked for
+  static constexpr std::uint8_t kRace = 4;   ///< and races in global memory
+  static constexpr std::uint8_t kStore = 8;  ///< the block is traced, and it is a store to shared memory
   static constexpr std::uint8_t kChecks = kInit | kRace;
 
   /// What the lanes of one warp did at one site since the warp was last in step.
@@ -182,6 +201,8 @@ private:
   static std::size_t hash(const void* pc) { return reinterpret_cast<std::uintptr_t>(pc) % kSites; }
 
   void set_logging(bool on);
+  void set_racing(bool on);
+  static std::uint8_t log_extras(const Site& site);
   void access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc);
   [[gnu::noinline]] void follow_access(Site& site, std::uintptr_t address);
   void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);
@@ -198,8 +219,13 @@ private:
   bool send_lines(Operation operation, std::uint64_t weight);
   void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
   void follow(const WarpLog& warp);
+  void note_store(const Site& site, std::uintptr_t address, std::uint32_t occurrence);
+  void settle_store();
+  [[gnu::noinline]] void settle_range();
+  void find_retries(const WarpLog& warp);
   void check_shared(const BlockContext& block, unsigned warp);
   void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
+  void settle_race(const BlockContext& block);
   void settle_races(const BlockContext& block);
   void synchronise(const BlockContext& block, Operation operation);
   void report(const BlockContext& block, const GlobalRace& race);
@@ -215,6 +241,8 @@ private:
   std::array<Site, kSites> sites_{};
   BlockContext* block_ = nullptr;
   bool logging_ = false;  ///< sites have kLog: the block is traced, or the last one was
+  bool racing_ = false;   ///< sites of global memory have kRace
+  RaceShadow::Pending pending_race_;
   std::array<WarpLog, kMaxWarps> warps_{};
   std::vector<LogKind> kinds_;       ///< by Site::log
   std::vector<StageRounds> stages_;  ///< of the warp that is counted
@@ -226,6 +254,10 @@ private:
   AddressRange static_shared_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch
   std::vector<std::pair<const void*, const void*>> reported_global_;  ///< of global memory, in this launch
+  std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
+  SharedStore store_;
+  std::vector<RangeStore> range_stores_;
+  bool in_range_ = false;  ///< `range` tells of a store piece by piece
   LineList lines_;
   std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;

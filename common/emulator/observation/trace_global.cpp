@@ -1,6 +1,7 @@
 // What is checked of global memory, access by access, where the program asked for it.
 
 #include <algorithm>
+#include <utility>
 
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/trace.hpp"
@@ -8,7 +9,7 @@
 namespace warpbook::emulator {
 
 void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile) {
-  settle_races(block);
+  settle_race(block);
   const void* const at = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
   if ((site.extras & kInit) != 0) {
     if (site.operation != Operation::store && !checks_->written->is_written(at, site.bytes) &&
@@ -18,6 +19,7 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   }
   if ((site.extras & kRace) == 0) return;
   if (site.number == 0) {
+    const std::lock_guard lock(checks_->mutex);
     if (checks_->sites.size() == 0xffff) return;
     checks_->sites.push_back(site.pc);
     site.number = static_cast<std::uint16_t>(checks_->sites.size());
@@ -27,26 +29,43 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
                           static_cast<std::uint32_t>(block.linear_block), interval_, warp.epoch, warp.epoch_known};
   const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
   const auto race = checks_->races->add(actor, address, site.bytes, site.operation, strong,
-                                        static_cast<std::uint16_t>(site.number - 1));
+                                        static_cast<std::uint16_t>(site.number - 1), pending_race_);
   if (race) [[unlikely]]
     report(block, *race);
 }
 
 void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
-  if (checks_ == nullptr || !checks_->race) return;
+  if (!racing_) return;
   checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), operation != Operation::load);
 }
 
-void BlockWatch::settle_races(const BlockContext& block) {
-  if (checks_ == nullptr || !checks_->race) return;
-  if (const auto race = checks_->races->settle()) [[unlikely]]
+void BlockWatch::settle_race(const BlockContext& block) {
+  if (const auto race = RaceShadow::settle(pending_race_)) [[unlikely]]
     report(block, *race);
 }
 
+/// The same where the block comes to a barrier or to an end.
+void BlockWatch::settle_races(const BlockContext& block) {
+  if (!racing_) return;
+  settle_race(block);
+  checks_->races->stored(static_cast<std::uint32_t>(block.linear_block));
+}
+
 void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
+  const std::lock_guard lock(checks_->mutex);
   const void* const pc = checks_->sites[race.site];
   const void* const other_pc = checks_->sites[race.other_site];
-  if (is_new_global({pc, other_pc})) report_global_race(block, race, pc, other_pc);
+  if (!is_new_global({pc, other_pc})) return;
+  Finding finding = global_race(block, race, pc, other_pc);
+  const auto is_atomic = [](Operation operation) {
+    return operation == Operation::atomic || operation == Operation::reduction;
+  };
+  if (race.operation == Operation::load && is_atomic(race.other_operation))
+    checks_->doubtful.emplace_back(race.site, std::move(finding));
+  else if (race.other_operation == Operation::load && is_atomic(race.operation))
+    checks_->doubtful.emplace_back(race.other_site, std::move(finding));
+  else
+    hold_finding(std::move(finding));
 }
 
 bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& sites) {

@@ -33,9 +33,18 @@ CallBase* launch_before(Instruction& marker) {
   }
 }
 
+/// The temporary that an argument is, where its class has a copy constructor or a destructor of its own: C++ then hands
+/// over an address, CUDA the bytes. The front end names what it makes so.
+const AllocaInst* temporary(const CallBase& call, unsigned index) {
+  const auto* argument = dyn_cast<AllocaInst>(call.getArgOperand(index));
+  if (call.isByValArgument(index) || argument == nullptr || !argument->getName().starts_with("agg.tmp")) return nullptr;
+  return argument;
+}
+
 /// What an argument is when it is kept: the object itself where it is handed over by a hidden copy.
 Type* kept_type(const CallBase& call, unsigned index) {
   if (call.isByValArgument(index)) return call.getParamByValType(index);
+  if (const AllocaInst* object = temporary(call, index)) return object->getAllocatedType();
   return call.getArgOperand(index)->getType();
 }
 
@@ -50,7 +59,15 @@ Function* make_invoke(Module& module, const CallBase& call, StructType* pack) {
   std::vector<Value*> arguments;
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     Value* slot = builder.CreateStructGEP(pack, invoke->getArg(1), i);
-    if (!call.isByValArgument(i)) slot = builder.CreateLoad(pack->getElementType(i), slot);
+    if (const AllocaInst* object = temporary(call, i)) {  // The kernel's own, like any parameter.
+      AllocaInst* own = builder.CreateAlloca(pack->getElementType(i));
+      own->setAlignment(object->getAlign());
+      builder.CreateMemCpy(own, own->getAlign(), slot, Align(1),
+                           module.getDataLayout().getTypeAllocSize(pack->getElementType(i)));
+      slot = own;
+    } else if (!call.isByValArgument(i)) {
+      slot = builder.CreateLoad(pack->getElementType(i), slot);
+    }
     arguments.push_back(slot);
   }
   CallInst* kernel = builder.CreateCall(call.getFunctionType(), invoke->getArg(0), arguments);
@@ -76,7 +93,7 @@ void make_launch(CallBase& call) {
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     Value* slot = builder.CreateStructGEP(pack, arguments, i);
     Value* argument = call.getArgOperand(i);
-    if (call.isByValArgument(i))
+    if (call.isByValArgument(i) || temporary(call, i) != nullptr)
       builder.CreateMemCpy(slot, Align(1), argument, Align(1), module.getDataLayout().getTypeAllocSize(types[i]));
     else
       builder.CreateStore(argument, slot);

@@ -31,6 +31,8 @@
 #include <vector>
 
 #include "common/emulator/base/shared_guard.hpp"
+#include "common/emulator/pass/arithmetic.hpp"
+#include "common/emulator/pass/device_code.hpp"
 #include "common/emulator/pass/launch_pass.hpp"
 #include "common/emulator/pass/library_calls.hpp"
 #include "common/emulator/pass/local_bounds_pass.hpp"
@@ -98,22 +100,27 @@ private:
                           offset);
       offset += width;
     }
-    // A struct that a function returns in an integer would be loaded as that, and integers are cut.
-    const bool returned = to_local && is_returned(*copy.getFunction(), *getUnderlyingObject(copy.getDest()));
+    // A struct that is handed over in an integer would be loaded as that, and integers are cut.
+    const bool whole = to_local && is_handed_over(*getUnderlyingObject(copy.getDest()));
     for (const auto& [value, offset] : values)
-      builder.CreateAlignedStore(returned ? builder.CreateFreeze(value) : value, at(builder, copy.getDest(), offset),
+      builder.CreateAlignedStore(whole ? builder.CreateFreeze(value) : value, at(builder, copy.getDest(), offset),
                                  commonAlignment(copy.getDestAlign().valueOrOne(), offset));
     copy.eraseFromParent();
     return true;
   }
 
-  /// True where the function returns what is in the variable, as an integer.
-  static bool is_returned(const Function& function, const Value& variable) {
-    return std::any_of(function.begin(), function.end(), [&](const BasicBlock& block) {
-      const auto* leave = dyn_cast<ReturnInst>(block.getTerminator());
-      const auto* load = leave == nullptr ? nullptr : dyn_cast_or_null<LoadInst>(leave->getReturnValue());
+  /// True where the variable, or a copy of it, is loaded as an integer, which is how a small struct becomes an argument
+  /// or is returned.
+  static bool is_handed_over(const Value& variable, unsigned copies = 4) {
+    const auto takes = [](const User* user) { return isa<CallBase>(user) || isa<ReturnInst>(user); };
+    return std::any_of(variable.user_begin(), variable.user_end(), [&](const User* user) {
+      if (const auto* address = dyn_cast<GEPOperator>(user)) return is_handed_over(*address, copies);
+      if (const auto* copy = dyn_cast<MemCpyInst>(user))
+        return copies != 0 && copy->getSource() == &variable && is_local(copy->getDest()) &&
+               is_handed_over(*getUnderlyingObject(copy->getDest()), copies - 1);
+      const auto* load = dyn_cast<LoadInst>(user);
       return load != nullptr && load->getType()->isIntegerTy() &&
-             getUnderlyingObject(load->getPointerOperand()) == &variable;
+             std::any_of(load->user_begin(), load->user_end(), takes);
     });
   }
 
@@ -248,18 +255,6 @@ private:
                                               entry);
   }
 
-  static bool is_division(const Instruction& instruction) {
-    switch (instruction.getOpcode()) {
-    case Instruction::SDiv:
-    case Instruction::UDiv:
-    case Instruction::SRem:
-    case Instruction::URem:
-      return !isa<Constant>(instruction.getOperand(1));
-    default:
-      return false;
-    }
-  }
-
   static bool is_signed(const Instruction& instruction) {
     return instruction.getOpcode() == Instruction::SDiv || instruction.getOpcode() == Instruction::SRem;
   }
@@ -276,8 +271,9 @@ private:
         isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<ExtractElementInst>(instruction) ||
         isa<InsertElementInst>(instruction) || isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
       return false;
+    if (warpbook::emulator::is_part_of_instruction(instruction)) return false;
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) return !intrinsic->isAssumeLikeIntrinsic();
-    return !is_division(instruction);
+    return !warpbook::emulator::is_division(instruction);
   }
 
   /// The most instructions of a block that wait for each other, one after the other.
@@ -300,7 +296,7 @@ private:
     std::vector<Instruction*> divisions;  // those that count
     std::vector<Instruction*> candidates;
     for (Instruction& instruction : instructions(function))
-      if (is_division(instruction)) candidates.push_back(&instruction);
+      if (warpbook::emulator::is_division(instruction)) candidates.push_back(&instruction);
     for (Instruction* candidate : candidates) {
       const bool computed = std::any_of(candidates.begin(), candidates.end(), [&](Instruction* other) {
         return other != candidate && same_operands(*other, *candidate) && dominators.dominates(other, candidate);
@@ -419,13 +415,17 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             // What follows the manager differs from one LLVM to the next.
             builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::LaunchPass());
+              manager.addPass(warpbook::emulator::DeviceCodePass());
+              manager.addPass(warpbook::emulator::DefinedArithmeticPass());
               manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());
               manager.addPass(StructCopyPass());
             });
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(warpbook::emulator::ContractionPass());
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
+              manager.addPass(warpbook::emulator::DivisionPass());
             });
           }};
 }

@@ -1,4 +1,4 @@
-"""add2 built in the chapter's three ways. Each is a program of its own, since a process can register an operator once."""
+"""add2 built in the chapter's three ways, and bound by pybind11. Each is a program of its own, since a process can register an operator once."""
 
 import os
 import pathlib
@@ -81,6 +81,45 @@ def use(library):
     load = f"import torch; torch.ops.load_library({str(library)!r})"
     assert "as it should be" in run(sys.executable, "-X", "faulthandler", "-B", "-c", load + USE, folder=ADD2)
     assert "libstdc++.so.6" in run("readelf", "-d", library, folder=ADD2)
+
+
+# What is seen of the module that pybind11 makes.
+USE_MODULE = """
+import torch
+assert "out = a + b" in module.add2.__doc__ and not hasattr(torch.ops.add2, "add2")
+
+def refused(part, *tensors, call=module.add2):
+    try:
+        call(*tensors)
+    except Exception as problem:
+        assert part in str(problem), problem
+    else:
+        raise AssertionError("not refused: " + part)
+
+cpu = [torch.empty(5) for _ in range(3)]
+refused("out must be on a GPU, and is on cpu", *cpu)
+refused("incompatible function arguments", 1, 2, 3)
+try:
+    torch.compile(lambda *tensors: module.add2(*tensors), fullgraph=True, backend="eager")(*cpu)
+except torch._dynamo.exc.Unsupported:  # It can look inside the operator, and not inside this.
+    pass
+else:
+    raise AssertionError("torch.compile has looked inside")
+if torch.cuda.is_available():
+    a, b = torch.rand(100003, device="cuda"), torch.rand(100003, device="cuda")
+    out = torch.empty_like(a)
+    module.add2(out, a, b)
+    assert torch.equal(out, a + b) and out._version == 1
+    refused("b is on cpu, and out on cuda:0", out, a, b.cpu())
+    refused("no gradient, and a tensor requires one", out, a.requires_grad_(), b)
+print("as it should be")
+"""
+
+
+@at_night
+def test_pybind(tmp_path):
+    program = f"import sys; sys.path.insert(0, {str(ADD2)!r}); import jit; module = jit.build_module({str(tmp_path)!r})"
+    assert "as it should be" in run(sys.executable, "-B", "-c", program + USE_MODULE, folder=ADD2)
 
 
 @at_night

@@ -1,0 +1,121 @@
+// Says where a program was when a signal ends it.
+
+#include <execinfo.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "common/emulator/execution/engine.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
+#include "common/emulator/observation/host_reports.hpp"
+#include "common/emulator/observation/source_location.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+struct Place {
+  const void* pc;
+  const std::byte* stack;
+};
+
+Place place_of(const void* context) {
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+  // NOLINTBEGIN(performance-no-int-to-ptr): registers are integers.
+#if defined(__x86_64__)
+  return {reinterpret_cast<const void*>(machine.gregs[REG_RIP]),
+          reinterpret_cast<const std::byte*>(machine.gregs[REG_RSP])};
+#else
+  return {reinterpret_cast<const void*>(machine.pc), reinterpret_cast<const std::byte*>(machine.sp)};
+#endif
+  // NOLINTEND(performance-no-int-to-ptr)
+}
+
+/// True for a line of the program's own: the sources of libraries are not there.
+bool is_own(const std::string& line) {
+  std::error_code error;
+  return line.find("common/emulator/") == std::string::npos &&
+         std::filesystem::exists(line.substr(0, line.rfind(':')), error);
+}
+
+/// The line of the instruction; of one in a library, that of whoever called it.
+std::string line_of(const void* pc) {
+  std::string line = source_location(static_cast<const std::byte*>(pc) + 1);
+  constexpr int kMost = 32;
+  void* callers[kMost];
+  const int count = is_own(line) ? 0 : backtrace(callers, kMost);
+  for (int i = 0; i < count && !is_own(line); ++i) line = source_location(callers[i]);
+  return is_own(line) ? line : "an unknown line";
+}
+
+std::string ended(const char* what, int signal, const char* why, const std::string& line) {
+  return fmt::format("========= {} ended by signal {} ({}{})\n=========     at {}\n", what, signal, strsignal(signal),
+                     why, line);
+}
+
+void stop_handling(int signal) {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+}
+
+void tell(int signal, siginfo_t* info, void* context) {
+  stop_handling(signal);
+  // What was interrupted may hold a lock: then there is no report, but an end.
+  ::signal(SIGALRM, SIG_DFL);
+  alarm(5);
+  const Place place = place_of(context);
+  const BlockContext* block = current_block;
+  constexpr std::ptrdiff_t kNear = 1 << 20;
+  const std::ptrdiff_t below = static_cast<const std::byte*>(info->si_addr) - place.stack;
+  const bool overflow = signal == SIGSEGV && below > -kNear && below < kNear;
+  const AddressRange stacks = local_range();
+  {
+    const Unwatched unwatched;
+    std::string text = ended(block == nullptr ? "Program" : "Kernel", signal, overflow ? ": the stack is used up" : "",
+                             line_of(place.pc));
+    if (block != nullptr)
+      text += fmt::format("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
+    if (overflow && block != nullptr && stacks.begin != nullptr)
+      text += "=========     A thread's own arrays, and functions that call themselves, have to fit on its stack.\n";
+    std::fputs(text.c_str(), stderr);
+    observer().crashing();
+  }
+  // Done again, what it did ends the program as if nobody had looked; or the signal comes again.
+  if (info->si_code <= 0) raise(signal);
+}
+
+/// On a stack of its own, as that of the program may be what is used up.
+[[maybe_unused]] const bool installed = [] {
+  give_signal_stack();
+  for (const int signal : kSignals) {
+    struct sigaction action {};
+    struct sigaction before {};
+    if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
+    action.sa_sigaction = tell;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(signal, &action, nullptr);
+  }
+  return true;
+}();
+
+}  // namespace
+
+void end_program(int signal, const void* pc) {
+  std::fputs(ended("Program", signal, "", source_location(pc)).c_str(), stderr);
+  observer().crashing();
+  stop_handling(signal);
+  raise(signal);
+}
+
+}  // namespace warpbook::emulator

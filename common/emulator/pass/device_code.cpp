@@ -1,0 +1,248 @@
+#include "common/emulator/pass/device_code.hpp"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringSet.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace warpbook::emulator {
+namespace {
+
+using namespace llvm;
+
+constexpr const char* kGlobal = "warpbook-global";
+constexpr const char* kDevice = "warpbook-device";
+constexpr const char* kHost = "warpbook-host";
+
+/// Functions that the C library and CUDA have under one name. Each of these, and the same with an f behind it.
+bool is_math(StringRef name) {
+  static const StringSet<> names = {
+      "abs", "labs", "llabs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign",
+      "cos", "cosh", "cospi", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax",
+      "fmin", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan", "isnormal", "j0", "j1", "jn", "ldexp",
+      "lgamma", "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "modf", "nan",
+      "nearbyint", "nextafter", "pow", "remainder", "remquo", "rint", "round", "scalbln", "scalbn", "signbit", "sin",
+      "sincos", "sinh", "sinpi", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn", "isgreater",
+      "isgreaterequal", "isless", "islessequal", "islessgreater", "isunordered"};
+  return names.contains(name) || (name.consume_back("f") && names.contains(name));
+}
+
+/// Functions of the C library that kernels may call.
+bool is_in_device_library(StringRef name) {
+  static const StringSet<> names = {"memcpy", "memmove", "memset", "printf", "vprintf", "malloc", "free",
+                                    "clock",  "clock64", "alloca", "abort",  "__assert_fail"};
+  return names.contains(name) || is_math(name) || name.starts_with("llvm.") || name.starts_with("__warpbook_") ||
+         name.starts_with("__cxa_") || name.starts_with("__clang_") || name.starts_with("__gxx_") ||
+         name.starts_with("_Zn") || name.starts_with("_Zd") || name.starts_with("_Unwind");
+}
+
+bool is_standard(StringRef name) {
+  return name.starts_with("_ZSt") || name.starts_with("_ZNSt") || name.starts_with("_ZNKSt") ||
+         name.starts_with("_ZNS") || name.starts_with("_ZNKS") || name.starts_with("_ZS");
+}
+
+/// `std::sqrt` and what else of the standard library CUDA declares for kernels, too.
+bool is_standard_for_kernels(StringRef name) {
+  if (name.starts_with("_ZNKSt16initializer_list") || name.starts_with("_ZNSt16initializer_list")) return true;
+  if (!name.consume_front("_ZSt")) return false;
+  std::size_t length = 0;
+  if (name.consumeInteger(10, length)) return false;
+  const StringRef plain = name.take_front(length);
+  return is_math(plain) || plain == "move" || plain == "forward" || plain == "addressof" || plain == "as_const";
+}
+
+/// The emulator's own headers: they say nothing of host and device.
+bool is_own(const Function& function) {
+  const StringRef name = function.getName();
+  if (name.starts_with("_ZN8warpbook8emulator") || name.starts_with("_ZNK8warpbook8emulator")) return true;
+  if (const DISubprogram* subprogram = function.getSubprogram())
+    return subprogram->getFile()->getFilename().contains("common/emulator/include/");
+  return function.hasFnAttribute(Attribute::AlwaysInline);  // and `nodebug`
+}
+
+/// What a class has without saying so, and what it may say that it has by default: both are for host and device.
+bool may_be_implicit(const Function& function) {
+  const StringRef name = function.getName();
+  if (const DISubprogram* subprogram = function.getSubprogram();
+      subprogram != nullptr && (subprogram->getFlags() & DINode::FlagArtificial) != 0)
+    return true;
+  if (!function.hasLinkOnceLinkage() && !function.hasLocalLinkage() && !function.hasWeakLinkage()) return false;
+  for (const char* kind : {"C1", "C2"})
+    for (const char* parameters : {"Ev", "ERKS", "EOS"})
+      if (name.contains((Twine(kind) + parameters).str())) return true;
+  for (const char* part : {"D0Ev", "D1Ev", "D2Ev", "aSERKS", "aSEOS", "CI1", "CI2"})
+    if (name.contains(part)) return true;
+  return false;
+}
+
+/// True for a lambda, or a member of a class, that is written inside of a device function.
+bool is_inside_device_code(const Function& function) {
+  StringRef name = function.getName();
+  if (!name.consume_front("_ZZ")) return false;
+  if (name.starts_with("Z")) return true;  // inside of something that is inside itself
+  for (const Function& other : *function.getParent()) {
+    StringRef outer = other.getName();
+    if ((other.hasFnAttribute(kDevice) || other.hasFnAttribute(kGlobal)) && outer.consume_front("_Z") &&
+        name.starts_with(outer))
+      return true;
+  }
+  return false;
+}
+
+/// Its name, behind the result's type where there is one.
+std::string plain_name(const Function& function) {
+  const std::string text = demangle(function.getName());
+  const StringRef name = text;
+  return name.substr(name.take_until([](char c) { return c == '('; }).rfind(' ') + 1).str();
+}
+
+/// Of the emulator's functions, those that are for device code alone.
+bool is_for_devices_alone(const Function& function) {
+  if (!is_own(function)) return false;
+  const std::string text = plain_name(function);
+  const StringRef name = text;
+  for (const char* begin : {"__syncthreads", "__syncwarp", "__shfl_", "__ballot_sync", "__any_sync", "__all_sync",
+                            "__activemask", "__match_", "__reduce_", "__threadfence", "__nanosleep", "atomicAdd",
+                            "atomicSub", "atomicExch", "atomicMin", "atomicMax", "atomicInc", "atomicDec", "atomicCAS",
+                            "atomicAnd", "atomicOr", "atomicXor"})
+    if (name.starts_with(begin)) return true;
+  return false;
+}
+
+void refuse(Instruction& instruction, const Twine& text) {
+  const Function& function = *instruction.getFunction();
+  const std::string words = text.str();
+  function.getContext().diagnose(DiagnosticInfoUnsupported(function, words, instruction.getDebugLoc()));
+}
+
+std::string named(const Function& function) { return "(\"" + demangle(function.getName()) + "\")"; }
+
+class Judge {
+public:
+  explicit Judge(Module& module) : module_(module) {}
+
+  void run() {
+    for (Function& function : module_) {
+      if (function.isDeclaration() || is_own(function)) continue;
+      const bool global = function.hasFnAttribute(kGlobal);
+      const bool device = global || function.hasFnAttribute(kDevice);
+      const bool host = function.hasFnAttribute(kHost);
+      for (Instruction& instruction : instructions(function)) {
+        if (auto* call = dyn_cast<CallBase>(&instruction)) {
+          Function* callee = call->getCalledFunction();
+          if (callee != nullptr && device && !host) from_device(*call, *callee, global);
+          if (callee != nullptr && !device) from_host(*call, *callee);
+        }
+        if (device && !host) variables(instruction);
+      }
+    }
+  }
+
+private:
+  void from_device(CallBase& call, const Function& callee, bool global) {
+    const StringRef name = callee.getName();
+    const bool of_runtime = is_own(callee) && StringRef(plain_name(callee)).starts_with("cuda");
+    const bool for_kernels = callee.hasFnAttribute(kDevice) || callee.isIntrinsic() || is_own(callee) ||
+                             is_in_device_library(name) || is_standard_for_kernels(name);
+    if (for_kernels && !of_runtime) return;
+    if (callee.hasFnAttribute(kGlobal)) {
+      refuse(call, "a kernel that launches kernels is not emulated");
+      return;
+    }
+    // One that another file defines says nothing of itself.
+    if (callee.isDeclaration() && name.starts_with("_Z") && !is_standard(name)) return;
+    if (!callee.isDeclaration() && (may_be_implicit(callee) || is_inside_device_code(callee))) return;
+    const bool may_be_constexpr = !callee.isDeclaration() && callee.hasLinkOnceLinkage();
+    if (may_be_constexpr && std::getenv("WARPBOOK_RELAXED_CONSTEXPR") != nullptr) return;
+    refuse(call, "calling a __host__ function" + named(callee) + " from a " + (global ? "__global__" : "__device__") +
+                     " function" + named(*call.getFunction()) + " is not allowed" +
+                     (may_be_constexpr ? "; a constexpr one may be called with --expt-relaxed-constexpr" : ""));
+  }
+
+  void from_host(CallBase& call, const Function& callee) {
+    const Function& caller = *call.getFunction();
+    const bool global = callee.hasFnAttribute(kGlobal);
+    const bool device = callee.hasFnAttribute(kDevice) && !callee.hasFnAttribute(kHost);
+    if (!global && !device && !is_for_devices_alone(callee)) return;
+    if (caller.hasFnAttribute(kHost) || is_standard(caller.getName()) || may_be_implicit(caller) ||
+        is_inside_device_code(caller))
+      return;
+    if (global)
+      refuse(call, "a __global__ function call must be configured");
+    else
+      refuse(call, "calling a __device__ function" + named(callee) + " from a __host__ function" + named(caller) +
+                       " is not allowed");
+  }
+
+  void variables(Instruction& instruction) {
+    for (Value* operand : instruction.operands()) {
+      const auto* variable = dyn_cast<GlobalVariable>(operand->stripInBoundsOffsets());
+      if (variable == nullptr || variable->hasAttribute(kDevice) || variable->hasPrivateLinkage() ||
+          variable->isThreadLocal() || variable->hasSection())
+        continue;
+      const StringRef name = variable->getName();
+      if (name.starts_with("_ZZ") || name.starts_with("_ZT") || name.starts_with("__")) continue;
+      const bool of_library = is_standard(name) || name == "stdout" || name == "stderr" || name == "stdin";
+      if (variable->isDeclaration() ? !of_library
+                                    : variable->isConstant() && !variable->getValueType()->isArrayTy())
+        continue;
+      refuse(instruction, "identifier \"" + demangle(name) + "\" is undefined in device code");
+    }
+  }
+
+  Module& module_;
+};
+
+/// Makes attributes of the annotations.
+void read_qualifiers(Module& module) {
+  GlobalVariable* annotations = module.getGlobalVariable("llvm.global.annotations");
+  if (annotations == nullptr) return;
+  const auto* all = dyn_cast<ConstantArray>(annotations->getInitializer());
+  for (unsigned i = 0; all != nullptr && i < all->getNumOperands(); ++i) {
+    const auto* entry = cast<ConstantStruct>(all->getOperand(i));
+    const auto* text = dyn_cast<GlobalVariable>(entry->getOperand(1)->stripPointerCasts());
+    const auto* bytes = text == nullptr ? nullptr : dyn_cast<ConstantDataSequential>(text->getInitializer());
+    if (bytes == nullptr || !bytes->isCString() || !bytes->getAsCString().starts_with("warpbook-")) continue;
+    const std::string word = bytes->getAsCString().str();
+    Constant* what = entry->getOperand(0)->stripPointerCasts();
+    if (auto* function = dyn_cast<Function>(what))
+      function->addFnAttr(word);
+    else if (auto* variable = dyn_cast<GlobalVariable>(what))
+      variable->addAttribute(word);
+  }
+  annotations->eraseFromParent();  // It would keep alive what nobody uses any more.
+}
+
+}  // namespace
+
+PreservedAnalyses DeviceCodePass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  read_qualifiers(module);
+  Judge(module).run();
+  return PreservedAnalyses::none();
+}
+
+SmallPtrSet<const Function*, 32> device_functions(Module& module) {
+  SmallPtrSet<const Function*, 32> found;
+  SmallVector<Function*, 32> left;
+  const auto add = [&](Function& function) {
+    if (!function.isDeclaration() && found.insert(&function).second) left.push_back(&function);
+  };
+  for (Function& function : module)
+    if (function.hasFnAttribute(kGlobal) || (function.hasFnAttribute(kDevice) && !function.hasFnAttribute(kHost)))
+      add(function);
+  while (!left.empty())
+    for (Instruction& instruction : instructions(*left.pop_back_val()))
+      if (auto* call = dyn_cast<CallBase>(&instruction))
+        if (Function* callee = call->getCalledFunction()) add(*callee);
+  return found;
+}
+
+}  // namespace warpbook::emulator

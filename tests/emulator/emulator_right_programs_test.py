@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""Programs that are right, and do what learners' programs do: right results, and no report. Programs that are not: what
+ends them is told with a line, and what nvcc refuses is refused."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+RIGHT = ROOT / "tests" / "emulator" / "right"
+NOTHING = "========= ERROR SUMMARY: 0 errors\n"
+
+FUSED = """
+#include <cstdio>
+__host__ __device__ float both(float a, float b, float c) { return a * b + c; }
+__global__ void sum(float* o, float a, float b, float c) { o[0] = a * b + c; }
+__global__ void difference(float* o, float a, float b, float c) { float m = a * b; if (o[1] == 0) o[1] = m + c; }
+__global__ void reversed(float* o, float a, float b, float c) { o[2] = c + -(a * -b); }
+__global__ void called(float* o, float a, float b, float c) { o[3] = both(a, b, c); }
+__global__ void intrinsics(float* o, float a, float b, float c) { o[4] = __fadd_rn(__fmul_rn(a, b), c); }
+__global__ void stored(float* o, float a, float b, float c) { float m = a * b; o[6] = m; o[5] = m + c; }
+__global__ void two(float* o, float a, float b) { o[7] = a * b - (a + 0x1p-20f) * (b - 0x1p-20f); }
+__global__ void wide(double* o, double a, double b, double c) { o[0] = a * b + c; }
+int main() {
+  float a = 1 + 0x1p-12f, c = -(1 + 0x1p-11f), h[8] = {};
+  double x = 1 + 0x1p-30, z = -(1 + 0x1p-29), g;
+  float* o; double* d; cudaMalloc(&o, sizeof h); cudaMalloc(&d, 8); cudaMemset(o, 0, sizeof h);
+  sum<<<1, 1>>>(o, a, a, c); difference<<<1, 1>>>(o, a, a, c); reversed<<<1, 1>>>(o, a, a, c);
+  called<<<1, 1>>>(o, a, a, c); intrinsics<<<1, 1>>>(o, a, a, c); stored<<<1, 1>>>(o, a, a, c);
+  two<<<1, 1>>>(o, a, a); wide<<<1, 1>>>(d, x, x, z);
+  cudaMemcpy(h, o, sizeof h, cudaMemcpyDeviceToHost); cudaMemcpy(&g, d, 8, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 6; ++i) std::printf("%a ", h[i]);
+  std::printf("%d %a host %a %a\\n", h[7] == 0, g, a * a + c, both(a, a, c));
+  cudaFree(o); cudaFree(d);
+}
+"""
+STRUCTS = """
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+struct alignas(8) Pair { int x, y; };
+struct alignas(4) Bytes { unsigned char r, g, b, a; };
+struct alignas(8) Halves { __half2 a, b; };
+__device__ float sum(Pair p) { return p.x + p.y; }
+__device__ float sum(Bytes p) { return p.r + p.g + p.b + p.a; }
+__device__ float sum(Halves p) { return __low2float(p.a) + __high2float(p.b); }
+__device__ float sum(short2 p) { return p.x + p.y; }
+__device__ float sum(float2 p) { return p.x + p.y; }
+__device__ float sum(__half2 p) { float2 f = __half22float2(p); return f.x + f.y; }
+__device__ float sum(__nv_bfloat162 p) { return __low2float(p) + __high2float(p); }
+template <class T> __global__ void at_once(float* o, const T* in) { o[threadIdx.x] = sum(in[threadIdx.x]); }
+template <class T> __global__ void kept(float* o, const T* in) { T v = in[threadIdx.x]; o[threadIdx.x] = sum(v) + sum(v); }
+template <class T> void run(float* o, void* in) {
+  at_once<<<1, 32>>>(o, static_cast<const T*>(in)); kept<<<1, 32>>>(o, static_cast<const T*>(in));
+}
+int main() {
+  float* o; void* in; cudaMalloc(&o, 128); cudaMalloc(&in, 256); cudaMemset(in, 0, 256);
+  run<Pair>(o, in); run<Bytes>(o, in); run<Halves>(o, in); run<short2>(o, in); run<float2>(o, in); run<__half2>(o, in);
+  run<__nv_bfloat162>(o, in);
+  cudaFree(o); cudaFree(in);
+}
+"""
+# What nvcc says of each, on the line that is marked; None: nothing.
+REFUSED = """
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+int helper(int x) { return x + 1; }
+constexpr int twice(int x) { return 2 * x; }
+int variable; const int constant = 5; const float table[3] = {1, 2, 3};
+__device__ int device_variable; __constant__ float device_table[3];
+struct Host { int v; Host(int x) : v(x) {} };
+struct Plain { int v = 3; };
+struct Derived : Plain { __device__ int get() const { return v; } };
+__device__ int device(int x) { return x; }
+template <class F> __device__ int apply(F f, int x) { return f(x); }
+__global__ void k(int* o, float* f, int i) {
+#if CASE == 1
+  o[0] = helper(i);
+#elif CASE == 2
+  o[0] = twice(i);
+#elif CASE == 3
+  o[0] = std::max(i, 3);
+#elif CASE == 4
+  o[0] = variable;
+#elif CASE == 5
+  f[0] = table[i];
+#elif CASE == 6
+  Host h(i); o[0] = h.v;
+#elif CASE == 7
+  o[0] = rand();
+#elif CASE == 8
+  cudaDeviceSynchronize();
+#else
+  Derived d; auto next = [](int x) { return x + device_variable; };
+  f[0] = std::sqrt(f[1]) + std::abs(f[2]) + fmaxf(f[0], std::pow(f[1], 2.0f)) + device_table[i] + roundf(f[0]);
+  o[0] = apply(next, i) + d.get() + constant + min(i, 4) + device(i); printf("%d", o[0]); memcpy(o, f, 4);
+#endif
+}
+int main() {
+#if CASE == 9
+  return device(3);
+#elif CASE == 10
+  k(nullptr, nullptr, 0);
+#elif CASE == 11
+  __syncthreads();
+#endif
+}
+"""
+REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ function("k(int*, float*, int)") is not allowed',
+           'calling a __host__ function("twice(int)") from a __global__ function',
+           'calling a __host__ function("int const& std::max<int>(int const&, int const&)") from a __global__ function',
+           'identifier "variable" is undefined in device code', 'identifier "table" is undefined in device code',
+           'calling a __host__ function("Host::Host(int)") from a __global__ function',
+           'calling a __host__ function("rand") from a __global__ function',
+           'calling a __host__ function("cudaDeviceSynchronize") from a __global__ function',
+           'calling a __device__ function("device(int)") from a __host__ function("main") is not allowed',
+           'a __global__ function call must be configured',
+           'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed']
+
+
+def emulate(*arguments, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
+    return subprocess.run([sys.executable, str(ROOT / "scripts" / "emulate.py"), "--build", str(BUILD), "--output", "here",
+                           *arguments], capture_output=True, text=True, check=False, timeout=300, env=clean | environment)
+
+
+class InAFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder.name)
+
+    def run_text(self, text, *arguments, **environment):
+        Path("p.cu").write_text(text)
+        return emulate(*arguments, "p.cu", **environment)
+
+
+class Right(InAFolder):
+    def test_right_results_and_no_report(self):
+        sources = sorted(RIGHT.glob("*.cu"))
+        self.assertGreaterEqual(len(sources), 4)
+        for source in sources:
+            for schedule in ("forward", "reverse"):
+                with self.subTest(source.name, schedule=schedule):
+                    ran = emulate(str(source), WARPBOOK_SCHEDULE=schedule)
+                    self.assertEqual((ran.returncode, ran.stderr), (0, NOTHING), ran.stdout)
+
+    def test_products_and_sums_are_one_operation_in_kernels(self):
+        fused, apart = "0x1p-24", "0x0p+0"
+        ran = self.run_text(FUSED)
+        self.assertEqual(ran.stdout, " ".join([fused] * 4 + [apart] * 2) + f" 0 0x1p-60 host {apart} {apart}\n", ran.stderr)
+        ran = self.run_text(FUSED, "--flags=-fmad=false")
+        self.assertEqual(ran.stdout, " ".join([apart] * 6) + f" 1 {apart} host {apart} {apart}\n", ran.stderr)
+
+    def test_a_small_struct_is_one_request(self):
+        ran = self.run_text(STRUCTS, WARPBOOK_COUNTERS="counters.json")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        launches = json.loads(Path("counters.json").read_text())
+        self.assertEqual(len(launches), 14)
+        metric = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+        self.assertEqual({launch["kernel"]: launch["counters"][metric] for launch in launches if
+                          launch["counters"][metric] != 1}, {})
+
+
+class Wrong(InAFolder):
+    def test_what_nvcc_refuses(self):
+        for case, reason in enumerate(REASONS):
+            with self.subTest(case=case):
+                ran = self.run_text(REFUSED, "--no-run", f"--flags=-DCASE={case}")
+                if reason is None:
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    continue
+                line = next(i for i, text in enumerate(REFUSED.splitlines(), 1) if text.endswith(f"CASE == {case}")) + 1
+                self.assertEqual(ran.returncode, 1)
+                self.assertRegex(ran.stderr, rf"(?m)^p\.cu:{line}:\d+: error: {re.escape(reason)}")
+        ran = self.run_text(REFUSED, "--no-run", "--flags=-DCASE=2 --expt-relaxed-constexpr")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
+    def test_a_division_by_zero_is_told_and_the_kernel_goes_on(self):
+        ran = self.run_text("""#include <cstdio>
+__global__ void k(int n, int* o) {
+  o[0] = 7 / n;
+  o[1] = 7 % n;
+  o[2] = 5;
+}
+int main() { int *o, h[3]; cudaMalloc(&o, 12); k<<<1, 1>>>(0, o); cudaMemcpy(h, o, 12, cudaMemcpyDeviceToHost);
+std::printf("%d %d %d %s\\n", h[0], h[1], h[2], cudaGetErrorString(cudaGetLastError())); cudaFree(o); }
+""")
+        self.assertEqual((ran.stdout, ran.returncode), ("-1 7 5 no error\n", 1), ran.stderr)
+        self.assertIn("========= Integer division by zero\n=========     at k in p.cu:3\n", ran.stderr)
+
+    def test_a_crash_is_told_with_its_line(self):
+        text = """#include <cuda_runtime.h>
+__device__ int deep(volatile int n) { volatile int own[64]; own[n % 64] = n; return n == 0 ? 0 : deep(n - 1) + own[n % 64]; }
+__global__ void overflows(int* o) { *o = deep(1 << 24); }
+int main(int argc, char**) {
+  int* o; cudaMalloc(&o, 4);
+  if (argc == 2) { overflows<<<1, 1>>>(o); cudaDeviceSynchronize(); }
+  volatile int zero = 0; int* volatile null = nullptr;
+  if (argc == 3) return 7 / zero;
+  if (argc == 4) *null = 2;
+  if (argc == 5) *o = 1;
+  if (argc == 6) { cudaFree(o); return *o; }
+}
+"""
+        made = self.run_text(text, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for words, says, line, number in [(1, "Kernel ended by signal 11 (Segmentation fault: the stack is used up)", 2, 11),
+                                          (2, "Program ended by signal 8 (Floating point exception)", 8, 8),
+                                          (3, "Program ended by signal 11 (Segmentation fault)", 9, 11),
+                                          (4, "Invalid host write of size 4 bytes", 10, 11),
+                                          (5, "Invalid host read of size 4 bytes", 11, 11)]:
+            with self.subTest(says):
+                ran = subprocess.run(["./here", *["x"] * words], capture_output=True, text=True, check=False, timeout=60)
+                self.assertEqual(ran.returncode, -number, ran.stderr)
+                self.assertIn(f"========= {says}\n=========     at p.cu:{line}\n", ran.stderr)
+
+    def test_no_report_says_line_0(self):
+        """The optimiser makes one store of two."""
+        ran = self.run_text("""
+__global__ void k(int* p, int n) {
+  if (n > 3)
+    p[n] = n * 3;
+  else
+    p[n] = n + 1;
+}
+int main() { int* p; cudaMalloc(&p, 4); k<<<1, 1>>>(p, 9); cudaFree(p); }
+""")
+        self.assertRegex(ran.stderr, r"at k in p\.cu:[3-6]\n")
+
+
+class Warned(InAFolder):
+    def test_a_leak_is_one_line_and_leaves_the_status(self):
+        ran = self.run_text("int main() {\n  int* p; cudaMalloc(&p, 100);\n}\n")
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (0, "========= Warning: leaked 100 bytes in 1 allocation at p.cu:2: free them by cudaFree\n"
+                             "========= ERROR SUMMARY: 0 errors, 1 warning\n"))
+
+    def test_warps_at_different_barriers_are_told_and_go_on(self):
+        text = """#include <cstdio>
+__global__ void k(int* o) {
+  __shared__ int s;
+  if (threadIdx.x < 32 * WARPS) {
+    s = 1;
+    __syncthreads();
+  } else {
+    __syncthreads();
+    o[threadIdx.x] = s;
+  }
+}
+int main() { int *o, h[64] = {}; cudaMalloc(&o, 256); cudaMemset(o, 0, 256); k<<<1, 64>>>(o);
+std::printf("%s ", cudaGetErrorString(cudaDeviceSynchronize())); cudaMemcpy(h, o, 256, cudaMemcpyDeviceToHost);
+std::printf("%d\\n", h[63]); cudaFree(o); }
+"""
+        ran = self.run_text(text, "--flags=-DWARPS=1")
+        self.assertEqual((ran.stdout, ran.returncode), ("no error 1\n", 0), ran.stderr)
+        self.assertIn("Warning: warps of a block meet at different barriers, at p.cu:6 and at p.cu:8\n", ran.stderr)
+        self.assertIn("ERROR SUMMARY: 0 errors, 1 warning\n", ran.stderr)
+        ran = self.run_text(text, "--flags=-DWARPS=1/2")  # within a warp it is a mistake
+        self.assertIn("Divergent thread(s) in block", ran.stderr)
+        self.assertEqual(ran.returncode, 1)
+
+    def test_what_was_not_checked_is_said(self):
+        text = """
+__global__ void k(int* p, int last) { if (blockIdx.x == 0 || last == 0) p[0] = threadIdx.x + last;
+if (blockIdx.x == last) p[threadIdx.x % 32] = blockIdx.x; }
+int main() { int* p; cudaMalloc(&p, 1 << 20); cudaMemset(p, 0, 1 << 20); k<<<BLOCKS, 256>>>(p, BLOCKS - 1);
+cudaDeviceSynchronize(); cudaFree(p); }
+"""
+        ran = self.run_text(text, "--flags=-DBLOCKS=64")
+        self.assertNotIn("global races:", ran.stderr)
+        self.assertIn("Race reported", ran.stderr)
+        ran = self.run_text(text, "--flags=-DBLOCKS=8192")
+        self.assertIn("========= global races: checked in 1,024 of 8,192 blocks; WARPBOOK_TRACE=all checks all\n", ran.stderr)
+        self.assertEqual(ran.stderr.count("Race reported"), 2, ran.stderr)  # in the first block; with the last
+        ran = self.run_text(text, "--flags=-DBLOCKS=8192", WARPBOOK_TRACE="all")
+        self.assertNotIn("global races:", ran.stderr)
+
+    def test_memory_that_is_not_looked_at_for_races_is_said(self):
+        text = """
+__device__ int variable;
+__global__ void k(int* p) { if (threadIdx.x == WRITER) variable = p[0]; }
+__global__ void large(int* p) { p[threadIdx.x] = 1; }
+int main() { int *p, *l; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); cudaMalloc(&l, MIB << 20);
+k<<<1, 32>>>(p); large<<<1, 32>>>(l); cudaDeviceSynchronize(); cudaFree(p); cudaFree(l); }
+"""
+        variables = "========= global races: not checked in __device__ variables and host memory\n"
+        allocations = "========= global races: not checked in allocations above 64 MiB\n"
+        for flags, said in [("-DWRITER=0 -DMIB=65", allocations + variables), ("-DWRITER=0 -DMIB=1", variables),
+                            ("-DWRITER=99 -DMIB=65", allocations), ("-DWRITER=99 -DMIB=1", "")]:
+            with self.subTest(flags):
+                ran = self.run_text(text, f"--flags={flags}")
+                self.assertEqual(ran.stderr, said + NOTHING)
+
+
+if __name__ == "__main__":
+    unittest.main()
