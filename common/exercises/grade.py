@@ -167,7 +167,7 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT):
     seed = secrets.randbits(32) if seed is None else seed
     sandbox = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
     judge = Judge(toolchain, sandbox, seed, seconds)
-    tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises]
+    tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises if exercise.is_graded]
     print(f"{len(students)} student{'s' * (len(students) > 1)}, {len(tasks)} files to check, seed {seed}; "
           + describe(sandbox.isolation))  # fmt: skip
 
