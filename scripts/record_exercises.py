@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ sys.path[:0] = [str(ROOT / "common" / "exercises"), str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
 import book  # noqa: E402
-from judge import DONE, UNPROVEN, Judge, Verdict  # noqa: E402
+from judge import DONE, UNPROVEN, Judge, Verdict, draw_cases  # noqa: E402
 from toolchain import BuildError, Compiled, Toolchain, scratch_folder  # noqa: E402
 from whole_file import write  # noqa: E402
 
@@ -55,6 +56,12 @@ class Programs:
             found.program = kept
         return found
 
+    def keep_referee(self, number):
+        shutil.copy(self.toolchain.referee(number), self.referee(number))
+
+    def referee(self, number):
+        return self.folder / f"chapter{number}_referee"
+
 
 class OursOnce(Judge):
     """Our own step is timed once an exercise, and not again for the second text."""
@@ -64,12 +71,12 @@ class OursOnce(Judge):
         self.timed = {}
         self.device = ""
 
-    def execute(self, exercise, program, scratch, cases, results, timed=False):
-        ours = timed and scratch.name == "ours"
+    def execute(self, exercise, program, scratch, cases, results, arrays=None):
+        ours = arrays is None and scratch.name == "ours"
         if ours and exercise.key in self.timed:
             results.write_text(self.timed[exercise.key], encoding="utf-8")
             return None
-        done = super().execute(exercise, program, scratch, cases, results, timed)
+        done = super().execute(exercise, program, scratch, cases, results, arrays)
         if ours and results.exists():
             self.timed[exercise.key] = results.read_text(encoding="utf-8")
         return done
@@ -94,7 +101,8 @@ def is_right(judge, chapter, exercise, text):
         compiled = judge.toolchain.compile(chapter, exercise, file, scratch)
         if compiled.error:
             return Verdict("not built", compiled.error.splitlines()[0])
-        verdict = judge.run(exercise, compiled.program, scratch, file)
+        with judge.referee(exercise, draw_cases(exercise.cases, judge.seed)) as referee:
+            verdict = judge.run(exercise, compiled.program, scratch, file, referee)
     if verdict.done and exercise.kind == "bug":
         verdict.status, verdict.reason = UNPROVEN, "a GPU does not show the bug that was to be found"
     elif verdict.done and exercise.gpu:
@@ -168,16 +176,18 @@ def main():
         parser.error("--output is needed, or --compile-only")
     start = time.monotonic()
     chapters = book.read_book(ROOT)
-    exercises = [(c, e) for c in chapters for e in c.exercises if e.key.startswith(options.only)]
+    exercises = [(c, e) for c in chapters for e in c.exercises if e.is_code and e.key.startswith(options.only)]
     builds = options.compile_only or options.programs is None
     folder = (options.programs or ROOT / "build" / "gpu" / "exercises" / "bars").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     programs = Programs(folder, builds)
     try:
         if builds:
-            programs.toolchain.prepare(list({c.number: c for c, _ in exercises}.values()))
-            for chapter, _ in exercises:
-                programs.toolchain.commands(chapter.number)
+            wanted = {c.number: c for c, _ in exercises}
+            programs.toolchain.prepare(list(wanted.values()))
+            for number in wanted:
+                programs.toolchain.commands(number)
+                programs.keep_referee(number)
 
             def build(task):
                 chapter, e, which, text = task

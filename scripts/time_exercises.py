@@ -88,7 +88,7 @@ def main():
     parser.add_argument("--device", choices=("emulator", "gpu"), default="emulator")
     parser.add_argument("--only", default="", help="exercises whose chapterN/name begins with this")
     options = parser.parse_args()
-    exercises = [e for c in book.read_book(ROOT) for e in c.exercises if e.key.startswith(options.only)]
+    exercises = [e for c in book.read_book(ROOT) for e in c.exercises if e.is_code and e.key.startswith(options.only)]
     if not exercises:
         parser.error(f"--only {options.only}: no exercise begins with it")
     rows = []

@@ -174,7 +174,7 @@ std::string StridedCase::coordinate(std::int64_t element) const {
 }
 
 std::string StridedCase::likely_cause(std::span<const std::span<const std::byte>> inputs,
-                                      std::span<const std::byte> /*expected*/,
+                                      std::span<const std::byte> expected,
                                       std::span<const std::byte> actual) const {
   if (problem_.into_view) return {};
   const auto at = static_cast<std::size_t>(problem_.view.offset * problem_.element_bytes);
@@ -182,7 +182,8 @@ std::string StridedCase::likely_cause(std::span<const std::span<const std::byte>
   if (bytes == actual.size() && std::memcmp(inputs[0].data() + at, actual.data(), bytes) == 0) {
     return "the output is the array as it lies in memory: strides were not used";
   }
-  return {};
+  return misplaced_element(inputs[0], expected, actual, problem_.element_bytes,
+                           [](std::int64_t place) { return fmt::format("{}", place); });
 }
 
 std::string strided_case_help() {

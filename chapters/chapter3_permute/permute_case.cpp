@@ -119,7 +119,7 @@ std::string PermuteCase::coordinate(std::int64_t element) const {
 }
 
 std::string PermuteCase::likely_cause(std::span<const std::span<const std::byte>> inputs,
-                                      std::span<const std::byte> /*expected*/,
+                                      std::span<const std::byte> expected,
                                       std::span<const std::byte> actual) const {
   if (std::memcmp(inputs[0].data(), actual.data(), actual.size()) == 0) return "the output is the input, not permuted";
   // The inverse reads dst where it should write it: the commonest slip with permutations that are not their own.
@@ -130,7 +130,8 @@ std::string PermuteCase::likely_cause(std::span<const std::span<const std::byte>
   if (std::memcmp(permuted.data(), actual.data(), actual.size()) == 0) {
     return "the output is permuted by the inverse permutation";
   }
-  return {};
+  return misplaced_element(inputs[0], expected, actual, problem_.element_bytes,
+                           [&](std::int64_t place) { return coordinate_text(index_in(shape(), place)); });
 }
 
 std::string permute_case_help() {

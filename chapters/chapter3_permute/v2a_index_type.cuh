@@ -28,6 +28,7 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
   const Index dst_offset = Index(blockIdx.x) * blockDim.x + threadIdx.x;
   if (dst_offset >= count) return;
 
+  //! [exercise index_type]
   Index remaining = dst_offset;
   Index src_offset = 0;
 #pragma unroll
@@ -37,6 +38,7 @@ __global__ void permute_kernel(W* __restrict__ dst, const W* __restrict__ src, L
     src_offset += index * layout.src_stride[d];
   }
   src_offset += remaining * layout.src_stride[rank - 1];
+  //! [exercise index_type]
 
   dst[dst_offset] = src[src_offset];
 }

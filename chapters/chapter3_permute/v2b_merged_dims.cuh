@@ -15,7 +15,9 @@ namespace warpbook::chapter3::v2b {
 
 //! [kernel]
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
+  //! [exercise merge]
   return v2a::run(merged(p), src, dst, stream);
+  //! [exercise merge]
 }
 //! [kernel]
 

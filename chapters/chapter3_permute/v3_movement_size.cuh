@@ -16,7 +16,9 @@ namespace warpbook::chapter3::v3 {
 //! [kernel]
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   const PermuteProblem m = merged(p);
+  //! [exercise movement_size]
   return v2b::run(with_elements_of(m, movement_bytes(m)), src, dst, stream);
+  //! [exercise movement_size]
 }
 //! [kernel]
 

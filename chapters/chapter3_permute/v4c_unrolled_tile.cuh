@@ -19,14 +19,17 @@ using v4b::kTile;
 
 //! [kernel]
 template <class W> __global__ void transpose_kernel(W* __restrict__ dst, const W* __restrict__ src, MatrixTiles tiles) {
+  //! [exercise unrolled_array]
   __shared__ W tile[kTile][kTile + 1];
 
+  //! [exercise unrolled_array]
   const auto [matrix, row0, column0] = tiles.origin();
   const int rows = tiles.rows;
   const int columns = tiles.columns;
   const int x = threadIdx.x;
   const int first = threadIdx.y;
 
+  //! [exercise unrolled_copy]
   const W* from = src + matrix + std::int64_t(row0) * columns + column0 + x;
   if (column0 + x < columns) {
     if (row0 + kTile <= rows) {
@@ -46,6 +49,7 @@ template <class W> __global__ void transpose_kernel(W* __restrict__ dst, const W
       for (int y = first; column0 + y < columns; y += kThreadRows) to[std::int64_t(y) * rows] = tile[x][y];
     }
   }
+  //! [exercise unrolled_copy]
 }
 //! [kernel]
 

@@ -21,7 +21,9 @@ namespace warpbook::chapter4::v4 {
 template <class T> __device__ __forceinline__ void add_as_pair(T* array, std::int64_t i, std::int64_t length, T x) {
   T* const address = array + i;
   const bool upper = reinterpret_cast<std::uintptr_t>(address) % 4 != 0;  // The upper half of its word.
+  //! [exercise half_atomic]
   if (upper ? i > 0 : i + 1 < length) {
+    //! [exercise half_atomic]
     constexpr unsigned kMinusZero = 0x8000;
     const unsigned bits = reinterpret_cast<const std::uint16_t&>(x);
     const unsigned pair = upper ? (bits << 16) | kMinusZero : bits | (kMinusZero << 16);

@@ -20,13 +20,17 @@ inline constexpr std::int64_t kFewEntries = 16;
 
 /// Whole warps, and as many blocks as are resident at a time.
 inline v2::Grid fitting_grid(std::int64_t work) {
+  //! [exercise dispatch_grid]
   return {std::min(ceil_div(work, kThreads), std::int64_t(multiprocessors()) * 8), kThreads};
+  //! [exercise dispatch_grid]
 }
 
 //! [kernel]
 /// True where the loop over entries is the better form.
 inline bool row_fills_device(const IndexAddProblem& p) {
+  //! [exercise dispatch_rule]
   return p.entries() <= kFewEntries && p.row_elements() >= std::int64_t(multiprocessors()) * 2048;
+  //! [exercise dispatch_rule]
 }
 
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {

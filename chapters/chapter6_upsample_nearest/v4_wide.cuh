@@ -54,9 +54,11 @@ __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 
                                 Divisor row_packs, std::uint32_t packs) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= packs) return;
+  //! [exercise wide_gradient]
   const std::uint64_t row = row_packs.divide(i).quotient;
   const std::uint64_t upper = i + row * row_packs.divisor;
   store_whole(&dx[i], sums_of_four(dy[upper], dy[upper + row_packs.divisor]));
+  //! [exercise wide_gradient]
 }
 //! [kernel]
 

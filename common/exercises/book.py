@@ -6,6 +6,8 @@ from that one text: nothing is written twice.
 """
 
 import dataclasses
+import hashlib
+import json
 import pathlib
 import re
 import textwrap
@@ -18,11 +20,16 @@ except ImportError:  # pragma: no cover
     raise SystemExit("error: the exercises need Python 3.11 or newer (tomllib)") from None
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+OURS = "exercises_ours.json"
 PRISTINE = "handed_out"  # The folder in a handout's chapter that holds the files as they were handed out.
 MARK = re.compile(r"^[ \t]*//! \[exercise (?P<name>\w+)\][ \t]*\n", re.MULTILINE)
 OTHER_MARK = re.compile(r"^[ \t]*//! \[(?!exercise )[^\]\n]+\][ \t]*\n", re.MULTILINE)  # The book's snippets.
 STORY = re.compile(r"(?:///[^\n]*\n)+")
-KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug"}
+KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain", "project": "project"}
+QUESTIONS = ("predict", "explain")  # Those that ask for a number or a sentence, not for code.
+RIGHT_POINTS, TIME_POINTS = 40, 20  # Of a project's 100: for right results, and for at most twice our time.
+ANSWER = re.compile(r"^constexpr double kAnswer = ([^;]*);.*$", re.MULTILINE)
+DIFFICULTIES = ("easy", "medium", "hard")
 
 
 class BookError(Exception):
@@ -68,6 +75,10 @@ class Exercise:
     step: str  # "v4a"
     step_file: str  # "v4a_shared_tile.cuh"
     kind: str
+    page: str  # The step's page that it belongs to, "v4b"; "README" is the chapter's own.
+    minutes: int
+    difficulty: int  # 1 to 3.
+    learn: str  # What the reader knows afterwards: one sentence.
     task: str
     hints: tuple
     call: str  # The C++ expression that runs the step.
@@ -75,12 +86,26 @@ class Exercise:
     helpers: str  # C++ that the call needs before it, in the chapter's namespace.
     cases: tuple  # As in exercises.toml: some are templates.
     bars: tuple
+    real: str  # A case of real size, on which a solution is compared with ours.
+    ours: dict | None  # What ours needs there: {"case", "seconds", "blocks", "threads", "counters"}; None: not measured yet.
     gpu: dict | None  # {"case": ..., "share": ...}
     allow: tuple  # Names that the file may call besides CUDA's, as regular expressions.
     yardstick: bool
     kernel_writes: bool  # The result must come from a kernel.
+    captured: bool  # All work has to come to the stream that is given, which is captured.
     builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
     pieces: tuple
+    goals: tuple = ()  # A project's, in order: (points, what is reached, bars).
+    counter: str = ""  # What a question of the kind "predict" is about, on the first case.
+    answer: str = ""  # A number, in a handout its mark; or our sentences.
+
+    @property
+    def is_code(self):
+        return self.kind not in QUESTIONS
+
+    @property
+    def is_graded(self):
+        return self.kind != "explain"
 
     @property
     def handed_out(self):
@@ -96,6 +121,14 @@ class Exercise:
     @property
     def key(self):
         return f"chapter{self.chapter}/{self.name}"
+
+    @property
+    def effort(self):
+        return f"{self.minutes} min, {DIFFICULTIES[self.difficulty - 1]}"
+
+    def as_ours(self):
+        """The same exercise, whose file as handed out is our solution: it may include what a reader's may not."""
+        return dataclasses.replace(self, pieces=(Piece(self.solution, self.solution),))
 
     def path(self, root=ROOT):
         """The reader's file."""
@@ -114,7 +147,9 @@ class Exercise:
         return "".join(result)
 
     def removed(self):
-        """The texts that the reader has to write."""
+        """The texts that the reader has to write; of a project there is no one text."""
+        if self.kind == "project":
+            return []
         return [p.step for p in self.pieces if p.step and p.step != p.handed_out and not is_mark(p.step)]
 
 
@@ -129,6 +164,7 @@ class Chapter:
     cheats: dict
     make: str  # The C++ expression that makes a case of `parameters`.
     definitions: str  # C++ that the case's own files call and a chapter's kernels would hold.
+    inspect: str  # The C++ expression of what is wrong beside the output, as text; empty for nothing.
 
     @property
     def path(self):
@@ -175,12 +211,50 @@ def indented(text, like):
     return "".join(margin + line + "\n" if line else "\n" for line in text.splitlines())
 
 
-def banner(chapter, exercise, task, kind):
+def banner(chapter, exercise, task, about):
     """The comment at the head of an exercise's file."""
-    lines = [f"// Exercise {exercise} of chapter {chapter} ({KINDS[kind]})", "//"]
+    lines = [f"// Exercise {exercise} of chapter {chapter} ({about})", "//"]
     lines += [f"// {line}" for line in textwrap.wrap(" ".join(task.split()), 117, break_long_words=False)]
     lines += ["//", f"// Check it: make exercise{chapter}, or ./workbook beside your editor. A hint: ./workbook hint {exercise}"]
     return "\n".join(lines) + "\n"
+
+
+def mark_of(key, number):
+    """What a handout holds of a number that is to be predicted: it tells whether three digits are right, and no more."""
+    return "mark " + hashlib.sha256(f"{key} {number:.3g}".encode()).hexdigest()[:16]
+
+
+def question_pieces(head, table, step):
+    """A question's file, and with our answer."""
+    if table["kind"] == "explain":
+        text = f"{head}//\n// Your answer, in a sentence or two, below this line. It is not graded: the check shows ours beside it.\n//\n"
+        return (Piece(text, text + "\n".join(f"// {line}" for line in table["answer"].strip().splitlines()) + "\n"),)
+    text = (f"{head}\n// The counter: {table['counter']}, of {step}'s kernels on\n//     {table['cases'][0]}\n"
+            "// Sums and products may stand as they are: 3 * 32.\nconstexpr double kAnswer = 0;  // TODO\n")  # fmt: skip
+    if isinstance(table["answer"], str):  # In a handout.
+        return (Piece(text, None),)
+    return (Piece(text, ANSWER.sub(f"constexpr double kAnswer = {table['answer']};", text)),)
+
+
+def project_pieces(head, table, number, folder, step_file):
+    """An empty file: what it has to hold is declared, and no more. Our solution is the chapter's finished step."""
+    text = head + table["empty"].lstrip("\n").rstrip() + "\n"
+    if step_file is None:  # In a handout.
+        return (Piece(text, None),)
+    ours = f'#pragma once\n#include "chapters/{folder.name}/{step_file}"\nnamespace warpbook::chapter{number} {{\nnamespace project = {table["step"]};\n}}\n'
+    return (Piece(text, ours),)
+
+
+def read_goals(table, cases, where):
+    """A project's goals: each has points, says what is reached, and has bars; it counts where all before it are reached."""
+    goals = []
+    for goal in require(table, "goals", list, where):
+        if set(goal) != {"points", "what", "bars"} or not isinstance(goal["points"], int):
+            raise BookError(f"{where}: a goal has points, what and bars")
+        goals.append((goal["points"], goal["what"], tuple(read_bar(bar, cases, where) for bar in goal["bars"])))
+    if RIGHT_POINTS + sum(points for points, _, _ in goals) + TIME_POINTS != 100:
+        raise BookError(f"{where}: the goals' points have to make {100 - RIGHT_POINTS - TIME_POINTS}")
+    return tuple(goals)
 
 
 def make_pieces(head, step_text, given, where, story=True):
@@ -232,15 +306,17 @@ def read_bar(table, cases, where):
 
 
 CHAPTER_TYPES = {
-    "title": str, "case": str, "header": str, "call": str, "make": str, "definitions": str, "allow": [str], "cheats": dict,
-    "exercise": [dict],
+    "title": str, "case": str, "header": str, "call": str, "make": str, "definitions": str, "inspect": str, "allow": [str],
+    "cheats": dict, "exercise": [dict],
 }  # fmt: skip
 EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
-    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "given": {str: str}, "story": bool,
-    "builds_on": [str], "helpers": str, "entry": str,
+    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "given": {str: str}, "story": bool,
+    "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
+    "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
+QUESTION_KEYS = {"name", "title", "kind", "page", "minutes", "difficulty", "learn", "task", "hints", "answer"}
 
 
 def check_types(table, types, where):
@@ -254,25 +330,42 @@ def check_types(table, types, where):
         elif isinstance(wanted, dict):
             right = isinstance(value, dict) and all(isinstance(v, wanted[str]) for v in value.values())
         else:
-            right = isinstance(value, wanted)
+            right = isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
         if not right:
-            kind = wanted if isinstance(wanted, type) else (wanted[0] if isinstance(wanted, list) else wanted[str])
-            shape = "" if isinstance(wanted, type) else "a list of " if isinstance(wanted, list) else "a table of "
+            kind = str if isinstance(wanted, tuple) else wanted if isinstance(wanted, type) else (wanted[0] if isinstance(wanted, list) else wanted[str])
+            shape = "" if isinstance(wanted, type | tuple) else "a list of " if isinstance(wanted, list) else "a table of "
             raise BookError(f"{where}: {key} is not {shape}{kind.__name__}")
 
 
-def read_exercise(table, number, folder, defaults):
+def read_fields(table, folder, where):
+    """What a reader and a teacher are told of every exercise: (page, minutes, difficulty, learn)."""
+    page, minutes = require(table, "page", str, where), require(table, "minutes", int, where)
+    difficulty, learn = require(table, "difficulty", int, where), require(table, "learn", str, where).strip()
+    if not 5 <= minutes <= 90:
+        raise BookError(f"{where}: minutes are 5 to 90, not {minutes}")
+    if difficulty not in (1, 2, 3):
+        raise BookError(f"{where}: difficulty is 1, 2 or 3, not {difficulty}")
+    if not re.fullmatch(r"[^.?!]*(?:\w\.\w[^.?!]*)*\.", learn):
+        raise BookError(f"{where}: learn is one sentence, with a full stop")
+    pages = folder / "pages"
+    if not re.fullmatch(r"\w+", page) or page != "README" and pages.is_dir() and not (pages / f"{page}.md").is_file():
+        raise BookError(f"{where}: there is no page pages/{page}.md; README is the chapter's own")
+    return page, minutes, difficulty, learn
+
+
+def read_exercise(table, number, folder, defaults, measured):
+    """`measured`: what OURS holds, by exercise."""
     where = f"chapters/{folder.name}/exercises.toml: {table.get('name', 'an exercise without a name')}"
     check_types(table, EXERCISE_TYPES, where)
     if unknown := set(table) - EXERCISE_KEYS:
         raise BookError(f"{where}: unknown key {sorted(unknown)[0]}; accepted are {', '.join(sorted(EXERCISE_KEYS))}")
     name = require(table, "name", str, where)
-    step = require(table, "step", str, where)
     kind = require(table, "kind", str, where)
+    step = require(table, "step", str, where) if kind != "explain" else table.get("page", "README")
     task = require(table, "task", str, where).strip()
     hints = tuple(hint.strip() for hint in require(table, "hints", list, where))
-    cases = tuple(require(table, "cases", list, where))
-    given = require(table, "given", dict, where)
+    cases = tuple(require(table, "cases", list, where)) if kind != "explain" else ()
+    given = require(table, "given", dict, where) if kind not in (*QUESTIONS, "project") else {}
     if not re.fullmatch(r"\w+", name):
         raise BookError(f"{where}: a name is letters, digits and _")
     if not re.fullmatch(r"\w+", step) or not re.fullmatch(r"([\w]+/)*[\w.]*", table.get("file", "")):
@@ -281,10 +374,28 @@ def read_exercise(table, number, folder, defaults):
         raise BookError(f"{where}: kind is one of {', '.join(KINDS)}")
     if len(hints) != 3 or not all(hints):
         raise BookError(f"{where}: an exercise has three hints, from a nudge to nearly told")
+    page, minutes, difficulty, learn = read_fields(table, folder, where)
+    if kind in QUESTIONS:
+        wanted = QUESTION_KEYS | ({"step", "file", "call", "cases", "counter"} if kind == "predict" else set())
+        if extra := set(table) - wanted:
+            raise BookError(f"{where}: {kind} has no {sorted(extra)[0]}")
+        answer = table.get("answer")
+        if not isinstance(answer, str if kind == "explain" else (int, float, str)) or answer == "":
+            raise BookError(f"{where}: answer is missing: {'our sentences' if kind == 'explain' else 'the number that the counter has'}")
+        if kind == "predict" and table.get("counter") not in COUNTERS:
+            raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
 
+    goals = ()
     pristine = folder / PRISTINE / f"{name}.cuh"
     step_file = table.get("file", "")
-    if pristine.is_file():  # In a handout.
+    if kind in QUESTIONS:
+        pieces = question_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, step)
+    elif kind == "project":
+        require(table, "empty", str, where)
+        goals = read_goals(table, cases, where)
+        finished = next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), None)
+        pieces = project_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, number, folder, finished)
+    elif pristine.is_file():  # In a handout.
         pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
         step_file = step_file or next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), "")
     else:
@@ -292,22 +403,33 @@ def read_exercise(table, number, folder, defaults):
         if len(candidates) != 1 or not candidates[0].is_file():
             raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
         step_file = candidates[0].relative_to(folder).as_posix()
-        head = banner(number, name, task, kind)
+        head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min")
         pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
                              f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip
 
     bars = tuple(read_bar(bar, cases, where) for bar in table.get("bars", []))
+    real = require(table, "real", str, where) if kind not in QUESTIONS else ""
     gpu = table.get("gpu")
     if gpu is not None and set(gpu) != {"case", "share"}:
         raise BookError(f"{where}: gpu = {{ case = ..., share = ... }}")
     return Exercise(
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
-        step_file=step_file, kind=kind, task=task, hints=hints,
-        call=table.get("call", defaults["call"]).replace("{step}", step).strip(), entry=table.get("entry", "run"),
-        helpers=table.get("helpers", ""), cases=cases, bars=bars, gpu=gpu,
+        step_file=step_file, kind=kind, page=page, minutes=minutes, difficulty=difficulty, learn=learn, task=task, hints=hints,
+        call=table.get("call", defaults["call"]).replace("{step}", "project" if kind == "project" else step).strip(), entry=table.get("entry", "run"),
+        helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
-        kernel_writes=table.get("kernel_writes", True), builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
+        kernel_writes=table.get("kernel_writes", True), captured=table.get("captured", False),
+        builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
+        goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
     )  # fmt: skip
+
+
+def read_ours(path):
+    """What our solutions need on their cases of real size, by exercise. scripts/measure_exercises.py writes it."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise BookError(f"chapters/{path.parent.name}/{path.name}: {error}") from None
 
 
 def read_chapter(folder):
@@ -319,8 +441,9 @@ def read_chapter(folder):
     except ValueError as error:  # No TOML, or no UTF-8.
         raise BookError(f"{where}: {error}") from None
     check_types(table, CHAPTER_TYPES, where)
+    measured = read_ours(folder / OURS)
     defaults = {"call": require(table, "call", str, where), "allow": table.get("allow", [])}
-    exercises = tuple(read_exercise(e, number, folder, defaults) for e in require(table, "exercise", list, where))
+    exercises = tuple(read_exercise(e, number, folder, defaults, measured) for e in require(table, "exercise", list, where))
     names = [e.name for e in exercises]
     if len(set(names)) != len(names):
         raise BookError(f"{where}: two exercises have the same name")
@@ -330,7 +453,7 @@ def read_chapter(folder):
     return Chapter(number, folder.name, table.get("title", folder.name.split("_", 1)[1].replace("_", " ")),
                    require(table, "case", str, where), require(table, "header", str, where), exercises,
                    table.get("cheats", {}), table.get("make", f"std::make_unique<{table['case']}>(parameters)"),
-                   table.get("definitions", ""))  # fmt: skip
+                   table.get("definitions", ""), table.get("inspect", "std::string()"))  # fmt: skip
 
 
 def read_book(root=ROOT):

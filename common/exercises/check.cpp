@@ -3,11 +3,12 @@
 /// which referee.cpp made, and no reference: what the step left in its arrays, the counters, and what went wrong all go
 /// back.
 ///
-///     check --results FILE --arrays FOLDER [--yardstick] CASE...
+///     check --results FILE --arrays FOLDER [--yardstick] [--captured] CASE...
 ///     check --results FILE --time [--seed N] [--yardstick] CASE...
 ///
 /// Case number k reads FOLDER/k.in, the inputs and the output before the launch, and writes FOLDER/k.out: the same
-/// arrays after it, and for each byte of the output who wrote it last. `--time` is for a device's owner: it measures,
+/// arrays after it, and for each byte of the output who wrote it last. `--captured`: all that the step does has to come
+/// to the stream that it is given. `--time` is for a device's owner: it measures,
 /// by data of its own. Exit status: 0 all cases were run; 2 bad arguments; 3 no usable device, or no input; 4 an output
 /// cannot be written; 86 the file's host code left its confinement.
 
@@ -26,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/cuda/resources.hpp"
 #include "common/exercises/check.hpp"
 #include "common/harness/bench.hpp"
 #include "common/harness/device.hpp"
@@ -55,6 +57,7 @@ struct Arguments {
   std::string arrays;
   std::uint64_t seed = 1;
   bool yardstick = false;  // The step copies input 0.
+  bool captured = false;
   bool time = false;
   std::vector<std::string> cases;
 };
@@ -74,13 +77,16 @@ Arguments parse(std::span<const char* const> words) {
       if (error != std::errc() || end != digits.data() + digits.size()) throw BadInput("--seed needs a number");
     } else if (word == "--yardstick") {
       result.yardstick = true;
+    } else if (word == "--captured") {
+      result.captured = true;
     } else if (word == "--time") {
       result.time = true;
     } else if (!word.starts_with("--")) {
       result.cases.emplace_back(word);
     } else {
       throw BadInput("unknown option " + std::string(word) +
-                     " (accepted: --results FILE, --arrays FOLDER, --seed N, --yardstick, --time, and cases)");
+                     " (accepted: --results FILE, --arrays FOLDER, --seed N, --yardstick, --captured, --time, and "
+                     "cases)");
     }
   }
   if (result.results.empty()) throw BadInput("--results FILE is missing");
@@ -102,8 +108,8 @@ private:
   std::ofstream file_;
 };
 
-/// The step, with its host code confined while it runs.
-cudaError_t run_confined(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+/// `work()`, with host code confined while it runs.
+template <class F> cudaError_t confined(F&& work) {
 #ifdef WARPBOOK_EMULATED
   struct Confined {
     explicit Confined(const void* frame) { emulator::confine(frame, warpbook_own_variables, warpbook_own_count); }
@@ -111,10 +117,41 @@ cudaError_t run_confined(const Case& problem, const Arrays& arrays, cudaStream_t
     Confined(const Confined&) = delete;
     Confined& operator=(const Confined&) = delete;
   };
-  const Confined confined(__builtin_frame_address(0));
+  const Confined here(__builtin_frame_address(0));
 #endif
-  const cudaError_t error = run_exercise(problem, arrays, stream);
-  return error != cudaSuccess ? error : cudaStreamSynchronize(stream);  // What was queued is confined as well.
+  return work();
+}
+
+cudaError_t run_confined(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  return confined([&] {
+    const cudaError_t error = run_exercise(problem, arrays, stream);
+    return error != cudaSuccess ? error : cudaStreamSynchronize(stream);  // What was queued is confined as well.
+  });
+}
+
+/// Captures what the step puts on the stream, and then runs that: what it launched elsewhere is missing or an error.
+cudaError_t run_captured(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (error != cudaSuccess) return error;
+  error = confined([&] { return run_exercise(problem, arrays, stream); });
+  cudaGraph_t captured = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &captured);
+  const Owned<cudaGraph_t, cudaGraphDestroy> graph(captured);
+  if (error == cudaSuccess) error = ended;
+  std::size_t launches = 0;
+  if (error == cudaSuccess) error = cudaGraphGetNodes(captured, nullptr, &launches);
+  if (error != cudaSuccess) return error;
+  if (launches == 0 && problem.output().elements > 0)
+    throw std::runtime_error("nothing was launched to the stream that was given");
+  if (launches == 0) return cudaSuccess;
+  cudaGraphExec_t made = nullptr;
+  error = cudaGraphInstantiate(&made, captured, 0);
+  const Owned<cudaGraphExec_t, cudaGraphExecDestroy> executable(made);
+  if (error != cudaSuccess) return error;
+  return confined([&] {
+    const cudaError_t launched = cudaGraphLaunch(made, stream);
+    return launched != cudaSuccess ? launched : cudaStreamSynchronize(stream);
+  });
 }
 
 /// A case's arrays, as they go to the device and come back.
@@ -144,9 +181,9 @@ public:
   }
 
   /// \return what went wrong; empty for nothing
-  std::string run() {
+  std::string run(bool captured) {
     static_cast<void>(take_device_report());
-    std::string error = launch_step(run_confined, problem_, arrays_.arrays(), stream_.get());
+    std::string error = launch_step(captured ? run_captured : run_confined, problem_, arrays_.arrays(), stream_.get());
     const cudaError_t finished = cudaStreamSynchronize(stream_.get());
     if (error.empty() && finished != cudaSuccess) error = "the kernel failed: " + CudaError::describe(finished);
     return error;
@@ -175,9 +212,9 @@ public:
     return static_cast<bool>(file);
   }
 
-  /// What was done beside the arrays, where they have fences.
+  /// What was done beside the output, and beside the arrays, where they have fences.
   std::string damage() {
-    std::string text;
+    std::string text = inspect_exercise(problem_, arrays_.arrays());
     const auto look = [&](const FencedArray& array, const std::string& name) {
       const std::string found = array.inspect_fences(transfer_).describe(name);
       if (!found.empty()) text += (text.empty() ? "" : "; ") + found;
@@ -214,12 +251,12 @@ nlohmann::json take_counters() {
 }
 
 /// \return the case's line; null where its arrays cannot be written
-nlohmann::json run_case(const std::string& parameters, const std::string& arrays) {
+nlohmann::json run_case(const std::string& parameters, const std::string& arrays, bool captured) {
   const std::unique_ptr<Case> problem = make_exercise_case(Parameters::parse(parameters));
   Desk desk(*problem);
   desk.load(arrays + ".in");
   static_cast<void>(take_counters());
-  const std::string error = desk.run();
+  const std::string error = desk.run(captured);
   nlohmann::json line{{"case", parameters}, {"error", one_line(error)}, {"counters", take_counters()}};
   if (error.empty()) {
     if (!desk.save(arrays + ".out")) return nullptr;
@@ -259,8 +296,9 @@ int run(const Arguments& arguments) {
   for (std::size_t k = 0; k < arguments.cases.size(); ++k) {
     const std::string& parameters = arguments.cases[k];
     if (!results.write({{"begins", parameters}})) return 4;
-    const nlohmann::json line = arguments.time ? time_case(step, parameters, arguments.seed, device)
-                                               : run_case(parameters, arguments.arrays + "/" + std::to_string(k));
+    const nlohmann::json line =
+        arguments.time ? time_case(step, parameters, arguments.seed, device)
+                       : run_case(parameters, arguments.arrays + "/" + std::to_string(k), arguments.captured);
     if (line.is_null() || !results.write(line)) return 4;
     static_cast<void>(cudaDeviceReset());  // After a kernel that failed, the next case starts afresh.
     static_cast<void>(cudaGetLastError());

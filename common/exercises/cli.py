@@ -118,7 +118,7 @@ def run_check(desk, names, style):
     for chapter in chapters:
         all_done &= chapter_report(desk, chapter, style)
     for exercise in exercises or ([] if chapters else desk.exercises):
-        verdict = desk.check(exercise)
+        verdict = desk.check(exercise, anyway=bool(names))  # Named: a bug as it was handed out is looked at, too.
         all_done &= verdict.done
         if verdict.status != NOT_BEGUN or names:
             print("\n".join(verdict_lines(exercise, verdict, style, desk.root)), flush=True)
@@ -197,6 +197,8 @@ def run(arguments):
         if written:
             print(f"laid out: {len(written)} file{'s' * (len(written) > 1)} in exercises/chapter{chapter.number}/")
         chapter_report(desk, chapter, style)
+        if desk.current().chapter != chapter.number:  # ./workbook goes on here.
+            desk.set_current(next((e for e in chapter.exercises if not desk.solved(e)), chapter.exercises[0]))
     else:
         from watch import watch
 

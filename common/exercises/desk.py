@@ -46,6 +46,7 @@ class Desk:
         self.path = root / "exercises" / PROGRESS
         self.progress = {"solved": {}, "hints": {}, "current": "", "verdicts": {}}
         self._key = None
+        self._built = set()  # Chapters.
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             self.progress |= {k: v for k, v in stored.items() if isinstance(v, type(self.progress.get(k)))}
@@ -63,6 +64,7 @@ class Desk:
         written = lay_out([e for chapter in chapters for e in chapter.exercises], self.root)
         self.toolchain.prepare(chapters, say)
         self._key = None
+        self._built |= {chapter.number for chapter in chapters}
         return written
 
     def key(self, exercise, text):
@@ -79,18 +81,20 @@ class Desk:
         if not isinstance(stored, dict) or stored.get("key") != self.key(exercise, text):
             return None
         try:
-            return Verdict(**{k: tuple(v) if k == "details" else v for k, v in stored["verdict"].items()})
+            return Verdict(**{k: tuple(v) if isinstance(v, list) else v for k, v in stored["verdict"].items()})
         except (TypeError, KeyError):
             return None
 
-    def check(self, exercise):
-        """The verdict on the reader's file. \\raises BuildError"""
-        if (verdict := self.known(exercise)) is not None:
+    def check(self, exercise, anyway=False):
+        """The verdict on the reader's file; `anyway`, on one that is as it was handed out, too. \\raises BuildError"""
+        if not anyway and (verdict := self.known(exercise)) is not None:
             return verdict
         path = exercise.path(self.root)
         text = read_text(path)
         chapter = self.chapters[exercise.chapter]
-        verdict = self.judge.check(chapter, exercise, path)
+        if exercise.is_code and chapter.number not in self._built:
+            self.prepare([chapter])
+        verdict = self.judge.check(chapter, exercise, path, say_not_begun=not anyway)
         lower = [e.name for e in chapter.foundations(exercise) if not self.solved(e)]
         if lower and verdict.status not in (DONE, NOT_BEGUN):
             verdict.details += (f"(it runs your {', '.join(lower)}, which is not solved yet: begin there)",)

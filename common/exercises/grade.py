@@ -194,13 +194,13 @@ def commit_of(root):
 def read_weights(text, book):
     """{exercise's key: points} from "swizzle=3 chapter4=2 chapter1/packs=0.5": the last that names an exercise counts.
     \\raises BookError"""
-    weights = {e.key: 1.0 for c in book for e in c.exercises}
+    weights = {e.key: 1.0 for c in book for e in c.exercises if e.is_graded}
     for word in text.split():
         name, equals, value = word.partition("=")
         if not equals or not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
             raise BookError(f"WEIGHTS: '{word}' is not NAME=POINTS, with a name of an exercise or chapterN")
         chapter = re.fullmatch(r"chapter(\d+)", name)
-        keys = [k for k in weights if k.startswith(f"{name}/")] if chapter else [find_exercise(book, name).key]
+        keys = [k for k in weights if (k.startswith(f"{name}/") if chapter else k == find_exercise(book, name).key)]
         if not keys:
             raise BookError(f"WEIGHTS: {name} is not graded")
         weights |= dict.fromkeys(keys, float(value))
@@ -279,7 +279,7 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT, chapter
     seed = secrets.randbits(32) if seed is None else seed
     box = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
     judge = Judge(toolchain, box, seed, seconds)
-    tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises]
+    tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises if exercise.is_graded]
     print(f"{len(students)} student{'s' * (len(students) > 1)}, {len(tasks)} files to check, seed {seed}; "
           + describe(box.isolation))  # fmt: skip
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from book import PRISTINE, ROOT, BookError, lay_out, make_pieces, only_chapters, read_book, split_regions
+from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, mark_of, only_chapters, read_book, split_regions
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
@@ -51,7 +51,9 @@ GITIGNORE = "/build/\n__pycache__/\n/exercises/progress.json\n"
 
 def readme(book):
     rows = "\n".join(
-        f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} |" for c in book for e in c.exercises
+        f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} | {e.effort} | {e.learn} |"
+        for c in book
+        for e in c.exercises
     )
     pages = "\n".join(
         f"- [Chapter {c.number}: {c.title}](chapters/{c.folder}/README.md)"
@@ -73,8 +75,8 @@ Edit the files in `exercises/` and nothing else: they are all that is taken from
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
 brings a file back as it was handed out, and keeps yours beside it.
 
-| chapter | file | |
-|---|---|---|
+| chapter | file | | | what you learn |
+|---|---|---|---|---|
 {rows}
 
 To read:
@@ -84,7 +86,8 @@ To read:
 
 
 PAGE_TITLES = {"counters": "Reading the counters", "emulator": "The emulator", "timing": "How we time", "verifying": "How we verify"}
-KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it"}
+KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it",
+              "predict": "predict a counter", "explain": "explain in a sentence (not graded)", "project": "from an empty file"}  # fmt: skip
 
 
 def general_page(text, book):
@@ -146,7 +149,7 @@ def given_texts(root):
     for path in root.glob("chapters/chapter*_*/exercises.toml"):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         for exercise in table["exercise"]:
-            for region, text in exercise["given"].items():
+            for region, text in exercise.get("given", {}).items():
                 result[(path.parent.name, region)] = text
     return result
 
@@ -193,8 +196,9 @@ def write_handout(out, root=ROOT, chapters=()):
             told = (root / folder / "README.md").read_text(encoding="utf-8")
             told = re.sub(r"(?m)^<!--.*?-->\n|<!--.*?-->", "", told)
             texts[f"{folder}/README.md"] = re.sub(r"(?m)^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", "", told)
-        texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"))
-        for exercise in chapter.exercises:
+        texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"), chapter)
+        texts[f"{folder}/{OURS}"] = None
+        for exercise in (e for e in chapter.exercises if e.is_code):
             texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
     for name in PAGE_TITLES:
         texts[f"docs/pages/{name}.md"] = general_page((root / "docs" / "pages" / f"{name}.md").read_text(encoding="utf-8"), book)
@@ -233,6 +237,10 @@ def handout_build(text, book):
     return text[: calls[0].start()] + "".join(call.group() for call in calls)
 
 
-def handout_toml(text):
-    """exercises.toml without the cheats that only the tests try."""
-    return re.sub(r"(?ms)^(#[^\n]*\n)*\[cheats\]\n.*?(?=^\[\[)", "", text)
+def handout_toml(text, chapter):
+    """exercises.toml without the cheats that only the tests try, and without the numbers that are to be predicted."""
+    text = re.sub(r"(?ms)^(#[^\n]*\n)*\[cheats\]\n.*?(?=^\[\[)", "", text)
+    for exercise in (e for e in chapter.exercises if e.kind == "predict"):
+        mark = f'answer = "{mark_of(exercise.key, float(exercise.answer))}"'
+        text = re.sub(rf'(?ms)(^name = "{exercise.name}"$(?:(?!^\[\[).)*?)^answer = [^\n]*$', lambda m, mark=mark: m[1] + mark, text)
+    return text

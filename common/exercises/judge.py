@@ -1,14 +1,17 @@
 """Is an exercise solved? Runs its check, and judges what came: right on every case, and within its bars."""
 
+import ast
 import dataclasses
 import hashlib
 import json
+import operator
 import os
 import random
 import re
 import signal
 
-from counters import COUNTERS
+from book import ANSWER, RIGHT_POINTS, TIME_POINTS, mark_of
+from counters import COMPARED, COUNTERS
 from toolchain import BuildError, plain_run, scratch_folder
 from trial import Referee, joined
 
@@ -18,6 +21,21 @@ DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
 CRASHED, TIMED_OUT = "crashed", "timed out"
 UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found.
 CONFINED_STATUS = 86  # As warpbook_emulator.h has it.
+MOST_TRAFFIC = 1.5  # Of what ours takes on the case of real size: more is slow.
+MOST_TIME = 2  # The same of modelled time, which is no finer than that on kernels that nobody measured.
+FEW = 256  # So little more of a counter is never too much.
+MOST_PRINTED = 8  # Lines of a kernel's printf that are shown.
+LIMITS = {
+    "latency": "too few loads are under way: few threads have work, or each waits for one load before it starts the next",
+    "DRAM": "the bytes that travel to and from memory take the time",
+    "issue slots": "the instructions themselves take the time",
+    "atomics": "atomics wait for each other",
+    "L1 and shared memory": "shared memory or scattered accesses take the time",
+    "L2 reads": "what is asked of the L2 takes the time",
+    "L2 writes": "what is written to the L2 takes the time",
+    "block launches": "the launches themselves take the time",
+}
+OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
 
 
@@ -33,6 +51,8 @@ class Verdict:
     device: str = ""
     emulated: bool = True
     seconds: float = 0.0  # That the check took.
+    score: float | None = None  # A project's, of one.
+    printed: tuple = ()  # The first lines that kernels printed.
 
     @property
     def done(self):
@@ -40,7 +60,9 @@ class Verdict:
 
     @property
     def points(self):
-        """Of one: a right solution that wastes the device is worth half."""
+        """Of one: a right solution that wastes the device is worth half, and a project what it reaches."""
+        if self.score is not None:
+            return self.score
         return {DONE: 1.0, SLOW: 0.5}.get(self.status, 0.0)
 
 
@@ -81,9 +103,10 @@ class Judge:
         text = file.read_text(encoding="utf-8", errors="replace")
         if say_not_begun and text == exercise.handed_out:
             return Verdict(NOT_BEGUN, "as it was handed out", file=name)
+        if not exercise.is_code:
+            return judge_question(exercise, text, name)
         cases = draw_cases(exercise.cases, self.seed)
-        referee = Referee(self.toolchain.referee(chapter.number), exercise, cases, self.seed)
-        with scratch_folder() as scratch, referee:
+        with scratch_folder() as scratch, self.referee(exercise, cases) as referee:
             compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, max(60, 3 * self.seconds))
             if compiled.error:
                 lines = compiled.error.splitlines()
@@ -102,7 +125,7 @@ class Judge:
     def execute(self, exercise, program, scratch, cases, results, arrays=None):
         """Runs a check: on the arrays, or where there are none, to be timed."""
         command = [program, "--results", results] + ["--yardstick"] * exercise.yardstick
-        command += ["--arrays", arrays] if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
+        command += ["--arrays", arrays] + ["--captured"] * exercise.captured if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
         run = self.sandbox or plain_run
         return run(command + cases, cwd=scratch, scratch=scratch, seconds=self.seconds,
                    environment=None if self.sandbox else os.environ, reserves=True)  # fmt: skip
@@ -113,15 +136,29 @@ class Judge:
     def run(self, exercise, program, scratch, file, referee):
         done, lines, finished = self.hold(exercise, program, scratch, referee)
         head = lines[0] if lines else {}
-        verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds)
+        verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds,
+                          printed=first_lines(done.stdout))  # fmt: skip
+        cases = referee.cases
         wrong = [line for line in finished if line["status"] != "pass"]
         if wrong:
-            return judge_wrong(verdict, exercise, wrong, len(finished), len(referee.cases), self.findings(done.stderr, file))
-        if not lines or "complete" not in lines[-1] or done.returncode != 0 or len(finished) != len(referee.cases):
+            verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
+            if exercise.kind == "project":
+                verdict.score = RIGHT_POINTS / 100 * (len(finished) - len(wrong)) / len(cases)
+                verdict.details += (f"{verdict.score * 100:.0f} of 100 points",)
+            return verdict
+        if not is_complete(done, lines, finished, cases):
             return judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
         if verdict.emulated:
-            judge_counters(verdict, exercise, {line["case"]: line["counters"] for line in finished}, referee.cases)
+            by_case = {line["case"]: line["counters"] for line in finished}
+            judge_counters(verdict, exercise, by_case, cases)
+            if verdict.done and exercise.kind == "project":
+                self.judge_project(verdict, exercise, by_case, cases, program, scratch, file)
+            elif verdict.done and exercise.ours:
+                self.judge_real(verdict, exercise, program, scratch, file)
         return verdict
+
+    def referee(self, exercise, cases, name="arrays"):
+        return Referee(self.toolchain.referee(exercise.chapter), exercise, cases, self.seed, name)
 
     def hold(self, exercise, program, scratch, referee):
         """Runs a check on a referee's cases. \\return how the program ended, its lines, and those of the cases that it
@@ -137,6 +174,53 @@ class Judge:
         finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
         return done, lines, finished
 
+    def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file):
+        """Goal by goal: each counts where all before it are reached."""
+        templates = dict(zip(exercise.cases, cases))
+        lines, reached, points = [f"{RIGHT_POINTS:3} of {RIGHT_POINTS}  right on all cases"], True, RIGHT_POINTS
+        for worth, what, bars in exercise.goals:
+            values = [(bar, value_of(bar.counter, by_case[templates[bar.case]])) for bar in bars]
+            missed = [f"{bar.counter}: {shown(value)}, the bar is {bar.limit()} (on {templates[bar.case]})" for bar, value in values if not bar.met_by(value)]
+            reached = reached and not missed
+            points += worth * reached
+            lines.append(f"{worth * reached:3} of {worth}  {what}" + "".join(f"; {line}" for line in missed))
+        real = Verdict(DONE)
+        if reached:
+            self.judge_real(real, exercise, program, scratch, file)
+            verdict.seconds += real.seconds
+            if real.status == REFUSED:
+                verdict.status, verdict.reason, verdict.details = real.status, real.reason, real.details
+                return
+            reached = real.status == DONE or real.status == SLOW and real.measured.get("modelled time by ours", MOST_TIME) < MOST_TIME
+        points += TIME_POINTS * reached
+        lines.append(f"{TIME_POINTS * reached:3} of {TIME_POINTS}  within {MOST_TIME} times our modelled time"
+                     + (f"; {real.reason}" if not reached and real.reason else ""))  # fmt: skip
+        lines.append("not run here: within 1.2 and 1.05 times our time on a GPU (DEVICE=gpu)")
+        verdict.score = points / 100
+        verdict.measured |= real.measured
+        if points < 100:
+            verdict.status = WRONG if real.status in (WRONG, CRASHED) else SLOW
+        verdict.reason = f"{points} of 100 points"
+        verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
+
+    def judge_real(self, verdict, exercise, program, scratch, file):
+        """On the case of real size, which a solution that wastes a small one does not even begin."""
+        with self.referee(exercise, [exercise.real], "real") as referee:
+            done, lines, finished = self.hold(exercise, program, scratch, referee)
+        verdict.seconds += done.seconds
+        if finished and finished[0]["status"] != "pass":
+            verdict.status = WRONG
+            verdict.reason = f"{exercise.real}: {finished[0]['reason']}"
+            verdict.details = (f"right on all small cases, and wrong on {exercise.real}", f"  {verdict.reason}")
+        elif is_complete(done, lines, finished, referee.cases):
+            judge_need(verdict, exercise, finished[0]["counters"])
+        else:
+            judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
+            if verdict.status == TIMED_OUT:
+                verdict.status = SLOW
+                verdict.reason = f"right, but not done after {self.seconds:g} s on {exercise.real}: is work done more than once, or by few threads?"
+                verdict.details = (verdict.reason,)
+
     def judge_speed(self, chapter, exercise, program, scratch, verdict):
         """On a GPU: the step's own time beside the reader's."""
         if exercise.solution is None:
@@ -147,7 +231,7 @@ class Judge:
         ours.mkdir()
         step = ours / f"{exercise.name}.cuh"
         step.write_text(exercise.solution, encoding="utf-8")
-        compiled = self.toolchain.compile(chapter, exercise, step, ours)
+        compiled = self.toolchain.compile(chapter, exercise.as_ours(), step, ours)
         if compiled.error:
             raise BuildError(f"{exercise.key}: our own step does not compile: {compiled.error}")
         times = []
@@ -161,11 +245,67 @@ class Judge:
             times.append(found[0])
         share = times[1] / times[0]
         verdict.measured["share of our step's speed"] = share
+        if exercise.kind == "project":
+            return judge_project_speed(verdict, 1 / share)
         if share < exercise.gpu["share"]:
             verdict.status = SLOW
             verdict.reason = f"right, at {share:.0%} of our step's speed; the bar is {exercise.gpu['share']:.0%}"
             verdict.details = (f"{case[0]}: {times[0] * 1e6:.1f} us, ours {times[1] * 1e6:.1f} us",)
         return verdict
+
+
+def judge_project_speed(verdict, times):
+    """On a GPU time alone is judged: at most twice ours, 1.2 times, 1.05 times."""
+    lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in (MOST_TIME, 1.2, 1.05)]
+    points = RIGHT_POINTS + 20 * sum(times <= most for most in (MOST_TIME, 1.2, 1.05))
+    verdict.score, verdict.status = points / 100, DONE if points == 100 else SLOW
+    verdict.reason = f"{points} of 100 points: {times:.3g} times our time"
+    verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
+    return verdict
+
+
+def judge_question(exercise, text, name):
+    """A prediction is right to three digits; a sentence is the reader's to compare with ours."""
+    if exercise.kind == "explain":
+        if len(own_words(exercise, text)) < 3:
+            return Verdict(NOT_BEGUN, "there is no sentence yet", file=name)
+        return Verdict(DONE, f"Compare with ours, nobody grades it: {exercise.answer}", file=name)
+    found = ANSWER.search(text)
+    value = number_of(found[1]) if found else None
+    if value is None:
+        reason = "there is no line `constexpr double kAnswer = NUMBER;` with a number, a sum or a product"
+        return Verdict(NO_COMPILE, reason, (reason,), file=name)
+    expected = exercise.answer if exercise.answer.startswith("mark ") else mark_of(exercise.key, float(exercise.answer))
+    if mark_of(exercise.key, value) == expected:
+        return Verdict(DONE, measured={exercise.counter: value}, file=name)
+    reason = f"{exercise.counter} is not {value:g}: work it out anew, or take a hint"
+    return Verdict(WRONG, reason, (reason,), file=name)
+
+
+def own_words(exercise, text):
+    """What a reader wrote into a question's file."""
+    given = set(exercise.handed_out.splitlines())
+    return [word for line in text.splitlines() if line not in given for word in re.findall(r"\w+", line)]
+
+
+def number_of(text):
+    """The value of numbers joined by + - * / and parentheses; None for anything else."""
+
+    def value(node):
+        if isinstance(node, ast.Expression):
+            return value(node.body)
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            return node.value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -value(node.operand)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+            return OPERATIONS[type(node.op)](value(node.left), value(node.right))
+        raise ValueError(text)
+
+    try:
+        return float(value(ast.parse(text.replace("'", "").strip()[:200], mode="eval")))
+    except (ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError):
+        return None
 
 
 def read_lines(path):
@@ -177,6 +317,10 @@ def read_lines(path):
             except ValueError:
                 break
     return [line for line in lines if isinstance(line, dict)]
+
+
+def is_complete(done, lines, finished, cases):
+    return bool(lines) and "complete" in lines[-1] and done.returncode == 0 and len(finished) == len(cases)
 
 
 def findings(stderr, root, file):
@@ -192,14 +336,42 @@ def findings(stderr, root, file):
         current.append(text.strip())
     source = file.read_text(encoding="utf-8", errors="replace").splitlines()
     result, places = [], set()
-    for block in (b for b in blocks if b and b[0] and not re.match(r"\d+ more: ", b[0])):
+    for block in (b for b in blocks if b and b[0] and not re.match(r"\d+ more: |ERROR SUMMARY", b[0])):
         numbers = list(dict.fromkeys(int(n) for n in re.findall(rf"{re.escape(file.name)}:(\d+)", " ".join(block))))
         place = (block[0].split(" of size ")[0], *numbers)
         if place in places:
             continue
         places.add(place)
+        if block[0].startswith("Race"):
+            block = race_advice(block, source, numbers)
         result.append(block + [f"{n:5} | {source[n - 1].strip()}" for n in numbers if 0 < n <= len(source)])
     return result
+
+
+def race_advice(block, source, numbers):
+    """A race's report, with the advice that the source asks for where threads of one block meet."""
+    if not block[-1].startswith("No barrier lies"):
+        return block
+    if updates_in_place([(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]):
+        advice = "Threads change one place at the same time, and no barrier helps: let one atomic operation (atomicAdd) read and write it."
+    elif between := [n for n in range(min(numbers) + 1, max(numbers)) if "__syncthreads" in source[n - 1]]:
+        advice = f"Not all threads of the block reach the __syncthreads() of line {between[0]}: it belongs outside of every branch and loop that some leave."
+    else:
+        advice = ("A barrier is missing between the two: __syncthreads(), which all threads of the block have to reach. "
+                  "(__syncwarp() is enough only where nobody but the lanes of one warp shares the data.)")  # fmt: skip
+    return block[:-1] + [advice]
+
+
+def updates_in_place(lines):
+    """Whether lines of source, with their numbers, read a place and write it anew: x += y, or old = x; x = old + y."""
+    changed = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")
+    if len(lines) == 1:
+        found = changed.search(lines[0][1])
+        return bool(found and (found[2] or found[1] in lines[0][1][found.end() :]))
+    if len(lines) != 2 or abs(lines[0][0] - lines[1][0]) > 3:
+        return False
+    (_, one), (_, other) = lines
+    return any((found := changed.search(a)) and found[1] in b and not changed.match(b.strip()) for a, b in ((one, other), (other, one)))
 
 
 def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
@@ -212,7 +384,7 @@ def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
         found = [[plain_finding(block[0])] for block in found]
         verdict.reason = "; ".join(parts + [block[0] for block in found[:1]])
     else:
-        verdict.reason = first["reason"]
+        verdict.reason = "; ".join(parts + [block[0] for block in found[:1]]) or first["reason"]
     verdict.reason = f"{first['title']}: {verdict.reason}"
     details = [f"on {first['title']}  ({first['case']})"] + [f"  {part}" for part in parts]
     for block in list(dict.fromkeys(map(tuple, found)))[:2]:
@@ -228,7 +400,7 @@ def plain_finding(headline):
     """What the emulator found, without the place."""
     what = headline
     if found := re.match(r"Invalid __(\w+)__ (\w+)", headline):
-        what = f"a {found[2]} of {found[1]} memory that is not allowed"
+        what = f"{'an' if found[2][0] in 'aeiou' else 'a'} {found[2]} of {found[1]} memory that is not allowed"
     elif headline.startswith("Race"):
         what = "a race between threads"
     elif found := re.match(r"Uninitialized __(\w+)__ memory read", headline):
@@ -282,17 +454,61 @@ def judge_counters(verdict, exercise, by_case, cases):
         value = value_of(bar.counter, by_case[templates[bar.case]])
         verdict.measured[bar.counter] = value
         if not bar.met_by(value):
-            shown = "no such access" if value is None else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
-            missed.append((bar, shown))
+            missed.append((bar, shown(value)))
     if missed:
         verdict.status = SLOW
-        verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {shown} (the bar: {bar.limit()})" for bar, shown in missed)
+        verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
         verdict.details = ("right on all cases; but",) + tuple(
-            f"  {bar.counter}: {shown}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, shown in missed
+            f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, value in missed
         )
+
+
+def measure(sums):
+    """What a solution needs on the case of real size, as OURS holds it."""
+    counters = {name: value_of(name, sums) for name in COMPARED}
+    return {"seconds": float(f"{sums['seconds']:.5g}"), "blocks": sums["blocks"], "threads": sums["threads"],
+            "counters": {name: value for name, value in counters.items() if value}}  # fmt: skip
+
+
+def judge_need(verdict, exercise, sums):
+    """On a case of real size: does it need much more than ours? Counters decide first, then modelled time."""
+    mine, ours = measure(sums), exercise.ours
+    more = []
+    for name, meaning in COMPARED.items():
+        value, limit = mine["counters"].get(name, 0), ours["counters"].get(name, 0)
+        if limit and value > MOST_TRAFFIC * limit + FEW * (name != "kernel launches"):
+            more.append(f"{name}: {value:,.0f}, {value / limit:.3g} times ours ({limit:,.0f}): {meaning}")
+    ratio = mine["seconds"] / ours["seconds"]
+    verdict.measured["modelled time by ours"] = ratio
+    if ratio >= MOST_TIME:
+        time = f"modelled time: {mine['seconds'] * 1e6:,.4g} us, {ratio:.3g} times ours ({ours['seconds'] * 1e6:,.4g} us)"
+        shape = f"{count_of(mine['blocks'], 'block')} of {count_of(mine['threads'], 'thread')}"
+        if 4 * mine["blocks"] * mine["threads"] <= ours["blocks"] * ours["threads"]:
+            meaning = f"{shape} where ours has {ours['blocks']:,} of {ours['threads']:,}: most of the device idles"
+        else:
+            meaning = LIMITS.get(sums["limited_by"], f"{sums['limited_by']} takes the time")
+        more.append(f"{time}: {meaning}")
+    if more:
+        verdict.status = SLOW
+        verdict.reason = f"right, but it needs more than ours: {more[-1] if ratio >= MOST_TIME else more[0]}"
+        verdict.details = ("right on all cases; but", *(f"  {line}" for line in more), f"  (on {exercise.real})")
+
+
+def shown(value):
+    return "no such access" if value is None else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
+
+
+def count_of(number, noun):
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def first_lines(text):
+    lines = text.splitlines()
+    more = [f"... and {len(lines) - MOST_PRINTED} lines more"] * (len(lines) > MOST_PRINTED)
+    return tuple(line[:160] for line in lines[:MOST_PRINTED]) + tuple(more)
 
 
 def cache_key(toolchain_key, exercise, text, seed):
     parts = [toolchain_key, exercise.key, exercise.handed_out, exercise.call, repr(exercise.cases), repr(exercise.bars),
-             repr(exercise.gpu), str(seed), text]  # fmt: skip
+             repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer, str(seed), text]  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 
-from book import is_mark
+from book import KINDS, is_mark
 from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW
 from toolchain import display
 
@@ -61,7 +61,8 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
         if verdict.reason:
             lines.append("  " + verdict.reason)
     elif verdict.status == NOT_BEGUN:
-        lines.append(f"{exercise.name} is as it was handed out: it waits for you")
+        lines.append(f"{exercise.name} is as it was handed out: it waits for you"
+                     + (f" (./workbook check {exercise.name} shows what the checker says of it)" if exercise.kind == "bug" else ""))  # fmt: skip
     elif verdict.status == NO_COMPILE:
         lines.append(style("red", f"{exercise.name} does not compile"))
         lines += ["  " + line for line in verdict.details]
@@ -73,9 +74,15 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
     else:
         lines.append(style("red", f"{exercise.name}: {verdict.status}"))
         lines += ["  " + line for line in (verdict.details or (verdict.reason,))]
+    lines += printed_lines(verdict, style)
     if with_file and verdict.status != NOT_BEGUN:
         lines.append(style("dim", f"  checked: {path}" + (f", on {device_text(verdict)}" if verdict.device else "")))
     return lines
+
+
+def printed_lines(verdict, style):
+    """The first lines that kernels printed."""
+    return [style("dim", f"  printed: {line}") for line in verdict.printed]
 
 
 def device_text(verdict):
@@ -88,7 +95,8 @@ def one_line(text, width):
 
 def chapter_report(desk, chapter, style):
     """Checks a chapter's exercises and prints each; what `make exerciseN` shows."""
-    print(style("bold", f"Chapter {chapter.number} · {chapter.title} · {len(chapter.exercises)} exercises"))
+    print(style("bold", f"Chapter {chapter.number} · {chapter.title} · {len(chapter.exercises)} exercises, "
+                     f"{sum(e.minutes for e in chapter.exercises)} min"))  # fmt: skip
     verdicts = []
     for exercise in chapter.exercises:
         verdict = desk.check(exercise)
@@ -96,11 +104,11 @@ def chapter_report(desk, chapter, style):
         margin = " " * (STATUS_WIDTH + 2)
         status = style.status(verdict.status) + " " * (STATUS_WIDTH - len(verdict.status))
         path = display(exercise.path(desk.root), desk.root)
-        print(f"  {status}{exercise.name:<18}{style('dim', path)}")
+        print(f"  {status}{exercise.name:<20}{style('dim', path)}")
         lines = () if verdict.status in (DONE, NOT_BEGUN) else verdict.details or (verdict.reason,)
         if verdict.status == REFUSED:
             lines = (verdict.reason,)
-        for line in lines:
+        for line in (*lines, *printed_lines(verdict, style)):
             print(margin + line)
         sys.stdout.flush()
     device = next((device_text(v) for v in verdicts if v.device), "")
@@ -137,17 +145,19 @@ def list_lines(desk, style, current=None):
     lines = []
     for chapter in desk.book:
         done = sum(desk.solved(e) for e in chapter.exercises)
-        lines.append(style("bold", f"Chapter {chapter.number} · {chapter.title}") + f"  {done} of {len(chapter.exercises)}")
+        minutes = sum(e.minutes for e in chapter.exercises)
+        lines.append(style("bold", f"Chapter {chapter.number} · {chapter.title}") + f"  {done} of {len(chapter.exercises)}, {minutes} min")
         for e in chapter.exercises:
             mark = style("green", "done") if desk.solved(e) else "    "
             here = ">" if current is not None and e.key == current.key else " "
-            kinds = {"fill": "fill in", "write": "write", "bug": "find the bug"}
-            lines.append(f" {here} {mark}  {e.name:<18} {e.step:<4} {kinds[e.kind]}")
+            lines.append(f" {here} {mark}  {e.name:<20} {KINDS[e.kind]:<13} {e.effort}")
     return lines
 
 
 def solution_lines(exercise):
     """The lines that were taken out, as a diff between the file as handed out and the step."""
+    if not exercise.is_code:
+        return [f"our answer: {exercise.answer}"]
     plain = "".join(p.step for p in exercise.pieces if not is_mark(p.step))
     given = "".join(p.handed_out for p in exercise.pieces[1:])
     names = (f"exercises/chapter{exercise.chapter}/{exercise.name}.cuh, as handed out", f"chapters/{exercise.folder}/{exercise.step_file}")

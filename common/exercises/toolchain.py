@@ -73,6 +73,13 @@ std::unique_ptr<Case> make_exercise_case(const Parameters& parameters) {{
   return {chapter.make};
 }}
 
+std::string inspect_exercise(const Case& c, const Arrays& arrays) {{
+  using namespace chapter{chapter.number};
+  const auto& problem = static_cast<const {chapter.case}&>(c);
+  static_cast<void>(problem), static_cast<void>(arrays);
+  return {chapter.inspect.strip()};
+}}
+
 }}  // namespace warpbook::exercises
 """
 

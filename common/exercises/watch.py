@@ -12,6 +12,7 @@ import time
 import tty
 
 import book
+from book import KINDS
 from judge import DONE, NOT_BEGUN
 from show import hint_lines, list_lines, one_line, progress_bar, solution_lines, terminal_width, verdict_lines, wrap
 from toolchain import display
@@ -95,14 +96,14 @@ class Watch:
         self.stamps[exercise.key] = self.stamp(exercise)
         self.verdict, self.extra, self.asked = None, [], ""
 
-    def check(self):
-        if self.screen is not None and self.desk.known(self.current) is None:
+    def check(self, anyway=False):
+        if self.screen is not None and (anyway or self.desk.known(self.current) is None):
             path = self.current.path(self.desk.root)
             fresh = path.is_file() and path.read_text(encoding="utf-8", errors="replace") == self.current.handed_out
-            if not fresh:
+            if anyway or not fresh:
                 self.draw(busy=True)
         was_solved = self.desk.solved(self.current)
-        self.verdict = self.desk.check(self.current)
+        self.verdict = self.desk.check(self.current, anyway)
         if self.verdict.status == DONE and not was_solved:
             self.note = "Well done."
             self.extra = []  # Hints that helped.
@@ -115,7 +116,7 @@ class Watch:
         done = sum(self.desk.solved(e) for e in self.desk.exercises)
         width = terminal_width()
         lines = [style("bold", f"Warpbook · chapter {exercise.chapter} · {exercise.name}") + "   " + progress_bar(done, len(self.desk.exercises), 24), ""]
-        lines += [wrap(exercise.task, "", width), ""]
+        lines += [style("dim", f"{KINDS[exercise.kind]}, {exercise.effort}"), "", wrap(exercise.task, "", width), ""]
         lines.append("edit  " + style("cyan", display(exercise.path(self.desk.root), self.desk.root)))
         lines.append("")
         if busy:
@@ -123,6 +124,7 @@ class Watch:
         elif self.verdict is not None:
             lines += verdict_lines(exercise, self.verdict, style, self.desk.root)
             if self.verdict.status == DONE:
+                lines.append(wrap(exercise.learn, "  ", width))
                 lines.append("press n for the next one" if done < len(self.desk.exercises) else "that was the last one: the whole book is solved")
         if self.extra:
             lines += [""] + self.extra
@@ -160,8 +162,7 @@ class Watch:
                 self.go_to(following)
                 return self.check() is None
         elif key == "c":
-            desk.progress["verdicts"].pop(exercise.key, None)
-            return self.check() is None
+            return self.check(anyway=True) is None
         elif key == "r":
             self.reset(asked)
         elif key == "s":
@@ -238,7 +239,7 @@ def watch(desk, style, name=None):
     if name:
         desk.set_current(book.find_exercise(desk.book, name))
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    desk.prepare(desk.book)
+    desk.prepare([desk.chapters[desk.current().chapter]])  # The others when one of theirs is checked.
     if not interactive:
         return Watch(desk, style).run_plain()
     with contextlib.suppress(KeyboardInterrupt), Screen(style) as screen:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,17 @@ namespace {
 constexpr std::pair<const char*, int> kTypes[] = {{"int8", 1},  {"half", 2},      {"bfloat16", 2},
                                                   {"float", 4}, {"int32", 4},     {"double", 8},
                                                   {"int64", 8}, {"complex64", 8}, {"complex128", 16}};
+
+/// Where `source` holds an element, if it does so once; else -1.
+std::int64_t only_place(std::span<const std::byte> source, std::span<const std::byte> element) {
+  std::int64_t found = -1;
+  for (std::size_t at = 0; at + element.size() <= source.size(); at += element.size()) {
+    if (std::memcmp(source.data() + at, element.data(), element.size()) != 0) continue;
+    if (found >= 0) return -1;
+    found = static_cast<std::int64_t>(at / element.size());
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -37,6 +49,25 @@ void fill_with_random_bits(std::uint64_t seed, std::span<std::byte> bytes) {
   });
   const std::uint64_t value = mix(seed ^ static_cast<std::uint64_t>(words));
   std::memcpy(bytes.data() + words * 8, &value, bytes.size() % 8);
+}
+
+std::string misplaced_element(std::span<const std::byte> source, std::span<const std::byte> expected,
+                              std::span<const std::byte> actual, int element_bytes,
+                              const std::function<std::string(std::int64_t)>& name) {
+  const auto bytes = static_cast<std::size_t>(element_bytes);
+  for (std::size_t at = 0; at < expected.size(); at += bytes) {
+    const auto wanted = expected.subspan(at, bytes);
+    const auto came = actual.subspan(at, bytes);
+    if (std::equal(wanted.begin(), wanted.end(), came.begin())) continue;
+    if (std::equal(wanted.begin(), wanted.end(), came.begin(), [](std::byte w, std::byte c) { return w == ~c; })) {
+      continue;  // Not written: it holds the complement still.
+    }
+    const std::int64_t from = only_place(source, came);
+    const std::int64_t belongs = only_place(source, wanted);
+    if (from < 0 || belongs < 0) return {};
+    return fmt::format("input element {} came where {} belongs", name(from), name(belongs));
+  }
+  return {};
 }
 
 std::int64_t load_integer(const std::byte* p, int bytes) {

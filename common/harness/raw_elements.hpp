@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,12 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 
 /// Fills `bytes` with random bits: the same for the same seed, on any number of cores.
 void fill_with_random_bits(std::uint64_t seed, std::span<std::byte> bytes);
+
+/// Of data that were moved, the first element that was written and is wrong: which element of `source` came, and which
+/// belongs there. `name` tells of a place in `source`. Empty where `source` does not hold both exactly once.
+std::string misplaced_element(std::span<const std::byte> source, std::span<const std::byte> expected,
+                              std::span<const std::byte> actual, int element_bytes,
+                              const std::function<std::string(std::int64_t)>& name);
 
 /// The signed integer of 4 or 8 bytes at `p`: an index.
 std::int64_t load_integer(const std::byte* p, int bytes);

@@ -272,7 +272,8 @@ def sorted_tile(arguments):
     begins = [sum(counts[:row]) for row in range(len(counts))]
     order = sorted(range(len(rows)), key=lambda entry: (rows[entry], entry))
     stretch = -(-len(rows) // groups)
-    left, cell, height = 82, (WIDTH - 82) / len(rows), 22
+    left, height = 96, 22
+    cell = (WIDTH - left) / len(rows)
     body = [text(left, 14, "a tile's entries, 0 to " + str(len(rows) - 1), "muted"), text(0, 38, "their rows", "small")]
     body += [labelled(left + at * cell, 22, cell, height, row) for at, row in enumerate(rows)]
     body += [text(0, 84, "row: begins at", "small")]

@@ -14,7 +14,7 @@ BLOCK = re.compile(r"\n<!-- exercises -->\n(?:(?:(?!<!-- ).*\n)*<!-- end -->\n?)
 
 def page_of(item):
     """The page that an exercise belongs to: as it says, or the page of the step that it is made of."""
-    return item.get("page", item["step"])
+    return item.get("page") or item["step"]
 
 
 def of_page(chapter, version):
@@ -79,9 +79,9 @@ def box(chapter, item):
     return (f'<section class="exercise" id="exercise-{name}" aria-label="exercise {name}"><p class="head"><strong>Your turn: <code>{name}</code></strong> '
             f'<span>{" · ".join([*effort(item), kind])}</span></p><p>{words(item["task"])}</p>'
             + (f"<p>You learn: {words(learn)}</p>" if learn else "")
-            + f'<p><code>make exercise{chapter.number}</code> ' + (f"lays out <code>{file}</code> and checks it." if code else "checks it.") + "</p>"
+            + f"<p><code>make exercise{chapter.number}</code> lays out <code>{file}</code> and checks it.</p>"
             + (f'<details><summary>Starting code</summary><pre class="code" tabindex="0">{html.escape(code)}</pre></details>' if code else "")
-            + hints + "</section>")
+            + hints + (f"<details><summary>Our answer</summary><p>{words(item['answer'])}</p></details>" if kind == "explain" else "") + "</section>")
 
 
 def boxes(chapter, version):
@@ -94,7 +94,7 @@ def listed(chapter):
         name, page = item["name"], page_of(item)
         target = f"chapter{chapter.number}-{page}.html" if page in chapter.pages else ""
         return (f'<li><a href="{target}#exercise-{name}"><code>{name}</code></a> '
-                f'({", ".join([*effort(item), KINDS.get(item["kind"], item["kind"])])}, of {item["step"]})</li>')
+                f'({", ".join([*effort(item), KINDS.get(item["kind"], item["kind"])])}, of {item.get("step", page)})</li>')
 
     items = chapter.exercises()
     rest = [item for item in items if page_of(item) not in chapter.pages]

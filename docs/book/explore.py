@@ -30,12 +30,6 @@ def counters(drawing):
     return "; ".join(dict.fromkeys(words if len(found) == 1 else f"{title}: {words}" for title, words in found))
 
 
-def still(what):
-    """The drawing that a figure without a control shows in place of `explore ...`: that of the value at which it begins."""
-    match = FORM.fullmatch(what.removeprefix("explore ")) if what.startswith("explore ") else None
-    return filled(f"{match['drawing']} {match['rest']}", match["name"], int(match["at"])) if match else what
-
-
 def explore(arguments, drawn):
     """`explore row 28..36 at 32: banks a column: lane * {row}`: the drawing behind the colon for each value of `row`; `by 2` for every
     second; `1,2,4` for these. `drawn(name, arguments)` draws one."""

@@ -7,7 +7,6 @@ import blocks
 import ladder_pages
 import reading
 from chapters import chapters
-from explore import still
 from markdown import ANSWER, sections
 from records import MEASURED, ROOT, load, origin
 from sentences import MARKER
@@ -83,9 +82,7 @@ def first_figure(path, text):
     match = next((match for match in MARKER.finditer(text) if match["kind"] == "figure"), None)
     if not match:
         return ""
-    drawing = blocks.drawing(path, match["what"])
-    wide = " class=\"large\"" if blocks.drawing(path, still(match["what"])).count("<svg") > 2 else ""
-    return f"<figure{wide}>{drawing}<figcaption>{inline(' '.join(match['body'].split()))}</figcaption></figure>"
+    return f"<figure>{blocks.drawing(path, match['what'])}<figcaption>{inline(' '.join(match['body'].split()))}</figcaption></figure>"
 
 
 def text_slide(title, text):

@@ -59,10 +59,32 @@ template <class T> __global__ void kept(float* o, const T* in) { T v = in[thread
 template <class T> void run(float* o, void* in) {
   at_once<<<1, 32>>>(o, static_cast<const T*>(in)); kept<<<1, 32>>>(o, static_cast<const T*>(in));
 }
+template <class T, int n> struct alignas(n * sizeof(T)) Pack {
+  T v[n];
+  __device__ T& operator[](int i) { return v[i]; }
+  __device__ const T& operator[](int i) const { return v[i]; }
+};
+template <class T, int n> __device__ __forceinline__ Pack<T, n> added(Pack<T, n> old, const Pack<float, n>& sum) {
+#pragma unroll
+  for (int k = 0; k < n; ++k) old[k] = __float2half(__half2float(old[k]) + sum[k]);
+  return old;
+}
+__global__ void returned(__half* o, int m) {
+  using P = Pack<__half, 4>;
+  P old;
+  const bool active = threadIdx.x < 32;
+  __half* to = o + threadIdx.x * 4;
+  if (active) old = *reinterpret_cast<const P*>(to);
+  if (!__syncthreads_or(m) || !active) return;
+  Pack<float, 4> sum{};
+  for (int i = 0; i < m; ++i) for (int k = 0; k < 4; ++k) sum[k] += i;
+  *reinterpret_cast<P*>(to) = added(old, sum);
+}
 int main() {
   float* o; void* in; cudaMalloc(&o, 128); cudaMalloc(&in, 256); cudaMemset(in, 0, 256);
   run<Pair>(o, in); run<Bytes>(o, in); run<Halves>(o, in); run<short2>(o, in); run<float2>(o, in); run<__half2>(o, in);
   run<__nv_bfloat162>(o, in);
+  returned<<<1, 32>>>(static_cast<__half*>(in), 3);
   cudaFree(o); cudaFree(in);
 }
 """
@@ -166,10 +188,11 @@ class Right(InAFolder):
         ran = self.run_text(STRUCTS, WARPBOOK_COUNTERS="counters.json")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         launches = json.loads(Path("counters.json").read_text())
-        self.assertEqual(len(launches), 14)
-        metric = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
-        self.assertEqual({launch["kernel"]: launch["counters"][metric] for launch in launches if
-                          launch["counters"][metric] != 1}, {})
+        self.assertEqual(len(launches), 15)
+        for kind in ("ld", "st"):
+            metric = f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"
+            self.assertEqual({launch["kernel"]: launch["counters"][metric] for launch in launches if
+                              launch["counters"][metric] != 1}, {})
 
 
 class Wrong(InAFolder):

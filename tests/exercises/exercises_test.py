@@ -22,10 +22,8 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "common" / "exercises"))
+sys.path[:0] = [str(ROOT / "common" / "exercises"), str(ROOT / "tests" / "exercises"), str(ROOT / "tests" / "exercises" / "variants")]
 sys.dont_write_bytecode = True
-
-sys.path.insert(1, str(ROOT / "tests" / "exercises"))
 
 import attacks  # noqa: E402
 import book  # noqa: E402
@@ -35,12 +33,15 @@ import handout  # noqa: E402
 import judge  # noqa: E402
 import sandbox  # noqa: E402
 import toolchain  # noqa: E402
+import variants  # noqa: E402
 
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
 SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
 BOOK = book.read_book()
 EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
+CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_code and exercise.kind != "project"]
+PROJECTS = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.kind == "project"]
 
 
 def temporary_folder(test):
@@ -112,6 +113,56 @@ class Regions(unittest.TestCase):
         self.assertEqual({b for _, b in numbers}, {16, 32, 48, 64})
         self.assertEqual(drawn, judge.draw_cases(["shape={2..5},{1..64/16} perm=1,0"] * 50, 7))
 
+    def test_what_is_told_of_each_is_checked(self):
+        folder = ROOT / BOOK[0].path
+        right = book.tomllib.loads((folder / "exercises.toml").read_text(encoding="utf-8"))["exercise"][0]
+        for key, value, part in (
+            ("minutes", None, "minutes is missing"), ("minutes", 3, "5 to 90"), ("minutes", True, "minutes is not int"),
+            ("difficulty", None, "difficulty is missing"), ("difficulty", 4, "1, 2 or 3"),
+            ("learn", None, "learn is missing"), ("learn", "One. Two.", "one sentence"), ("learn", "None", "one sentence"),
+            ("page", None, "page is missing"), ("page", "v99", "no page pages/v99.md"), ("hints", ["a"], "three hints"),
+        ):  # fmt: skip
+            table = right | {key: value}
+            if value is None:
+                del table[key]
+            with self.subTest(key), self.assertRaisesRegex(book.BookError, re.escape(part)) as raised:
+                book.read_exercise(table, 1, folder, {"call": "x"}, {})
+            self.assertNotIn("\n", str(raised.exception))
+
+    def test_a_race_gets_the_advice_that_its_lines_ask_for(self):
+        for lines, atomic in (
+            (["sum[place] += x;"], True),
+            (["sum[place] = sum[place] + x;"], True),
+            (["*total += x;"], True),
+            (["const float old = sum[place];", "sum[place] = old + x;"], True),
+            (["tile[y][x] = from[i];"], False),
+            (["tile[y][x] = from[i];", "to[i] = tile[x][y];"], False),
+            (["if (a[i] == 0) return;"], False),
+        ):
+            with self.subTest(lines):
+                self.assertEqual(judge.updates_in_place(list(enumerate(lines, 1))), atomic)
+        source = ["s[i] = a;", "if (i < n) __syncthreads();", "b = s[j];", "b = s[j];"]
+        report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
+        self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
+        self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+
+    def test_a_wasteful_kernel_is_told_why(self):
+        ours = {"seconds": 1e-5, "blocks": 4096, "threads": 256, "counters": {"load requests": 1000}}
+        e = dataclasses.replace(EXERCISES[0][1], ours=ours)
+        loads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+        sums = {"seconds": 1.9e-5, "blocks": 4096, "threads": 256, "launches": 1, "limited_by": "latency", loads: 1700}
+        for change, part in (
+            ({}, ""),
+            ({loads: 1800}, "load requests: 1,800, 1.8 times ours"),
+            ({"seconds": 2e-5}, "2 times ours (10 us): too few loads are under way"),
+            ({"seconds": 2e-5, "blocks": 1}, "1 block of 256 threads where ours has 4,096 of 256: most of the device idles"),
+        ):
+            verdict = judge.Verdict(judge.DONE)
+            judge.judge_need(verdict, e, sums | change)
+            self.assertEqual(verdict.status, judge.SLOW if part else judge.DONE)
+            self.assertEqual(verdict.points, 0.5 if part else 1)
+            self.assertIn(part, "\n".join(verdict.details))
+
     def test_names(self):
         name = EXERCISES[0][1].name
         self.assertIs(book.find_exercise(BOOK, name), EXERCISES[0][1])
@@ -149,8 +200,8 @@ class Contract(unittest.TestCase):
             return list(pool.map(check, enumerate(texts)))
 
     def test_text(self):
-        self.assertGreaterEqual(len(EXERCISES), 4)
-        for chapter, e in EXERCISES:
+        self.assertGreaterEqual(len(CODE), 4)
+        for chapter, e in CODE:
             with self.subTest(e.key):
                 step = (ROOT / chapter.path / e.step_file).read_text(encoding="utf-8")
                 self.assertEqual(e.put_back(e.handed_out), step)
@@ -164,15 +215,59 @@ class Contract(unittest.TestCase):
                     self.assertIn(bar.case, e.cases)
                 self.assertTrue(all(len(line) <= 120 for line in e.handed_out.splitlines()))
 
+    def test_questions(self):
+        """Nothing is compiled for them, and what is not begun or not answered is not solved."""
+        for chapter, e in EXERCISES:
+            if e.is_code:
+                continue
+            with self.subTest(e.key):
+                self.assertIn("TODO" if e.kind == "predict" else "below this line", e.handed_out)
+                self.assertTrue(all(len(line) <= 120 for line in e.handed_out.splitlines()))
+                self.assertEqual(len(set(e.hints)), 3)
+                answers = {e.handed_out: judge.NOT_BEGUN, e.solution: judge.DONE}
+                if e.kind == "explain":
+                    answers |= {e.handed_out + "ok": judge.NOT_BEGUN, e.handed_out + "Because the banks differ.": judge.DONE}
+                else:
+                    number = float(e.answer)
+                    answers |= {book.ANSWER.sub(f"constexpr double kAnswer = {text};", e.handed_out): status for text, status in (
+                        (f"{number:g}", judge.DONE), (f"({number:g} - 2) + 2 * 1", judge.DONE), (f"{number * 1.1:g}", judge.WRONG),
+                        ("0", judge.WRONG), ("", judge.NO_COMPILE), ("__import__('os')", judge.NO_COMPILE), ("9**9**9", judge.NO_COMPILE))}
+                    marked = dataclasses.replace(e, answer=book.mark_of(e.key, number))  # As in a handout.
+                    self.assertNotIn(f"{number:g}", marked.answer.split())
+                for text, status in answers.items():
+                    for exercise in (e, marked) if e.kind == "predict" else (e,):
+                        file = temporary_folder(self) / f"{e.name}.cuh"
+                        file.write_text(text, encoding="utf-8")
+                        self.assertEqual(judge.Judge(None).check(chapter, exercise, file).status, status, text)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_what_is_to_be_predicted_is_what_the_emulator_counts(self):
+        for chapter, e in EXERCISES:
+            if e.kind != "predict":
+                continue
+            folder = ROOT / chapter.path
+            step = (ROOT / chapter.path / e.step_file if e.step_file else next(folder.glob(f"{e.step}_*.cuh"))).read_text(encoding="utf-8")
+            asked = dataclasses.replace(e, pieces=(book.Piece(step, step),))
+            with self.subTest(e.key), toolchain.scratch_folder() as scratch:
+                file = scratch / f"{e.name}.cuh"
+                file.write_text(step, encoding="utf-8")
+                compiled = self.toolchain.compile(chapter, asked, file, scratch)
+                self.assertEqual(compiled.error, "")
+                judging = judge.Judge(self.toolchain)
+                with judging.referee(asked, [e.cases[0]]) as referee:
+                    _, _, finished = judging.hold(asked, compiled.program, scratch, referee)
+                self.assertEqual([line["status"] for line in finished], ["pass"])
+                self.assertEqual(f"{judge.value_of(e.counter, finished[0]['counters']):.3g}", f"{float(e.answer):.3g}")
+
     def test_there_are_bugs_to_find(self):
         for chapter in BOOK:
             self.assertGreaterEqual(len(chapter.exercises), 4, chapter.folder)
-        self.assertGreaterEqual(sum(e.kind == "bug" for _, e in EXERCISES), 2)
+        self.assertGreaterEqual(sum(e.kind == "bug" for _, e in CODE), 2)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_as_handed_out_it_compiles_and_is_not_solved(self):
-        found = self.verdicts([(c, e, e.handed_out) for c, e in EXERCISES])
-        for (_, e), verdict in zip(EXERCISES, found):
+        found = self.verdicts([(c, e, e.handed_out) for c, e in CODE])
+        for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertIn(verdict.status, (judge.WRONG, judge.SLOW), verdict.reason)
 
@@ -181,20 +276,23 @@ class Contract(unittest.TestCase):
         """On what can be drawn at the ends of every range, too: a reader's right kernel is never refused by chance."""
         cornered = [
             (c, dataclasses.replace(e, cases=e.cases + tuple(case for t in e.cases for case in corners(t))))
-            for c, e in EXERCISES
+            for c, e in CODE
         ]
         found = self.verdicts([(c, e, e.solution) for c, e in cornered])
-        for (_, e), verdict in zip(EXERCISES, found):
+        for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertEqual(verdict.status, judge.DONE, verdict.details or verdict.reason)
                 self.assertTrue(verdict.file.endswith(f"{e.name}.cuh"))
+                self.assertEqual((verdict.points, verdict.printed), (1, ()))
+                # What it is compared with is what it needs: else scripts/measure_exercises.py has to be run.
+                self.assertAlmostEqual(verdict.measured["modelled time by ours"], 1, delta=0.2)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_cheats_are_rejected(self):
         """All cheats on every exercise at night; by day those that cost no compiler on every, all on each chapter's first."""
         tried = []
         for chapter in BOOK:
-            plain = [e for e in chapter.exercises if not e.yardstick]
+            plain = [e for e in chapter.exercises if e.is_code and not e.yardstick]
             for e in plain:
                 self.assertGreaterEqual(len(chapter.cheats_for(e)), 3, e.key)
                 for name, cheat in chapter.cheats_for(e).items():
@@ -208,8 +306,63 @@ class Contract(unittest.TestCase):
                     self.assertEqual(verdict.status, judge.REFUSED, verdict.reason)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_cheats_and_near_misses(self):
+        """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day a
+        quarter of them."""
+        tried = variants.read(BOOK)
+        for _, e in CODE:
+            verdicts = [variant["verdict"] for _, mine, variant in tried if mine is e]
+            for verdict, least in (("wrong", 2), ("slow", 1), ("done", 1)):
+                self.assertGreaterEqual(verdicts.count(verdict), least, f"{e.key}: {verdict}")
+        tried = tried if NIGHTLY else tried[SEED % 4 :: 4]
+        found = self.verdicts([(c, e, variants.text_of(e, variant)) for c, e, variant in tried])
+        for (_, e, variant), verdict in zip(tried, found):
+            with self.subTest(f"{e.key}: {variant['what']}"):
+                told = "\n".join((verdict.reason, *verdict.details))
+                self.assertEqual(verdict.status, variant["verdict"], told)
+                self.assertIn(variant.get("says", ""), told)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_projects(self):
+        """A solution of our own, from the empty file, gets all points; each of its stages gets what it reaches."""
+        stages = {
+            1: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (i < count)", "if (i < 0)", 40 * 4 / 6, "4 of the 6 cases")],
+            4: [("p.places <= kMostBins", "p.places < 0", 60, "atomic requests"),
+                ("if (place >= 0 && place < places)", "if (place >= 0)", 40 * 4 / 5, "4 of the 5 cases")],
+            6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions")],
+            3: [("if (as_batch_transpose(p, m) == nullptr", "if (p.rank < 0", 40, "load sectors"),
+                ("[kTile + 1]", "[kTile]", 60, "bank conflicts"),
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 4 / 7, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 4 / 7, "4 of the 7 cases")],
+        }  # fmt: skip
+        tried = []
+        for chapter, e in PROJECTS:
+            text = (ROOT / "tests" / "exercises" / "projects" / f"chapter{chapter.number}.cuh").read_text(encoding="utf-8")
+            tried += [(chapter, e, e.handed_out, 0, "0 of 100"), (chapter, e, text, 100, "100 of 100")]
+            for old, new, points, part in stages.get(chapter.number, []):
+                self.assertIn(old, text)
+                tried.append((chapter, e, text.replace(old, new), points, part))
+        found = self.verdicts([(c, e, text) for c, e, text, _, _ in tried])
+        for (_, e, _, points, part), verdict in zip(tried, found):
+            with self.subTest(f"{e.key}: {points}"):
+                told = "\n".join(verdict.details)
+                self.assertAlmostEqual(verdict.points * 100, points, 3, told)
+                self.assertIn(part, told)
+                self.assertEqual(verdict.done, points == 100, told)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_what_a_kernel_prints_is_shown(self):
+        chapter, e = next((c, e) for c, e in CODE if e.key == "chapter1/one_element")
+        printing = e.solution.replace("if (i < count)", 'if (i < 10) printf("element %d\\n", int(i));\n  if (i < count)')
+        verdict = self.verdicts([(chapter, e, printing)])[0]
+        self.assertEqual(verdict.status, judge.DONE, verdict.details)
+        self.assertEqual(verdict.printed[0], "element 0")
+        self.assertEqual(len(verdict.printed), judge.MOST_PRINTED + 1)
+        self.assertRegex(verdict.printed[-1], r"and \d+ lines more")
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_is_no_kernel_is_found_out(self):
-        chapter, e = next((c, e) for c, e in EXERCISES if e.key == "chapter3/copy_guard")
+        chapter, e = next((c, e) for c, e in CODE if e.key == "chapter3/copy_guard")
         loop = "std::copy_n(static_cast<const char*>(src), p.count() * p.element_bytes, static_cast<char*>(dst)); return cudaSuccess;"
         texts = {
             "the host copies": with_cheat(e, loop),
@@ -245,7 +398,7 @@ class Contract(unittest.TestCase):
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_an_error_is_told_by_the_readers_line(self):
-        chapter, e = EXERCISES[0]
+        chapter, e = CODE[0]
         text = e.solution.replace("#pragma once\n", "#pragma once\nint here = missing;\n", 1)
         line = text.splitlines().index("int here = missing;") + 1
         verdict = self.verdicts([(chapter, e, text)])[0]
@@ -407,7 +560,7 @@ class Grading(unittest.TestCase):
     def test_weights(self):
         weights = grade.read_weights("chapter3=2 copy_guard=0.5", BOOK)
         self.assertEqual((weights["chapter3/swizzle"], weights["chapter3/copy_guard"], weights["chapter1/packs"]), (2, 0.5, 1))
-        for text in ("swizzle", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1"):
+        for text in ("swizzle", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1", "which_loop_outside=1"):
             with self.assertRaises(book.BookError):
                 grade.read_weights(text, BOOK)
 
@@ -535,9 +688,9 @@ class Handout(unittest.TestCase):
         self.assertEqual([e.key for c in there for e in c.exercises], [e.key for _, e in EXERCISES])
         for (_, ours), theirs in zip(EXERCISES, (e for c in there for e in c.exercises)):
             self.assertEqual(ours.handed_out, theirs.handed_out)
-            self.assertIsNone(theirs.solution)
+            self.assertIs(theirs.solution is None, ours.is_graded)
             self.assertEqual(theirs.path(self.tree).read_text(encoding="utf-8"), ours.handed_out)
-            self.assertEqual((ours.cases, ours.bars, ours.hints), (theirs.cases, theirs.bars, theirs.hints))
+            self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours), (theirs.cases, theirs.bars, theirs.hints, theirs.ours))
 
     def test_all_that_is_included_is_there(self):
         for path in [*self.tree.glob("chapters/*/*"), *self.tree.glob("exercises/*/*.cuh")]:

@@ -59,6 +59,7 @@ constexpr std::array kMetrics = {
     Metric{index(Counter::divisions_32), "warpbook__integer_divisions_32bit.sum", nullptr},
     Metric{index(Counter::divisions_64), "warpbook__integer_divisions_64bit.sum", nullptr},
     Metric{index(Counter::divisions_64_wide), "warpbook__integer_divisions_64bit_wide.sum", nullptr},
+    Metric{index(Counter::global_rounds), "warpbook__global_round_trips.sum", nullptr},
     Metric{index(Counter::instructions), "warpbook__thread_instructions_estimate.sum", nullptr},
 };
 

@@ -101,7 +101,8 @@ private:
       offset += width;
     }
     // A struct that is handed over in an integer would be loaded as that, and integers are cut.
-    const bool whole = to_local && is_handed_over(*getUnderlyingObject(copy.getDest()));
+    const bool whole = to_local ? is_handed_over(*getUnderlyingObject(copy.getDest()))
+                                : from_local && is_received(*getUnderlyingObject(copy.getSource()));
     for (const auto& [value, offset] : values)
       builder.CreateAlignedStore(whole ? builder.CreateFreeze(value) : value, at(builder, copy.getDest(), offset),
                                  commonAlignment(copy.getDestAlign().valueOrOne(), offset));
@@ -121,6 +122,17 @@ private:
       const auto* load = dyn_cast<LoadInst>(user);
       return load != nullptr && load->getType()->isIntegerTy() &&
              std::any_of(load->user_begin(), load->user_end(), takes);
+    });
+  }
+
+  /// True where the variable gets what a call returns as an integer: where that is a variable of the function called, a
+  /// load of it, cut, would cut the store.
+  static bool is_received(const Value& variable) {
+    return std::any_of(variable.user_begin(), variable.user_end(), [&](const User* user) {
+      if (const auto* address = dyn_cast<GEPOperator>(user)) return is_received(*address);
+      const auto* store = dyn_cast<StoreInst>(user);
+      return store != nullptr && store->getPointerOperand() == &variable && isa<CallBase>(store->getValueOperand()) &&
+             store->getValueOperand()->getType()->isIntegerTy();
     });
   }
 
