@@ -58,9 +58,9 @@ def corners(template):
         yield judge.fill_ranges(template, lambda a, b: a if next(at) in low else b)
 
 
-def with_cheat(exercise, cheat):
-    """The exercise as handed out, with a cheat in front of the body of its entry; an include goes to the top."""
-    text = exercise.handed_out
+def with_cheat(exercise, cheat, text=None):
+    """The exercise as handed out, or another text, with a cheat in front of the body of its entry; an include goes to the top."""
+    text = text or exercise.handed_out
     if cheat.startswith("#include"):
         return text.replace("#pragma once\n", f"#pragma once\n{cheat}\n", 1)
     at = list(re.finditer(rf"\b{exercise.entry}\([^;{{]*\)\s*\{{", text))[-1].end()
@@ -374,6 +374,19 @@ class Contract(unittest.TestCase):
         self.assertIn("quick_exit", found["it ends the program"].reason)
         self.assertIn("../other/copy_guard.cuh", found["another's file"].reason)
         self.assertFalse([name for name, verdict in found.items() if verdict.done])
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_the_case_of_real_size_is_judged_as_the_others(self):
+        chapter, e = next((c, e) for c, e in CODE if e.key == "chapter3/copy_guard")
+        third, project = next((c, e) for c, e in PROJECTS if c.number == 3)
+        ours = (ROOT / "tests" / "exercises" / "projects" / "chapter3.cuh").read_text(encoding="utf-8")
+        leave = "if (p.count() > 100000) return cudaSuccess;"
+        read = "if (p.count() > 100000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
+        tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, 0), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
+                 (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.8), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
+        for (*_, status, points), verdict in zip(tried, self.verdicts([t[:3] for t in tried])):
+            with self.subTest(f"{verdict.file}: {status}"):
+                self.assertEqual((verdict.status, verdict.points), (status, points), verdict.details)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_attacks_get_nothing(self):
