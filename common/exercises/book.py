@@ -127,8 +127,8 @@ class Exercise:
         return f"{self.minutes} min, {DIFFICULTIES[self.difficulty - 1]}"
 
     def as_ours(self):
-        """The same exercise, whose file as handed out is our solution: it may include what a reader's may not."""
-        return dataclasses.replace(self, pieces=(Piece(self.solution, self.solution),))
+        """The same exercise, whose file as handed out is our solution: it may include and call what a reader's may not."""
+        return dataclasses.replace(self, pieces=(Piece(self.solution, self.solution),), allow=(".*",))
 
     def path(self, root=ROOT):
         """The reader's file."""
