@@ -126,6 +126,72 @@ REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ f
            'a __global__ function call must be configured',
            'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed']
 
+CAUSES = """
+__global__ void overflows(int* a, int n) { int i = threadIdx.x + 1; a[i * n * 4] = 1; }
+__global__ void below_0(int* a, unsigned i) { a[i - 1u] = 1; }
+__constant__ float table[16];
+__global__ void beyond(float* o, int i) { o[0] = table[i]; }
+struct Point { float x, y, z; };
+__global__ void structs(Point* p, unsigned i) { p[i - 1u].x = 1; }
+__global__ void other(int* o) { __shared__ int before[128]; before[threadIdx.x] = 1; o[0] = before[0]; }
+__global__ void halo(int* o) { __shared__ int tile[128]; tile[threadIdx.x - 1] = 0; o[threadIdx.x] = tile[0]; }
+__global__ void counts(int* o, const int* in) {
+  __shared__ int bins[4];
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+  __syncthreads();
+  bins[in[threadIdx.x]]++;
+}
+__global__ void turned(int* o) {
+  __shared__ int s[128];
+  s[threadIdx.x] = threadIdx.x;
+  o[threadIdx.x] = s[(threadIdx.x + 1) % 128];
+}
+__global__ void lanes(int* o) {
+  __shared__ int s[128];
+  s[threadIdx.x] = threadIdx.x;
+  o[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+__global__ void global_counts(int* o, const int* in) { o[in[threadIdx.x]]++; }
+__global__ void shifted(int* o) { if (threadIdx.x < 127) o[threadIdx.x] = o[threadIdx.x + 1]; }
+__global__ void twice(int* o) { o[threadIdx.x] += blockIdx.x + 1; }
+__global__ void two_steps(int* o) {
+  o[blockIdx.x * 128 + threadIdx.x] = 1;
+  o[256 + blockIdx.x * 128 + threadIdx.x] = o[(blockIdx.x ^ 1) * 128 + threadIdx.x];
+}
+int main(int, char** words) {
+  int *first, *in, *o; cudaMalloc(&first, 4000); cudaMalloc(&in, 4000); cudaMalloc(&o, 4000);
+  cudaMemset(in, 0, 4000); cudaMemset(o, 0, 4000);
+  switch (words[1][0]) {
+    case 'a': overflows<<<1, 1>>>(o, 1 << 29); break;
+    case 'b': below_0<<<1, 1>>>(in, 0); break;
+    case 'c': beyond<<<1, 1>>>((float*)o, 16); break;
+    case 'd': beyond<<<1, 1>>>((float*)o, 1000000); break;
+    case 'e': beyond<<<1, 1>>>((float*)o, -1); break;
+    case 'f': structs<<<1, 1>>>((Point*)o, 0); break;
+    case 'g': halo<<<1, 128>>>(o); break;
+    case 'h': counts<<<1, 128>>>(o, in); break;
+    case 'i': turned<<<1, 128>>>(o); break;
+    case 'j': lanes<<<1, 128>>>(o); break;
+    case 'k': global_counts<<<1, 128>>>(o, in); break;
+    case 'l': shifted<<<1, 128>>>(o); break;
+    case 'm': twice<<<2, 128>>>(o); break;
+    case 'n': two_steps<<<2, 128>>>(o); break;
+    case 'o': other<<<1, 128>>>(o);
+  }
+  cudaDeviceSynchronize(); cudaFree(first); cudaFree(in); cudaFree(o);
+}
+"""
+STATEMENT = "Threads write one place in one statement: use an atomic"
+# What each says, which nothing else does: the cause, and what to do.
+CAUSES_TOLD = {"a": ["below all allocations", "compute the index in 64 bits"],
+               "b": ["of allocation 2 of 4000 bytes, allocated at p.cu:34, index -1 of 1000", "An unsigned index does not go below 0"],
+               "c": ["0 bytes after the end of variable 'table', index 16 of 16 elements"],
+               "d": ["of variable 'table', index 1000000 of 16 elements"], "e": ["before the begin of variable 'table', index -1 of 16"],
+               "f": ["of allocation 3 of 4000 bytes", "index -1 of 333 elements of 12 bytes", "An unsigned index"],
+               "g": ["Invalid __shared__ write", "of shared array 'tile' of 512 bytes, index -1", "An unsigned index"],
+               "h": [STATEMENT], "i": ["__syncthreads() orders"], "j": ["__syncwarp() orders"], "k": [STATEMENT],
+               "l": ["read, __syncthreads(), then write"], "m": [STATEMENT], "n": ["a launch of its own"]}
+
 
 def emulate(*arguments, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
@@ -224,6 +290,17 @@ int main(int argc, char**) {
                 ran = subprocess.run(["./here", *["x"] * words], capture_output=True, text=True, check=False, timeout=60)
                 self.assertEqual(ran.returncode, -number, ran.stderr)
                 self.assertIn(f"========= {says}\n=========     at p.cu:{line}\n", ran.stderr)
+
+    def test_reports_tell_the_cause_and_each_mistake_once(self):
+        made = self.run_text(CAUSES, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for case, words in CAUSES_TOLD.items():
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+                for text in words:
+                    self.assertIn(text, ran.stderr)
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""

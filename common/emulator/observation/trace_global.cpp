@@ -55,7 +55,9 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
   const std::lock_guard lock(checks_->mutex);
   const void* const pc = checks_->sites[race.site];
   const void* const other_pc = checks_->sites[race.other_site];
-  if (!is_new_global({pc, other_pc})) return;
+  const bool in_block = race.thread / block.threads == race.other_thread / block.threads;
+  const bool in_warp = in_block && race.thread % block.threads / kWarpSize == race.other_thread % block.threads / kWarpSize;
+  if (!is_new_global({pc, other_pc}, 1 + in_block + in_warp)) return;
   Finding finding = global_race(block, race, pc, other_pc);
   const auto is_atomic = [](Operation operation) {
     return operation == Operation::atomic || operation == Operation::reduction;
@@ -68,7 +70,8 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
     hold_finding(std::move(finding));
 }
 
-bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& sites) {
+bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& places, unsigned kind) {
+  const std::tuple sites{places.first, places.second, kind};
   if (std::find(reported_global_.begin(), reported_global_.end(), sites) != reported_global_.end()) return false;
   reported_global_.push_back(sites);
   return true;
