@@ -191,6 +191,36 @@ CAUSES_TOLD = {"a": ["below all allocations", "compute the index in 64 bits"],
                "g": ["Invalid __shared__ write", "of shared array 'tile' of 512 bytes, index -1", "An unsigned index"],
                "h": [STATEMENT], "i": ["__syncthreads() orders"], "j": ["__syncwarp() orders"], "k": [STATEMENT],
                "l": ["read, __syncthreads(), then write"], "m": [STATEMENT], "n": ["a launch of its own"]}
+HOST = """
+#include <cstring>
+struct Owner { int* p; Owner() { cudaMalloc(&p, 4); } ~Owner() { cudaFree(p); } };
+__global__ void takes(Owner o) { *o.p = 1; }
+__global__ void leader(int* o) { int b; if (threadIdx.x == 0) b = 7; o[threadIdx.x] = __shfl_sync(~0u, b, 0); }
+__global__ void sums(float* o, int n) { float sum; for (int i = 0; i < n; ++i) sum += i; o[0] = sum; }
+int main(int, char** words) {
+  cudaEvent_t e, f; cudaEventCreate(&e); cudaEventCreate(&f);
+  cudaStream_t s; cudaStreamCreate(&s);
+  char *d, *h = new char[300](); cudaMalloc(&d, 300); cudaMemset(d, 0, 300);
+  cudaEvent_t both[2] = {e, f};
+  switch (words[1][0]) {
+    case 'a':
+      cudaStreamWaitEvent(s, e, 0); cudaEventRecord(e, s); cudaStreamSynchronize(s); break;
+    case 'b': cudaEventSynchronize(f); break;
+    case 'c':
+      for (int i = 0; i < 4; ++i) { cudaEventSynchronize(both[i % 2]); cudaEventRecord(both[i % 2], s); }
+      while (cudaEventQuery(e) != cudaSuccess) {}
+      break;
+    case 'd': cudaMemcpy(d + 50, d, 100, cudaMemcpyDeviceToDevice); break;
+    case 'e': cudaMemcpyAsync(d, d + 99, 100, cudaMemcpyDeviceToDevice, s); break;
+    case 'f':
+      cudaMemcpy(d + 100, d, 100, cudaMemcpyDeviceToDevice);
+      cudaMemcpy2D(d + 50, 100, d, 100, 50, 3, cudaMemcpyDeviceToDevice); break;
+    case 'g': d[3] = 1; break;
+    case 'h': { Owner o; takes<<<1, 1>>>(o); }
+  }
+  cudaFree(d); cudaEventDestroy(e); cudaStreamDestroy(s); delete[] h;
+}
+"""
 
 
 def emulate(*arguments, **environment):
@@ -301,6 +331,22 @@ int main(int argc, char**) {
                 self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
                 for text in words:
                     self.assertIn(text, ran.stderr)
+
+    def test_the_host_s_mistakes(self):
+        made = self.run_text(HOST, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("p.cu:6:80: warning: variable 'sum' is uninitialized when used here", made.stderr)
+        self.assertEqual(made.stderr.count(": warning: "), 1, made.stderr)
+        early = "Warning: nothing is waited for at p.cu:{}: the event is not recorded by then\n"
+        overlap = "Source and destination of a copy overlap\n=========     at p.cu:{}\n"
+        for case, said in {"a": early.format(14), "b": early.format(15), "c": "ERROR SUMMARY: 0 errors\n",
+                           "d": overlap.format(20), "e": overlap.format(21), "f": "ERROR SUMMARY: 0 errors\n",
+                           "g": "ended by signal 11", "h": "p.cu:3. Is this a destructor? A kernel's parameter is a copy"
+                           }.items():
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                self.assertIn(said, ran.stderr)
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""

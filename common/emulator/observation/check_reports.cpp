@@ -80,11 +80,13 @@ std::optional<Place> place_of_unsigned(const BlockContext& block, const std::byt
     return begin != nullptr && address < begin && begin - address <= kNear;
   };
   const auto find = [&](const std::byte* meant, std::size_t stride) -> std::optional<Place> {
-    if (const AddressRange all = shared_range(); is_near_shared(meant, all)) return place_in_shared(block, all, meant, stride);
+    if (const AddressRange all = shared_range(); is_near_shared(meant, all))
+      return place_in_shared(block, all, meant, stride);
     if (is_before(meant, block.dynamic_shared)) return place_in_dynamic(block, meant, stride);
     const Allocation* allocation = in_arena(meant) ? nearest_allocation(meant) : nullptr;
     if (allocation == nullptr || !is_before(meant, allocation->begin)) return std::nullopt;
-    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)), "out_of_bounds", ""};
+    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)),
+                 "out_of_bounds", ""};
   };
   for (const std::size_t parts : {1, 2, 3, 4, 5, 6, 7, 8}) {
     std::optional<Place> place = find(at - (parts * width << 32), parts * width);
@@ -126,7 +128,8 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   if (reinterpret_cast<std::uintptr_t>(address) < kNullPage)
     return {"a null pointer", "out_of_bounds", "The pointer was never set, or its allocation failed."};
   if (find_allocation(at) != nullptr || find_freed(at).allocation.serial != 0) return place_in_arena(at, width);
-  if (const AddressRange all = shared_range(); is_near_shared(address, all)) return place_in_shared(block, all, at, width);
+  if (const AddressRange all = shared_range(); is_near_shared(address, all))
+    return place_in_shared(block, all, at, width);
   if (block.dynamic_shared != nullptr &&
       AddressRange{block.dynamic_shared, block.dynamic_shared + kMaxDynamicShared}.contains(address))
     return place_in_dynamic(block, at, width);

@@ -51,6 +51,18 @@ void report_leaks() {
   }
 }
 
+void report_early_wait(const void* pc) {
+  Finding finding;
+  finding.kind = "early_wait";
+  finding.place = pc == nullptr ? std::string{} : source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.warning = true;
+  finding.text = fmt::format("========= Warning: nothing is waited for at {}: the event is not recorded by then\n"
+                             "=========     Call cudaEventRecord before, behind the work that is to be done.\n",
+                             finding.place.empty() ? "an unknown line" : finding.place);
+  publish_finding(finding);
+}
+
 void host_access(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   if (local_range().begin != nullptr) return;  // The emulator's own work inside of a kernel.
   const Allocation* allocation = find_allocation(address);

@@ -15,6 +15,9 @@ void report_api_error(const ApiError& error);
 /// Reports the allocations that still live, those of one line of the program together.
 void report_leaks();
 
+/// A wait for an event that was not recorded by then, and not waited for later.
+void report_early_wait(const void* pc);
+
 /// Says which line of the host ends the program, tells what was found, and ends it.
 void end_program(int signal, const void* pc);
 

@@ -134,6 +134,21 @@ void Observation::api_failed(const ApiError& error) {
   if (options_.api) report_api_error(error);
 }
 
+/// A loop may wait for its last turn in the first one, too: only an event that is never waited for again is told.
+void Observation::event_waited(const void* event, bool recorded, const void* pc) {
+  if (recorded)
+    early_waits_.erase(event);
+  else
+    early_waits_.try_emplace(event, pc);
+}
+
+void Observation::event_gone(const void* event) {
+  const auto wait = early_waits_.find(event);
+  if (wait == early_waits_.end()) return;
+  if (options_.api) report_early_wait(wait->second);
+  early_waits_.erase(wait);
+}
+
 void Observation::block_begin(BlockContext& block) {
   const std::uint64_t launch = block.launch->id;
   BlockWatch& watch = watch_of(block.worker);
@@ -323,6 +338,7 @@ std::string Observation::unchecked_races() const {
 
 void Observation::conclude(bool crashed) {
   if (crashed) publish_findings();
+  while (!early_waits_.empty()) event_gone(early_waits_.begin()->first);
   if (!map_path_.empty()) write_access_map();
   if (!counters_path_.empty()) write_counters();
   // After an error that stays nothing can be freed.

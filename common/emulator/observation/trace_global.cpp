@@ -56,7 +56,8 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
   const void* const pc = checks_->sites[race.site];
   const void* const other_pc = checks_->sites[race.other_site];
   const bool in_block = race.thread / block.threads == race.other_thread / block.threads;
-  const bool in_warp = in_block && race.thread % block.threads / kWarpSize == race.other_thread % block.threads / kWarpSize;
+  const auto warp = [&](std::uint32_t thread) { return thread % block.threads / kWarpSize; };
+  const bool in_warp = in_block && warp(race.thread) == warp(race.other_thread);
   if (!is_new_global({pc, other_pc}, 1 + in_block + in_warp)) return;
   Finding finding = global_race(block, race, pc, other_pc);
   const auto is_atomic = [](Operation operation) {

@@ -221,6 +221,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     stream->capture->invalid = true;
     return remember(cudaErrorStreamCaptureIsolation);
   }
+  observer().event_waited(event, event->recorded, ApiCall::pc());
   if (event->recorded) {
     stream->clock = std::max(stream->clock, event->time);
   }
@@ -295,6 +296,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const ApiCall api("cudaEventDestroy");
   const RuntimeLock lock;
+  observer().event_gone(event);
   return remember(streams().events.erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
@@ -318,8 +320,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t handle) {
   return remember(cudaSuccess);
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-  const ApiCall api("cudaEventSynchronize");
+namespace {
+
+cudaError_t wait_for_event(cudaEvent_t handle, bool query) {
   const RuntimeLock lock;
   const CUevent_st* event = find_event(handle);
   if (const cudaError_t state = device_state(); state != cudaSuccess || event == nullptr) {
@@ -331,11 +334,22 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
     }
     return remember(cudaErrorCapturedEvent);
   }
+  if (!query || event->recorded) observer().event_waited(event, event->recorded, ApiCall::pc());
   host_waits_until(event->time);
   return remember(cudaSuccess);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t handle) { return cudaEventSynchronize(handle); }
+}  // namespace
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  const ApiCall api("cudaEventSynchronize");
+  return wait_for_event(handle, false);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  const ApiCall api("cudaEventQuery");
+  return wait_for_event(handle, true);
+}
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   const ApiCall api("cudaEventElapsedTime");
