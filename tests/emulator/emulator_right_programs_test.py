@@ -221,6 +221,52 @@ int main(int, char** words) {
   cudaFree(d); cudaEventDestroy(e); cudaStreamDestroy(s); delete[] h;
 }
 """
+ASYNCHRONOUS = """
+__global__ void fills(int* p) { p[threadIdx.x] = 1; }
+__global__ void reads(const int* p, int* o) { o[threadIdx.x] = p[threadIdx.x]; }
+void sets(void* p) { *(int*)p = 3; }
+int main(int, char** words) {
+  int *m, *h, *d, *o; cudaMallocManaged(&m, 512); cudaMallocHost(&h, 256); cudaMalloc(&d, 256); cudaMalloc(&o, 256);
+  cudaStream_t s, t; cudaStreamCreate(&s); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+  cudaEvent_t e; cudaEventCreate(&e);
+  for (int i = 0; i < 64; ++i) h[i] = i;
+  cudaMemset(d, 0, 256); int sum = 0, pageable[64];
+  switch (words[1][0]) {
+    case 'a':
+      fills<<<1, 64>>>(m);
+      for (int i = 0; i < 64; ++i) sum += m[i];
+      sum += m[5]; break;
+    case 'b':
+      reads<<<1, 64>>>(m, o);
+      m[3] = 1; break;
+    case 'c':
+      cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, s);
+      sum += h[2] * 3; break;
+    case 'd':
+      cudaMemcpyAsync(d, h, 256, cudaMemcpyHostToDevice, s);
+      h[9] = 1; break;
+    case 'e':
+      fills<<<1, 64, 0, t>>>(m); cudaStreamSynchronize(s);
+      sum -= m[1]; break;
+    case 'f':
+      cudaEventRecord(e, t); fills<<<1, 64, 0, t>>>(m); cudaEventSynchronize(e);
+      sum = m[0]; break;
+    default:
+      fills<<<1, 64>>>(m); m[64] = 1; cudaDeviceSynchronize(); sum = m[0];
+      reads<<<1, 64>>>(m, o); sum += m[0]; cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); m[0] = 2;
+      fills<<<1, 64, 0, s>>>(m); cudaStreamSynchronize(s); sum += m[0];
+      fills<<<1, 64, 0, t>>>(m); cudaEventRecord(e, t); cudaStreamWaitEvent(s, e, 0);
+      cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s); sum += m[0] + h[0];
+      cudaMemcpyAsync(d, h, 128, cudaMemcpyHostToDevice, t); sum += h[0]; h[40] = 1; cudaStreamSynchronize(t); h[0] = 1;
+      cudaMemcpyAsync(d, pageable, 256, cudaMemcpyHostToDevice, t); pageable[0] = 1;
+      fills<<<1, 64, 0, t>>>(m); cudaLaunchHostFunc(t, sets, m); cudaEventRecord(e, t);
+      while (cudaEventQuery(e) != cudaSuccess) {}
+      sum += m[0]; fills<<<1, 64, 0, t>>>(m); cudaStreamDestroy(t); t = nullptr; cudaDeviceSynchronize(); sum += m[0];
+  }
+  cudaDeviceSynchronize(); if (t) cudaStreamDestroy(t);
+  cudaStreamDestroy(s); cudaFree(m); cudaFreeHost(h); cudaFree(d); cudaFree(o); return sum == 12345;
+}
+"""
 
 
 def emulate(*arguments, **environment):
@@ -347,6 +393,24 @@ int main(int argc, char**) {
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
                 self.assertIn(said, ran.stderr)
+
+    def test_the_host_does_not_wait(self):
+        made = self.run_text(ASYNCHRONOUS, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        told = "Race reported between {} access of the host at p.cu:{} and {} access of a {} at p.cu:{}\n"
+        for case, said in {"a": told.format("Read", 14, "Write", "kernel", 2), "b": told.format("Write", 18, "Read", "kernel", 3),
+                           "c": told.format("Read", 21, "Write", "copy", 20), "d": told.format("Write", 24, "Read", "copy", 23),
+                           "e": told.format("Read", 27, "Write", "kernel", 2), "f": told.format("Read", 30, "Write", "kernel", 2),
+                           "right": None}.items():
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                if said is None:
+                    self.assertNotIn("Race", ran.stderr)
+                    self.assertIn(NOTHING, ran.stderr)
+                    continue
+                self.assertIn("========= " + said, ran.stderr)
+                self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""

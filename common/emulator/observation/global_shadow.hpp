@@ -95,6 +95,14 @@ public:
   std::optional<GlobalRace> add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes, Operation operation,
                                 bool strong, std::uint16_t site, Pending& pending);
 
+  /// What a launch did with memory that the host touches now.
+  struct Touched {
+    std::uint16_t site;  ///< Where.
+    bool writes;         ///< or reads
+  };
+  /// An access of that launch, the last of its kind, that is not in order with one of the host.
+  std::optional<Touched> touched(std::uint64_t launch, const void* address, std::size_t bytes, bool writes) const;
+
   /// The store that `add` left as pending was done; returns the race that it turned out to be.
   static std::optional<GlobalRace> settle(Pending& pending);
 
@@ -142,7 +150,7 @@ private:
   static constexpr std::uint8_t kStrongReaders = 2;
 
   std::unique_lock<std::mutex> lock();
-  Cell* cell(std::uintptr_t address);
+  Cell* cell(std::uintptr_t address) const;
   Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;

@@ -17,6 +17,7 @@
 
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/base/whole_file.hpp"
+#include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/findings.hpp"
@@ -132,6 +133,25 @@ void Observation::inactive_shuffle(BlockContext& block, const void* pc, unsigned
 
 void Observation::api_failed(const ApiError& error) {
   if (options_.api) report_api_error(error);
+}
+
+void Observation::host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) {
+  if (!options_.race) return;
+  visit_async([&](const AsyncWork& work) {
+    const auto* const at = static_cast<const std::byte*>(address);
+    HostRace race{address, writes, pc, work.pc, work.writes, nullptr};
+    if (work.launch == 0) {
+      if (at >= work.range.end || at + bytes <= work.range.begin || (!writes && !work.writes)) return false;
+    } else {
+      const auto touched = races_ == nullptr ? std::nullopt : races_->touched(work.launch, address, bytes, writes);
+      if (!touched) return false;
+      race.kernel = work.name;
+      race.device_pc = global_.sites[touched->site];
+      race.device_writes = touched->writes;
+    }
+    report_host_race(race);
+    return true;
+  });
 }
 
 /// A loop may wait for its last turn in the first one, too: only an event that is never waited for again is told.

@@ -60,6 +60,7 @@ public:
   double launch_end(const LaunchInfo& launch) override;
   std::string locate(const void* pc) override { return source_location(pc); }
   void report(const char* kind, const void* pc, const std::string& text) override;
+  void host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) override;
   void event_waited(const void* event, bool recorded, const void* pc) override;
   void event_gone(const void* event) override;
 

@@ -131,6 +131,22 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
   return cudaSuccess;
 }
 
+/// What the host must leave alone until the copy is done. Of memory that is not pinned, CUDA makes a copy of its own.
+void note_async(const Copy& copy, const void* pc) {
+  const auto note = [&](const void* pointer, std::size_t pitch, bool writes) {
+    const Allocation* allocation = find_allocation(pointer);
+    if (allocation == nullptr || allocation->kind == MemoryKind::device) {
+      return;
+    }
+    const auto* begin = static_cast<const std::byte*>(pointer);
+    for (std::size_t row = 0; row < copy.height && copy.width != 0; ++row) {
+      async_begin({.range = {begin + row * pitch, begin + row * pitch + copy.width}, .writes = writes, .pc = pc});
+    }
+  };
+  note(copy.destination, copy.destination_pitch, true);
+  note(copy.source, copy.source_pitch, false);
+}
+
 /// Copies in CUDA may go in any order: where the two ranges overlap, the result is anything. Rows apart are not looked
 /// at: two columns of one matrix are no mistake.
 void check_overlap(const Copy& copy) {
@@ -160,12 +176,14 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
     return remember(error);
   }
   check_overlap(what);
+  const void* const pc = ApiCall::pc();
   const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool from_graph) {
     what.run();
+    if (!host_waits) note_async(what, pc);
     return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
   });
   if (error == cudaSuccess && host_waits) {
-    host_waits_until(stream_time(*find_stream(stream)));
+    host_waits_for(*find_stream(stream));
   }
   return remember(error);
 }
@@ -249,7 +267,7 @@ cudaError_t release(void* pointer, bool pinned) {
     explain_release(pointer, allocation, pinned);
     return remember(cudaErrorInvalidValue);
   }
-  host_waits_until(latest_time());  // freeing waits for the device
+  host_waits_for_all();  // freeing waits for the device
   return remember(cudaSuccess);
 }
 
