@@ -248,9 +248,19 @@ int main(int, char** words) {
     case 'e':
       fills<<<1, 64, 0, t>>>(m); cudaStreamSynchronize(s);
       sum -= m[1]; break;
+    case 'g':
+      fills<<<1, 64, 0, s>>>(d); reads<<<1, 32, 0, t>>>(d, o); break;
+    case 'h':
+      cudaMemcpyAsync(d, h, 256, cudaMemcpyHostToDevice, s);
+      reads<<<1, 32, 0, t>>>(d, o); break;
+    case 'i':
+      reads<<<1, 64, 0, s>>>(d, o); cudaEventRecord(e, t); cudaStreamWaitEvent(t, e, 0); fills<<<1, 32, 0, t>>>(d); break;
     case 'f':
       cudaEventRecord(e, t); fills<<<1, 64, 0, t>>>(m); cudaEventSynchronize(e);
       sum = m[0]; break;
+    case 'j':
+      fills<<<1, 32, 0, s>>>(d); fills<<<1, 32, 0, t>>>(d + 32); reads<<<1, 32, 0, s>>>(h, o); reads<<<1, 32, 0, t>>>(h, o + 32);
+      cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0); reads<<<1, 32, 0, t>>>(d, o); break;
     default:
       fills<<<1, 64>>>(m); m[64] = 1; cudaDeviceSynchronize(); sum = m[0];
       reads<<<1, 64>>>(m, o); sum += m[0]; cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); m[0] = 2;
@@ -398,10 +408,12 @@ int main(int argc, char**) {
         made = self.run_text(ASYNCHRONOUS, "--no-run")
         self.assertEqual(made.returncode, 0, made.stderr)
         told = "Race reported between {} access of the host at p.cu:{} and {} access of a {} at p.cu:{}\n"
+        streams = "Race reported between {} access at p.cu:{} and {} access of a {} in another stream at p.cu:{}\n"
         for case, said in {"a": told.format("Read", 14, "Write", "kernel", 2), "b": told.format("Write", 18, "Read", "kernel", 3),
                            "c": told.format("Read", 21, "Write", "copy", 20), "d": told.format("Write", 24, "Read", "copy", 23),
-                           "e": told.format("Read", 27, "Write", "kernel", 2), "f": told.format("Read", 30, "Write", "kernel", 2),
-                           "right": None}.items():
+                           "e": told.format("Read", 27, "Write", "kernel", 2), "f": told.format("Read", 37, "Write", "kernel", 2),
+                           "g": streams.format("Read", 3, "Write", "kernel", 2), "h": streams.format("Read", 3, "Write", "copy", 31),
+                           "i": streams.format("Write", 2, "Read", "kernel", 3), "j": None, "right": None}.items():
             with self.subTest(case):
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})

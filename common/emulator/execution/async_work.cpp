@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <mutex>
 
 namespace warpbook::emulator {
@@ -16,12 +17,18 @@ struct Pending {
   std::deque<AsyncWork> work;
   std::atomic<bool> any{false};  ///< asked at each access of the host
   unsigned stream = 0;
-  std::uint64_t operation = 0;
+  Progress progress;
 };
 
 Pending& pending() {
   static Pending& all = *new Pending;  // NOLINT(cppcoreguidelines-owning-memory): programs use it while they end
   return all;
+}
+
+/// True where `progress` has the work in it.
+bool is_in(const AsyncWork& work, const Progress& progress) {
+  const auto done = progress.find(work.stream);
+  return done != progress.end() && work.operation <= done->second;
 }
 
 thread_local constinit bool in_host_function = false;
@@ -32,16 +39,25 @@ void join(Progress& progress, const Progress& other) {
   for (const auto& [stream, operations] : other) progress[stream] = std::max(progress[stream], operations);
 }
 
-void async_operation(unsigned stream, std::uint64_t operation) {
+void async_operation(unsigned stream, const Progress& progress) {
   pending().stream = stream;
-  pending().operation = operation;
+  pending().progress = progress;
+}
+
+std::vector<AsyncWork> concurrent_work() {
+  Pending& all = pending();
+  const std::lock_guard lock(all.mutex);
+  std::vector<AsyncWork> found;
+  std::copy_if(all.work.begin(), all.work.end(), std::back_inserter(found),
+               [&](const AsyncWork& work) { return !is_in(work, all.progress); });
+  return found;
 }
 
 void async_begin(AsyncWork work) {
   Pending& all = pending();
   const std::lock_guard lock(all.mutex);
   work.stream = all.stream;
-  work.operation = all.operation;
+  work.operation = all.progress[all.stream];
   if (all.work.size() == kMost) all.work.pop_front();
   all.work.push_back(work);
   all.any = true;
@@ -50,10 +66,7 @@ void async_begin(AsyncWork work) {
 void async_end(const Progress& progress) {
   Pending& all = pending();
   const std::lock_guard lock(all.mutex);
-  std::erase_if(all.work, [&](const AsyncWork& work) {
-    const auto done = progress.find(work.stream);
-    return done != progress.end() && work.operation <= done->second;
-  });
+  std::erase_if(all.work, [&](const AsyncWork& work) { return is_in(work, progress); });
   all.any = !all.work.empty();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "common/emulator/execution/engine.hpp"
 
@@ -17,7 +18,7 @@ using Progress = std::map<unsigned, std::uint64_t>;
 /// Adds what `other` has more.
 void join(Progress& progress, const Progress& other);
 
-/// A kernel, or a copy from or to memory that the host may use.
+/// A kernel, or one side of a copy.
 struct AsyncWork {
   std::uint64_t launch = 0;     ///< of a kernel, its launch's number; 0: a copy
   const char* name = "";        ///< the kernel's
@@ -28,8 +29,11 @@ struct AsyncWork {
   std::uint64_t operation = 0;  ///< Which of the stream's operations it is.
 };
 
-/// What is begun from now on is this operation of a stream.
-void async_operation(unsigned stream, std::uint64_t operation);
+/// What is begun from now on is the last operation of this stream in what comes before the next one.
+void async_operation(unsigned stream, const Progress& progress);
+
+/// Work of other streams that nothing orders before the operation under way.
+std::vector<AsyncWork> concurrent_work();
 
 /// Work that the host does not wait for has begun, in the operation that `async_operation` told of.
 void async_begin(AsyncWork work);

@@ -339,6 +339,28 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
                                : Apart::in_grid);
 }
 
+void report_stream_race(const BlockContext& block, const StreamRace& race) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "stream_race";
+  finding.place = source_location(race.actor.pc);
+  finding.other_place = race.other_pc == nullptr ? std::string{} : source_location(race.other_pc);
+  finding.sites = {race.actor.pc, race.other_pc};
+  finding.block = block.linear_block;
+  finding.text = fmt::format(
+      "========= Race reported between {} access at {} and {} access of a {} in another stream at {}\n"
+      "=========     in {}, block {}, thread {}{}\n"
+      "=========     Address is {}\n"
+      "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
+      capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
+      race.kernel == nullptr ? "copy" : "kernel",
+      finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
+      triple(block.block_index), triple(thread_index(block, race.actor.thread)),
+      race.kernel == nullptr ? std::string{} : fmt::format(", and in {}", race.kernel),
+      place_of(block, race.address, 0).text);
+  hold_finding(std::move(finding));
+}
+
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address) {
   const Unwatched unwatched;
   hold_uninitialised(block, "uninitialised_shared", "shared", reader, bytes, address,

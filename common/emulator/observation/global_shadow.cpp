@@ -191,18 +191,22 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
 }
 
 std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, const void* address, std::size_t bytes,
-                                                       bool writes) const {
+                                                       bool writes) {
   if (base_ == nullptr) return std::nullopt;
+  const auto guard = lock();
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   for (std::uintptr_t word = begin / kWord * kWord; word < begin + bytes; word += kWord) {
     const Cell& state = *cell(word);
     if (state.launch != static_cast<std::uint16_t>(launch)) continue;
-    const unsigned mask = (1U << (std::min(begin + bytes, word + kWord) - word)) - (1U << (std::max(begin, word) - word));
-    if (state.writer != 0 && (state.masks & mask) != 0) return Touched{state.write_site, true};
+    const std::uintptr_t first = std::max(begin, word) - word;
+    const std::uintptr_t last = std::min(begin + bytes, word + kWord) - word;
+    const unsigned mask = (1U << last) - (1U << first);
+    if (state.writer != 0 && (state.masks & mask) != 0)
+      return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0};
     if (!writes) continue;
     for (std::size_t i = 0; i < state.readers.size(); ++i)
       if (state.readers[i].thread != 0 && (state.read_masks >> 4 * i & mask) != 0)
-        return Touched{state.readers[i].site, false};
+        return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0};
   }
   return std::nullopt;
 }

@@ -105,6 +105,9 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
     return text.empty() ? std::string{"an unknown line"} : text;
   };
   Finding finding;
+  const char* const verb = operation == Operation::load    ? "read"
+                           : operation == Operation::store ? "write"
+                                                           : "access";
   finding.kind = "host_access";
   finding.place = source_location(pc);
   finding.sites = {pc, nullptr};
@@ -112,8 +115,7 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
                              "=========     at {}\n"
                              "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
                              "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
-                             operation == Operation::load ? "read" : operation == Operation::store ? "write" : "access", bytes, line(pc), offset, touched.serial,
-                             touched.bytes, line(touched.pc),
+                             verb, bytes, line(pc), offset, touched.serial, touched.bytes, line(touched.pc),
                              allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
   publish_finding(finding);
   end_program(SIGSEGV, pc);

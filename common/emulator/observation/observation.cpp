@@ -96,7 +96,10 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
   global_.race_all = global_.race && sample_.complete();
   if (options_.race) count_races(blocks);
-  if (global_.race) races_->begin_launch(launch.id, threads_, sample_);
+  global_.concurrent.clear();
+  if (!global_.race) return;
+  races_->begin_launch(launch.id, threads_, sample_);
+  global_.concurrent = concurrent_work();
 }
 
 void Observation::memory_written(const void* address, std::size_t bytes) {

@@ -120,6 +120,9 @@ public:
     if (site->extras != 0) follow_access(*site, at);
   }
 
+  /// Looks for work of other streams that an access to global memory conflicts with.
+  void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
+
   /// True the first time in this launch that something is found at these instructions.
   bool is_new_global(const std::pair<const void*, const void*>& sites, unsigned kind = 0);
 

@@ -131,11 +131,10 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
   return cudaSuccess;
 }
 
-/// What the host must leave alone until the copy is done. Of memory that is not pinned, CUDA makes a copy of its own.
+/// What others must leave alone until the copy is done. Of memory that is not pinned, CUDA makes a copy of its own.
 void note_async(const Copy& copy, const void* pc) {
   const auto note = [&](const void* pointer, std::size_t pitch, bool writes) {
-    const Allocation* allocation = find_allocation(pointer);
-    if (allocation == nullptr || allocation->kind == MemoryKind::device) {
+    if (find_allocation(pointer) == nullptr) {
       return;
     }
     const auto* begin = static_cast<const std::byte*>(pointer);

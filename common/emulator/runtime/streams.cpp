@@ -167,7 +167,8 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
   }
   const double begin = stream_time(*stream);
   stream->done = progress_of(*stream);
-  async_operation(stream->number, ++stream->done[stream->number]);
+  ++stream->done[stream->number];
+  async_operation(stream->number, stream->done);
   stream->clock = begin + run(false);
   return cudaSuccess;
 }
