@@ -23,8 +23,9 @@ using warpbook::emulator::Operation;
 template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
   if (current_observer_data == nullptr) {
+    // To the host, what is volatile is as good as atomic: a flag.
     if (warpbook::emulator::in_arena(address)) [[unlikely]]
-      warpbook::emulator::host_access(address, bytes, operation, pc);
+      warpbook::emulator::host_access(address, bytes, is_volatile ? Operation::atomic : operation, pc);
     return;
   }
   static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
