@@ -157,7 +157,9 @@ def compile_command(build, debug):
     # By the names of temporaries the compiler pass knows kernels' parameters.
     kernels = [*common, *options, "-fno-discard-value-names", "-D__CUDACC__=1", "-D__NVCC__=1",
                "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0", f"-D__CUDA_ARCH__={architecture}", "-include",
-               "cuda_runtime.h", "-include", "warpbook_chevrons.h"]
+               "cuda_runtime.h", "-include", "warpbook_chevrons.h",
+               # Not where only a branch leaves it so: a leader's variable, which a shuffle hands to the others.
+               "-Wuninitialized", "-Wno-sometimes-uninitialized"]
     return kernels, [*common, "-gline-tables-only", "-fdeclspec"]
 
 

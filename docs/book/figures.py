@@ -10,7 +10,9 @@ import subprocess
 import tempfile
 
 from chapters import chapters
+from queries import split
 from records import EMULATED, MEASURED, RESULTS, ROOT, Problem
+from sentences import MARKER
 
 Picture = collections.namedtuple("Picture", "path caption description")
 FOLDER = RESULTS / EMULATED / "maps"
@@ -73,12 +75,18 @@ def record(build=ROOT / "build" / "emulator"):
     return changed
 
 
+def measured_cases(chapter):
+    """The cases on which the chapter's pages show their steps."""
+    found = (match for page in sorted((chapter.folder / "pages").glob("*.md")) for match in MARKER.finditer(page.read_text(encoding="utf-8")))
+    return list(dict.fromkeys(split(match["what"])[1] for match in found if match["kind"] == "measure"))
+
+
 MOST_BYTES = 2 << 30  # That a case moves, for the emulator to run it in seconds.
 
 
 def model(numbers, build=ROOT / "build" / "emulator"):
     """Runs these chapters (all, where none is named) on the emulator, for what it models to stand beside what was measured: the
-    cases of `--full`, and by the ladder alone the main cases that are too large for it, and what book.toml names besides.
+    cases of `--full`, and by the ladder alone the main cases that are too large for it, and those of the steps' pages.
     Yields the files written."""
     for chapter, program in programs(build):
         if numbers and chapter.number not in numbers or not chapter.by_harness:
@@ -88,8 +96,7 @@ def model(numbers, build=ROOT / "build" / "emulator"):
         text = path.read_text(encoding="utf-8")
         record, known = chapter.times(MEASURED), {case["parameters"] for case in json.loads(text)["cases"]}
         large = {case["parameters"] for case in record.cases if case["bytes_moved"] > MOST_BYTES} if record else set()
-        ladder = chapter.book.get("ladder", {})
-        names = ladder.get("cases", []) + ladder.get("modelled", [])
+        names = dict.fromkeys(chapter.book.get("ladder", {}).get("cases", []) + measured_cases(chapter))
         more = [case for case in (chapter.book.get("case", {}).get(name, name) for name in names) if case not in known | large]
         if more:
             with tempfile.TemporaryDirectory() as folder:

@@ -155,14 +155,20 @@ def counter_value(record, case, version, what):
         return None
 
 
-DIVISIONS = ("divisions-32", "divisions-64")
+# What the emulator counts as the profiler does, and what it alone can count: divisions, a thread's each.
+EMULATED_TOO = ("l1tex__t_requests", "l1tex__t_sectors", "l1tex__data_pipe_lsu_wavefronts_mem_shared", "smsp__inst_executed_op_",
+                "warpbook__")
 
 
-def division_count(emulated, parameters, version, what):
-    """How often a step divides, as the emulator counted it, which alone can; None where it did not."""
+def emulated_value(emulated, parameters, version, what):
+    """A counter of a step on a case as the emulator has it; None where it does not, or is not to be compared with the profiler's."""
+    names = queries.COUNTERS[what] if isinstance(queries.COUNTERS[what], tuple) else (queries.COUNTERS[what],)
     case = emulated.case(parameters) if emulated else None
     row = of_step(case, version) if case else None
-    return row["counters"].get(queries.COUNTERS[what], 0) if row else None
+    if not row or not row.get("counters") or not all(name.startswith(EMULATED_TOO) for name in names):
+        return None
+    values = [row["counters"].get(name, 0) for name in names]
+    return values[0] if len(values) == 1 else values[0] / values[1] if values[1] else None
 
 
 def counter_text(value, what):
@@ -185,8 +191,8 @@ def direction(before, after):
 
 def measure_table(chapter, version, case_name, counters):
     """A step beside its base on one case: counters, time, and the share of a copy. Where the base does not take the case, its
-    base stands there, and so on. A step without a base stands alone, or beside the one that `beside=` names. Divisions are
-    counted by the emulator."""
+    base stands there, and so on. A step without a base stands alone, or beside the one that `beside=` names. A counter that the
+    profiler's record lacks is the emulator's, and says so; one that neither has is left out."""
     beside = [word.partition("=")[2] for word in counters if word.startswith("beside=")]
     counters = [word for word in counters if not word.startswith("beside=")]
     step, parameters = chapter.kernel(version), case_named(chapter, case_name)
@@ -207,10 +213,13 @@ def measure_table(chapter, version, case_name, counters):
 
     out = [row("", [kernel.version for kernel in kernels], ""), "|---" + "|--:" * len(kernels) + ("|---|" if base else "|")]
     for what in counters:
-        values = [division_count(emulated, parameters, kernel.version, what) if what in DIVISIONS
-                  else counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
-        words = queries.COUNTER_WORDS[what] + (", of threads" if what in DIVISIONS else "")
-        out.append(row(words, [counter_text(value, what) for value in values], direction(values[0], values[-1])))
+        values = [counter_value(counted, parameters, kernel.version, what) if counted else None for kernel in kernels]
+        words = queries.COUNTER_WORDS[what]
+        if all(value is None for value in values):
+            values = [emulated_value(emulated, parameters, kernel.version, what) for kernel in kernels]
+            words += " of threads (emulated)" if what.startswith("divisions") else " (emulated)"
+        if any(value is not None for value in values):
+            out.append(row(words, [counter_text(value, what) for value in values], direction(values[0], values[-1])))
     spreads = [of_step(case, kernel.version)["seconds"] for kernel in kernels]
     medians = [spread["median"] for spread in spreads]
     gain = speedup_text(medians[0], medians[-1], is_noise(spreads[0], spreads[-1]))

@@ -148,6 +148,158 @@ REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ f
            'a __global__ function call must be configured',
            'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed']
 
+CAUSES = """
+__global__ void overflows(int* a, int n) { int i = threadIdx.x + 1; a[i * n * 4] = 1; }
+__global__ void below_0(int* a, unsigned i) { a[i - 1u] = 1; }
+__constant__ float table[16];
+__global__ void beyond(float* o, int i) { o[0] = table[i]; }
+struct Point { float x, y, z; };
+__global__ void structs(Point* p, unsigned i) { p[i - 1u].x = 1; }
+__global__ void other(int* o) { __shared__ int before[128]; before[threadIdx.x] = 1; o[0] = before[0]; }
+__global__ void halo(int* o) { __shared__ int tile[128]; tile[threadIdx.x - 1] = 0; o[threadIdx.x] = tile[0]; }
+__global__ void counts(int* o, const int* in) {
+  __shared__ int bins[4];
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+  __syncthreads();
+  bins[in[threadIdx.x]]++;
+}
+__global__ void turned(int* o) {
+  __shared__ int s[128];
+  s[threadIdx.x] = threadIdx.x;
+  o[threadIdx.x] = s[(threadIdx.x + 1) % 128];
+}
+__global__ void lanes(int* o) {
+  __shared__ int s[128];
+  s[threadIdx.x] = threadIdx.x;
+  o[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+__global__ void global_counts(int* o, const int* in) { o[in[threadIdx.x]]++; }
+__global__ void shifted(int* o) { if (threadIdx.x < 127) o[threadIdx.x] = o[threadIdx.x + 1]; }
+__global__ void twice(int* o) { o[threadIdx.x] += blockIdx.x + 1; }
+__global__ void two_steps(int* o) {
+  o[blockIdx.x * 128 + threadIdx.x] = 1;
+  o[256 + blockIdx.x * 128 + threadIdx.x] = o[(blockIdx.x ^ 1) * 128 + threadIdx.x];
+}
+int main(int, char** words) {
+  int *first, *in, *o; cudaMalloc(&first, 4000); cudaMalloc(&in, 4000); cudaMalloc(&o, 4000);
+  cudaMemset(in, 0, 4000); cudaMemset(o, 0, 4000);
+  switch (words[1][0]) {
+    case 'a': overflows<<<1, 1>>>(o, 1 << 29); break;
+    case 'b': below_0<<<1, 1>>>(in, 0); break;
+    case 'c': beyond<<<1, 1>>>((float*)o, 16); break;
+    case 'd': beyond<<<1, 1>>>((float*)o, 1000000); break;
+    case 'e': beyond<<<1, 1>>>((float*)o, -1); break;
+    case 'f': structs<<<1, 1>>>((Point*)o, 0); break;
+    case 'g': halo<<<1, 128>>>(o); break;
+    case 'h': counts<<<1, 128>>>(o, in); break;
+    case 'i': turned<<<1, 128>>>(o); break;
+    case 'j': lanes<<<1, 128>>>(o); break;
+    case 'k': global_counts<<<1, 128>>>(o, in); break;
+    case 'l': shifted<<<1, 128>>>(o); break;
+    case 'm': twice<<<2, 128>>>(o); break;
+    case 'n': two_steps<<<2, 128>>>(o); break;
+    case 'o': other<<<1, 128>>>(o);
+  }
+  cudaDeviceSynchronize(); cudaFree(first); cudaFree(in); cudaFree(o);
+}
+"""
+STATEMENT = "Threads write one place in one statement: use an atomic"
+# What each says, which nothing else does: the cause, and what to do.
+CAUSES_TOLD = {"a": ["below all allocations", "compute the index in 64 bits"],
+               "b": ["of allocation 2 of 4000 bytes, allocated at p.cu:34, index -1 of 1000", "An unsigned index does not go below 0"],
+               "c": ["0 bytes after the end of variable 'table', index 16 of 16 elements"],
+               "d": ["of variable 'table', index 1000000 of 16 elements"], "e": ["before the begin of variable 'table', index -1 of 16"],
+               "f": ["of allocation 3 of 4000 bytes", "index -1 of 333 elements of 12 bytes", "An unsigned index"],
+               "g": ["Invalid __shared__ write", "of shared array 'tile' of 512 bytes, index -1", "An unsigned index"],
+               "h": [STATEMENT], "i": ["__syncthreads() orders"], "j": ["__syncwarp() orders"], "k": [STATEMENT],
+               "l": ["read, __syncthreads(), then write"], "m": [STATEMENT], "n": ["a launch of its own"]}
+HOST = """
+#include <cstring>
+struct Owner { int* p; Owner() { cudaMalloc(&p, 4); } ~Owner() { cudaFree(p); } };
+__global__ void takes(Owner o) { *o.p = 1; }
+__global__ void leader(int* o) { int b; if (threadIdx.x == 0) b = 7; o[threadIdx.x] = __shfl_sync(~0u, b, 0); }
+__global__ void sums(float* o, int n) { float sum; for (int i = 0; i < n; ++i) sum += i; o[0] = sum; }
+int main(int, char** words) {
+  cudaEvent_t e, f; cudaEventCreate(&e); cudaEventCreate(&f);
+  cudaStream_t s; cudaStreamCreate(&s);
+  char *d, *h = new char[300](); cudaMalloc(&d, 300); cudaMemset(d, 0, 300);
+  cudaEvent_t both[2] = {e, f};
+  switch (words[1][0]) {
+    case 'a':
+      cudaStreamWaitEvent(s, e, 0); cudaEventRecord(e, s); cudaStreamSynchronize(s); break;
+    case 'b': cudaEventSynchronize(f); break;
+    case 'c':
+      for (int i = 0; i < 4; ++i) { cudaEventSynchronize(both[i % 2]); cudaEventRecord(both[i % 2], s); }
+      while (cudaEventQuery(e) != cudaSuccess) {}
+      break;
+    case 'd': cudaMemcpy(d + 50, d, 100, cudaMemcpyDeviceToDevice); break;
+    case 'e': cudaMemcpyAsync(d, d + 99, 100, cudaMemcpyDeviceToDevice, s); break;
+    case 'f':
+      cudaMemcpy(d + 100, d, 100, cudaMemcpyDeviceToDevice);
+      cudaMemcpy2D(d + 50, 100, d, 100, 50, 3, cudaMemcpyDeviceToDevice); break;
+    case 'g': d[3] = 1; break;
+    case 'h': { Owner o; takes<<<1, 1>>>(o); }
+  }
+  cudaFree(d); cudaEventDestroy(e); cudaStreamDestroy(s); delete[] h;
+}
+"""
+ASYNCHRONOUS = """
+__global__ void fills(int* p) { p[threadIdx.x] = 1; }
+__global__ void reads(const int* p, int* o) { o[threadIdx.x] = p[threadIdx.x]; }
+void sets(void* p) { *(int*)p = 3; }
+int main(int, char** words) {
+  int *m, *h, *d, *o; cudaMallocManaged(&m, 512); cudaMallocHost(&h, 256); cudaMalloc(&d, 256); cudaMalloc(&o, 256);
+  cudaStream_t s, t; cudaStreamCreate(&s); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+  cudaEvent_t e; cudaEventCreate(&e);
+  for (int i = 0; i < 64; ++i) h[i] = i;
+  cudaMemset(d, 0, 256); int sum = 0, pageable[64];
+  switch (words[1][0]) {
+    case 'a':
+      fills<<<1, 64>>>(m);
+      for (int i = 0; i < 64; ++i) sum += m[i];
+      sum += m[5]; break;
+    case 'b':
+      reads<<<1, 64>>>(m, o);
+      m[3] = 1; break;
+    case 'c':
+      cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, s);
+      sum += h[2] * 3; break;
+    case 'd':
+      cudaMemcpyAsync(d, h, 256, cudaMemcpyHostToDevice, s);
+      h[9] = 1; break;
+    case 'e':
+      fills<<<1, 64, 0, t>>>(m); cudaStreamSynchronize(s);
+      sum -= m[1]; break;
+    case 'g':
+      fills<<<1, 64, 0, s>>>(d); reads<<<1, 32, 0, t>>>(d, o); break;
+    case 'h':
+      cudaMemcpyAsync(d, h, 256, cudaMemcpyHostToDevice, s);
+      reads<<<1, 32, 0, t>>>(d, o); break;
+    case 'i':
+      reads<<<1, 64, 0, s>>>(d, o); cudaEventRecord(e, t); cudaStreamWaitEvent(t, e, 0); fills<<<1, 32, 0, t>>>(d); break;
+    case 'f':
+      cudaEventRecord(e, t); fills<<<1, 64, 0, t>>>(m); cudaEventSynchronize(e);
+      sum = m[0]; break;
+    case 'j':
+      fills<<<1, 32, 0, s>>>(d); fills<<<1, 32, 0, t>>>(d + 32); reads<<<1, 32, 0, s>>>(h, o); reads<<<1, 32, 0, t>>>(h, o + 32);
+      cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0); reads<<<1, 32, 0, t>>>(d, o); break;
+    default:
+      fills<<<1, 64>>>(m); m[64] = 1; cudaDeviceSynchronize(); sum = m[0];
+      reads<<<1, 64>>>(m, o); sum += m[0]; cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); m[0] = 2;
+      fills<<<1, 64, 0, s>>>(m); cudaStreamSynchronize(s); sum += m[0];
+      fills<<<1, 64, 0, t>>>(m); cudaEventRecord(e, t); cudaStreamWaitEvent(s, e, 0);
+      cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s); sum += m[0] + h[0];
+      cudaMemcpyAsync(d, h, 128, cudaMemcpyHostToDevice, t); sum += h[0]; h[40] = 1; cudaStreamSynchronize(t); h[0] = 1;
+      cudaMemcpyAsync(d, pageable, 256, cudaMemcpyHostToDevice, t); pageable[0] = 1;
+      fills<<<1, 64, 0, t>>>(m); cudaLaunchHostFunc(t, sets, m); cudaEventRecord(e, t);
+      while (cudaEventQuery(e) != cudaSuccess) {}
+      sum += m[0]; fills<<<1, 64, 0, t>>>(m); cudaStreamDestroy(t); t = nullptr; cudaDeviceSynchronize(); sum += m[0];
+  }
+  cudaDeviceSynchronize(); if (t) cudaStreamDestroy(t);
+  cudaStreamDestroy(s); cudaFree(m); cudaFreeHost(h); cudaFree(d); cudaFree(o); return sum == 12345;
+}
+"""
+
 
 def emulate(*arguments, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
@@ -247,6 +399,53 @@ int main(int argc, char**) {
                 ran = subprocess.run(["./here", *["x"] * words], capture_output=True, text=True, check=False, timeout=60)
                 self.assertEqual(ran.returncode, -number, ran.stderr)
                 self.assertIn(f"========= {says}\n=========     at p.cu:{line}\n", ran.stderr)
+
+    def test_reports_tell_the_cause_and_each_mistake_once(self):
+        made = self.run_text(CAUSES, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for case, words in CAUSES_TOLD.items():
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+                for text in words:
+                    self.assertIn(text, ran.stderr)
+
+    def test_the_host_s_mistakes(self):
+        made = self.run_text(HOST, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("p.cu:6:80: warning: variable 'sum' is uninitialized when used here", made.stderr)
+        self.assertEqual(made.stderr.count(": warning: "), 1, made.stderr)
+        early = "Warning: nothing is waited for at p.cu:{}: the event is not recorded by then\n"
+        overlap = "Source and destination of a copy overlap\n=========     at p.cu:{}\n"
+        for case, said in {"a": early.format(14), "b": early.format(15), "c": "ERROR SUMMARY: 0 errors\n",
+                           "d": overlap.format(20), "e": overlap.format(21), "f": "ERROR SUMMARY: 0 errors\n",
+                           "g": "ended by signal 11", "h": "p.cu:3. Is this a destructor? A kernel's parameter is a copy"
+                           }.items():
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                self.assertIn(said, ran.stderr)
+
+    def test_the_host_does_not_wait(self):
+        made = self.run_text(ASYNCHRONOUS, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        told = "Race reported between {} access of the host at p.cu:{} and {} access of a {} at p.cu:{}\n"
+        streams = "Race reported between {} access at p.cu:{} and {} access of a {} in another stream at p.cu:{}\n"
+        for case, said in {"a": told.format("Read", 14, "Write", "kernel", 2), "b": told.format("Write", 18, "Read", "kernel", 3),
+                           "c": told.format("Read", 21, "Write", "copy", 20), "d": told.format("Write", 24, "Read", "copy", 23),
+                           "e": told.format("Read", 27, "Write", "kernel", 2), "f": told.format("Read", 37, "Write", "kernel", 2),
+                           "g": streams.format("Read", 3, "Write", "kernel", 2), "h": streams.format("Read", 3, "Write", "copy", 31),
+                           "i": streams.format("Write", 2, "Read", "kernel", 3), "j": None, "right": None}.items():
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                if said is None:
+                    self.assertNotIn("Race", ran.stderr)
+                    self.assertIn(NOTHING, ran.stderr)
+                    continue
+                self.assertIn("========= " + said, ran.stderr)
+                self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""

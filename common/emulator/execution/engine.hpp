@@ -154,6 +154,12 @@ public:
   virtual void inactive_shuffle(BlockContext&, const void* /*pc*/, unsigned /*lane*/, unsigned /*source*/) {}
   /// The program is about to be ended by a signal: what was found has to be told now.
   virtual void crashing() {}
+  /// The host touches memory that it shares with the device.
+  virtual void host_touched(const void* /*address*/, std::size_t /*bytes*/, bool /*writes*/, const void* /*pc*/) {}
+  /// The host or a stream was told to wait for an event; `recorded` false: it had nothing to wait for.
+  virtual void event_waited(const void* /*event*/, bool /*recorded*/, const void* /*pc*/) {}
+  /// An event is about to go.
+  virtual void event_gone(const void* /*event*/) {}
   /// A thread ordered its accesses before and after a fence.
   virtual void fence(BlockContext&) {}
 };

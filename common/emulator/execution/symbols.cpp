@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -64,15 +65,16 @@ private:
   std::string_view contents_;
 };
 
-/// The functions and thread-local variables of one program or shared library.
+/// The functions and variables of one program or shared library.
 struct SymbolTable {
-  struct Function {
+  struct Symbol {
     std::uintptr_t begin;  ///< relative to the load address
     std::size_t bytes;
     std::string symbol;
   };
-  std::vector<Function> functions;  ///< by address
+  std::vector<Symbol> functions;  ///< by address
   std::vector<TlsVariable> tls;     ///< by offset
+  std::vector<Symbol> variables;  ///< by address
 };
 
 SymbolTable read_symbols(const char* path) {
@@ -102,6 +104,8 @@ SymbolTable read_symbols(const char* path) {
       const int type = ELF64_ST_TYPE(symbol.st_info);
       if (type == STT_FUNC) {
         table.functions.push_back({symbol.st_value, symbol.st_size, text + symbol.st_name});
+      } else if (type == STT_OBJECT && symbol.st_size != 0) {
+        table.variables.push_back({symbol.st_value, symbol.st_size, text + symbol.st_name});
       } else if (type == STT_TLS) {
         const char* name = text + symbol.st_name;
         // The compiler pass put a guard behind the variables inside of functions, which `__shared__` arrays are.
@@ -110,8 +114,8 @@ SymbolTable read_symbols(const char* path) {
       }
     }
   }
-  std::sort(table.functions.begin(), table.functions.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  for (auto* symbols : {&table.functions, &table.variables})
+    std::sort(symbols->begin(), symbols->end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   std::sort(table.tls.begin(), table.tls.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   return table;
 }
@@ -169,6 +173,33 @@ int find_tls(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
+/// What a module may write: the segment, without what is only written while it is loaded.
+struct Writable {
+  std::uintptr_t base;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+int find_writable(dl_phdr_info* info, std::size_t, void* data) {
+  auto* writable = static_cast<Writable*>(data);
+  if (info->dlpi_addr != writable->base) {
+    return 0;
+  }
+  std::uintptr_t fixed = 0;
+  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) {
+      writable->begin = writable->begin == 0 ? begin : std::min(writable->begin, begin);
+      writable->end = std::max(writable->end, begin + segment.p_memsz);
+    } else if (segment.p_type == PT_GNU_RELRO) {
+      fixed = begin + segment.p_memsz;
+    }
+  }
+  writable->begin = std::max(writable->begin, fixed);
+  return 1;
+}
+
 /// Any code of the module that holds the kernels.
 std::atomic<const void*> kernel_code{nullptr};
 
@@ -214,6 +245,39 @@ void note_kernel(const void* code) {
 }
 
 const std::vector<TlsVariable>& tls_variables() { return symbols_of(kernel_module().path).tls; }
+
+Variable variable_near(const void* address) {
+  constexpr std::uintptr_t kBehind = std::uintptr_t{16} << 20;
+  static const Module& module = *new Module(kernel_module());
+  static const Writable writable = [] {
+    Writable found{module.base};
+    dl_iterate_phdr(find_writable, &found);
+    return found;
+  }();
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at < writable.begin || at >= writable.end + kBehind) {
+    return {};
+  }
+  const auto& variables = symbols_of(module.path).variables;
+  const std::uintptr_t offset = at - module.base;
+  auto nearest = std::upper_bound(variables.begin(), variables.end(), offset,
+                                  [](std::uintptr_t value, const auto& variable) { return value < variable.begin; });
+  if (nearest != variables.begin()) {
+    const auto before = std::prev(nearest);
+    const std::uintptr_t end = before->begin + before->bytes;
+    if (nearest == variables.end() || offset < end || offset - end <= nearest->begin - offset) {
+      nearest = before;
+    }
+  }
+  if (nearest == variables.end()) {
+    return {};
+  }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the symbol table has integers.
+  const auto* begin = reinterpret_cast<const std::byte*>(module.base + nearest->begin);
+  // What is not mangled could be taken for a type.
+  return {nearest->symbol.starts_with("_Z") ? demangled(nearest->symbol) : nearest->symbol,
+          {begin, begin + nearest->bytes}};
+}
 
 std::string function_symbol(const void* code) {
   Module module{reinterpret_cast<std::uintptr_t>(code), {}, 0};

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/emulator/execution/engine.hpp"
+
 namespace warpbook::emulator {
 
 /// Where a variable lies in the module's thread-local storage.
@@ -21,6 +23,16 @@ void note_kernel(const void* code);
 
 /// The thread-local variables of the module with the kernels, by offset.
 const std::vector<TlsVariable>& tls_variables();
+
+/// A `__device__` or `__constant__` variable, or any other one outside of functions.
+struct Variable {
+  std::string name;    ///< demangled; "" where there is none
+  AddressRange range;  ///< Where it lies.
+};
+
+/// The variable that holds the address, or the nearest one, in what the module with the kernels may write; also for
+/// addresses in the 16 MiB behind it, which an index is more likely to have come to than a pointer.
+Variable variable_near(const void* address);
 
 /// The mangled name of the function at an address; "" where unknown.
 std::string function_symbol(const void* code);

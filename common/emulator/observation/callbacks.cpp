@@ -28,8 +28,9 @@ template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = byte
   if (current_observer_data == nullptr) {
     if (confining_frame != nullptr) [[unlikely]]
       check_host_access(address, bytes, operation, pc);
+    // To the host, what is volatile is as good as atomic: a flag.
     if (warpbook::emulator::in_arena(address)) [[unlikely]]
-      warpbook::emulator::host_access(address, bytes, operation, pc);
+      warpbook::emulator::host_access(address, bytes, is_volatile ? Operation::atomic : operation, pc);
     return;
   }
   static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);

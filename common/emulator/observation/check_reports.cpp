@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "common/emulator/execution/shared_memory.hpp"
+#include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/findings.hpp"
 #include "common/emulator/observation/source_location.hpp"
@@ -47,15 +49,74 @@ std::string describe(const Allocation& allocation) {
                      at_line("allocated", allocation.pc));
 }
 
-Place place_in_arena(const void* address, std::size_t width) {
-  const auto* at = static_cast<const std::byte*>(address);
-  const Allocation* allocation = find_allocation(address);
+/// Beside or in the shared arrays.
+Place place_in_shared(const BlockContext& block, const AddressRange& all, const std::byte* at, std::size_t width) {
+  std::size_t count = 0;
+  const SharedArray* array = shared_arrays(count);
+  if (count == 0) return {"beyond the shared arrays", "out_of_bounds", ""};
+  if (const SharedArray* before = array_at(at, all)) array = before;
+  // The next one, where the one before is another kernel's.
+  const auto of_kernel = [&](const SharedArray& one) { return one.function.ends_with(block.launch->name); };
+  const SharedArray* const next = array + 1;
+  if (at >= all.begin + array->offset + array->bytes && next < shared_arrays(count) + count && !of_kernel(*array) &&
+      of_kernel(*next))
+    array = next;
+  return {relative(at - all.begin - static_cast<std::ptrdiff_t>(array->offset), array->bytes, width,
+                   fmt::format("shared array '{}' of {} bytes", array->name, array->bytes)),
+          "out_of_bounds", "Give the array the extents that its indices reach, or keep the indices below them."};
+}
+
+Place place_in_dynamic(const BlockContext& block, const std::byte* at, std::size_t width) {
+  return {relative(at - block.dynamic_shared, block.launch->dynamic_shared_bytes, width,
+                   fmt::format("{} bytes of dynamic shared memory", block.launch->dynamic_shared_bytes)),
+          "out_of_bounds", "The launch's third parameter says how many bytes there are."};
+}
+
+/// The place that was meant, 2^32 elements below, where an unsigned index went below 0. An element may be a struct, of
+/// which a part is accessed.
+std::optional<Place> place_of_unsigned(const BlockContext& block, const std::byte* at, std::size_t width) {
+  constexpr std::ptrdiff_t kNear = 64 << 10;
+  const auto is_before = [](const std::byte* address, const std::byte* begin) {
+    return begin != nullptr && address < begin && begin - address <= kNear;
+  };
+  const auto find = [&](const std::byte* meant, std::size_t stride) -> std::optional<Place> {
+    if (const AddressRange all = shared_range(); is_near_shared(meant, all))
+      return place_in_shared(block, all, meant, stride);
+    if (is_before(meant, block.dynamic_shared)) return place_in_dynamic(block, meant, stride);
+    const Allocation* allocation = in_arena(meant) ? nearest_allocation(meant) : nullptr;
+    if (allocation == nullptr || !is_before(meant, allocation->begin)) return std::nullopt;
+    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)),
+                 "out_of_bounds", ""};
+  };
+  for (const std::size_t parts : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    std::optional<Place> place = find(at - (parts * width << 32), parts * width);
+    if (!place) continue;
+    place->advice = "An unsigned index does not go below 0, but on to 4294967295: compare it before the subtraction.";
+    return place;
+  }
+  return std::nullopt;
+}
+
+/// So far below all allocations that an index of 32 bits must have changed its sign.
+std::optional<Place> place_of_overflow(const std::byte* at, std::size_t width) {
+  constexpr std::ptrdiff_t kFewest = 1 << 26;  // elements
+  constexpr std::ptrdiff_t kMostParts = 8;     // of an element
+  const Allocation* allocation = nearest_allocation(at);
+  const std::ptrdiff_t below = allocation == nullptr ? 0 : allocation->begin - at;
+  const auto bytes = static_cast<std::ptrdiff_t>(width);
+  if (below < kFewest * bytes || below > kMostParts * bytes << 31) return std::nullopt;
+  return Place{fmt::format("{} MiB below all allocations", below >> 20), "out_of_bounds",
+               "An int above 2147483647 becomes negative: compute the index in 64 bits, from its first factor on."};
+}
+
+Place place_in_arena(const std::byte* at, std::size_t width) {
+  const Allocation* allocation = find_allocation(at);
   if (allocation == nullptr) {
-    if (const FreedAllocation freed = find_freed(address); freed.allocation.serial != 0)
+    if (const FreedAllocation freed = find_freed(at); freed.allocation.serial != 0)
       return {relative(at - freed.allocation.begin, freed.allocation.bytes, width,
                        describe(freed.allocation) + at_line("freed", freed.pc)),
               "use_after_free", "Free memory after the last kernel that uses it, or set the pointer anew."};
-    allocation = nearest_allocation(address);
+    allocation = nearest_allocation(at);
   }
   const char* const advice = "Compare the index with the number of elements before the access.";
   if (allocation == nullptr) return {"no memory is allocated", "out_of_bounds", advice};
@@ -66,23 +127,23 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   const auto* at = static_cast<const std::byte*>(address);
   if (reinterpret_cast<std::uintptr_t>(address) < kNullPage)
     return {"a null pointer", "out_of_bounds", "The pointer was never set, or its allocation failed."};
-  if (in_arena(address)) return place_in_arena(address, width);
-  if (const AddressRange all = shared_range(); is_near_shared(address, all)) {
-    std::size_t count = 0;
-    const SharedArray* array = shared_arrays(count);
-    if (count == 0) return {"beyond the shared arrays", "out_of_bounds", ""};
-    if (const SharedArray* before = array_at(address, all)) array = before;
-    return {relative(at - all.begin - static_cast<std::ptrdiff_t>(array->offset), array->bytes, width,
-                     fmt::format("shared array '{}' of {} bytes", array->name, array->bytes)),
-            "out_of_bounds", "Give the array the extents that its indices reach, or keep the indices below them."};
+  if (find_allocation(at) != nullptr || find_freed(at).allocation.serial != 0) return place_in_arena(at, width);
+  if (const AddressRange all = shared_range(); is_near_shared(address, all))
+    return place_in_shared(block, all, at, width);
+  if (block.dynamic_shared != nullptr &&
+      AddressRange{block.dynamic_shared, block.dynamic_shared + kMaxDynamicShared}.contains(address))
+    return place_in_dynamic(block, at, width);
+  if (const Variable variable = variable_near(address); !variable.name.empty())
+    return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
+                     width, fmt::format("variable '{}'", variable.name)),
+            "out_of_bounds", "Give the variable the extents that its indices reach, or keep the indices below them."};
+  if (width != 0) {
+    if (const auto place = place_of_unsigned(block, at, width)) return *place;
+    if (const auto place = place_of_overflow(at, width)) return *place;
   }
-  const AddressRange dynamic{block.dynamic_shared, block.dynamic_shared + kMaxDynamicShared};
-  if (block.dynamic_shared == nullptr || !dynamic.contains(address))
-    return {"not in the device's memory", "out_of_bounds",
-            "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied."};
-  return {relative(at - block.dynamic_shared, block.launch->dynamic_shared_bytes, width,
-                   fmt::format("{} bytes of dynamic shared memory", block.launch->dynamic_shared_bytes)),
-          "out_of_bounds", "The launch's third parameter says how many bytes there are."};
+  if (in_arena(address)) return place_in_arena(at, width);
+  return {"not in the device's memory", "out_of_bounds",
+          "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied."};
 }
 
 const char* verb(Operation operation) {
@@ -178,8 +239,29 @@ struct RaceSides {
   }
 };
 
+/// How near two threads that race are: what orders one orders the nearer ones, too.
+enum class Apart : unsigned { in_warp, in_block, in_grid };
+
+Apart apart(unsigned thread, unsigned other) {
+  return thread / kWarpSize == other / kWarpSize ? Apart::in_warp : Apart::in_block;
+}
+
+std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
+  const char* const barrier = apart == Apart::in_warp ? "__syncwarp()" : "__syncthreads()";
+  if (one_line && sides.operation != Operation::load && sides.other_operation != Operation::load)
+    return "Threads write one place in one statement: use an atomic, or give each a place of its own.";
+  if (apart == Apart::in_grid)
+    return "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own.";
+  if (one_line)
+    return fmt::format("One statement reads what another thread writes in it: read, {}, then write; or use an atomic.",
+                       barrier);
+  return fmt::format("No barrier lies between the two: {} orders the {}.", barrier,
+                     apart == Apart::in_warp ? "lanes of a warp" : "threads of a block");
+}
+
 Finding race_finding(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
-                     const std::string& advice) {
+                     Apart apart) {
+  constexpr unsigned kAtomic = 4;  // its advice helps with whatever else is wrong there
   sides.sort();
   Finding finding;
   finding.kind = kind;
@@ -187,12 +269,16 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
   finding.other_place = source_location(sides.other_pc);
   finding.sites = {sides.pc, sides.other_pc};
   finding.block = block.linear_block;
+  const bool one_line = !finding.place.empty() && finding.place == finding.other_place;
+  const bool both_write = sides.operation != Operation::load && sides.other_operation != Operation::load;
+  finding.weight = static_cast<unsigned>(apart) + (one_line && both_write ? kAtomic : 0);
   finding.text = fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
                              "=========     in {}, {} and {}\n"
                              "=========     Address is {}\n{}",
                              capital_verb(sides.operation), location_or_unknown(sides.pc),
                              capital_verb(sides.other_operation), location_or_unknown(sides.other_pc),
-                             block.launch->name, sides.who, sides.other_who, where, advice_line(advice));
+                             block.launch->name, sides.who, sides.other_who, where,
+                             advice_line(race_advice(sides, apart, one_line)));
   return finding;
 }
 
@@ -231,13 +317,10 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
   const auto who = [&](const Actor& actor) {
     return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
   };
-  const bool same_warp = one.thread / kWarpSize == other.thread / kWarpSize;
-  hold_finding(race_finding(block, same_warp ? "warp_race" : "race",
+  const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
+  hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
                             {one.pc, other.pc, one.operation, other.operation, who(one), who(other)},
-                            place_of(block, address, 0).text,
-                            same_warp ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
-                                      : "No barrier lies between the two: __syncthreads() orders the threads of a "
-                                        "block."));
+                            place_of(block, address, 0).text, apart));
 }
 
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {
@@ -252,11 +335,30 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
       block, "global_race",
       {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
       place_of(block, race.address, 0).text,
-      one_block != other_block
-          ? "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own."
-      : race.thread / kWarpSize == race.other_thread / kWarpSize
-          ? "No barrier lies between the two: __syncwarp() orders the lanes of a warp."
-          : "No barrier lies between the two: __syncthreads() orders the threads of a block.");
+      one_block == other_block ? apart(race.thread % block.threads, race.other_thread % block.threads)
+                               : Apart::in_grid);
+}
+
+void report_stream_race(const BlockContext& block, const StreamRace& race) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "stream_race";
+  finding.place = source_location(race.actor.pc);
+  finding.other_place = race.other_pc == nullptr ? std::string{} : source_location(race.other_pc);
+  finding.sites = {race.actor.pc, race.other_pc};
+  finding.block = block.linear_block;
+  finding.text = fmt::format(
+      "========= Race reported between {} access at {} and {} access of a {} in another stream at {}\n"
+      "=========     in {}, block {}, thread {}{}\n"
+      "=========     Address is {}\n"
+      "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
+      capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
+      race.kernel == nullptr ? "copy" : "kernel",
+      finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
+      triple(block.block_index), triple(thread_index(block, race.actor.thread)),
+      race.kernel == nullptr ? std::string{} : fmt::format(", and in {}", race.kernel),
+      place_of(block, race.address, 0).text);
+  hold_finding(std::move(finding));
 }
 
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address) {

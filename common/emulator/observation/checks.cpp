@@ -7,6 +7,7 @@
 
 #include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/execution/shared_memory.hpp"
+#include "common/emulator/execution/symbols.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -112,11 +113,14 @@ Home find_home(const BlockContext& block, const void* address, std::size_t bytes
     return home;
   }
   if (const AddressRange segment = segment_of(address); segment.begin != nullptr) {
-    settle(Space::elsewhere, segment);
+    const Variable variable = variable_near(address);
+    settle(Space::elsewhere, variable.name.empty() ? segment : variable.range);
     return home;
   }
-  // A wild address: near a shared array it is one that left it.
-  home.space = is_near_shared(address, shared_range()) ? Space::shared : Space::global;
+  // A wild address: near a shared array it is one that left it, also by an index that became 2^32 - 1 instead of -1.
+  const bool shared = is_near_shared(address, shared_range()) ||
+                      is_near_shared(static_cast<const std::byte*>(address) - (bytes << 32), shared_range());
+  home.space = shared ? Space::shared : Space::global;
   home.bad = true;
   return home;
 }

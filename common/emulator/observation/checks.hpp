@@ -63,6 +63,18 @@ void report_uninitialised(const BlockContext& block, const Actor& reader, std::s
 /// Two accesses to global memory by different threads, at least one of them a write, that nothing orders.
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc);
 
+/// An access of the running launch, and work of another stream that nothing orders before it.
+struct StreamRace {
+  const void* address;   ///< Where.
+  Actor actor;           ///< Whose access it is.
+  const void* other_pc;  ///< The other kernel's access, or the call that asked for the copy.
+  bool other_writes;     ///< or reads
+  const char* kernel;    ///< The other one's name; nullptr: a copy.
+};
+
+/// Reports it.
+void report_stream_race(const BlockContext& block, const StreamRace& race);
+
 /// Reports a read of global memory that nobody has written.
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
                                  const void* address);

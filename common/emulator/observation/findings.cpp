@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -23,10 +22,14 @@ struct Told {
   std::uint64_t count = 1;
 };
 
-/// What makes two findings the same.
-using Key = std::pair<Sites, std::string_view>;
+/// What makes two findings the same: their kind and their lines; where these are not known, the instructions.
+using Key = std::tuple<std::string_view, std::string, std::string, Sites>;
 
-Key key_of(const Finding& finding) { return {finding.sites, finding.kind}; }
+Key key_of(const Finding& finding) {
+  const bool race = finding.kind == std::string_view{"warp_race"};  // or a race of the block, by what was seen first
+  const bool lines = !finding.place.empty() && (!finding.other_place.empty() || finding.sites.second == nullptr);
+  return {race ? "race" : finding.kind, finding.place, finding.other_place, lines ? Sites{} : finding.sites};
+}
 
 /// All that was found. Leaked: programs read it while they end.
 struct Findings {
@@ -100,9 +103,17 @@ void publish_findings() {
     if (finding.fatal) last_block = std::min(last_block, finding.block);
   std::sort(all.held.begin(), all.held.end(),
             [](const Finding& a, const Finding& b) { return std::tie(a.block, a.order) < std::tie(b.block, b.order); });
-  std::set<Key> published;
-  for (const Finding& finding : all.held)
-    if (finding.block <= last_block && published.insert(key_of(finding)).second) publish(all, finding);
+  std::map<Key, const Finding*> first;
+  std::vector<const Finding**> order;
+  for (const Finding& finding : all.held) {
+    if (finding.block > last_block) continue;
+    const auto [known, fresh] = first.try_emplace(key_of(finding), &finding);
+    if (fresh)
+      order.push_back(&known->second);
+    else if (finding.weight > known->second->weight)
+      known->second = &finding;
+  }
+  for (const Finding* const* finding : order) publish(all, **finding);
   all.held.clear();
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// What was found, kept until it is told: printed once for each site, counted, written to a file.
+/// What was found, kept until it is told: printed once for each line, counted, written to a file.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace warpbook::emulator {
 
-/// The instructions that a finding is about; the same again is counted, and not printed again.
+/// The instructions that a finding is about.
 using Sites = std::pair<const void*, const void*>;
 
 /// A mistake of the program.
@@ -22,6 +22,7 @@ struct Finding {
   std::uint64_t block = 0;       ///< The first block in which it was seen.
   bool fatal = false;            ///< it ended the kernel
   bool warning = false;          ///< the program is right, or right on this card: no mistake that is counted
+  unsigned weight = 0;           ///< of two findings at the same lines in a launch, the one with the higher is told
   std::size_t order = 0;         ///< in which it was held back: of one block, that of its threads
 };
 

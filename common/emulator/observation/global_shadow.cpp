@@ -78,7 +78,7 @@ std::unique_lock<std::mutex> RaceShadow::lock() {
   return sample_.complete() ? std::unique_lock<std::mutex>{} : std::unique_lock{mutex_};
 }
 
-RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) {
+RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) const {
   const std::size_t word = (address - reinterpret_cast<std::uintptr_t>(arena_begin)) / kWord;
   return reinterpret_cast<Cell*>(base_ + word * sizeof(Cell));
 }
@@ -195,6 +195,27 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
   pending.bytes = bytes;
   pending.race.address = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
   std::memcpy(pending.before.data(), pending.race.address, bytes);
+  return std::nullopt;
+}
+
+std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, const void* address, std::size_t bytes,
+                                                       bool writes) {
+  if (base_ == nullptr) return std::nullopt;
+  const auto guard = lock();
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  for (std::uintptr_t word = begin / kWord * kWord; word < begin + bytes; word += kWord) {
+    const Cell& state = *cell(word);
+    if (state.launch != static_cast<std::uint16_t>(launch)) continue;
+    const std::uintptr_t first = std::max(begin, word) - word;
+    const std::uintptr_t last = std::min(begin + bytes, word + kWord) - word;
+    const unsigned mask = (1U << last) - (1U << first);
+    if (state.writer != 0 && (state.masks & mask) != 0)
+      return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0};
+    if (!writes) continue;
+    for (std::size_t i = 0; i < state.readers.size(); ++i)
+      if (state.readers[i].thread != 0 && (state.read_masks >> 4 * i & mask) != 0)
+        return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0};
+  }
   return std::nullopt;
 }
 

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/observation/counters.hpp"
 #include "common/emulator/observation/findings.hpp"
@@ -98,6 +99,15 @@ public:
   std::optional<GlobalRace> add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes, Operation operation,
                                 bool strong, std::uint16_t site, Pending& pending);
 
+  /// What a launch did with memory that somebody else touches now.
+  struct Touched {
+    std::uint16_t site;  ///< Where.
+    bool writes;         ///< or reads
+    bool strong;         ///< atomic or volatile
+  };
+  /// An access of an earlier launch, the last of its kind, that conflicts with one of the host or of another stream.
+  std::optional<Touched> touched(std::uint64_t launch, const void* address, std::size_t bytes, bool writes);
+
   /// The store that `add` left as pending was done; returns the race that it turned out to be.
   static std::optional<GlobalRace> settle(Pending& pending);
 
@@ -145,7 +155,7 @@ private:
   static constexpr std::uint8_t kStrongReaders = 2;
 
   std::unique_lock<std::mutex> lock();
-  Cell* cell(std::uintptr_t address);
+  Cell* cell(std::uintptr_t address) const;
   Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
@@ -171,6 +181,7 @@ struct GlobalChecks {
   WrittenShadow* written = nullptr;  ///< Null: reads of memory that nobody wrote are not looked for.
   RaceShadow* races = nullptr;       ///< Null: races are not looked for.
   std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
+  std::vector<AsyncWork> concurrent;  ///< Work of other streams that nothing orders before the launch.
   std::mutex mutex;                  ///< of what follows, and of the sites
   std::vector<std::pair<std::uint16_t, Finding>> doubtful;  ///< races of the launch, unless this load begins retries
   // There was something to write that is not looked at:

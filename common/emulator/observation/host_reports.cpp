@@ -51,11 +51,53 @@ void report_leaks() {
   }
 }
 
+void report_early_wait(const void* pc) {
+  Finding finding;
+  finding.kind = "early_wait";
+  finding.place = pc == nullptr ? std::string{} : source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.warning = true;
+  finding.text = fmt::format("========= Warning: nothing is waited for at {}: the event is not recorded by then\n"
+                             "=========     Call cudaEventRecord before, behind the work that is to be done.\n",
+                             finding.place.empty() ? "an unknown line" : finding.place);
+  publish_finding(finding);
+}
+
+void report_host_race(const HostRace& race) {
+  const auto verb = [](bool writes) { return writes ? "Write" : "Read"; };
+  const auto line = [](const void* pc) {
+    const std::string text = pc == nullptr ? std::string{} : source_location(pc);
+    return text.empty() ? std::string{"an unknown line"} : text;
+  };
+  const Allocation* allocation = find_allocation(race.address);
+  Finding finding;
+  finding.kind = "host_race";
+  finding.place = source_location(race.host_pc);
+  finding.other_place = race.device_pc == nullptr ? std::string{} : source_location(race.device_pc);
+  finding.sites = {race.host_pc, race.device_pc};
+  finding.text = fmt::format(
+      "========= Race reported between {} access of the host at {} and {} access of a {} at {}\n{}"
+      "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
+      "=========     The host does not wait for the device by itself: synchronise with the device, the stream or an "
+      "event before.\n",
+      verb(race.host_writes), line(race.host_pc), verb(race.device_writes), race.kernel == nullptr ? "copy" : "kernel",
+      line(race.device_pc), race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
+      static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
+      line(allocation->pc));
+  publish_finding(finding);
+}
+
 void host_access(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   if (local_range().begin != nullptr) return;  // The emulator's own work inside of a kernel.
   const Allocation* allocation = find_allocation(address);
   const FreedAllocation freed = allocation == nullptr ? find_freed(address) : FreedAllocation{};
-  if (allocation != nullptr ? allocation->kind != MemoryKind::device : freed.allocation.serial == 0) return;
+  if (allocation != nullptr && allocation->kind != MemoryKind::device) {
+    // Atomics make flags, which are there to be looked at meanwhile.
+    if (operation == Operation::load || operation == Operation::store)
+      observer().host_touched(address, bytes, operation == Operation::store, pc);
+    return;
+  }
+  if (allocation == nullptr && freed.allocation.serial == 0) return;
   const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
   const auto offset = static_cast<const std::byte*>(address) - touched.begin;
   const auto line = [](const void* place) {
@@ -63,6 +105,9 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
     return text.empty() ? std::string{"an unknown line"} : text;
   };
   Finding finding;
+  const char* const verb = operation == Operation::load    ? "read"
+                           : operation == Operation::store ? "write"
+                                                           : "access";
   finding.kind = "host_access";
   finding.place = source_location(pc);
   finding.sites = {pc, nullptr};
@@ -70,8 +115,7 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
                              "=========     at {}\n"
                              "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
                              "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
-                             operation == Operation::load ? "read" : "write", bytes, line(pc), offset, touched.serial,
-                             touched.bytes, line(touched.pc),
+                             verb, bytes, line(pc), offset, touched.serial, touched.bytes, line(touched.pc),
                              allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
   publish_finding(finding);
   end_program(SIGSEGV, pc);

@@ -15,6 +15,22 @@ void report_api_error(const ApiError& error);
 /// Reports the allocations that still live, those of one line of the program together.
 void report_leaks();
 
+/// The host and the device touch one place, and nothing makes the host wait.
+struct HostRace {
+  const void* address;    ///< Where.
+  bool host_writes;       ///< or reads
+  const void* host_pc;    ///< The host's access.
+  const void* device_pc;  ///< The kernel's access, or the call that asked for the copy.
+  bool device_writes;     ///< or reads
+  const char* kernel;     ///< Its name; nullptr: a copy.
+};
+
+/// Reports it.
+void report_host_race(const HostRace& race);
+
+/// A wait for an event that was not recorded by then, and not waited for later.
+void report_early_wait(const void* pc);
+
 /// Says which line of the host ends the program, tells what was found, and ends it.
 void end_program(int signal, const void* pc);
 

@@ -17,6 +17,7 @@
 
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/base/whole_file.hpp"
+#include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/findings.hpp"
@@ -95,7 +96,10 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
   global_.race_all = global_.race && sample_.complete();
   if (options_.race) count_races(blocks);
-  if (global_.race) races_->begin_launch(launch.id, threads_, sample_);
+  global_.concurrent.clear();
+  if (!global_.race) return;
+  races_->begin_launch(launch.id, threads_, sample_);
+  global_.concurrent = concurrent_work();
 }
 
 void Observation::memory_written(const void* address, std::size_t bytes) {
@@ -132,6 +136,40 @@ void Observation::inactive_shuffle(BlockContext& block, const void* pc, unsigned
 
 void Observation::api_failed(const ApiError& error) {
   if (options_.api) report_api_error(error);
+}
+
+void Observation::host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) {
+  if (!options_.race) return;
+  visit_async([&](const AsyncWork& work) {
+    const auto* const at = static_cast<const std::byte*>(address);
+    HostRace race{address, writes, pc, work.pc, work.writes, nullptr};
+    if (work.launch == 0) {
+      if (at >= work.range.end || at + bytes <= work.range.begin || (!writes && !work.writes)) return false;
+    } else {
+      const auto touched = races_ == nullptr ? std::nullopt : races_->touched(work.launch, address, bytes, writes);
+      if (!touched) return false;
+      race.kernel = work.name;
+      race.device_pc = global_.sites[touched->site];
+      race.device_writes = touched->writes;
+    }
+    report_host_race(race);
+    return true;
+  });
+}
+
+/// A loop may wait for its last turn in the first one, too: only an event that is never waited for again is told.
+void Observation::event_waited(const void* event, bool recorded, const void* pc) {
+  if (recorded)
+    early_waits_.erase(event);
+  else
+    early_waits_.try_emplace(event, pc);
+}
+
+void Observation::event_gone(const void* event) {
+  const auto wait = early_waits_.find(event);
+  if (wait == early_waits_.end()) return;
+  if (options_.api) report_early_wait(wait->second);
+  early_waits_.erase(wait);
 }
 
 void Observation::block_begin(BlockContext& block) {
@@ -333,6 +371,7 @@ std::string Observation::unchecked_races() const {
 
 void Observation::conclude(bool crashed) {
   if (crashed) publish_findings();
+  while (!early_waits_.empty()) event_gone(early_waits_.begin()->first);
   if (!map_path_.empty()) write_access_map();
   if (!counters_path_.empty()) write_counters();
   // After an error that stays nothing can be freed.

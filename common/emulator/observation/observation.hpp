@@ -60,6 +60,9 @@ public:
   double launch_end(const LaunchInfo& launch) override;
   std::string locate(const void* pc) override { return source_location(pc); }
   void report(const char* kind, const void* pc, const std::string& text) override;
+  void host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) override;
+  void event_waited(const void* event, bool recorded, const void* pc) override;
+  void event_gone(const void* event) override;
 
   /// The launch that ended last.
   LaunchReport last_launch();
@@ -129,6 +132,7 @@ private:
   CheckOptions options_ = check_options_from_environment();
   bool checks_begun_ = false;
   std::atomic<bool> device_works_{true};
+  std::map<const void*, const void*> early_waits_;  // events that nobody waited for since they were recorded; where
   std::unique_ptr<WrittenShadow> written_;
   std::unique_ptr<RaceShadow> races_;
   GlobalChecks global_;

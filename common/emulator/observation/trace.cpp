@@ -550,7 +550,7 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
 
 void BlockWatch::end_interval(const BlockContext& block) {
   for (const UnwrittenRead& read : shadow_.barrier()) {
-    if (!is_new(read.log, read.log)) continue;
+    if (!is_new(read.log, read.log, false)) continue;
     const LogKind& kind = kinds_[read.log];
     report_uninitialised(block, {kind.pc, read.thread, kind.operation}, kind.bytes, shared_address(block, read.offset));
   }
@@ -576,8 +576,8 @@ void BlockWatch::end_work(const BlockContext& block) {
   for (std::size_t i = 0; i < kWorks; ++i) block_work_[i] += most[i];
 }
 
-bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log) {
-  const std::pair<std::uint32_t, std::uint32_t> sites{log, other_log};
+bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp) {
+  const std::tuple sites{log, other_log, in_warp};
   if (std::find(reported_.begin(), reported_.end(), sites) != reported_.end()) return false;
   reported_.push_back(sites);
   return true;
@@ -596,7 +596,7 @@ void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::
   if (begins_retries(log, kinds_[log].operation, race.other_operation) ||
       begins_retries(race.other_log, race.other_operation, kinds_[log].operation))
     return;
-  if (!is_new(log, race.other_log)) return;
+  if (!is_new(log, race.other_log, race.thread / kWarpSize == race.other_thread / kWarpSize)) return;
   report_race(block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation},
               {kinds_[log].pc, race.thread, kinds_[log].operation}, shared_address(block, race.offset));
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -119,8 +120,11 @@ public:
     if (site->extras != 0) follow_access(*site, at);
   }
 
+  /// Looks for work of other streams that an access to global memory conflicts with.
+  void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
+
   /// True the first time in this launch that something is found at these instructions.
-  bool is_new_global(const std::pair<const void*, const void*>& sites);
+  bool is_new_global(const std::pair<const void*, const void*>& sites, unsigned kind = 0);
 
   /// Checks and logs `bytes` bytes that one thread touches one after another.
   void range(const void* address, std::size_t bytes, Operation operation, const void* pc);
@@ -234,7 +238,7 @@ private:
   void end_work(const BlockContext& block);
   WorkCounts work_since();
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
-  bool is_new(std::uint32_t log, std::uint32_t other_log);
+  bool is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
   std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
 
@@ -252,8 +256,9 @@ private:
   L1Cache<> writes_;  ///< the sectors that the warp's stores wrote last
   SharedShadow shadow_;
   AddressRange static_shared_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> reported_;     ///< pairs of logs, in this launch
-  std::vector<std::pair<const void*, const void*>> reported_global_;  ///< of global memory, in this launch
+  // In this launch: pairs of logs, within a warp or beyond; pairs of instructions, of global memory.
+  std::vector<std::tuple<std::uint32_t, std::uint32_t, bool>> reported_;
+  std::vector<std::tuple<const void*, const void*, unsigned>> reported_global_;
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
   std::vector<RangeStore> range_stores_;

@@ -28,10 +28,32 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   const GlobalActor actor{static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
                           static_cast<std::uint32_t>(block.linear_block), interval_, warp.epoch, warp.epoch_known};
   const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
+  if (!checks_->concurrent.empty()) [[unlikely]]
+    check_streams(block, site, at, strong);
   const auto race = checks_->races->add(actor, address, site.bytes, site.operation, strong,
                                         static_cast<std::uint16_t>(site.number - 1), pending_race_);
   if (race) [[unlikely]]
     report(block, *race);
+}
+
+void BlockWatch::check_streams(const BlockContext& block, const Site& site, const void* address, bool strong) {
+  const bool writes = site.operation != Operation::load;
+  const auto* const at = static_cast<const std::byte*>(address);
+  for (const AsyncWork& work : checks_->concurrent) {
+    StreamRace race{address, {site.pc, block.thread, site.operation}, work.pc, work.writes, nullptr};
+    if (work.launch == 0) {
+      if (at >= work.range.end || at + site.bytes <= work.range.begin || (!writes && !work.writes)) continue;
+    } else {
+      const auto touched = checks_->races->touched(work.launch, address, site.bytes, writes);
+      if (!touched || (strong && touched->strong)) continue;
+      const std::lock_guard lock(checks_->mutex);
+      race.other_pc = checks_->sites[touched->site];
+      race.other_writes = touched->writes;
+      race.kernel = work.name;
+    }
+    constexpr unsigned kStreams = 4;  // beside races within the launch
+    if (is_new_global({site.pc, race.other_pc}, kStreams)) report_stream_race(block, race);
+  }
 }
 
 void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
@@ -55,7 +77,10 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
   const std::lock_guard lock(checks_->mutex);
   const void* const pc = checks_->sites[race.site];
   const void* const other_pc = checks_->sites[race.other_site];
-  if (!is_new_global({pc, other_pc})) return;
+  const bool in_block = race.thread / block.threads == race.other_thread / block.threads;
+  const auto warp = [&](std::uint32_t thread) { return thread % block.threads / kWarpSize; };
+  const bool in_warp = in_block && warp(race.thread) == warp(race.other_thread);
+  if (!is_new_global({pc, other_pc}, 1 + in_block + in_warp)) return;
   Finding finding = global_race(block, race, pc, other_pc);
   const auto is_atomic = [](Operation operation) {
     return operation == Operation::atomic || operation == Operation::reduction;
@@ -68,7 +93,8 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
     hold_finding(std::move(finding));
 }
 
-bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& sites) {
+bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& places, unsigned kind) {
+  const std::tuple sites{places.first, places.second, kind};
   if (std::find(reported_global_.begin(), reported_global_.end(), sites) != reported_global_.end()) return false;
   reported_global_.push_back(sites);
   return true;

@@ -232,7 +232,7 @@ cudaError_t cudaDeviceSynchronize() {
   if (capture_forbids_unsafe_calls()) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
-  host_waits_until(latest_time());
+  host_waits_for_all();
   return remember(cudaSuccess);
 }
 

@@ -166,13 +166,14 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
     arguments = keep_arguments(call);
     kept.arguments = arguments.get();
   }
-  const auto run = [launch, kept, arguments](bool from_graph) mutable {
+  const auto run = [launch, kept, arguments, pc = ApiCall::pc()](bool from_graph) mutable {
     launch.from_graph = from_graph;
     if (launch_loses_device()) {
       set_sticky(cudaErrorDevicesUnavailable);
       return 0.0;
     }
     const LaunchResult result = run_blocks(launch, kept);
+    async_begin({.launch = launch.id, .name = launch.name, .pc = pc});
     if (result.error != cudaSuccess) set_sticky(result.error);
     return result.modelled_seconds;
   };

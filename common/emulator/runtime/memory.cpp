@@ -131,6 +131,40 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
   return cudaSuccess;
 }
 
+/// What others must leave alone until the copy is done. Of memory that is not pinned, CUDA makes a copy of its own.
+void note_async(const Copy& copy, const void* pc) {
+  const auto note = [&](const void* pointer, std::size_t pitch, bool writes) {
+    if (find_allocation(pointer) == nullptr) {
+      return;
+    }
+    const auto* begin = static_cast<const std::byte*>(pointer);
+    for (std::size_t row = 0; row < copy.height && copy.width != 0; ++row) {
+      async_begin({.range = {begin + row * pitch, begin + row * pitch + copy.width}, .writes = writes, .pc = pc});
+    }
+  };
+  note(copy.destination, copy.destination_pitch, true);
+  note(copy.source, copy.source_pitch, false);
+}
+
+/// Copies in CUDA may go in any order: where the two ranges overlap, the result is anything. Rows apart are not looked
+/// at: two columns of one matrix are no mistake.
+void check_overlap(const Copy& copy) {
+  const bool in_one = copy.height == 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width);
+  const auto* to = static_cast<const std::byte*>(copy.destination);
+  const auto* from = static_cast<const std::byte*>(copy.source);
+  const auto bytes = static_cast<std::ptrdiff_t>(copy.width * copy.height);
+  if (!in_one || bytes == 0 || to - from >= bytes || from - to >= bytes) {
+    return;
+  }
+  const std::string place = ApiCall::pc() == nullptr ? std::string{} : observer().locate(ApiCall::pc());
+  observer().report("overlapping_copy", ApiCall::pc(),
+                    "========= Source and destination of a copy overlap\n=========     at " +
+                        (place.empty() ? "an unknown line" : place) + "\n=========     The copy is of " +
+                        std::to_string(bytes) + " bytes, and the two begin " +
+                        std::to_string(to > from ? to - from : from - to) +
+                        " bytes apart: copy by way of other memory.\n");
+}
+
 cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
@@ -140,12 +174,15 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   if (const cudaError_t error = check_copy(what, kind); error != cudaSuccess) {
     return remember(error);
   }
+  check_overlap(what);
+  const void* const pc = ApiCall::pc();
   const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool from_graph) {
     what.run();
+    if (!host_waits) note_async(what, pc);
     return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
   });
   if (error == cudaSuccess && host_waits) {
-    host_waits_until(stream_time(*find_stream(stream)));
+    host_waits_for(*find_stream(stream));
   }
   return remember(error);
 }
@@ -197,9 +234,12 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
 void explain_release(const void* pointer, const Allocation* allocation, bool pinned) {
   const FreedAllocation freed = find_freed(pointer);
   if (allocation == nullptr && freed.allocation.serial != 0) {
+    const char* const kCopied = "Is this a destructor? A kernel's parameter is a copy, which ends after the launch.";
     const std::string place = freed.pc == nullptr ? std::string{} : observer().locate(freed.pc);
+    const std::string here = ApiCall::pc() == nullptr ? std::string{} : observer().locate(ApiCall::pc());
     ApiCall::explain("double_free", "The allocation of " + std::to_string(freed.allocation.bytes) +
-                                        " bytes was freed before" + (place.empty() ? "" : ", at " + place) + ".");
+                                        " bytes was freed before" + (place.empty() ? "" : ", at " + place) + "." +
+                                        (place.empty() || place != here ? "" : " " + std::string(kCopied)));
   } else if (allocation != nullptr && allocation->begin == pointer) {
     ApiCall::explain("invalid_free", pinned ? "This is device memory, which cudaFree frees."
                                             : "This is memory of the host, which cudaFreeHost frees.");
@@ -226,7 +266,7 @@ cudaError_t release(void* pointer, bool pinned) {
     explain_release(pointer, allocation, pinned);
     return remember(cudaErrorInvalidValue);
   }
-  host_waits_until(latest_time());  // freeing waits for the device
+  host_waits_for_all();  // freeing waits for the device
   return remember(cudaSuccess);
 }
 

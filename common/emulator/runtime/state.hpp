@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/include/cuda_runtime_api.h"
 
@@ -38,6 +39,8 @@ struct CUstream_st {
   double clock = 0.0;    ///< seconds
   std::shared_ptr<warpbook::emulator::Capture> capture;  ///< The capture that the stream takes part in, or null.
   std::size_t captured = 0;                              ///< nodes of the capture when this stream last added one
+  unsigned number = 0;                   ///< of all streams that the program ever had
+  warpbook::emulator::Progress done;     ///< what comes before its next operation, its own ones with it
   std::size_t joined = 0;  ///< nodes up to which another stream of the capture has waited for this one
 };
 
@@ -46,6 +49,7 @@ struct CUevent_st {
   bool timed = true;                                   ///< Made without `cudaEventDisableTiming`.
   bool recorded = false;                               ///< Recorded at least once.
   double time = 0.0;                                   ///< seconds
+  warpbook::emulator::Progress done;                   ///< what came before it
   std::weak_ptr<warpbook::emulator::Capture> capture;  ///< when it was recorded in one
   bool captured = false;                               ///< Recorded while its stream was captured: it tells no time.
   cudaStream_t stream = nullptr;                       ///< that captured it
@@ -87,10 +91,10 @@ void each_stream(const std::function<void(CUstream_st&)>& visit);
 
 /// Modelled seconds at which new work of a stream would begin.
 double stream_time(CUstream_st& stream);
-/// The host waits until a moment of modelled time.
-void host_waits_until(double seconds);
-/// The latest moment that any stream has come to.
-double latest_time();
+/// The host waits for all that a stream was given.
+void host_waits_for(CUstream_st& stream);
+/// The host waits for all that the device was given.
+void host_waits_for_all();
 
 /// Ends captures that a forbidden call spoils. Returns whether any stream is being captured (in a mode that minds).
 bool capture_forbids_unsafe_calls();

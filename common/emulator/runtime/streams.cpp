@@ -15,7 +15,11 @@ struct Streams {
   CUstream_st per_thread;
   std::unordered_map<CUstream_st*, std::unique_ptr<CUstream_st>> created;
   std::unordered_map<CUevent_st*, std::unique_ptr<CUevent_st>> events;
-  double host = 0.0;  ///< modelled seconds until which the host has waited
+  double host = 0.0;     ///< modelled seconds until which the host has waited
+  Progress gone;         ///< what streams were given that are no more
+  unsigned numbers = 2;  ///< given to streams so far: the legacy stream's is 0, the thread's own 1
+
+  Streams() { per_thread.number = 1; }
 
   template <class Visit> void each(Visit&& visit) {
     visit(legacy);
@@ -41,6 +45,7 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned int flags) {
     return cudaErrorInvalidValue;
   }
   auto created = std::make_unique<CUstream_st>();
+  created->number = streams().numbers++;
   created->blocking = (flags & cudaStreamNonBlocking) == 0;
   *stream = created.get();
   streams().created.emplace(*stream, std::move(created));
@@ -81,12 +86,37 @@ double stream_time(CUstream_st& stream) {
   return time;
 }
 
+namespace {
+
+/// What comes before an operation that a stream is given now.
+Progress progress_of(CUstream_st& stream) {
+  Progress done = stream.done;
+  if (&stream == &streams().legacy) {
+    streams().each([&](CUstream_st& other) {
+      if (other.blocking) join(done, other.done);
+    });
+  } else if (stream.blocking) {
+    join(done, streams().legacy.done);
+  }
+  return done;
+}
+
 void host_waits_until(double seconds) { streams().host = std::max(streams().host, seconds); }
 
-double latest_time() {
-  double time = streams().host;
-  streams().each([&](CUstream_st& stream) { time = std::max(time, stream.clock); });
-  return time;
+}  // namespace
+
+void host_waits_for(CUstream_st& stream) {
+  host_waits_until(stream_time(stream));
+  async_end(progress_of(stream));
+}
+
+void host_waits_for_all() {
+  Progress done = streams().gone;
+  streams().each([&](CUstream_st& stream) {
+    host_waits_until(stream.clock);
+    join(done, stream.done);
+  });
+  async_end(done);
 }
 
 bool capture_forbids_unsafe_calls() {
@@ -101,6 +131,7 @@ bool capture_forbids_unsafe_calls() {
 }
 
 void reset_streams() {
+  host_waits_for_all();
   streams().each([](CUstream_st& stream) {
     stream.capture = nullptr;
     stream.clock = 0.0;
@@ -135,6 +166,9 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
     return cudaSuccess;
   }
   const double begin = stream_time(*stream);
+  stream->done = progress_of(*stream);
+  ++stream->done[stream->number];
+  async_operation(stream->number, stream->done);
   stream->clock = begin + run(false);
   return cudaSuccess;
 }
@@ -161,6 +195,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const ApiCall api("cudaStreamDestroy");
   const RuntimeLock lock;
+  if (const CUstream_st* known = find_stream(stream)) join(streams().gone, known->done);
   return remember(streams().created.erase(stream) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
@@ -174,7 +209,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (spoils_capture(*stream)) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
-  host_waits_until(stream_time(*stream));
+  host_waits_for(*stream);
   return remember(cudaSuccess);
 }
 
@@ -221,8 +256,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     stream->capture->invalid = true;
     return remember(cudaErrorStreamCaptureIsolation);
   }
+  observer().event_waited(event, event->recorded, ApiCall::pc());
   if (event->recorded) {
     stream->clock = std::max(stream->clock, event->time);
+    join(stream->done, event->done);
   }
   return remember(cudaSuccess);
 }
@@ -253,6 +290,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     return remember(cudaErrorInvalidValue);
   }
   return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+    const HostFunction done_by_the_host;
     callback(stream, sticky_error(), user_data);
     return 0.0;
   }));
@@ -272,6 +310,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
     return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
   }
   return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+    const HostFunction done_by_the_host;
     function(user_data);
     return 0.0;
   }));
@@ -295,6 +334,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const ApiCall api("cudaEventDestroy");
   const RuntimeLock lock;
+  observer().event_gone(event);
   return remember(streams().events.erase(event) == 1 ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
@@ -315,11 +355,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t handle) {
   event->nodes = stream->captured;
   event->recorded = !event->captured;
   event->time = stream_time(*stream);
+  event->done = progress_of(*stream);
   return remember(cudaSuccess);
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-  const ApiCall api("cudaEventSynchronize");
+namespace {
+
+cudaError_t wait_for_event(cudaEvent_t handle, bool query) {
   const RuntimeLock lock;
   const CUevent_st* event = find_event(handle);
   if (const cudaError_t state = device_state(); state != cudaSuccess || event == nullptr) {
@@ -331,11 +373,23 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
     }
     return remember(cudaErrorCapturedEvent);
   }
+  if (!query || event->recorded) observer().event_waited(event, event->recorded, ApiCall::pc());
   host_waits_until(event->time);
+  async_end(event->done);
   return remember(cudaSuccess);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t handle) { return cudaEventSynchronize(handle); }
+}  // namespace
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  const ApiCall api("cudaEventSynchronize");
+  return wait_for_event(handle, false);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  const ApiCall api("cudaEventQuery");
+  return wait_for_event(handle, true);
+}
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   const ApiCall api("cudaEventElapsedTime");

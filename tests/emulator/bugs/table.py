@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "emulator"))
 from emulator_bugs_test import BUGS, Expected, build, line_of, run  # noqa: E402
 
 RECORD = ROOT / "docs" / "results" / "nvidia-h200" / "emulator_bugs.json"
