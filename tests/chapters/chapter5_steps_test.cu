@@ -224,10 +224,7 @@ TEST_CASE("a step that forgets, repeats or misplaces an entry is caught") {
     wrong.refusal = {};
     wrong.run = [=](const Case& c, const Arrays& arrays, cudaStream_t stream) {
       // The same arrays under another problem.
-      struct Changed : IndexAddCase {
-        using IndexAddCase::IndexAddCase;
-      };
-      const Changed changed(Parameters::parse(change(c.parameters())));
+      const IndexAddCase changed(Parameters::parse(change(c.parameters())));
       return right.run(changed, arrays, stream);
     };
     return wrong;
