@@ -89,7 +89,7 @@ if [ "$device" = gpu ] && ! scripts/find_nvcc.sh >/dev/null; then
   [ -d .venv ] || python3 -m venv .venv
   set -- "nvidia-cuda-nvcc==$version.*" "nvidia-cuda-runtime==$version.*" "nvidia-cuda-crt==$version.*" \
     "nvidia-nvvm==$version.*" "nvidia-cuda-cccl==$version.*"
-  if .venv/bin/pip --quiet --disable-pip-version-check install "$@" && nvcc=$(scripts/find_nvcc.sh); then
+  if .venv/bin/python3 -m pip --quiet --disable-pip-version-check install "$@" && nvcc=$(scripts/find_nvcc.sh); then
     toolkit=$(dirname "$(dirname "$nvcc")")
     [ -e "$toolkit/lib64" ] || ln -s lib "$toolkit/lib64"  # The wheels' nvcc looks in lib64 for what they put in lib.
     echo "make deps: installed into .venv:" "$@"
@@ -104,8 +104,8 @@ fi
 # The checker of accessibility that the book's test runs in the browser. The book itself does without.
 axe="axe-core-python==0.1.0"
 if [ -n "$docs" ] && ! ls .venv/lib/python3*/site-packages/axe_core_python/axe.min.js >/dev/null 2>&1; then
-  if { [ -x .venv/bin/pip ] || python3 -m venv .venv; } &&
-    .venv/bin/pip --quiet --disable-pip-version-check install --no-deps "$axe"; then
+  if { .venv/bin/python3 -m pip --version >/dev/null 2>&1 || python3 -m venv .venv; } &&
+    .venv/bin/python3 -m pip --quiet --disable-pip-version-check install --no-deps "$axe"; then
     echo "make deps: installed into .venv: $axe"
     installed_any=true
   else

@@ -37,7 +37,7 @@ if [ ! -x .venv/bin/pip ]; then
 fi
 echo "make deps-torch: installing $torch, numpy and pytest into .venv (2.2 GB to download, 4.7 GB of disk)"
 # Not compiled beforehand: Python compiles what it imports, and that is a small part.
-if ! .venv/bin/pip --quiet --disable-pip-version-check install --no-compile "$torch" numpy pytest; then
+if ! .venv/bin/python3 -m pip --quiet --disable-pip-version-check install --no-compile "$torch" numpy pytest; then
   echo "error: PyTorch could not be installed; where another Python has it, activate that one's environment" >&2
   exit 1
 fi
