@@ -20,7 +20,6 @@ namespace warpbook::chapter3::v9 {
 enum class Kernel {
   transpose,        ///< v7's tiles of matrices, one of them with a side that fits images.
   wide_tiles,       ///< v8's tiles, of any rank.
-  fixed_in_order,   ///< Fixed tiles that follow each other along the input.
   fixed_tiles,      ///< Composite matrices by tiles whose sides the compiler knows.
   gathered_words,   ///< A gather that writes words.
   gather,           ///< A gather of elements that are words themselves, as whole rows mostly are.
@@ -41,7 +40,6 @@ struct Rule {
 /// Tried from the top on a simplified problem of rank 2 or more; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
     {predicates::is_wide_transpose, Kernel::transpose, "shape=32,1024,1024 perm=0,2,1 dtype=float"},
-    {predicates::prefers_input_order, Kernel::fixed_in_order, "shape=96,1500,96 perm=2,1,0 dtype=int8"},
     {predicates::takes_wide_tiles, Kernel::wide_tiles, "shape=512,512,128 perm=2,1,0 dtype=float"},
     {predicates::is_tiled_gather, Kernel::fixed_tiles, "shape=1000,1511,5 perm=1,0,2 dtype=float"},
     {predicates::takes_placed_words, Kernel::placed_words, "shape=6,20,10,30,32 perm=3,1,4,0,2 dtype=half"},
@@ -70,8 +68,6 @@ inline cudaError_t run_kernel(Kernel kernel, const PermuteProblem& q, const void
     return fitted_tile::run_tiles(q, src, dst, stream);
   case Kernel::wide_tiles:
     return v8::run_wide(q, src_order(q), src, dst, stream);
-  case Kernel::fixed_in_order:
-    return fixed_tile::run_in_input_order(q, src, dst, stream);
   case Kernel::fixed_tiles:
     return fixed_tile::run_tiles(q, src, dst, stream);
   case Kernel::gathered_words:

@@ -253,7 +253,6 @@ TEST_CASE("what v9 chooses takes the problem, however large") {
   const std::map<v9::Kernel, const char* (*)(const PermuteProblem&)> refuse = {
       {transpose, v6::refuse},
       {wide_tiles, v8::refuse},
-      {fixed_in_order, fixed_tile::refuse},
       {fixed_tiles, fixed_tile::refuse},
       {gathered_words, gathered_words::refuse},
       {gather, [](const PermuteProblem&) -> const char* { return nullptr; }},

@@ -231,21 +231,6 @@ inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst
   }
 }
 
-/// Moves tiles that follow each other along the input: of halves as above, of bytes higher ones, whose rows are whole
-/// sectors of the input.
-/// \return cudaErrorInvalidValue for wider elements, and where loads of 4 bytes are not aligned.
-inline cudaError_t run_in_input_order(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const Arrangement arrangement{.least_bytes = least_bytes(m.element_bytes), .along_input = true};
-  switch (m.element_bytes) {
-  case 1:
-    return run_arranged<Tile<1, 4, 256, 128>>(m, src, dst, stream, arrangement);
-  case 2:
-    return run_arranged<Tile<2, 2, 64, 256>>(m, src, dst, stream, arrangement);
-  default:
-    return cudaErrorInvalidValue;
-  }
-}
-
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   return run_simplified(p, refuse, [&](const PermuteProblem& q) { return run_tiles(q, src, dst, stream); });
 }

@@ -26,17 +26,11 @@ inline bool fills_tiles(const PermuteProblem& q, std::int64_t elements) {
 
 /// Tiles of 16-byte words. Elements of 8 bytes gain more from the fixed tiles' runs.
 inline bool takes_wide_tiles(const PermuteProblem& q) {
-  return v8::refuse(q) == nullptr && q.element_bytes != 8 && fills_tiles(q, 2048);
+  return v8::refuse(q) == nullptr && q.element_bytes != 8 && fills_tiles(q, q.element_bytes == 1 ? 8192 : 2048);
 }
 
 /// The same, of a batch of matrices.
 inline bool is_wide_transpose(const PermuteProblem& q) { return takes_wide_tiles(q) && v6::refuse(q) == nullptr; }
-
-/// The same, of full tiles of narrow elements at a higher rank: better in the input's order.
-inline bool prefers_input_order(const PermuteProblem& q) {
-  return takes_wide_tiles(q) && q.element_bytes <= 2 && fixed_tile::refuse(q) == nullptr &&
-         fixed_tile::fit(q).rows >= 64;
-}
 
 /// How many times the bytes it needs a gather of 1024 neighbours of the output, about a block's, fetches from the input
 /// in sectors of 32 bytes, if its L1 keeps each until the block is done.
