@@ -45,10 +45,11 @@ __device__ __forceinline__ void move_tile(Word<bytes>* dst, const Word<bytes>* s
 #pragma unroll
   for (int i = 0; i < T::kLoads; ++i) tile[(warp + i * T::kWarps) * T::kPitch + lane] = word[i];
   __syncthreads();
+  const int end = bytes == 8 ? min(T::kColumns, columns) : T::kColumns;  // On an H200, each is faster with its own.
 #pragma unroll 2
-  for (int c = warp; c < min(T::kColumns, columns); c += T::kWarps) {
+  for (int c = warp; c < end; c += T::kWarps) {
+    if (c < early || c >= columns) continue;
     W* const to = dst + c * m.column.dst_stride;
-    if (c < early) continue;
 #pragma unroll
     for (int r = lane; r < T::kRows; r += 32) {
       if (r < rows) to[r * m.row.dst_stride] = tile[r * T::kPitch + c];
