@@ -84,6 +84,10 @@ def measured_cases(chapter):
 MOST_BYTES = 2 << 30  # That a case moves, for the emulator to run it in seconds.
 
 
+# What says nothing of a modelled time, which is always the same.
+SPREAD = re.compile(r',"p25":[^,}]*,"p75":[^,}]*,"min":[^,}]*|,"samples":1,"method":"model"')
+
+
 def model(numbers, build=ROOT / "build" / "emulator"):
     """Runs these chapters (all, where none is named) on the emulator, for what it models to stand beside what was measured: the
     cases of `--full`, and by the ladder alone the main cases that are too large for it, and those of the steps' pages.
@@ -103,7 +107,8 @@ def model(numbers, build=ROOT / "build" / "emulator"):
                 file = pathlib.Path(folder) / "ladder.json"
                 run(program, [word for case in more for word in ("--case", case)], file)
                 lines = file.read_text(encoding="utf-8").split('"cases":[\n', 1)[1]
-            path.write_text(text.removesuffix("\n]}\n") + ",\n" + lines, encoding="utf-8")
+            text = text.removesuffix("\n]}\n") + ",\n" + lines
+        path.write_text(SPREAD.sub("", text), encoding="utf-8")
         yield path
 
 

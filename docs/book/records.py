@@ -145,7 +145,8 @@ def speedup_text(before, after, noise=False):
 
 
 def is_noise(before, after):
-    """The design's rule for two medians: equal when they differ by less than 2% or their spreads overlap."""
+    """The design's rule for two medians: equal when they differ by less than 2% or their spreads overlap. What was modelled has none."""
     if abs(before["median"] - after["median"]) < 0.02 * max(before["median"], after["median"]):
         return True
-    return before["p25"] <= after["p75"] and after["p25"] <= before["p75"]
+    (low, high), (low_after, high_after) = ((each.get("p25", each["median"]), each.get("p75", each["median"])) for each in (before, after))
+    return low <= high_after and low_after <= high
