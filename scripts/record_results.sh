@@ -2,19 +2,19 @@
 # Records chapters on the GPU that is here: `make results` (which builds them first), or scripts/record_results.sh 3 5 for
 # some that are built.
 #
-# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full --all-steps), chapterN_sanitizers.txt (all four of
+# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full --all-steps; cases that are recorded of the same
+# sources are not measured again: scripts/record_times.py), chapterN_sanitizers.txt (all four of
 # compute-sanitizer's tools over the small cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
 # code) and chapterN_peers.json (PyTorch beside it).
 # Without numbers, all chapters, and behind them whether the exercises' bars of speed hold: exercises.json.
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
-#   BUILD=dir  what is run (build/gpu)               OPTIONS="--full --all-steps"   of run_all
-#   TOOLS="memcheck racecheck"  (all four)           PEERS="--budget-seconds 60"   more of peers.py
+#   BUILD=dir  what is run (build/gpu)               PEERS="--budget-seconds 60"   more of peers.py
+#   TOOLS="memcheck racecheck"  (all four)           CASES=half   only the times of cases that match
 set -u
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build/gpu}
-OPTIONS=${OPTIONS:---full --all-steps}
 chapters=${*:-$(ls chapters | sed -n 's/^chapter\([0-9]*\)_.*/\1/p')}
 logs=$BUILD/results
 failed=0
@@ -47,11 +47,13 @@ for n in $chapters; do
   out=${OUT:-docs/results/$device}
   mkdir -p "$out" "$logs"
 
-  record "chapter $n: times" "$logs/chapter$n.txt" "$run_all" $OPTIONS --json "$out/chapter$n.json"
   if [ "$n" = 7 ]; then  # It holds its comparison with PyTorch; its kernel is chapter 1's.
+    record "chapter $n: times" "$logs/chapter$n.txt" "$run_all" --full --all-steps --json "$out/chapter$n.json"
     record "chapter $n: timeline" "$logs/chapter${n}_timeline.txt" "$run_all" --timeline "$out/chapter${n}_timeline.svg"
     continue
   fi
+  record "chapter $n: times" "$logs/chapter$n.txt" \
+    scripts/record_times.py "$n" --program "$run_all" --output "$out/chapter$n.json" --case "${CASES:-}"
   if command -v compute-sanitizer >/dev/null; then
     record "chapter $n: sanitizers" "$logs/chapter${n}_sanitizers.txt" scripts/record_sanitizers.py "$n" \
       --program "$run_all" ${TOOLS:+$(printf -- '--tool %s ' $TOOLS)} --output "$out/chapter${n}_sanitizers.txt"
