@@ -1,6 +1,7 @@
 """Is an exercise solved? Runs its check, and judges what came: right on every case, and within its bars."""
 
 import ast
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -111,7 +112,8 @@ class Judge:
             if compiled.error:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
-            verdict = self.run(exercise, compiled.program, scratch, file, referee)
+            with self.referee_of_real(exercise) as real:  # It makes its inputs while the small cases run.
+                verdict = self.run(exercise, compiled.program, scratch, file, referee, real)
             if verdict.done and not verdict.emulated and exercise.kind == "bug":
                 verdict.status = UNPROVEN
                 verdict.reason = "right here, but a GPU does not show the bug that was to be found: check with DEVICE=emulator"
@@ -133,7 +135,7 @@ class Judge:
     def findings(self, stderr, file):
         return findings(stderr, self.toolchain.root, file)
 
-    def run(self, exercise, program, scratch, file, referee):
+    def run(self, exercise, program, scratch, file, referee, real):
         done, lines, finished = self.hold(exercise, program, scratch, referee)
         head = lines[0] if lines else {}
         verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds,
@@ -152,13 +154,18 @@ class Judge:
             by_case = {line["case"]: line["counters"] for line in finished}
             judge_counters(verdict, exercise, by_case, cases)
             if verdict.done and exercise.kind == "project":
-                self.judge_project(verdict, exercise, by_case, cases, program, scratch, file)
-            elif verdict.done and exercise.ours:
-                self.judge_real(verdict, exercise, program, scratch, file)
+                self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
+            elif verdict.done and real is not None:
+                self.judge_real(verdict, exercise, program, scratch, file, real)
         return verdict
 
     def referee(self, exercise, cases, name="arrays"):
         return Referee(self.toolchain.referee(exercise.chapter), exercise, cases, self.seed, name)
+
+    def referee_of_real(self, exercise):
+        """Nobody, where nothing is compared with ours."""
+        compared = exercise.ours is not None and self.toolchain.device == "emulator"
+        return self.referee(exercise, [exercise.real], "real") if compared else contextlib.nullcontext()
 
     def hold(self, exercise, program, scratch, referee):
         """Runs a check on a referee's cases. \\return how the program ended, its lines, and those of the cases that it
@@ -174,7 +181,7 @@ class Judge:
         finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
         return done, lines, finished
 
-    def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file):
+    def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file, referee):
         """Goal by goal: each counts where all before it are reached."""
         templates = dict(zip(exercise.cases, cases))
         lines, reached, points = [f"{RIGHT_POINTS:3} of {RIGHT_POINTS}  right on all cases"], True, RIGHT_POINTS
@@ -186,7 +193,7 @@ class Judge:
             lines.append(f"{worth * reached:3} of {worth}  {what}" + "".join(f"; {line}" for line in missed))
         real = Verdict(DONE)
         if reached:
-            self.judge_real(real, exercise, program, scratch, file)
+            self.judge_real(real, exercise, program, scratch, file, referee)
             verdict.seconds += real.seconds
             if real.status == REFUSED:
                 verdict.status, verdict.reason, verdict.details = real.status, real.reason, real.details
@@ -203,10 +210,9 @@ class Judge:
         verdict.reason = f"{points} of 100 points"
         verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
 
-    def judge_real(self, verdict, exercise, program, scratch, file):
+    def judge_real(self, verdict, exercise, program, scratch, file, referee):
         """On the case of real size, which a solution that wastes a small one does not even begin."""
-        with self.referee(exercise, [exercise.real], "real") as referee:
-            done, lines, finished = self.hold(exercise, program, scratch, referee)
+        done, lines, finished = self.hold(exercise, program, scratch, referee)
         verdict.seconds += done.seconds
         if finished and finished[0]["status"] != "pass":
             verdict.status = WRONG

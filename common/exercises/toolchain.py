@@ -2,6 +2,7 @@
 chapterN_exercise. Its commands, taken from the build, then serve for the reader's file.
 """
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
@@ -111,10 +112,19 @@ cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t strea
 """
 
 
+def headers_source(chapter):
+    """The headers that are compiled beforehand: of this project, what stands in front of every file and what files include."""
+    handed_out = "\n".join(e.handed_out for e in chapter.exercises if e.is_code)
+    names = {f"{chapter.path}/{chapter.header}", "common/exercises/check.hpp", "common/cuda/launch.cuh", "common/cuda/pack.cuh"}
+    names |= set(re.findall(r'^\s*#\s*include\s*"(common/cuda/[^"]+)"', handed_out, re.MULTILINE))
+    return "".join(f'#include "{name}"\n' for name in sorted(names))
+
+
 def write_sources(chapter, directory):
-    """case.cpp and step.cu, for CMake. A file that is as it should be is left alone."""
+    """case.cpp, step.cu and headers.hpp, for CMake. A file that is as it should be is left alone."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, text in (("case.cpp", case_source(chapter)), ("step.cu", step_source(chapter))):
+    sources = {"case.cpp": case_source(chapter), "step.cu": step_source(chapter), "headers.hpp": headers_source(chapter)}
+    for name, text in sources.items():
         path = directory / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -216,9 +226,12 @@ class Toolchain:
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
-        if problem := self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file):
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            linking = beside.submit(plain_run, self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
+            problem = self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file)
+            link = linking.result()
+        if problem:
             return Compiled(error=problem, refused=True)
-        link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
         no_room(link, scratch)
         if link.returncode != 0:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
@@ -245,9 +258,10 @@ class Toolchain:
         listed = pathlib.Path(str(object_file) + ".d").read_text(encoding="utf-8", errors="replace")
         names = re.split(r"(?<!\\)\s+", listed.split(":", 1)[1].replace("\\\n", " "))
         allowed = self.header_closure(exercise)
+        precompiled = self.build / "exercises" / f"chapter{exercise.chapter}" / "headers.hpp"
         for name in filter(None, (n.replace("\\ ", " ") for n in names)):
             path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
-            if path in files or path.is_relative_to(object_file.parent) or path.name.startswith("cmake_pch."):
+            if path in (*files, precompiled) or path.is_relative_to(object_file.parent) or path.name.startswith("cmake_pch."):
                 continue
             if path.is_relative_to(self.root):
                 relative = str(path.relative_to(self.root))

@@ -17,8 +17,8 @@ from judge import DONE, NOT_BEGUN
 from show import hint_lines, list_lines, one_line, progress_bar, solution_lines, terminal_width, verdict_lines, wrap
 from toolchain import display
 
-POLL_SECONDS = 0.1
-SETTLE_SECONDS = 0.1  # Editors save in several steps.
+POLL_SECONDS = 0.05
+SETTLE_SECONDS = 0.05  # Editors save in several steps.
 KEYS = "h hint   l list   n next   r reset   s solution   c check again   q quit"
 
 
