@@ -10,7 +10,7 @@ import book
 from book import ROOT, BookError
 from toolchain import BuildError, write_sources
 
-STATUS = "Exit status: 0 done; 1 check: not everything is solved; 2 bad arguments; 3 the checker could not be built, or grade: not every file could be checked; 130 interrupted."
+STATUS = "Exit status: 0 done; 1 check: not everything is solved; 2 bad arguments; 3 the checker could not be built, or grade and leaderboard: not every file could be checked; 130 interrupted."
 
 
 def pick_device():
@@ -83,13 +83,17 @@ def make_parser():
     solution.add_argument("--anyway", action="store_true", help="though you did not solve it yet")
     handout = add("handout", "write a tree for a class: the exercises without their solutions")
     handout.add_argument("out", type=path)
-    grade = add("grade", "check a class's submissions")
-    grade.add_argument("submissions", type=path, help="a folder with one folder a student")
-    grade.add_argument("out", type=path, help="grades as CSV; beside it the same as JSON, feedback for each student, and who is like whom")
-    grade.add_argument("--seed", type=int, help="of the cases and their data (left out: drawn)")
-    grade.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one a core)")
-    grade.add_argument("--seconds", type=seconds, default=20, help="time limit of a check, 1 to 3600 (20)")
-    grade.add_argument("--weights", default="", metavar='"swizzle=3 chapter4=2"', help="points for an exercise, or for each of a chapter (left out: 1)")
+    for name, text, out in (
+        ("grade", "check a class's submissions", "grades as CSV; beside it the same as JSON, feedback for each student, and who is like whom"),
+        ("leaderboard", "check a class's submissions and rank them", "a page, as HTML; beside it the same as JSON and as text"),
+    ):
+        of_class = add(name, text)
+        of_class.add_argument("submissions", type=path, help="a folder with one folder a student")
+        of_class.add_argument("out", type=path, help=out)
+        of_class.add_argument("--seed", type=int, help="of the cases and their data (left out: drawn; leaderboard: by what was handed in)")
+        of_class.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one a core)")
+        of_class.add_argument("--seconds", type=seconds, default=20, help="time limit of a check, 1 to 3600 (20)")
+        of_class.add_argument("--weights", default="", metavar='"swizzle=3 chapter4=2"', help="points for an exercise, or for each of a chapter (left out: 1)")
     sources = add("sources", "write the files that a chapter's check is built from (called by the build)")
     sources.add_argument("number", type=int)
     sources.add_argument("directory", type=pathlib.Path)
@@ -166,11 +170,13 @@ def run(arguments):
         from handout import write_handout
 
         return write_handout(options.out, chapters=options.chapters)
-    if options.command == "grade":
+    if options.command in ("grade", "leaderboard"):
         from grade import grade
+        from leaderboard import leaderboard
 
-        return grade(options.submissions, options.out, options.seed, options.jobs, options.seconds, chapters=options.chapters,
-                     weights=options.weights)  # fmt: skip
+        ranked = options.command == "leaderboard"
+        return (leaderboard if ranked else grade)(options.submissions, options.out, seed=options.seed, jobs=options.jobs, seconds=options.seconds,
+                                                  chapters=options.chapters, weights=options.weights)  # fmt: skip
 
     from desk import Desk
     from show import Style, chapter_report, list_lines, wants_color

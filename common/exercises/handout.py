@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
 SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
 FILES = ("CMakePresets.json", "LICENSE", "workbook")
-TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py")
+TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/leaderboard.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
 DEVICE ?= $(shell scripts/pick_device.sh)

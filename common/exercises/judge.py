@@ -24,6 +24,7 @@ UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to
 CONFINED_STATUS = 86  # As warpbook_emulator.h has it.
 MOST_TRAFFIC = 1.5  # Of what ours takes on the case of real size: more is slow.
 MOST_TIME = 2  # The same of modelled time, which is no finer than that on kernels that nobody measured.
+COUNTERS_BY_OURS, TIME_BY_OURS = "counters by ours", "modelled time by ours"  # Of a verdict's measured: 1 is as much as ours.
 FEW = 256  # So little more of a counter is never too much.
 MOST_PRINTED = 8  # Lines of a kernel's printf that are shown.
 LIMITS = {
@@ -198,7 +199,7 @@ class Judge:
             if real.status == REFUSED:
                 verdict.status, verdict.reason, verdict.details = real.status, real.reason, real.details
                 return
-            reached = real.status == DONE or real.status == SLOW and real.measured.get("modelled time by ours", MOST_TIME) < MOST_TIME
+            reached = real.status == DONE or real.status == SLOW and real.measured.get(TIME_BY_OURS, MOST_TIME) < MOST_TIME
         points += TIME_POINTS * reached
         lines.append(f"{TIME_POINTS * reached:3} of {TIME_POINTS}  within {MOST_TIME} times our modelled time"
                      + (f"; {real.reason}" if not reached and real.reason else ""))  # fmt: skip
@@ -485,7 +486,10 @@ def judge_need(verdict, exercise, sums):
         if limit and value > MOST_TRAFFIC * limit + FEW * (name != "kernel launches"):
             more.append(f"{name}: {value:,.0f}, {value / limit:.3g} times ours ({limit:,.0f}): {meaning}")
     ratio = mine["seconds"] / ours["seconds"]
-    verdict.measured["modelled time by ours"] = ratio
+    verdict.measured[TIME_BY_OURS] = ratio
+    shares = [mine["counters"].get(name, 0) / value for name, value in ours["counters"].items() if name in COMPARED]
+    if shares:
+        verdict.measured[COUNTERS_BY_OURS] = sum(shares) / len(shares)
     if ratio >= MOST_TIME:
         time = f"modelled time: {mine['seconds'] * 1e6:,.4g} us, {ratio:.3g} times ours ({ours['seconds'] * 1e6:,.4g} us)"
         shape = f"{count_of(mine['blocks'], 'block')} of {count_of(mine['threads'], 'thread')}"

@@ -31,6 +31,7 @@ import feedback  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
 import judge  # noqa: E402
+import leaderboard  # noqa: E402
 import sandbox  # noqa: E402
 import toolchain  # noqa: E402
 import variants  # noqa: E402
@@ -568,7 +569,7 @@ class Grading(unittest.TestCase):
         (self.folder / "link.csv").symlink_to("/dev/null")
         for name, part in (("pipe.csv", "no ordinary file"), ("link.csv", "no ordinary file"), ("g.txt", "CSV"), ("none/g.csv", "nothing can be written")):
             with self.assertRaisesRegex(book.BookError, part):
-                grade.check_places(self.folder, self.folder / name)
+                grade.check_places(self.folder, [self.folder / name], "grades.csv")
 
     def test_weights(self):
         weights = grade.read_weights("chapter3=2 copy_guard=0.5", BOOK)
@@ -601,6 +602,49 @@ class Grading(unittest.TestCase):
         names = [feedback.file_name(name, taken) for name in ("../../x", "a b", "a_b", "A B", "\\xff", "", "." * 300)]
         self.assertEqual(len({n.lower() for n in names}), len(names))
         self.assertFalse([n for n in names if "/" in n or n.startswith(".") or len(n) > 120])
+
+    def ranked(self, *told):
+        """Entries of (student, points, counters, time) or of those who were not checked."""
+        rows = []
+        for student, points, counters, time in told:
+            status = grade.NOT_CHECKED if points is None else judge.DONE
+            measured = {name: v for name, v in ((judge.COUNTERS_BY_OURS, counters), (judge.TIME_BY_OURS, time)) if v is not None}
+            rows.append(grade.Row(student, self.exercise.key, judge.Verdict(status, score=points, measured=measured)))
+        return leaderboard.ranked(rows)
+
+    def test_points_come_first_then_counters_then_time(self):
+        entries = self.ranked(("ada", 0.5, 0.1, 0.1), ("bob", 1, 1.2, 1), ("carl", 1, 1.2, 0.9), ("dora", 1, 1.1, 3), ("emil", 1, 1.2, 0.9004),
+                              ("fred", None, None, None), ("gil", 1, None, None))  # fmt: skip
+        self.assertEqual([(e["rank"], e["student"]) for e in entries],
+                         [(1, "dora"), (2, "carl"), (2, "emil"), (4, "bob"), (5, "gil"), (6, "ada"), (7, "fred")])
+        self.assertEqual(leaderboard.notes(entries), ["Not complete: 1 file could not be checked."])
+        self.assertEqual(leaderboard.notes(entries[:6]), [])
+
+    def test_a_leaderboard_runs_and_fetches_nothing(self):
+        page = leaderboard.as_page(self.ranked(("<script>x</script>\"'", 1, 1, 1), ("b", 0.25, None, None)), 4)
+        self.assertIn('<th scope="row">&lt;script&gt;x&lt;/script&gt;&quot;&#x27;</th>', page)
+        self.assertIn("--share: 25.0%", page)
+        self.assertNotRegex(page, r"<script|<link|<img|url\(|https?:")
+        self.assertIn("--primary-color: #", page)
+
+    @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
+    def test_a_leaderboard_is_the_same_for_the_same_submissions(self):
+        self.submit("ada", self.exercise.solution)
+        self.submit("bob", self.exercise.handed_out)
+        one = book.Chapter(**{**vars(self.chapter), "exercises": (self.exercise,)})
+        tasks = [(s, self.chapter, self.exercise) for s in grade.students_in(self.folder)[0]]
+        seed, made = leaderboard.seed_of(tasks), []
+        for _ in range(2):
+            out = temporary_folder(self) / "l.html"
+            with mock.patch.object(grade, "read_book", lambda root: [one]), mock.patch("builtins.print"):
+                self.assertEqual(leaderboard.leaderboard(self.folder, out, jobs=2), 0)
+            made.append([out.with_suffix(ending).read_bytes() for ending in (".html", ".json", ".txt")])
+        self.assertEqual(made[0], made[1])
+        told = json.loads(made[0][1])
+        self.assertEqual((told["seed"], [(e["student"], e["points"]) for e in told["students"]]), (seed, [("ada", 1), ("bob", 0)]))
+        self.assertEqual((told["students"][0]["counters"], told["students"][0]["time"]), (1, 1))
+        self.exercise.path(self.folder / "bob").write_text("mine", encoding="utf-8")
+        self.assertNotEqual(leaderboard.seed_of(tasks), seed)
 
     @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
     def test_a_class(self):
@@ -655,6 +699,8 @@ class Grading(unittest.TestCase):
     def test_bad_folders_are_one_line(self):
         for arguments in (["grade", str(self.folder), ""], ["grade", str(self.folder), "g.csv", "--jobs", "-1"],
                           ["grade", str(self.folder), "g.csv", "--seconds", "0"], ["--chapters", "99", "list"], ["grade", str(self.folder / "none"), "g.csv"], ["grade", str(self.folder), "g.csv"],
+                          ["leaderboard", str(self.folder), "l.csv"], ["leaderboard", str(self.folder / "none"), "l.html"],
+                          ["leaderboard", str(self.folder), "l.html", "--weights", "nonsense=1"], ["leaderboard", str(self.folder), ""],
                           ["handout", str(ROOT)], ["hint", "nonsense"], ["chapter", "99"], ["frobnicate"]):  # fmt: skip
             done = subprocess.run([ROOT / "workbook", *arguments], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
