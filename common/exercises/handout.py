@@ -2,6 +2,7 @@
 step that gives one away.
 """
 
+import json
 import os
 import re
 import shutil
@@ -12,7 +13,9 @@ from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, mark_of,
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
 SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
-FILES = ("CMakePresets.json", "LICENSE", "workbook")
+DEVCONTAINER = ".devcontainer/devcontainer.json"
+FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
+WORKFLOW = ".github/workflows/classroom.yml"
 TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/leaderboard.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
@@ -49,6 +52,41 @@ clean:
 GITIGNORE = "/build/\n__pycache__/\n/exercises/progress.json\n"
 
 
+def workflow(book, image):
+    """For GitHub Classroom: what a student pushes is checked, exercise by exercise. The container is that of the devcontainer."""
+    exercises = [e for c in book for e in c.exercises if e.is_graded]
+    laid_out = "".join(f"      - run: make exercise{c.number}\n" for c in book)
+    graders = "".join(f"""      - uses: classroom-resources/autograding-command-grader@v1
+        id: {e.name}
+        with:
+          test-name: {e.key}
+          command: ./workbook check {e.name}
+          timeout: 5
+          max-score: 1
+""" for e in exercises)  # fmt: skip
+    results = "".join(f"          {e.name.upper()}_RESULTS: ${{{{ steps.{e.name}.outputs.result }}}}\n" for e in exercises)
+    return f"""# Checks what is pushed, and tells GitHub Classroom.
+name: Exercises
+on: [push, repository_dispatch]
+permissions:
+  checks: write
+  actions: read
+  contents: read
+jobs:
+  check:
+    if: github.actor != 'github-classroom[bot]'
+    runs-on: ubuntu-latest
+    container: {image}
+    steps:
+      - uses: actions/checkout@v4
+      - run: make deps
+{laid_out}{graders}      - uses: classroom-resources/autograding-grading-reporter@v1
+        env:
+{results}        with:
+          runners: {",".join(e.name for e in exercises)}
+"""
+
+
 def readme(book):
     rows = "\n".join(
         f"| {e.chapter} | `exercises/chapter{e.chapter}/{e.name}.cuh` | {KIND_WORDS[e.kind]} | {e.effort} | {e.learn} |"
@@ -70,6 +108,8 @@ system would do.
     make deps          # once, on Debian 12 or newer: installs a compiler and libraries
     ./workbook         # checks what you save, shows hints; q leaves
     make exercise{book[0].number}     # or: check a whole chapter
+
+On another system, open this folder in its container (`.devcontainer/`), in an editor that knows them or in a codespace.
 
 Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
@@ -205,6 +245,7 @@ def write_handout(out, root=ROOT, chapters=()):
     texts["CMakeLists.txt"] = handout_build((root / "CMakeLists.txt").read_text(encoding="utf-8"), book)
     texts["Makefile"] = MAKEFILE
     texts["README.md"] = readme(book)
+    texts[WORKFLOW] = workflow(book, json.loads((root / DEVCONTAINER).read_text(encoding="utf-8"))["image"])
     texts[".gitignore"] = GITIGNORE
     texts |= {name: with_links_within(text, name, texts) for name, text in texts.items() if name.endswith(".md") and text}
 

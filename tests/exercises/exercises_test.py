@@ -22,11 +22,12 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "common" / "exercises"), str(ROOT / "tests" / "exercises"), str(ROOT / "tests" / "exercises" / "variants")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
 sys.dont_write_bytecode = True
 
 import attacks  # noqa: E402
 import book  # noqa: E402
+import classroom_commands  # noqa: E402
 import feedback  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
@@ -736,6 +737,22 @@ class Handout(unittest.TestCase):
             handout.write_handout(tree, chapters=(3,))
         self.assertEqual([c.number for c in book.read_book(tree)], [3])
         self.assertEqual([p.name for p in (tree / "exercises").iterdir()], ["chapter3"])
+
+    def test_what_github_runs_is_ours(self):
+        """The commands themselves are run in a fresh Debian: tests/front_door/install/fresh_root.sh emulator user class."""
+        graded = [e.name for _, e in EXERCISES if e.is_graded]
+        expected = ["make deps"] * 2 + [f"make exercise{c.number}" for c in BOOK] + [f"./workbook check {name}" for name in graded]
+        self.assertEqual(classroom_commands.commands(self.tree), expected)
+        for command in expected[: -len(graded)]:
+            tried = subprocess.run([*command.split(), "-n"], cwd=self.tree, capture_output=True, text=True, check=False)
+            self.assertEqual(tried.returncode, 0, tried.stderr)
+        for name in graded:
+            self.assertEqual(book.find_exercise(BOOK, name).name, name)
+        workflow = (self.tree / handout.WORKFLOW).read_text(encoding="utf-8")
+        told = [re.findall(pattern, workflow) for pattern in (r" id: (\w+)\n", r"runners: (.*)\n", r" (\w+)_RESULTS: \$\{\{ steps\.(\w+)\.outputs\.result \}\}\n")]
+        self.assertEqual(told, [graded, [",".join(graded)], [(name.upper(), name) for name in graded]])
+        container = json.loads((self.tree / handout.DEVCONTAINER).read_text(encoding="utf-8"))
+        self.assertIn(f"    container: {container['image']}\n", workflow)
 
     def test_leaks_are_found(self):
         _, exercise = EXERCISES[0]
