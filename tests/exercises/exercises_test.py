@@ -31,6 +31,7 @@ import classroom_commands  # noqa: E402
 import feedback  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
+import handout_pages  # noqa: E402
 import judge  # noqa: E402
 import leaderboard  # noqa: E402
 import sandbox  # noqa: E402
@@ -780,7 +781,7 @@ class Handout(unittest.TestCase):
 
     def test_links_to_what_is_not_handed_out_become_words(self):
         text = "[a](pages/v1.md#x) [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)"
-        self.assertEqual(handout.with_links_within(text, "chapters/chapter1/README.md", ["chapters/chapter1/exercises.toml", "chapters/chapter2/README.md"]),
+        self.assertEqual(handout_pages.with_links_within(text, "chapters/chapter1/README.md", ["chapters/chapter1/exercises.toml", "chapters/chapter2/README.md"]),
                          "a [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)")
 
     def test_links_lead_to_files(self):
@@ -789,6 +790,59 @@ class Handout(unittest.TestCase):
         for path in pages:
             for target in re.findall(r"\]\(([\w./-]+)\)", path.read_text(encoding="utf-8")):
                 self.assertTrue((path.parent / target).exists(), f"{path.relative_to(self.tree)}: {target}")
+
+    def test_pages_name_what_is_there(self):
+        targets = re.findall(r"^([a-z]\w*):", (self.tree / "Makefile").read_text(encoding="utf-8"), re.MULTILINE) + [f"exercise{c.number}" for c in BOOK]
+        pages = [*self.tree.glob("*.md"), *self.tree.glob("docs/pages/*.md"), *self.tree.glob("chapters/*/README.md"), *self.tree.glob("exercises/*/*.cuh")]
+        self.assertGreater(len(pages), len(EXERCISES) + len(BOOK) + 5)
+        for path in pages:
+            text = path.read_text(encoding="utf-8")
+            self.assertNotIn("run_all", text, path)
+            self.assertNotRegex(text, r"<!--|\[\[book|\(a figure\)", path)
+            for code in re.findall(r"`([^`\n]+)`|^    (.*)$", text, re.MULTILINE) if path.suffix == ".md" else ():
+                for word in re.findall(r"(?<![\w./-])make ([a-z]\w*)", "".join(code)):
+                    self.assertIn(word, targets, f"{path.name}: make {word}")
+                for name in re.findall(r"(?<![\w./-])(?:\./)?((?:scripts|tests|docs|common)/[\w./-]*\w)", "".join(code)):
+                    self.assertTrue((self.tree / name).exists(), f"{path.name}: {name}")
+
+    def test_sentences_about_what_is_not_handed_out_go(self):
+        text = """# A
+
+Run this:
+
+    make chapter3 && ./chapter3/run_all
+    make deps exercise3    # and this stays
+
+## Gone
+
+    ./chapter3/run_all
+
+`--counters` shows it. So does this.
+
+## B
+
+First. `tests/x.py` tries it. See `common/cuda/a.cuh`, it is there. Look:
+
+(a figure)
+
+- [Evidence](evidence.md): all.
+- [v1](pages/v1.md): a step.
+- `make headers` writes it. Gone.
+- Stays. `make test` does not.
+"""
+        self.assertEqual(handout_pages.page(text, "chapters/c/README.md", {"common/cuda/a.cuh", "chapters/c/README.md"}, {}), """# A
+
+Run this:
+
+    make deps exercise3    # and this stays
+
+## B
+
+First. See `common/cuda/a.cuh`, it is there.
+
+- v1: a step.
+- Stays.
+""")
 
     @unittest.skipUnless(NIGHTLY and DEVICE == "emulator", "builds a whole handout: make nightly")
     def test_it_builds_and_checks_by_itself(self):
