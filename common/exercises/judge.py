@@ -12,7 +12,7 @@ import re
 import signal
 
 from book import ANSWER, RIGHT_POINTS, TIME_POINTS, mark_of
-from counters import COMPARED, COUNTERS
+from counters import COMPARED, COUNTERS, EXPLAINED
 from toolchain import BuildError, plain_run, scratch_folder
 from trial import Referee, joined
 
@@ -285,7 +285,7 @@ def judge_question(exercise, text, name):
     expected = exercise.answer if exercise.answer.startswith("mark ") else mark_of(exercise.key, float(exercise.answer))
     if mark_of(exercise.key, value) == expected:
         return Verdict(DONE, measured={exercise.counter: value}, file=name)
-    reason = f"{exercise.counter} is not {value:g}: work it out anew, or take a hint"
+    reason = f"{exercise.counter} is not {shown(value)}: work it out anew, or take a hint"
     return Verdict(WRONG, reason, (reason,), file=name)
 
 
@@ -465,9 +465,8 @@ def judge_counters(verdict, exercise, by_case, cases):
     if missed:
         verdict.status = SLOW
         verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
-        verdict.details = ("right on all cases; but",) + tuple(
-            f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, value in missed
-        )
+        lines = [(f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})", EXPLAINED.get(bar.counter)) for bar, value in missed]
+        verdict.details = ("right on all cases; but", *(f"{line}: {meaning}" if meaning else line for line, meaning in lines))
 
 
 def measure(sums):

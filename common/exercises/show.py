@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 from book import KINDS, is_mark
-from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW
+from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW, shown
 from toolchain import display
 
 COLORS = {"green": "32", "red": "1;31", "yellow": "33", "dim": "2", "bold": "1", "cyan": "36"}
@@ -56,10 +56,10 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
     path = display(exercise.path(root), root)
     lines = []
     if verdict.status == DONE:
-        extra = "".join(f"  ·  {name}: {value:.4g}" for name, value in verdict.measured.items() if value is not None)
+        extra = "".join(f"  ·  {name}: {shown(value)}" for name, value in verdict.measured.items() if value is not None)
         lines.append(style("green", f"{exercise.name} is solved") + style("dim", extra))
         if verdict.reason:
-            lines.append("  " + verdict.reason)
+            lines.append(wrap(verdict.reason, "  "))
     elif verdict.status == NOT_BEGUN:
         lines.append(f"{exercise.name} is as it was handed out: it waits for you"
                      + (f" (./workbook check {exercise.name} shows what the checker says of it)" if exercise.kind == "bug" else ""))  # fmt: skip

@@ -354,7 +354,8 @@ def shorten(output, file, source, root):
         if not found["kind"].endswith("error") and found["kind"] != "warning":
             continue
         if os.path.basename(found["file"]) == file.name and pathlib.Path(found["file"]).name != source.name:
-            mine.append((found, rest))
+            if (found["line"], found["text"]) not in [(m[0]["line"], m[0]["text"]) for m in mine]:  # Once, not for each type.
+                mine.append((found, rest))
             continue
         # The first note behind it that points into the reader's file.
         notes = [(n, r) for n, r in blocks[index + 1 : index + 13] if n["kind"] == "note"]
@@ -366,6 +367,8 @@ def shorten(output, file, source, root):
     for found, rest in (errors or mine)[:MOST_ERRORS]:
         shown.append(f"{display(file, root)}:{found['line']}: {found['kind']}: {clean(found['text'])}")
         shown += excerpt(rest)
+    if errors and any("<<<" in line for line in shown):
+        shown.append("    (<<<>>> is no C++: launch(kernel, {.grid = ..., .block = ..., .stream = stream}, arguments...), as common/cuda/launch.cuh has it)")
     if len(errors) > MOST_ERRORS:
         shown.append(f"and {len(errors) - MOST_ERRORS} more errors: begin with the first")
     if not errors:

@@ -222,6 +222,7 @@ class Watch:
 
     def run_plain(self):
         """Without keys: until everything is solved, or the program is ended."""
+        print("./workbook checks what you save; Ctrl-C ends it. (On a terminal it shows hints, too.)", flush=True)
         self.begin()
         while True:
             while self.desk.solved(self.current):

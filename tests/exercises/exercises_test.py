@@ -149,6 +149,23 @@ class Regions(unittest.TestCase):
         self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
         self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
 
+    def test_the_compilers_words_are_few(self):
+        warning = "{}k.cuh:7:3: warning: comparison of different signs [-Wsign-compare]\n    7 |   if (i < n)\n      |       ~ ^ ~\n"
+        error = "k.cuh:9:8: error: expected expression\n    9 |   kernel<<<1, 32>>>(x);\n      |         ^\n"
+        file, source = pathlib.Path("k.cuh"), pathlib.Path("step.cu")
+        twice = toolchain.shorten(warning.format("") + "note\n" + warning.format(""), file, source, ROOT)
+        self.assertEqual(twice.count("warning"), 1, twice)
+        told = toolchain.shorten(error, file, source, ROOT)
+        self.assertIn("k.cuh:9: error: expected expression", told)
+        self.assertIn("launch(kernel, {", told)
+        self.assertNotIn("launch(kernel", twice)
+
+    def test_numbers_are_written_one_way(self):
+        self.assertEqual([judge.shown(n) for n in (16384.0, 12288, 1.05263, 0, None)], ["16,384", "12,288", "1.053", "0", "no such access"])
+        e = next(e for _, e in EXERCISES if e.kind == "predict")
+        verdict = judge.judge_question(e, "constexpr double kAnswer = 8 * 64 * 28 * 28 * 3;\n", "x")
+        self.assertIn("is not 1,204,224:", verdict.reason)
+
     def test_a_wasteful_kernel_is_told_why(self):
         ours = {"seconds": 1e-5, "blocks": 4096, "threads": 256, "counters": {"load requests": 1000}}
         e = dataclasses.replace(EXERCISES[0][1], ours=ours)
