@@ -65,15 +65,15 @@ $(ALL_CHAPTERS):
 $(EXERCISES):
 	@./workbook --device $(DEVICE) chapter $(@:exercise%=%) $(if $(RESET),--reset "$(RESET)")
 
+# What is said on make's command line stands in the environment, where no quote in it does harm.
 watch:
-	@./workbook --device $(DEVICE) $(if $(CHAPTERS),--chapters "$(CHAPTERS)")
+	@./workbook --device $(DEVICE) --chapters "$$CHAPTERS"
 
 handout:
-	@$(if $(OUT),./workbook $(if $(CHAPTERS),--chapters "$(CHAPTERS)") handout "$(OUT)",echo "error: where to? make handout OUT=dir" >&2; exit 2)
+	@$(if $(OUT),./workbook --chapters "$$CHAPTERS" handout "$$OUT",echo "error: where to? make handout OUT=dir" >&2; exit 2)
 
 grade leaderboard:
-	@$(if $(and $(DIR),$(OUT)),./workbook $(if $(CHAPTERS),--chapters "$(CHAPTERS)") $@ "$(DIR)" "$(OUT)" \
-	    $(if $(SEED),--seed "$(SEED)") $(if $(WEIGHTS),--weights "$(WEIGHTS)"),\
+	@$(if $(and $(DIR),$(OUT)),./workbook --chapters "$$CHAPTERS" $@ "$$DIR" "$$OUT" $(if $(SEED),--seed "$$SEED") --weights "$$WEIGHTS",\
 	  echo "error: make $@ DIR=submissions OUT=$(if $(filter grade,$@),grades.csv,leaderboard.html)" >&2; exit 2)
 
 test:

@@ -197,7 +197,7 @@ def read_weights(text, book):
     weights = {e.key: 1.0 for c in book for e in c.exercises if e.is_graded}
     for word in text.split():
         name, equals, value = word.partition("=")
-        if not equals or not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
+        if not name or not equals or not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
             raise BookError(f"WEIGHTS: '{word}' is not NAME=POINTS, with a name of an exercise or chapterN")
         chapter = re.fullmatch(r"chapter(\d+)", name)
         keys = [k for k in weights if (k.startswith(f"{name}/") if chapter else k == find_exercise(book, name).key)]

@@ -593,7 +593,7 @@ class Grading(unittest.TestCase):
     def test_weights(self):
         weights = grade.read_weights("chapter3=2 copy_guard=0.5", BOOK)
         self.assertEqual((weights["chapter3/swizzle"], weights["chapter3/copy_guard"], weights["chapter1/packs"]), (2, 0.5, 1))
-        for text in ("swizzle", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1", "which_loop_outside=1"):
+        for text in ("swizzle", "=3", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1", "which_loop_outside=1"):
             with self.assertRaises(book.BookError):
                 grade.read_weights(text, BOOK)
 
@@ -714,6 +714,20 @@ class Grading(unittest.TestCase):
         self.assertEqual(rows["bob", self.exercise.key]["points"], "")
         self.assertIn("interrupted", said[1])
         self.assertEqual([p.name for p in here.glob("warpbook-*")], [])
+
+    def test_odd_words_to_make_are_one_line(self):
+        self.submit("ada", "mine")
+        here = f"DIR={self.folder}", f"OUT={self.folder}/g.csv"
+        for words, part in ((["handout", "OUT=x", "CHAPTERS=9"], "chapter 9 has no exercises"), (["handout", "OUT=x", "CHAPTERS=1 x"], "numbers of chapters"),
+                            (["watch", "CHAPTERS=-1"], "numbers of chapters"), (["handout", 'CHAPTERS=1"; touch "a', "OUT=x"], "numbers of chapters"),
+                            (["grade", *here, "WEIGHTS=nonsense=1"], "no exercise 'nonsense'"), (["grade", *here, "WEIGHTS=swizzle=-1"], "NAME=POINTS"),
+                            (["grade", *here, 'WEIGHTS="'], "NAME=POINTS"), (["leaderboard", *here], "leaderboard.html"), (["grade", here[0]], "OUT=grades.csv"),
+                            (["leaderboard", f'DIR={self.folder}"; touch "a', "OUT=l.html"], "is no folder")):  # fmt: skip
+            done = subprocess.run(["make", "-s", "-C", ROOT, "DEVICE=emulator", *words], capture_output=True, text=True, check=False)
+            lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+            self.assertEqual((done.returncode, len(lines)), (2, 1), done.stderr)
+            self.assertIn(part, lines[0])
+            self.assertFalse((ROOT / "a").exists() or (ROOT / "x").exists(), words)
 
     def test_bad_folders_are_one_line(self):
         for arguments in (["grade", str(self.folder), ""], ["grade", str(self.folder), "g.csv", "--jobs", "-1"],
