@@ -54,7 +54,7 @@ clean:
 \trm -rf build
 """
 
-GITIGNORE = "/build/\n__pycache__/\n/exercises/progress.json\n"
+GITIGNORE = "/build/\n__pycache__/\n/exercises/*progress.json*\n"
 
 
 def workflow(book, image):
@@ -118,7 +118,8 @@ On another system, open this folder in its container (`.devcontainer/`), in an e
 
 Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
-brings a file back as it was handed out, and keeps yours beside it.
+brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` runs a file on a case of your own, written
+as the checks name theirs, and what a kernel prints with `printf` is shown.
 
 | chapter | file | | | what you learn |
 |---|---|---|---|---|

@@ -30,8 +30,9 @@ h1 {{ color: var(--primary-color); font-size: 32px; margin: 0 0 8px; }}
 .scroll {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ border: 1px solid var(--separator-color); padding: 4px 12px; text-align: right; white-space: nowrap; }}
-th[scope=row] {{ text-align: left; font-weight: 600; overflow-wrap: anywhere; white-space: normal; }}
-td.points {{ background: linear-gradient(to right, color-mix(in srgb, var(--bar-color) 25%, transparent) var(--share), transparent var(--share)); }}
+th[scope=row], th:nth-child(2) {{ text-align: left; }}
+th[scope=row] {{ font-weight: 600; overflow-wrap: anywhere; white-space: normal; }}
+td.points {{ background: linear-gradient(to right, color-mix(in srgb, var(--bar-color) 25%, transparent) var(--share), transparent var(--share)) no-repeat padding-box; }}
 .open {{ color: var(--limit-color); }}
 p {{ color: var(--page-secondary-foreground-color); }}
 </style>

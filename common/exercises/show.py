@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -43,6 +44,14 @@ def wrap(text, indent="", width=None):
         lines += textwrap.wrap(" ".join(paragraph.split()), width, initial_indent=indent, subsequent_indent=indent,
                                break_long_words=False, break_on_hyphens=False) + [""]  # fmt: skip
     return "\n".join(lines[:-1])
+
+
+def folded(line, width):
+    """A line in pieces that are no longer than the width, broken between words; of source, and with colours, as it is."""
+    if len(line) <= width or "\033" in line or re.match(r"\s*\d+ \|", line):
+        return [line]
+    margin = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, width, subsequent_indent=margin + "  ", break_long_words=False, break_on_hyphens=False)
 
 
 def progress_bar(done, total, width=30):

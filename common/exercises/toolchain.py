@@ -13,6 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from book import ROOT
@@ -20,7 +21,7 @@ from sandbox import run_limited
 
 # What a file under work may have that a finished one may not: names that nobody uses yet.
 LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-const-variable", "-Wno-conversion",
-           "-Wno-unneeded-internal-declaration", "-Wno-pedantic"]  # fmt: skip
+           "-Wno-unneeded-internal-declaration", "-Wno-pedantic", "-Wunused-value", "-Wunused-comparison"]  # fmt: skip
 
 # What a reader's file may call that it does not hold itself, by the object file's undefined symbols: what CUDA offers to
 # kernels and launchers (memory is allocated and copied by the check), what compilers and the emulator's passes call by
@@ -147,11 +148,18 @@ class Toolchain:
         command = [self.root / "scripts" / "build.sh", self.device, "--parallel", str(self.jobs), "--target", *targets]
         with tempfile.TemporaryFile("w+") as log:
             building = subprocess.Popen(command, cwd=self.root, stdout=log, stderr=subprocess.STDOUT)
-            try:
-                building.wait(timeout=2)
-            except subprocess.TimeoutExpired:
-                say(f"building what the checks need, for DEVICE={self.device} (a minute or two the first time) ...")
-            if building.wait() != 0:
+            told = False
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    building.wait(timeout=2)
+                    break
+                if not told:
+                    say(f"building what the checks need, for DEVICE={self.device} (some minutes the first time) ...")
+                told = True
+                said = os.pread(log.fileno(), 1 << 20, 0)  # Not by seeking: the build writes where it stands.
+                if sys.stdout.isatty() and (steps := re.findall(rb"^\[(\d+)/(\d+)\]", said, re.MULTILINE)):
+                    print(f"  {int(steps[-1][0])} of {int(steps[-1][1])}", end="\r", flush=True)
+            if building.returncode != 0:
                 log.seek(0)
                 tail = "\n".join(log.read().splitlines()[-30:])
                 raise BuildError(f"the checker could not be built; `make deps` installs what it needs:\n{tail}")
@@ -295,7 +303,9 @@ class Toolchain:
         for name in (line[19:] for line in listed.splitlines()):
             short = name.split("(")[0]
             if not ALLOWED_SYMBOLS.fullmatch(name) and not any(a.fullmatch(short) for a in allow):
-                return f"it calls {short}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
+                own = "it calls the emulator's {}: memory is made, copied and waited for by the check, not by the file"
+                other = "it calls {}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
+                return (own if "emulator::" in short else other).format(short.rpartition("emulator::")[2])
         return ""
 
     def referee(self, number):

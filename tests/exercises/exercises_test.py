@@ -28,6 +28,7 @@ sys.dont_write_bytecode = True
 import attacks  # noqa: E402
 import book  # noqa: E402
 import classroom_commands  # noqa: E402
+import desk  # noqa: E402
 import feedback  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
@@ -352,8 +353,11 @@ class Contract(unittest.TestCase):
             6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions")],
             3: [("if (as_batch_transpose(p, m) == nullptr", "if (p.rank < 0", 40, "load sectors"),
                 ("[kTile + 1]", "[kTile]", 60, "bank conflicts"),
-                ("tile[x][y + k];", "tile[y + k][x];", 40 * 4 / 7, "belongs"),
-                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 4 / 7, "4 of the 7 cases")],
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 6 / 11, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 6 / 11, "6 of the 11 cases"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 11, "1 of the 11 cases"),
+                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 9 / 11, "9 of the 11 cases"),
+                ("kTile = 32", "kTile = 64", 40 * 10 / 11, "too much shared data")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
@@ -761,7 +765,10 @@ class Handout(unittest.TestCase):
             self.assertFalse((self.tree / chapter.path / "chapter.cu").exists())
         self.assertFalse(any("[exercise" in text for name, text in texts.items() if name.endswith(".cuh")))
         self.assertFalse(any("[cheats]" in text for name, text in texts.items() if name.endswith(".toml")))
-        self.assertFalse({"common/exercises/grade.py", "common/exercises/feedback.py"} & set(texts))
+        self.assertFalse(set(handout.TEACHERS) & set(texts))
+        said = subprocess.run([self.tree / "workbook", "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("hint", said)
+        self.assertNotRegex(said, "grade|leaderboard|solution|handout")
 
     def test_of_one_chapter(self):
         tree = temporary_folder(self) / "one"
@@ -960,6 +967,34 @@ class Watching(unittest.TestCase):
         self.assertNotIn("\033", seen)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(self.SECONDS), 130)
+
+    def test_two_workbooks_forget_nothing_of_each_other(self):
+        one, other = (desk.Desk("emulator", self.folder) for _ in range(2))
+        first, second = one.exercises[:2]
+        self.assertEqual((one.next_hint(first), one.next_hint(first), other.next_hint(second)), (1, 2, 1))
+        other.remember("solved", second.key, True)
+        one.set_current(first)
+        one.remember("solved", first.key, True)
+        other.remember("solved", second.key, None)
+        stored = json.loads((self.folder / "exercises" / "progress.json").read_text(encoding="utf-8"))
+        self.assertEqual(stored["hints"], {first.key: 2, second.key: 1})
+        self.assertEqual((stored["solved"], stored["current"]), ({first.key: True}, first.key))
+
+    def test_a_case_of_ones_own(self):
+        def attempt(*words):
+            done = subprocess.run([ROOT / "workbook", "--device", "emulator", "--folder", self.folder, "try", *words], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout or done.stderr
+
+        self.exercise.path(self.folder).parent.mkdir(parents=True)
+        case = "shape=3,1000 perm=0,1 dtype=half"
+        for text, status, told in ((self.exercise.solution, 0, f"copy_guard is right on {case}\n"), (self.exercise.handed_out, 1, "nothing was written")):
+            self.exercise.path(self.folder).write_text(text, encoding="utf-8")
+            returned, said = attempt("copy_guard", case)
+            self.assertEqual(returned, status, said)
+            self.assertIn(told, said)
+        for words in (["copy_guard", "perm=0"], ["copy_guard", "nonsense"], ["copy_guard", ""], ["copy_guard"], ["why_one_more", case]):
+            returned, said = attempt(*words)
+            self.assertEqual((returned, said.count("\n")), (2, 1), said)
 
     def test_a_damaged_progress_file_is_no_matter(self):
         (self.folder / "exercises").mkdir()
