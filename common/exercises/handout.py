@@ -241,6 +241,7 @@ def write_handout(out, root=ROOT, chapters=()):
         exercise, name, line = found[0]
         raise BookError(f"{name} gives away {exercise.key}: {line}")
 
+    out.mkdir(parents=True, exist_ok=True)
     for name, text in sorted(texts.items()):
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
