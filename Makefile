@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps deps-torch docs slides test nightly fuzz mutants results emulate headers format clean watch handout grade $(ALL_CHAPTERS) $(EXERCISES)
+.PHONY: help deps deps-torch docs slides test nightly fuzz mutants results emulate headers format clean watch handout grade leaderboard $(ALL_CHAPTERS) $(EXERCISES)
 
 help:
 	@echo "make deps                    install what is missing: packages, and nvcc where DEVICE=gpu and there is none"
@@ -28,6 +28,7 @@ help:
 	@echo "make watch                   check exercises while you edit them; the same as ./workbook"
 	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions; CHAPTERS=\"1 3\": some"
 	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student; CHAPTERS=, WEIGHTS=\"swizzle=3\""
+	@echo "make leaderboard DIR=d OUT=l.html   the class in order, as a page, as text and as JSON; the same options"
 	@echo "make docs                    the book, in build/docs/html/index.html"
 	@echo "make slides                  slides of each chapter, in build/docs/html/slides/"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"
@@ -64,16 +65,16 @@ $(ALL_CHAPTERS):
 $(EXERCISES):
 	@./workbook --device $(DEVICE) chapter $(@:exercise%=%) $(if $(RESET),--reset "$(RESET)")
 
+# What is said on make's command line stands in the environment, where no quote in it does harm.
 watch:
-	@./workbook --device $(DEVICE) $(if $(CHAPTERS),--chapters "$(CHAPTERS)")
+	@./workbook --device $(DEVICE) --chapters "$$CHAPTERS"
 
 handout:
-	@$(if $(OUT),./workbook $(if $(CHAPTERS),--chapters "$(CHAPTERS)") handout "$(OUT)",echo "error: where to? make handout OUT=dir" >&2; exit 2)
+	@$(if $(OUT),./workbook --chapters "$$CHAPTERS" handout "$$OUT",echo "error: where to? make handout OUT=dir" >&2; exit 2)
 
-grade:
-	@$(if $(and $(DIR),$(OUT)),./workbook $(if $(CHAPTERS),--chapters "$(CHAPTERS)") grade "$(DIR)" "$(OUT)" \
-	    $(if $(SEED),--seed "$(SEED)") $(if $(WEIGHTS),--weights "$(WEIGHTS)"),\
-	  echo "error: make grade DIR=submissions OUT=grades.csv" >&2; exit 2)
+grade leaderboard:
+	@$(if $(and $(DIR),$(OUT)),./workbook --chapters "$$CHAPTERS" $@ "$$DIR" "$$OUT" $(if $(SEED),--seed "$$SEED") --weights "$$WEIGHTS",\
+	  echo "error: make $@ DIR=submissions OUT=$(if $(filter grade,$@),grades.csv,leaderboard.html)" >&2; exit 2)
 
 test:
 	@scripts/test.sh $(DEVICE) --label-exclude nightly

@@ -12,11 +12,10 @@
 /// by data of its own. Exit status: 0 all cases were run; 2 bad arguments; 3 no usable device, or no input; 4 an output
 /// cannot be written; 86 the file's host code left its confinement.
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -24,7 +23,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/cuda/resources.hpp"
@@ -62,35 +60,20 @@ struct Arguments {
   std::vector<std::string> cases;
 };
 
-Arguments parse(std::span<const char* const> words) {
+/// \throws CLI::ParseError
+Arguments parse(int argc, const char* const* argv) {
   Arguments result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    const bool has_value = i + 1 < words.size();
-    if (word == "--results" && has_value) {
-      result.results = words[++i];
-    } else if (word == "--arrays" && has_value) {
-      result.arrays = words[++i];
-    } else if (word == "--seed" && has_value) {
-      const std::string_view digits = words[++i];
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result.seed);
-      if (error != std::errc() || end != digits.data() + digits.size()) throw BadInput("--seed needs a number");
-    } else if (word == "--yardstick") {
-      result.yardstick = true;
-    } else if (word == "--captured") {
-      result.captured = true;
-    } else if (word == "--time") {
-      result.time = true;
-    } else if (!word.starts_with("--")) {
-      result.cases.emplace_back(word);
-    } else {
-      throw BadInput("unknown option " + std::string(word) +
-                     " (accepted: --results FILE, --arrays FOLDER, --seed N, --yardstick, --captured, --time, and "
-                     "cases)");
-    }
-  }
-  if (result.results.empty()) throw BadInput("--results FILE is missing");
-  if (result.arrays.empty() != result.time) throw BadInput("either --arrays FOLDER or --time is needed");
+  CLI::App app;
+  app.set_help_flag();
+  app.add_option("--results", result.results)->required();
+  auto* arrays = app.add_option("--arrays", result.arrays);
+  app.add_option("--seed", result.seed);
+  app.add_flag("--yardstick", result.yardstick);
+  app.add_flag("--captured", result.captured);
+  app.add_flag("--time", result.time)->excludes(arrays);
+  app.add_option("CASE", result.cases);
+  app.parse(argc, argv);
+  if (result.arrays.empty() && !result.time) throw CLI::RequiredError("--arrays or --time");
   return result;
 }
 
@@ -317,8 +300,9 @@ int main(int argc, char** argv) {
   };
   int status = 0;
   try {
-    const std::vector<const char*> words(argv + std::min(1, argc), argv + argc);
-    status = exercises::run(exercises::parse(words));
+    status = exercises::run(exercises::parse(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    status = fail(error, 2);
   } catch (const BadInput& error) {
     status = fail(error, 2);
   } catch (const std::exception& error) {

@@ -10,7 +10,8 @@ import book
 from book import ROOT, BookError
 from toolchain import BuildError, write_sources
 
-STATUS = "Exit status: 0 done; 1 check: not everything is solved; 2 bad arguments; 3 the checker could not be built, or grade: not every file could be checked; 130 interrupted."
+TEACHERS = pathlib.Path(__file__).with_name("grade.py")
+STATUS = "Exit status: 0 done; 1 check: not everything is solved, or try: the result is wrong; 2 bad arguments; 3 the checker could not be built, or not every file could be checked; 130 interrupted."
 
 
 def pick_device():
@@ -70,6 +71,9 @@ def make_parser():
     watch.add_argument("name", nargs="?", help="begin with this exercise")
     check = add("check", "check exercises now, and say of each how it stands")
     check.add_argument("name", nargs="*", help="exercises, or chapters as numbers; left out: all that are begun")
+    tried = add("try", "run your file on a case of your own, and say whether the result is right")
+    tried.add_argument("name")
+    tried.add_argument("case", help='as the checks name theirs: "shape=3,1,5 perm=0,2,1 dtype=half"')
     chapter = add("chapter", "lay out, build and check a chapter's exercises: what make exerciseN does")
     chapter.add_argument("number", type=int)
     chapter.add_argument("--reset", metavar="NAME", help="restore this exercise's file first; the old one is kept beside it")
@@ -78,21 +82,27 @@ def make_parser():
     hint.add_argument("name", nargs="?")
     reset = add("reset", "restore an exercise's file; the old one is kept beside it")
     reset.add_argument("name")
+    sources = add("sources", "write the files that a chapter's check is built from (called by the build)")
+    sources.add_argument("number", type=int)
+    sources.add_argument("directory", type=pathlib.Path)
+    if not TEACHERS.is_file():  # A handout has neither solutions nor what teachers need.
+        return parser
     solution = add("solution", "our solution of an exercise that you solved")
     solution.add_argument("name")
     solution.add_argument("--anyway", action="store_true", help="though you did not solve it yet")
     handout = add("handout", "write a tree for a class: the exercises without their solutions")
     handout.add_argument("out", type=path)
-    grade = add("grade", "check a class's submissions")
-    grade.add_argument("submissions", type=path, help="a folder with one folder a student")
-    grade.add_argument("out", type=path, help="grades as CSV; beside it the same as JSON, feedback for each student, and who is like whom")
-    grade.add_argument("--seed", type=int, help="of the cases and their data (left out: drawn)")
-    grade.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one a core)")
-    grade.add_argument("--seconds", type=seconds, default=20, help="time limit of a check, 1 to 3600 (20)")
-    grade.add_argument("--weights", default="", metavar='"swizzle=3 chapter4=2"', help="points for an exercise, or for each of a chapter (left out: 1)")
-    sources = add("sources", "write the files that a chapter's check is built from (called by the build)")
-    sources.add_argument("number", type=int)
-    sources.add_argument("directory", type=pathlib.Path)
+    for name, text, out in (
+        ("grade", "check a class's submissions", "grades as CSV; beside it the same as JSON, feedback for each student, and who is like whom"),
+        ("leaderboard", "check a class's submissions and rank them", "a page, as HTML; beside it the same as JSON and as text"),
+    ):
+        of_class = add(name, text)
+        of_class.add_argument("submissions", type=path, help="a folder with one folder a student")
+        of_class.add_argument("out", type=path, help=out)
+        of_class.add_argument("--seed", type=int, help="of the cases and their data (left out: drawn; leaderboard: by what was handed in)")
+        of_class.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one a core)")
+        of_class.add_argument("--seconds", type=seconds, default=20, help="time limit of a check, 1 to 3600 (20)")
+        of_class.add_argument("--weights", default="", metavar='"swizzle=3 chapter4=2"', help="points for an exercise, or for each of a chapter (left out: 1)")
     return parser
 
 
@@ -123,6 +133,18 @@ def run_check(desk, names, style):
         if verdict.status != NOT_BEGUN or names:
             print("\n".join(verdict_lines(exercise, verdict, style, desk.root)), flush=True)
     return 0 if all_done else 1
+
+
+def run_try(desk, name, case, style):
+    from show import printed_lines, verdict_lines
+
+    exercise = book.find_exercise(desk.book, name)
+    if not exercise.is_code:
+        raise BookError(f"{exercise.name} is a question: there is nothing to run")
+    verdict = desk.try_case(exercise, case)
+    right = [f"{exercise.name} is right on {case}", *printed_lines(verdict, style)]
+    print("\n".join(right if verdict.done else verdict_lines(exercise, verdict, style, desk.root)))
+    return 0 if verdict.done else 1
 
 
 def run_hint(desk, name, style):
@@ -166,11 +188,13 @@ def run(arguments):
         from handout import write_handout
 
         return write_handout(options.out, chapters=options.chapters)
-    if options.command == "grade":
+    if options.command in ("grade", "leaderboard"):
         from grade import grade
+        from leaderboard import leaderboard
 
-        return grade(options.submissions, options.out, options.seed, options.jobs, options.seconds, chapters=options.chapters,
-                     weights=options.weights)  # fmt: skip
+        ranked = options.command == "leaderboard"
+        return (leaderboard if ranked else grade)(options.submissions, options.out, seed=options.seed, jobs=options.jobs, seconds=options.seconds,
+                                                  chapters=options.chapters, weights=options.weights)  # fmt: skip
 
     from desk import Desk
     from show import Style, chapter_report, list_lines, wants_color
@@ -187,6 +211,8 @@ def run(arguments):
         run_reset(desk, options.name)
     elif options.command == "solution":
         run_solution(desk, options.name, options.anyway)
+    elif options.command == "try":
+        return run_try(desk, options.name, options.case, style)
     elif options.command == "check":
         return run_check(desk, options.name, style)
     elif options.command == "chapter":

@@ -26,6 +26,11 @@ COUNTERS = {
     "kernel launches": (None, None),
 }  # fmt: skip
 
+# What a counter of our own means.
+EXPLAINED = {
+    "load requests a wait": "how many loads a block has under way before a warp waits for the first; one per warp, or several?",
+}
+
 # What a solution is compared with ours by, on a case of real size, and what more of it usually means.
 COMPARED = {
     "load requests": "is an element loaded more than once, by single lanes, or in smaller pieces than it could be?",

@@ -1,12 +1,15 @@
 """A reader's desk: the exercises with what the reader did about them, kept in exercises/progress.json."""
 
+import dataclasses
+import fcntl
 import json
 import os
 import tempfile
 
-from book import ROOT, lay_out, only_chapters, read_book
+from book import ROOT, BookError, lay_out, only_chapters, read_book
 from judge import DONE, NOT_BEGUN, Judge, Verdict, cache_key
 from toolchain import Toolchain
+from trial import BadCase
 
 PROGRESS = "progress.json"
 
@@ -47,17 +50,36 @@ class Desk:
         self.progress = {"solved": {}, "hints": {}, "current": "", "verdicts": {}}
         self._key = None
         self._built = set()  # Chapters.
+        self.progress |= self.read()
+
+    def read(self):
+        """What is remembered of earlier: {} where there is nothing, or it is damaged. The files themselves are what counts."""
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
-            self.progress |= {k: v for k, v in stored.items() if isinstance(v, type(self.progress.get(k)))}
+            return {k: v for k, v in stored.items() if isinstance(v, type(self.progress.get(k)))}
         except (OSError, ValueError, AttributeError):
-            pass  # None yet, or damaged: the files themselves are what counts, and are checked again.
+            return {}
 
-    def save(self):
+    def remember(self, part, key, value):
+        """Sets an entry of a part, None removes it; or with a key of None the part itself. What another workbook on this desk
+        remembered meanwhile stays."""
         try:
-            write_file(self.path, json.dumps(self.progress, indent=1) + "\n")
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path.with_name(f".{PROGRESS}.lock"), "w", encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.progress |= self.read()
+                self.set(part, key, value)
+                write_file(self.path, json.dumps(self.progress, indent=1) + "\n")
         except OSError:
-            pass  # Nothing but the memory of hints and of results is lost.
+            self.set(part, key, value)  # Nothing but the memory of hints and of results is lost.
+
+    def set(self, part, key, value):
+        if key is None:
+            self.progress[part] = value
+        elif value is None:
+            self.progress[part].pop(key, None)
+        else:
+            self.progress[part][key] = value
 
     def prepare(self, chapters, say=print):
         """Lays out what is not there, and builds the checks. \\raises BuildError"""
@@ -99,13 +121,19 @@ class Desk:
         if lower and verdict.status not in (DONE, NOT_BEGUN):
             verdict.details += (f"(it runs your {', '.join(lower)}, which is not solved yet: begin there)",)
         key = self.key(exercise, text)
-        self.progress["verdicts"][exercise.key] = {"key": key, "verdict": vars(verdict)}
-        if verdict.status == DONE:
-            self.progress["solved"][exercise.key] = True
-        else:
-            self.progress["solved"].pop(exercise.key, None)
-        self.save()
+        self.remember("verdicts", exercise.key, {"key": key, "verdict": vars(verdict)})
+        self.remember("solved", exercise.key, True if verdict.status == DONE else None)
         return verdict
+
+    def try_case(self, exercise, case):
+        """The verdict on the reader's file on this case alone: right or wrong. \\raises BookError for what is no case"""
+        asked = dataclasses.replace(exercise, kind="write", cases=(case,), bars=(), goals=(), ours=None, gpu=None)
+        chapter = self.chapters[exercise.chapter]
+        self.prepare([chapter])
+        try:
+            return self.judge.check(chapter, asked, exercise.path(self.root), say_not_begun=False)
+        except BadCase as error:
+            raise BookError(f"'{case}' is no case of chapter {chapter.number}: {error}") from None
 
     def solved(self, exercise):
         return exercise.key in self.progress["solved"]
@@ -117,8 +145,7 @@ class Desk:
     def next_hint(self, exercise):
         """Shows one hint more, up to the last. \\return how many are shown"""
         count = min(self.hints_shown(exercise) + 1, len(exercise.hints))
-        self.progress["hints"][exercise.key] = count
-        self.save()
+        self.remember("hints", exercise.key, count)
         return count
 
     def current(self):
@@ -136,5 +163,4 @@ class Desk:
         return next((e for e in order if not self.solved(e)), None)
 
     def set_current(self, exercise):
-        self.progress["current"] = exercise.key
-        self.save()
+        self.remember("current", None, exercise.key)

@@ -197,7 +197,7 @@ def read_weights(text, book):
     weights = {e.key: 1.0 for c in book for e in c.exercises if e.is_graded}
     for word in text.split():
         name, equals, value = word.partition("=")
-        if not equals or not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
+        if not name or not equals or not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value):
             raise BookError(f"WEIGHTS: '{word}' is not NAME=POINTS, with a name of an exercise or chapterN")
         chapter = re.fullmatch(r"chapter(\d+)", name)
         keys = [k for k in weights if (k.startswith(f"{name}/") if chapter else k == find_exercise(book, name).key)]
@@ -207,13 +207,15 @@ def read_weights(text, book):
     return weights
 
 
-def check_places(submissions, out):
-    """What can be said before hours of grading. \\raises BookError"""
+def check_places(submissions, outputs, example):
+    """What can be said before hours of grading; `outputs` are the files that will be written, the one that OUT names first.
+    \\raises BookError"""
     if not submissions.is_dir():
         raise BookError(f"{shown(submissions)} is no folder: it holds one folder a student, each with its exercises/")
-    if out.suffix != ".csv":
-        raise BookError(f"OUT={shown(out)}: it is the CSV file's name, grades.csv; the rest is written beside it")
-    for path in (out, out.with_suffix(".json"), similar_path(out)):
+    out, ending = outputs[0], pathlib.Path(example).suffix
+    if out.suffix != ending:
+        raise BookError(f"OUT={shown(out)}: it is the {ending[1:].upper()} file's name, {example}; the rest is written beside it")
+    for path in outputs:
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise BookError(f"{shown(path)} is no ordinary file, and is not replaced")
     try:
@@ -257,10 +259,12 @@ class Interruption:
         sandbox.ended.clear()
 
 
-def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT, chapters=(), weights=""):
-    """\\return the exit status: 0; 3 where something could not be checked; 130 interrupted. \\raises BookError, BuildError"""
+def check_class(submissions, outputs, example, report, seed=None, jobs=None, seconds=20, root=ROOT, chapters=(), weights=""):
+    """Checks what a class handed in. `report(rows, about, book)` writes the outputs and returns what is said of them; `seed` is a
+    number, a function of what is to be checked, or drawn. \\return the exit status: 0; 3 where something could not be checked;
+    130 interrupted. \\raises BookError, BuildError"""
     submissions = submissions.resolve()
-    check_places(submissions, out)
+    check_places(submissions, outputs, example)
     students, others = students_in(submissions)
     for name, why in others:
         print(f"not graded: {name}: {why}")
@@ -276,10 +280,10 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT, chapter
     for chapter in book:
         compiler = pathlib.Path(toolchain.compile_command(chapter.number, "", "")[0]).resolve()
         readable.append(compiler.parent.parent)  # Where it is installed, if that is an unusual place.
-    seed = secrets.randbits(32) if seed is None else seed
+    tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises if exercise.is_graded]
+    seed = secrets.randbits(32) if seed is None else seed(tasks) if callable(seed) else seed
     box = Sandbox(Limits(seconds=seconds, readable=tuple(readable)))
     judge = Judge(toolchain, box, seed, seconds)
-    tasks = [(student, chapter, exercise) for student in students for chapter in book for exercise in chapter.exercises if exercise.is_graded]
     print(f"{len(students)} student{'s' * (len(students) > 1)}, {len(tasks)} files to check, seed {seed}; "
           + describe(box.isolation))  # fmt: skip
 
@@ -300,18 +304,29 @@ def grade(submissions, out, seed=None, jobs=None, seconds=20, root=ROOT, chapter
             "date": start.strftime("%Y-%m-%dT%H:%M:%SZ"), "seed": seed, "commit": commit_of(root), "device": "emulator",
             "seconds_a_check": seconds, "isolation": box.isolation, "interrupted": interruption.signal is not None,
         }  # fmt: skip
+        said = report(rows, about, book)
+    print(f"{said}. The same again: SEED={seed}")
+    unchecked = [r for r in rows if not r.counts]
+    for reason in sorted({r.verdict.reason for r in unchecked})[:5]:
+        print(f"not checked: {sum(r.verdict.reason == reason for r in unchecked)} files: {reason}", file=sys.stderr)
+    return 130 if interruption.signal else 3 if unchecked else 0
+
+
+def grade(submissions, out, **options):
+    """The grades, as CSV and JSON, a page for each student, and who is like whom. \\return as check_class"""
+
+    def report(rows, about, book):
         write_file(out, as_csv(COLUMNS, grades(rows)))
         write_file(out.with_suffix(".json"), as_json(rows, about))
         pairs = feedback.similar(rows, book)
         write_file(similar_path(out), as_csv(feedback.PAIR_COLUMNS, pairs))
         feedback.write(feedback_path(out), rows, book)
-    print_sheet(rows)
-    print(f"written: {shown(out)}, {shown(out.with_suffix('.json').name)}, {shown(similar_path(out).name)} ({len(pairs)} "
-          f"pair{'s' * (len(pairs) != 1)}), {shown(feedback_path(out).name)}/. The same again: SEED={seed}")  # fmt: skip
-    unchecked = [r for r in rows if not r.counts]
-    for reason in sorted({r.verdict.reason for r in unchecked})[:5]:
-        print(f"not checked: {sum(r.verdict.reason == reason for r in unchecked)} files: {reason}", file=sys.stderr)
-    return 130 if interruption.signal else 3 if unchecked else 0
+        print_sheet(rows)
+        return (f"written: {shown(out)}, {shown(out.with_suffix('.json').name)}, {shown(similar_path(out).name)} ({len(pairs)} "
+                f"pair{'s' * (len(pairs) != 1)}), {shown(feedback_path(out).name)}/")  # fmt: skip
+
+    outputs = (out, out.with_suffix(".json"), similar_path(out))
+    return check_class(submissions, outputs, "grades.csv", report, **options)
 
 
 def describe(isolation):

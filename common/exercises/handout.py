@@ -2,18 +2,22 @@
 step that gives one away.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 
+import handout_pages
 from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, mark_of, only_chapters, read_book, split_regions
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
-SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
-FILES = ("CMakePresets.json", "LICENSE", "workbook")
-TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py")
+SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "emulate.py", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
+DEVCONTAINER = ".devcontainer/devcontainer.json"
+FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
+WORKFLOW = ".github/workflows/classroom.yml"
+TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
 DEVICE ?= $(shell scripts/pick_device.sh)
@@ -25,12 +29,13 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help deps watch clean $(EXERCISES)
+.PHONY: help deps watch emulate clean $(EXERCISES)
 
 help:
 \t@echo "make deps          install what is missing"
 \t@$(foreach exercise,$(EXERCISES),echo "make $(exercise)     check the chapter's exercises (RESET=name restores one)";)
 \t@echo "make watch         check exercises while you edit them; the same as ./workbook"
+\t@echo "make emulate FILE=k.cu   build and run a CUDA program of your own; ARGS=\\"...\\""
 \t@echo "make clean         remove what the build made (your exercises stay)"
 
 deps:
@@ -42,11 +47,49 @@ $(EXERCISES):
 watch:
 \t@./workbook --device $(DEVICE)
 
+emulate:
+\t@python3 scripts/emulate.py $(if $(DEBUG),--debug) --flags="$(FLAGS)" $(FILE) -- $(ARGS)
+
 clean:
 \trm -rf build
 """
 
-GITIGNORE = "/build/\n__pycache__/\n/exercises/progress.json\n"
+GITIGNORE = "/build/\n__pycache__/\n/exercises/*progress.json*\n"
+
+
+def workflow(book, image):
+    """For GitHub Classroom: what a student pushes is checked, exercise by exercise. The container is that of the devcontainer."""
+    exercises = [e for c in book for e in c.exercises if e.is_graded]
+    laid_out = "".join(f"      - run: make exercise{c.number}\n" for c in book)
+    graders = "".join(f"""      - uses: classroom-resources/autograding-command-grader@v1
+        id: {e.name}
+        with:
+          test-name: {e.key}
+          command: ./workbook check {e.name}
+          timeout: 5
+          max-score: 1
+""" for e in exercises)  # fmt: skip
+    results = "".join(f"          {e.name.upper()}_RESULTS: ${{{{ steps.{e.name}.outputs.result }}}}\n" for e in exercises)
+    return f"""# Checks what is pushed, and tells GitHub Classroom.
+name: Exercises
+on: [push, repository_dispatch]
+permissions:
+  checks: write
+  actions: read
+  contents: read
+jobs:
+  check:
+    if: github.actor != 'github-classroom[bot]'
+    runs-on: ubuntu-latest
+    container: {image}
+    steps:
+      - uses: actions/checkout@v4
+      - run: make deps
+{laid_out}{graders}      - uses: classroom-resources/autograding-grading-reporter@v1
+        env:
+{results}        with:
+          runners: {",".join(e.name for e in exercises)}
+"""
 
 
 def readme(book):
@@ -60,7 +103,7 @@ def readme(book):
         for c in book
         if (ROOT / c.path / "README.md").is_file()
     )
-    pages += "\n" + "\n".join(f"- [{title}](docs/pages/{name}.md)" for name, title in PAGE_TITLES.items())
+    pages += "\n" + "\n".join(f"- [{title}](docs/pages/{name}.md)" for name, title in handout_pages.TITLES.items())
     return f"""# Warpbook: exercises
 
 CUDA kernels with their key lines taken out. Put them back: each file in `exercises/` says what is to be done. No GPU is
@@ -71,9 +114,12 @@ system would do.
     ./workbook         # checks what you save, shows hints; q leaves
     make exercise{book[0].number}     # or: check a whole chapter
 
+On another system, open this folder in its container (`.devcontainer/`), in an editor that knows them or in a codespace.
+
 Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
-brings a file back as it was handed out, and keeps yours beside it.
+brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` runs a file on a case of your own, written
+as the checks name theirs, and what a kernel prints with `printf` is shown.
 
 | chapter | file | | | what you learn |
 |---|---|---|---|---|
@@ -85,26 +131,8 @@ To read:
 """
 
 
-PAGE_TITLES = {"counters": "Reading the counters", "emulator": "The emulator", "timing": "How we time", "verifying": "How we verify"}
 KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it",
               "predict": "predict a counter", "explain": "explain in a sentence (not graded)", "project": "from an empty file"}  # fmt: skip
-
-
-def general_page(text, book):
-    """A page of the book as a file that stands alone: links lead to files, and sections that
-    the book fills in are left out."""
-    files = {f"chapter{c.number}": f"../../{c.path}/README.md" for c in book} | {name: f"{name}.md" for name in PAGE_TITLES}
-    text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({files[m[2]]})" if m[2] in files else m[1], text)
-    return "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part).rstrip() + "\n"
-
-
-def with_links_within(text, name, files):
-    """A page without links to what is not handed out, such as the steps' pages: their words stay."""
-    def kept(match):
-        target = os.path.normpath(os.path.join(os.path.dirname(name), match[2]))
-        return match[0] if any(file == target or file.startswith(f"{target}/") for file in files) else match[1]
-
-    return re.sub(r"(?<!!)\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)", kept, text)
 
 
 def tracked_files(root):
@@ -186,6 +214,7 @@ def write_handout(out, root=ROOT, chapters=()):
             texts[name] = None  # As it is.
     texts |= {f"scripts/{name}": None for name in SCRIPTS}
     given = given_texts(root)
+    pages = [f"docs/pages/{name}.md" for name in handout_pages.TITLES]
     for chapter in book:
         folder = f"chapters/{chapter.folder}"
         for name in needed_headers(chapter, root):
@@ -193,26 +222,26 @@ def write_handout(out, root=ROOT, chapters=()):
             here = {region: text for (f, region), text in given.items() if f == owner}
             texts[name] = without_solutions((root / name).read_text(encoding="utf-8"), here, name)
         if (root / folder / "README.md").is_file():
-            told = (root / folder / "README.md").read_text(encoding="utf-8")
-            told = re.sub(r"(?m)^<!--.*?-->\n|<!--.*?-->", "", told)
-            texts[f"{folder}/README.md"] = re.sub(r"(?m)^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", "", told)
+            pages.append(f"{folder}/README.md")
         texts[f"{folder}/exercises.toml"] = handout_toml((root / folder / "exercises.toml").read_text(encoding="utf-8"), chapter)
         texts[f"{folder}/{OURS}"] = None
         for exercise in (e for e in chapter.exercises if e.is_code):
             texts[f"{folder}/{PRISTINE}/{exercise.name}.cuh"] = exercise.handed_out
-    for name in PAGE_TITLES:
-        texts[f"docs/pages/{name}.md"] = general_page((root / "docs" / "pages" / f"{name}.md").read_text(encoding="utf-8"), book)
     texts["CMakeLists.txt"] = handout_build((root / "CMakeLists.txt").read_text(encoding="utf-8"), book)
     texts["Makefile"] = MAKEFILE
     texts["README.md"] = readme(book)
+    texts[WORKFLOW] = workflow(book, json.loads((root / DEVCONTAINER).read_text(encoding="utf-8"))["image"])
     texts[".gitignore"] = GITIGNORE
-    texts |= {name: with_links_within(text, name, texts) for name, text in texts.items() if name.endswith(".md") and text}
+    there = set(texts) | set(pages)
+    folders = {c.number: c.path for c in book}
+    texts |= {name: handout_pages.page((root / name).read_text(encoding="utf-8"), name, there, folders) for name in pages}
 
     readable = {n: (root / n).read_text(encoding="utf-8", errors="replace") if t is None else t for n, t in texts.items()}
     if found := leaks(book, readable):
         exercise, name, line = found[0]
         raise BookError(f"{name} gives away {exercise.key}: {line}")
 
+    out.mkdir(parents=True, exist_ok=True)
     for name, text in sorted(texts.items()):
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)

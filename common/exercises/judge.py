@@ -1,6 +1,7 @@
 """Is an exercise solved? Runs its check, and judges what came: right on every case, and within its bars."""
 
 import ast
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -11,7 +12,7 @@ import re
 import signal
 
 from book import ANSWER, RIGHT_POINTS, TIME_POINTS, mark_of
-from counters import COMPARED, COUNTERS
+from counters import COMPARED, COUNTERS, EXPLAINED
 from toolchain import BuildError, plain_run, scratch_folder
 from trial import Referee, joined
 
@@ -23,6 +24,7 @@ UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to
 CONFINED_STATUS = 86  # As warpbook_emulator.h has it.
 MOST_TRAFFIC = 1.5  # Of what ours takes on the case of real size: more is slow.
 MOST_TIME = 2  # The same of modelled time, which is no finer than that on kernels that nobody measured.
+COUNTERS_BY_OURS, TIME_BY_OURS = "counters by ours", "modelled time by ours"  # Of a verdict's measured: 1 is as much as ours.
 FEW = 256  # So little more of a counter is never too much.
 MOST_PRINTED = 8  # Lines of a kernel's printf that are shown.
 LIMITS = {
@@ -111,7 +113,8 @@ class Judge:
             if compiled.error:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
-            verdict = self.run(exercise, compiled.program, scratch, file, referee)
+            with self.referee_of_real(exercise) as real:  # It makes its inputs while the small cases run.
+                verdict = self.run(exercise, compiled.program, scratch, file, referee, real)
             if verdict.done and not verdict.emulated and exercise.kind == "bug":
                 verdict.status = UNPROVEN
                 verdict.reason = "right here, but a GPU does not show the bug that was to be found: check with DEVICE=emulator"
@@ -133,7 +136,7 @@ class Judge:
     def findings(self, stderr, file):
         return findings(stderr, self.toolchain.root, file)
 
-    def run(self, exercise, program, scratch, file, referee):
+    def run(self, exercise, program, scratch, file, referee, real):
         done, lines, finished = self.hold(exercise, program, scratch, referee)
         head = lines[0] if lines else {}
         verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds,
@@ -152,13 +155,18 @@ class Judge:
             by_case = {line["case"]: line["counters"] for line in finished}
             judge_counters(verdict, exercise, by_case, cases)
             if verdict.done and exercise.kind == "project":
-                self.judge_project(verdict, exercise, by_case, cases, program, scratch, file)
-            elif verdict.done and exercise.ours:
-                self.judge_real(verdict, exercise, program, scratch, file)
+                self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
+            elif verdict.done and real is not None:
+                self.judge_real(verdict, exercise, program, scratch, file, real)
         return verdict
 
     def referee(self, exercise, cases, name="arrays"):
         return Referee(self.toolchain.referee(exercise.chapter), exercise, cases, self.seed, name)
+
+    def referee_of_real(self, exercise):
+        """Nobody, where nothing is compared with ours."""
+        compared = exercise.ours is not None and self.toolchain.device == "emulator"
+        return self.referee(exercise, [exercise.real], "real") if compared else contextlib.nullcontext()
 
     def hold(self, exercise, program, scratch, referee):
         """Runs a check on a referee's cases. \\return how the program ended, its lines, and those of the cases that it
@@ -174,7 +182,7 @@ class Judge:
         finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
         return done, lines, finished
 
-    def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file):
+    def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file, referee):
         """Goal by goal: each counts where all before it are reached."""
         templates = dict(zip(exercise.cases, cases))
         lines, reached, points = [f"{RIGHT_POINTS:3} of {RIGHT_POINTS}  right on all cases"], True, RIGHT_POINTS
@@ -186,12 +194,12 @@ class Judge:
             lines.append(f"{worth * reached:3} of {worth}  {what}" + "".join(f"; {line}" for line in missed))
         real = Verdict(DONE)
         if reached:
-            self.judge_real(real, exercise, program, scratch, file)
+            self.judge_real(real, exercise, program, scratch, file, referee)
             verdict.seconds += real.seconds
             if real.status == REFUSED:
                 verdict.status, verdict.reason, verdict.details = real.status, real.reason, real.details
                 return
-            reached = real.status == DONE or real.status == SLOW and real.measured.get("modelled time by ours", MOST_TIME) < MOST_TIME
+            reached = real.status == DONE or real.status == SLOW and real.measured.get(TIME_BY_OURS, MOST_TIME) < MOST_TIME
         points += TIME_POINTS * reached
         lines.append(f"{TIME_POINTS * reached:3} of {TIME_POINTS}  within {MOST_TIME} times our modelled time"
                      + (f"; {real.reason}" if not reached and real.reason else ""))  # fmt: skip
@@ -203,10 +211,9 @@ class Judge:
         verdict.reason = f"{points} of 100 points"
         verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
 
-    def judge_real(self, verdict, exercise, program, scratch, file):
+    def judge_real(self, verdict, exercise, program, scratch, file, referee):
         """On the case of real size, which a solution that wastes a small one does not even begin."""
-        with self.referee(exercise, [exercise.real], "real") as referee:
-            done, lines, finished = self.hold(exercise, program, scratch, referee)
+        done, lines, finished = self.hold(exercise, program, scratch, referee)
         verdict.seconds += done.seconds
         if finished and finished[0]["status"] != "pass":
             verdict.status = WRONG
@@ -278,7 +285,7 @@ def judge_question(exercise, text, name):
     expected = exercise.answer if exercise.answer.startswith("mark ") else mark_of(exercise.key, float(exercise.answer))
     if mark_of(exercise.key, value) == expected:
         return Verdict(DONE, measured={exercise.counter: value}, file=name)
-    reason = f"{exercise.counter} is not {value:g}: work it out anew, or take a hint"
+    reason = f"{exercise.counter} is not {shown(value)}: work it out anew, or take a hint"
     return Verdict(WRONG, reason, (reason,), file=name)
 
 
@@ -458,9 +465,8 @@ def judge_counters(verdict, exercise, by_case, cases):
     if missed:
         verdict.status = SLOW
         verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
-        verdict.details = ("right on all cases; but",) + tuple(
-            f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})" for bar, value in missed
-        )
+        lines = [(f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})", EXPLAINED.get(bar.counter)) for bar, value in missed]
+        verdict.details = ("right on all cases; but", *(f"{line}: {meaning}" if meaning else line for line, meaning in lines))
 
 
 def measure(sums):
@@ -479,7 +485,10 @@ def judge_need(verdict, exercise, sums):
         if limit and value > MOST_TRAFFIC * limit + FEW * (name != "kernel launches"):
             more.append(f"{name}: {value:,.0f}, {value / limit:.3g} times ours ({limit:,.0f}): {meaning}")
     ratio = mine["seconds"] / ours["seconds"]
-    verdict.measured["modelled time by ours"] = ratio
+    verdict.measured[TIME_BY_OURS] = ratio
+    shares = [mine["counters"].get(name, 0) / value for name, value in ours["counters"].items() if name in COMPARED]
+    if shares:
+        verdict.measured[COUNTERS_BY_OURS] = sum(shares) / len(shares)
     if ratio >= MOST_TIME:
         time = f"modelled time: {mine['seconds'] * 1e6:,.4g} us, {ratio:.3g} times ours ({ours['seconds'] * 1e6:,.4g} us)"
         shape = f"{count_of(mine['blocks'], 'block')} of {count_of(mine['threads'], 'thread')}"

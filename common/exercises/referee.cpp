@@ -9,10 +9,10 @@
 /// `--any-writer`: the result need not come from a kernel. Exit status: 0 judged, right or wrong; 2 bad arguments; 3
 /// something failed.
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -20,7 +20,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/exercises/check.hpp"
@@ -42,29 +41,17 @@ struct Arguments {
   std::vector<std::string> cases;
 };
 
-Arguments parse(std::span<const char* const> words) {
+/// \throws CLI::ParseError
+Arguments parse(int argc, const char* const* argv) {
   Arguments result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    const bool has_value = i + 1 < words.size();
-    if (word == "--arrays" && has_value) {
-      result.arrays = words[++i];
-    } else if (word == "--seed" && has_value) {
-      const std::string_view digits = words[++i];
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), result.seed);
-      if (error != std::errc() || end != digits.data() + digits.size()) throw BadInput("--seed needs a number");
-    } else if (word == "--yardstick") {
-      result.yardstick = true;
-    } else if (word == "--any-writer") {
-      result.any_writer = true;
-    } else if (!word.starts_with("--")) {
-      result.cases.emplace_back(word);
-    } else {
-      throw BadInput("unknown option " + std::string(word) +
-                     " (accepted: --arrays FOLDER, --seed N, --yardstick, --any-writer, and cases)");
-    }
-  }
-  if (result.arrays.empty()) throw BadInput("--arrays FOLDER is missing");
+  CLI::App app;
+  app.set_help_flag();
+  app.add_option("--arrays", result.arrays)->required();
+  app.add_option("--seed", result.seed);
+  app.add_flag("--yardstick", result.yardstick);
+  app.add_flag("--any-writer", result.any_writer);
+  app.add_option("CASE", result.cases);
+  app.parse(argc, argv);
   return result;
 }
 
@@ -221,8 +208,9 @@ int main(int argc, char** argv) {
     return status;
   };
   try {
-    const std::vector<const char*> words(argv + std::min(1, argc), argv + argc);
-    return exercises::run(exercises::parse(words));
+    return exercises::run(exercises::parse(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    return fail(error, 2);
   } catch (const BadInput& error) {
     return fail(error, 2);
   } catch (const std::exception& error) {

@@ -114,23 +114,20 @@ def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, fo
     readers = [threading.Thread(target=drain, args=(s, k), daemon=True) for s, k in zip((process.stdout, process.stderr), kept)]
     for reader in readers:
         reader.start()
-    timed_out = False
-    filled = fat = False
+    waiting = threading.Thread(target=process.wait, daemon=True)  # With a limit, wait() looks only now and then.
+    waiting.start()
+    timed_out = filled = fat = False
     try:
-        while not filled and not fat:
-            left = start + seconds - time.monotonic()
-            try:
-                process.wait(timeout=max(0, min(left, 0.25)))
+        while not timed_out and not filled and not fat:
+            waiting.join(max(0, min(start + seconds - time.monotonic(), 0.25)))
+            if not waiting.is_alive():
                 break
-            except subprocess.TimeoutExpired:
-                if left <= 0.25 and time.monotonic() >= start + seconds:
-                    timed_out = True
-                    break
-                filled = folder is not None and bytes_below(folder) > folder_bytes
-                fat = resident > 0 and resident_bytes(process.pid) > resident
+            timed_out = time.monotonic() >= start + seconds
+            filled = folder is not None and bytes_below(folder) > folder_bytes
+            fat = resident > 0 and resident_bytes(process.pid) > resident
     finally:
         end_group(process.pid)  # What it left running, too.
-        process.wait()
+        waiting.join()
         running.discard(process.pid)
     for reader, stream in zip(readers, (process.stdout, process.stderr)):
         reader.join(timeout=2)

@@ -2,12 +2,13 @@
 
 import difflib
 import os
+import re
 import shutil
 import sys
 import textwrap
 
 from book import KINDS, is_mark
-from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW
+from judge import DONE, NO_COMPILE, NOT_BEGUN, REFUSED, SLOW, shown
 from toolchain import display
 
 COLORS = {"green": "32", "red": "1;31", "yellow": "33", "dim": "2", "bold": "1", "cyan": "36"}
@@ -45,6 +46,14 @@ def wrap(text, indent="", width=None):
     return "\n".join(lines[:-1])
 
 
+def folded(line, width):
+    """A line in pieces that are no longer than the width, broken between words; of source, and with colours, as it is."""
+    if len(line) <= width or "\033" in line or re.match(r"\s*\d+ \|", line):
+        return [line]
+    margin = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line, width, subsequent_indent=margin + "  ", break_long_words=False, break_on_hyphens=False)
+
+
 def progress_bar(done, total, width=30):
     filled = round(width * done / total) if total else width
     filled = min(filled, width - 1) if done < total else width
@@ -56,10 +65,10 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
     path = display(exercise.path(root), root)
     lines = []
     if verdict.status == DONE:
-        extra = "".join(f"  ·  {name}: {value:.4g}" for name, value in verdict.measured.items() if value is not None)
+        extra = "".join(f"  ·  {name}: {shown(value)}" for name, value in verdict.measured.items() if value is not None)
         lines.append(style("green", f"{exercise.name} is solved") + style("dim", extra))
         if verdict.reason:
-            lines.append("  " + verdict.reason)
+            lines.append(wrap(verdict.reason, "  "))
     elif verdict.status == NOT_BEGUN:
         lines.append(f"{exercise.name} is as it was handed out: it waits for you"
                      + (f" (./workbook check {exercise.name} shows what the checker says of it)" if exercise.kind == "bug" else ""))  # fmt: skip

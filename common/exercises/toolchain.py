@@ -2,6 +2,7 @@
 chapterN_exercise. Its commands, taken from the build, then serve for the reader's file.
 """
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
@@ -12,6 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from book import ROOT
@@ -19,7 +21,7 @@ from sandbox import run_limited
 
 # What a file under work may have that a finished one may not: names that nobody uses yet.
 LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-const-variable", "-Wno-conversion",
-           "-Wno-unneeded-internal-declaration", "-Wno-pedantic"]  # fmt: skip
+           "-Wno-unneeded-internal-declaration", "-Wno-pedantic", "-Wunused-value", "-Wunused-comparison"]  # fmt: skip
 
 # What a reader's file may call that it does not hold itself, by the object file's undefined symbols: what CUDA offers to
 # kernels and launchers (memory is allocated and copied by the check), what compilers and the emulator's passes call by
@@ -111,10 +113,19 @@ cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t strea
 """
 
 
+def headers_source(chapter):
+    """The headers that are compiled beforehand: of this project, what stands in front of every file and what files include."""
+    handed_out = "\n".join(e.handed_out for e in chapter.exercises if e.is_code)
+    names = {f"{chapter.path}/{chapter.header}", "common/exercises/check.hpp", "common/cuda/launch.cuh", "common/cuda/pack.cuh"}
+    names |= set(re.findall(r'^\s*#\s*include\s*"(common/cuda/[^"]+)"', handed_out, re.MULTILINE))
+    return "".join(f'#include "{name}"\n' for name in sorted(names))
+
+
 def write_sources(chapter, directory):
-    """case.cpp and step.cu, for CMake. A file that is as it should be is left alone."""
+    """case.cpp, step.cu and headers.hpp, for CMake. A file that is as it should be is left alone."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, text in (("case.cpp", case_source(chapter)), ("step.cu", step_source(chapter))):
+    sources = {"case.cpp": case_source(chapter), "step.cu": step_source(chapter), "headers.hpp": headers_source(chapter)}
+    for name, text in sources.items():
         path = directory / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -137,11 +148,18 @@ class Toolchain:
         command = [self.root / "scripts" / "build.sh", self.device, "--parallel", str(self.jobs), "--target", *targets]
         with tempfile.TemporaryFile("w+") as log:
             building = subprocess.Popen(command, cwd=self.root, stdout=log, stderr=subprocess.STDOUT)
-            try:
-                building.wait(timeout=2)
-            except subprocess.TimeoutExpired:
-                say(f"building what the checks need, for DEVICE={self.device} (a minute or two the first time) ...")
-            if building.wait() != 0:
+            told = False
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    building.wait(timeout=2)
+                    break
+                if not told:
+                    say(f"building what the checks need, for DEVICE={self.device} (some minutes the first time) ...")
+                told = True
+                said = os.pread(log.fileno(), 1 << 20, 0)  # Not by seeking: the build writes where it stands.
+                if sys.stdout.isatty() and (steps := re.findall(rb"^\[(\d+)/(\d+)\]", said, re.MULTILINE)):
+                    print(f"  {int(steps[-1][0])} of {int(steps[-1][1])}", end="\r", flush=True)
+            if building.returncode != 0:
                 log.seek(0)
                 tail = "\n".join(log.read().splitlines()[-30:])
                 raise BuildError(f"the checker could not be built; `make deps` installs what it needs:\n{tail}")
@@ -216,9 +234,12 @@ class Toolchain:
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
-        if problem := self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file):
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            linking = beside.submit(plain_run, self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
+            problem = self.foreign_header(exercise, [file, *lower], object_file) or self.foreign_symbol(exercise, object_file)
+            link = linking.result()
+        if problem:
             return Compiled(error=problem, refused=True)
-        link = plain_run(self.link_command(chapter.number, object_file, program), cwd=self.build, scratch=scratch, seconds=seconds)
         no_room(link, scratch)
         if link.returncode != 0:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
@@ -245,9 +266,10 @@ class Toolchain:
         listed = pathlib.Path(str(object_file) + ".d").read_text(encoding="utf-8", errors="replace")
         names = re.split(r"(?<!\\)\s+", listed.split(":", 1)[1].replace("\\\n", " "))
         allowed = self.header_closure(exercise)
+        precompiled = self.build / "exercises" / f"chapter{exercise.chapter}" / "headers.hpp"
         for name in filter(None, (n.replace("\\ ", " ") for n in names)):
             path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
-            if path in files or path.is_relative_to(object_file.parent) or path.name.startswith("cmake_pch."):
+            if path in (*files, precompiled) or path.is_relative_to(object_file.parent) or path.name.startswith("cmake_pch."):
                 continue
             if path.is_relative_to(self.root):
                 relative = str(path.relative_to(self.root))
@@ -281,7 +303,9 @@ class Toolchain:
         for name in (line[19:] for line in listed.splitlines()):
             short = name.split("(")[0]
             if not ALLOWED_SYMBOLS.fullmatch(name) and not any(a.fullmatch(short) for a in allow):
-                return f"it calls {short}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
+                own = "it calls the emulator's {}: memory is made, copied and waited for by the check, not by the file"
+                other = "it calls {}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
+                return (own if "emulator::" in short else other).format(short.rpartition("emulator::")[2])
         return ""
 
     def referee(self, number):
@@ -340,7 +364,8 @@ def shorten(output, file, source, root):
         if not found["kind"].endswith("error") and found["kind"] != "warning":
             continue
         if os.path.basename(found["file"]) == file.name and pathlib.Path(found["file"]).name != source.name:
-            mine.append((found, rest))
+            if (found["line"], found["text"]) not in [(m[0]["line"], m[0]["text"]) for m in mine]:  # Once, not for each type.
+                mine.append((found, rest))
             continue
         # The first note behind it that points into the reader's file.
         notes = [(n, r) for n, r in blocks[index + 1 : index + 13] if n["kind"] == "note"]
@@ -352,6 +377,8 @@ def shorten(output, file, source, root):
     for found, rest in (errors or mine)[:MOST_ERRORS]:
         shown.append(f"{display(file, root)}:{found['line']}: {found['kind']}: {clean(found['text'])}")
         shown += excerpt(rest)
+    if errors and any("<<<" in line for line in shown):
+        shown.append("    (<<<>>> is no C++: launch(kernel, {.grid = ..., .block = ..., .stream = stream}, arguments...), as common/cuda/launch.cuh has it)")
     if len(errors) > MOST_ERRORS:
         shown.append(f"and {len(errors) - MOST_ERRORS} more errors: begin with the first")
     if not errors:

@@ -1,6 +1,7 @@
 """The two programs that a check is made of: one runs the reader's file and has the inputs alone; the other one, the
 referee, made the inputs, keeps the reference to itself, and judges what came back."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -8,6 +9,10 @@ import subprocess
 from toolchain import BuildError, scratch_folder
 
 SECONDS = 300  # For the referee, which computes references on the host.
+
+
+class BadCase(BuildError):
+    """What a case's parameters must not be."""
 
 
 class Referee:
@@ -34,8 +39,12 @@ class Referee:
         self._folder.__exit__(None, None, None)
 
     def failed(self):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)  # With status 2 it did not like the case.
         self.process.kill()
         said = self.process.communicate()[1].strip().splitlines()
+        if self.process.returncode == 2 and said:
+            return BadCase(said[-1].removeprefix("referee: "))
         return BuildError("the check's inputs could not be made" + (f": {said[-1]}" if said else ""))
 
     def hand_over(self, folder):

@@ -14,12 +14,12 @@ import tty
 import book
 from book import KINDS
 from judge import DONE, NOT_BEGUN
-from show import hint_lines, list_lines, one_line, progress_bar, solution_lines, terminal_width, verdict_lines, wrap
+from show import folded, hint_lines, list_lines, one_line, progress_bar, solution_lines, terminal_width, verdict_lines, wrap
 from toolchain import display
 
-POLL_SECONDS = 0.1
-SETTLE_SECONDS = 0.1  # Editors save in several steps.
-KEYS = "h hint   l list   n next   r reset   s solution   c check again   q quit"
+POLL_SECONDS = 0.05
+SETTLE_SECONDS = 0.05  # Editors save in several steps.
+KEYS = "h hint   l list   n next   r reset   {}c check again   q quit"
 
 
 class Screen:
@@ -125,14 +125,14 @@ class Watch:
             lines += verdict_lines(exercise, self.verdict, style, self.desk.root)
             if self.verdict.status == DONE:
                 lines.append(wrap(exercise.learn, "  ", width))
-                lines.append("press n for the next one" if done < len(self.desk.exercises) else "that was the last one: the whole book is solved")
+                lines.append("press n for the next one" if done < len(self.desk.exercises) else f"that was the last one: all {done} are solved")
         if self.extra:
             lines += [""] + self.extra
         lines.append("")
         if self.note:
             lines.append(style("yellow", self.note))
-        lines.append(style("dim", one_line(KEYS, width)))
-        return self.screen.draw(lines)
+        lines.append(style("dim", one_line(KEYS.format("" if exercise.solution is None else "s solution   "), width)))
+        return self.screen.draw([part for line in lines for part in folded(line, width)])
 
     def print_plain(self):
         print("\n".join(verdict_lines(self.current, self.verdict, self.style, self.desk.root)))
@@ -222,6 +222,7 @@ class Watch:
 
     def run_plain(self):
         """Without keys: until everything is solved, or the program is ended."""
+        print("./workbook checks what you save; Ctrl-C ends it. (On a terminal it shows hints, too.)", flush=True)
         self.begin()
         while True:
             while self.desk.solved(self.current):

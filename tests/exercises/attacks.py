@@ -73,7 +73,7 @@ ATTACKS = [
     symbol("takes the place of a call-back", 'extern "C" void __tsan_write4(void*) {}\nextern "C" void __tsan_write2(void*) {}'),
     symbol("takes the place of the C library's write", 'extern "C" long write(int, const void*, unsigned long n) { return (long)n; }'),
     symbol("is the program", "int main() { return 0; }"),
-    symbol("switches the checks off", "namespace warpbook::emulator { bool set_checks(const char*); void release(); }", "emulator::release();", daily=True, told="calls warpbook::emulator::release"),
+    symbol("switches the checks off", "namespace warpbook::emulator { bool set_checks(const char*); void release(); }", "emulator::release();", daily=True, told="calls the emulator's release"),
     symbol("counts backwards", 'extern "C" thread_local unsigned long __warpbook_tally[7];', "__warpbook_tally[0] = 0;"),
     symbol("calls the end by another name", 'void leave(int) asm("exit");', "leave(0);"),
     symbol("ends the program well", "", "std::quick_exit(0);"),

@@ -22,15 +22,19 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "common" / "exercises"), str(ROOT / "tests" / "exercises"), str(ROOT / "tests" / "exercises" / "variants")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
 sys.dont_write_bytecode = True
 
 import attacks  # noqa: E402
 import book  # noqa: E402
+import classroom_commands  # noqa: E402
+import desk  # noqa: E402
 import feedback  # noqa: E402
 import grade  # noqa: E402
 import handout  # noqa: E402
+import handout_pages  # noqa: E402
 import judge  # noqa: E402
+import leaderboard  # noqa: E402
 import sandbox  # noqa: E402
 import toolchain  # noqa: E402
 import variants  # noqa: E402
@@ -145,6 +149,23 @@ class Regions(unittest.TestCase):
         report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
         self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
         self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+
+    def test_the_compilers_words_are_few(self):
+        warning = "{}k.cuh:7:3: warning: comparison of different signs [-Wsign-compare]\n    7 |   if (i < n)\n      |       ~ ^ ~\n"
+        error = "k.cuh:9:8: error: expected expression\n    9 |   kernel<<<1, 32>>>(x);\n      |         ^\n"
+        file, source = pathlib.Path("k.cuh"), pathlib.Path("step.cu")
+        twice = toolchain.shorten(warning.format("") + "note\n" + warning.format(""), file, source, ROOT)
+        self.assertEqual(twice.count("warning"), 1, twice)
+        told = toolchain.shorten(error, file, source, ROOT)
+        self.assertIn("k.cuh:9: error: expected expression", told)
+        self.assertIn("launch(kernel, {", told)
+        self.assertNotIn("launch(kernel", twice)
+
+    def test_numbers_are_written_one_way(self):
+        self.assertEqual([judge.shown(n) for n in (16384.0, 12288, 1.05263, 0, None)], ["16,384", "12,288", "1.053", "0", "no such access"])
+        e = next(e for _, e in EXERCISES if e.kind == "predict")
+        verdict = judge.judge_question(e, "constexpr double kAnswer = 8 * 64 * 28 * 28 * 3;\n", "x")
+        self.assertIn("is not 1,204,224:", verdict.reason)
 
     def test_a_wasteful_kernel_is_told_why(self):
         ours = {"seconds": 1e-5, "blocks": 4096, "threads": 256, "counters": {"load requests": 1000}}
@@ -330,10 +351,14 @@ class Contract(unittest.TestCase):
             4: [("p.places <= kMostBins", "p.places < 0", 60, "atomic requests"),
                 ("if (place >= 0 && place < places)", "if (place >= 0)", 40 * 4 / 5, "4 of the 5 cases")],
             6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions")],
-            3: [("if (as_batch_transpose(p, m) == nullptr", "if (p.rank < 0", 40, "load sectors"),
-                ("[kTile + 1]", "[kTile]", 60, "bank conflicts"),
-                ("tile[x][y + k];", "tile[y + k][x];", 40 * 4 / 7, "belongs"),
-                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 4 / 7, "4 of the 7 cases")],
+            3: [("if (as_batch_transpose(q, m) == nullptr", "if (q.rank < 0", 40, "load sectors"),
+                ("[kTile + 1]", "[kTile]", 55, "bank conflicts"),
+                ("simplified(p)", "p", 65, "load requests"),
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 8 / 13, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 8 / 13, "8 of the 13 cases"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 13, "1 of the 13 cases"),
+                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 11 / 13, "11 of the 13 cases"),
+                ("kTile = 32", "kTile = 64", 40 * 12 / 13, "too much shared data")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
@@ -568,12 +593,12 @@ class Grading(unittest.TestCase):
         (self.folder / "link.csv").symlink_to("/dev/null")
         for name, part in (("pipe.csv", "no ordinary file"), ("link.csv", "no ordinary file"), ("g.txt", "CSV"), ("none/g.csv", "nothing can be written")):
             with self.assertRaisesRegex(book.BookError, part):
-                grade.check_places(self.folder, self.folder / name)
+                grade.check_places(self.folder, [self.folder / name], "grades.csv")
 
     def test_weights(self):
         weights = grade.read_weights("chapter3=2 copy_guard=0.5", BOOK)
         self.assertEqual((weights["chapter3/swizzle"], weights["chapter3/copy_guard"], weights["chapter1/packs"]), (2, 0.5, 1))
-        for text in ("swizzle", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1", "which_loop_outside=1"):
+        for text in ("swizzle", "=3", "swizzle=-1", "swizzle=1e9", "chapter99=1", "nonsense=1", "which_loop_outside=1"):
             with self.assertRaises(book.BookError):
                 grade.read_weights(text, BOOK)
 
@@ -601,6 +626,49 @@ class Grading(unittest.TestCase):
         names = [feedback.file_name(name, taken) for name in ("../../x", "a b", "a_b", "A B", "\\xff", "", "." * 300)]
         self.assertEqual(len({n.lower() for n in names}), len(names))
         self.assertFalse([n for n in names if "/" in n or n.startswith(".") or len(n) > 120])
+
+    def ranked(self, *told):
+        """Entries of (student, points, counters, time) or of those who were not checked."""
+        rows = []
+        for student, points, counters, time in told:
+            status = grade.NOT_CHECKED if points is None else judge.DONE
+            measured = {name: v for name, v in ((judge.COUNTERS_BY_OURS, counters), (judge.TIME_BY_OURS, time)) if v is not None}
+            rows.append(grade.Row(student, self.exercise.key, judge.Verdict(status, score=points, measured=measured)))
+        return leaderboard.ranked(rows)
+
+    def test_points_come_first_then_counters_then_time(self):
+        entries = self.ranked(("ada", 0.5, 0.1, 0.1), ("bob", 1, 1.2, 1), ("carl", 1, 1.2, 0.9), ("dora", 1, 1.1, 3), ("emil", 1, 1.2, 0.9004),
+                              ("fred", None, None, None), ("gil", 1, None, None))  # fmt: skip
+        self.assertEqual([(e["rank"], e["student"]) for e in entries],
+                         [(1, "dora"), (2, "carl"), (2, "emil"), (4, "bob"), (5, "gil"), (6, "ada"), (7, "fred")])
+        self.assertEqual(leaderboard.notes(entries), ["Not complete: 1 file could not be checked."])
+        self.assertEqual(leaderboard.notes(entries[:6]), [])
+
+    def test_a_leaderboard_runs_and_fetches_nothing(self):
+        page = leaderboard.as_page(self.ranked(("<script>x</script>\"'", 1, 1, 1), ("b", 0.25, None, None)), 4)
+        self.assertIn('<th scope="row">&lt;script&gt;x&lt;/script&gt;&quot;&#x27;</th>', page)
+        self.assertIn("--share: 25.0%", page)
+        self.assertNotRegex(page, r"<script|<link|<img|url\(|https?:")
+        self.assertIn("--primary-color: #", page)
+
+    @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
+    def test_a_leaderboard_is_the_same_for_the_same_submissions(self):
+        self.submit("ada", self.exercise.solution)
+        self.submit("bob", self.exercise.handed_out)
+        one = book.Chapter(**{**vars(self.chapter), "exercises": (self.exercise,)})
+        tasks = [(s, self.chapter, self.exercise) for s in grade.students_in(self.folder)[0]]
+        seed, made = leaderboard.seed_of(tasks), []
+        for _ in range(2):
+            out = temporary_folder(self) / "l.html"
+            with mock.patch.object(grade, "read_book", lambda root: [one]), mock.patch("builtins.print"):
+                self.assertEqual(leaderboard.leaderboard(self.folder, out, jobs=2), 0)
+            made.append([out.with_suffix(ending).read_bytes() for ending in (".html", ".json", ".txt")])
+        self.assertEqual(made[0], made[1])
+        told = json.loads(made[0][1])
+        self.assertEqual((told["seed"], [(e["student"], e["points"]) for e in told["students"]]), (seed, [("ada", 1), ("bob", 0)]))
+        self.assertEqual((told["students"][0]["counters"], told["students"][0]["time"]), (1, 1))
+        self.exercise.path(self.folder / "bob").write_text("mine", encoding="utf-8")
+        self.assertNotEqual(leaderboard.seed_of(tasks), seed)
 
     @unittest.skipIf(DEVICE != "emulator", "grading is the emulator's")
     def test_a_class(self):
@@ -652,9 +720,25 @@ class Grading(unittest.TestCase):
         self.assertIn("interrupted", said[1])
         self.assertEqual([p.name for p in here.glob("warpbook-*")], [])
 
+    def test_odd_words_to_make_are_one_line(self):
+        self.submit("ada", "mine")
+        here = f"DIR={self.folder}", f"OUT={self.folder}/g.csv"
+        for words, part in ((["handout", "OUT=x", "CHAPTERS=9"], "chapter 9 has no exercises"), (["handout", "OUT=x", "CHAPTERS=1 x"], "numbers of chapters"),
+                            (["watch", "CHAPTERS=-1"], "numbers of chapters"), (["handout", 'CHAPTERS=1"; touch "a', "OUT=x"], "numbers of chapters"),
+                            (["grade", *here, "WEIGHTS=nonsense=1"], "no exercise 'nonsense'"), (["grade", *here, "WEIGHTS=swizzle=-1"], "NAME=POINTS"),
+                            (["grade", *here, 'WEIGHTS="'], "NAME=POINTS"), (["leaderboard", *here], "leaderboard.html"), (["grade", here[0]], "OUT=grades.csv"),
+                            (["leaderboard", f'DIR={self.folder}"; touch "a', "OUT=l.html"], "is no folder")):  # fmt: skip
+            done = subprocess.run(["make", "-s", "-C", ROOT, "DEVICE=emulator", *words], capture_output=True, text=True, check=False)
+            lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+            self.assertEqual((done.returncode, len(lines)), (2, 1), done.stderr)
+            self.assertIn(part, lines[0])
+            self.assertFalse((ROOT / "a").exists() or (ROOT / "x").exists(), words)
+
     def test_bad_folders_are_one_line(self):
         for arguments in (["grade", str(self.folder), ""], ["grade", str(self.folder), "g.csv", "--jobs", "-1"],
                           ["grade", str(self.folder), "g.csv", "--seconds", "0"], ["--chapters", "99", "list"], ["grade", str(self.folder / "none"), "g.csv"], ["grade", str(self.folder), "g.csv"],
+                          ["leaderboard", str(self.folder), "l.csv"], ["leaderboard", str(self.folder / "none"), "l.html"],
+                          ["leaderboard", str(self.folder), "l.html", "--weights", "nonsense=1"], ["leaderboard", str(self.folder), ""],
                           ["handout", str(ROOT)], ["hint", "nonsense"], ["chapter", "99"], ["frobnicate"]):  # fmt: skip
             done = subprocess.run([ROOT / "workbook", *arguments], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
@@ -682,7 +766,10 @@ class Handout(unittest.TestCase):
             self.assertFalse((self.tree / chapter.path / "chapter.cu").exists())
         self.assertFalse(any("[exercise" in text for name, text in texts.items() if name.endswith(".cuh")))
         self.assertFalse(any("[cheats]" in text for name, text in texts.items() if name.endswith(".toml")))
-        self.assertFalse({"common/exercises/grade.py", "common/exercises/feedback.py"} & set(texts))
+        self.assertFalse(set(handout.TEACHERS) & set(texts))
+        said = subprocess.run([self.tree / "workbook", "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("hint", said)
+        self.assertNotRegex(said, "grade|leaderboard|solution|handout")
 
     def test_of_one_chapter(self):
         tree = temporary_folder(self) / "one"
@@ -690,6 +777,22 @@ class Handout(unittest.TestCase):
             handout.write_handout(tree, chapters=(3,))
         self.assertEqual([c.number for c in book.read_book(tree)], [3])
         self.assertEqual([p.name for p in (tree / "exercises").iterdir()], ["chapter3"])
+
+    def test_what_github_runs_is_ours(self):
+        """The commands themselves are run in a fresh Debian: tests/front_door/install/fresh_root.sh emulator user class."""
+        graded = [e.name for _, e in EXERCISES if e.is_graded]
+        expected = ["make deps"] * 2 + [f"make exercise{c.number}" for c in BOOK] + [f"./workbook check {name}" for name in graded]
+        self.assertEqual(classroom_commands.commands(self.tree), expected)
+        for command in expected[: -len(graded)]:
+            tried = subprocess.run([*command.split(), "-n"], cwd=self.tree, capture_output=True, text=True, check=False)
+            self.assertEqual(tried.returncode, 0, tried.stderr)
+        for name in graded:
+            self.assertEqual(book.find_exercise(BOOK, name).name, name)
+        workflow = (self.tree / handout.WORKFLOW).read_text(encoding="utf-8")
+        told = [re.findall(pattern, workflow) for pattern in (r" id: (\w+)\n", r"runners: (.*)\n", r" (\w+)_RESULTS: \$\{\{ steps\.(\w+)\.outputs\.result \}\}\n")]
+        self.assertEqual(told, [graded, [",".join(graded)], [(name.upper(), name) for name in graded]])
+        container = json.loads((self.tree / handout.DEVCONTAINER).read_text(encoding="utf-8"))
+        self.assertIn(f"    container: {container['image']}\n", workflow)
 
     def test_leaks_are_found(self):
         _, exercise = EXERCISES[0]
@@ -717,7 +820,7 @@ class Handout(unittest.TestCase):
 
     def test_links_to_what_is_not_handed_out_become_words(self):
         text = "[a](pages/v1.md#x) [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)"
-        self.assertEqual(handout.with_links_within(text, "chapters/chapter1/README.md", ["chapters/chapter1/exercises.toml", "chapters/chapter2/README.md"]),
+        self.assertEqual(handout_pages.with_links_within(text, "chapters/chapter1/README.md", ["chapters/chapter1/exercises.toml", "chapters/chapter2/README.md"]),
                          "a [b](../chapter2/README.md) [c](exercises.toml) [d](https://example.org/e.md)")
 
     def test_links_lead_to_files(self):
@@ -726,6 +829,59 @@ class Handout(unittest.TestCase):
         for path in pages:
             for target in re.findall(r"\]\(([\w./-]+)\)", path.read_text(encoding="utf-8")):
                 self.assertTrue((path.parent / target).exists(), f"{path.relative_to(self.tree)}: {target}")
+
+    def test_pages_name_what_is_there(self):
+        targets = re.findall(r"^([a-z]\w*):", (self.tree / "Makefile").read_text(encoding="utf-8"), re.MULTILINE) + [f"exercise{c.number}" for c in BOOK]
+        pages = [*self.tree.glob("*.md"), *self.tree.glob("docs/pages/*.md"), *self.tree.glob("chapters/*/README.md"), *self.tree.glob("exercises/*/*.cuh")]
+        self.assertGreater(len(pages), len(EXERCISES) + len(BOOK) + 5)
+        for path in pages:
+            text = path.read_text(encoding="utf-8")
+            self.assertNotIn("run_all", text, path)
+            self.assertNotRegex(text, r"<!--|\[\[book|\(a figure\)", path)
+            for code in re.findall(r"`([^`\n]+)`|^    (.*)$", text, re.MULTILINE) if path.suffix == ".md" else ():
+                for word in re.findall(r"(?<![\w./-])make ([a-z]\w*)", "".join(code)):
+                    self.assertIn(word, targets, f"{path.name}: make {word}")
+                for name in re.findall(r"(?<![\w./-])(?:\./)?((?:scripts|tests|docs|common)/[\w./-]*\w)", "".join(code)):
+                    self.assertTrue((self.tree / name).exists(), f"{path.name}: {name}")
+
+    def test_sentences_about_what_is_not_handed_out_go(self):
+        text = """# A
+
+Run this:
+
+    make chapter3 && ./chapter3/run_all
+    make deps exercise3    # and this stays
+
+## Gone
+
+    ./chapter3/run_all
+
+`--counters` shows it. So does this.
+
+## B
+
+First. `tests/x.py` tries it. See `common/cuda/a.cuh`, it is there. Look:
+
+(a figure)
+
+- [Evidence](evidence.md): all.
+- [v1](pages/v1.md): a step.
+- `make headers` writes it. Gone.
+- Stays. `make test` does not.
+"""
+        self.assertEqual(handout_pages.page(text, "chapters/c/README.md", {"common/cuda/a.cuh", "chapters/c/README.md"}, {}), """# A
+
+Run this:
+
+    make deps exercise3    # and this stays
+
+## B
+
+First. See `common/cuda/a.cuh`, it is there.
+
+- v1: a step.
+- Stays.
+""")
 
     @unittest.skipUnless(NIGHTLY and DEVICE == "emulator", "builds a whole handout: make nightly")
     def test_it_builds_and_checks_by_itself(self):
@@ -812,6 +968,34 @@ class Watching(unittest.TestCase):
         self.assertNotIn("\033", seen)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(self.SECONDS), 130)
+
+    def test_two_workbooks_forget_nothing_of_each_other(self):
+        one, other = (desk.Desk("emulator", self.folder) for _ in range(2))
+        first, second = one.exercises[:2]
+        self.assertEqual((one.next_hint(first), one.next_hint(first), other.next_hint(second)), (1, 2, 1))
+        other.remember("solved", second.key, True)
+        one.set_current(first)
+        one.remember("solved", first.key, True)
+        other.remember("solved", second.key, None)
+        stored = json.loads((self.folder / "exercises" / "progress.json").read_text(encoding="utf-8"))
+        self.assertEqual(stored["hints"], {first.key: 2, second.key: 1})
+        self.assertEqual((stored["solved"], stored["current"]), ({first.key: True}, first.key))
+
+    def test_a_case_of_ones_own(self):
+        def attempt(*words):
+            done = subprocess.run([ROOT / "workbook", "--device", "emulator", "--folder", self.folder, "try", *words], capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout or done.stderr
+
+        self.exercise.path(self.folder).parent.mkdir(parents=True)
+        case = "shape=3,1000 perm=0,1 dtype=half"
+        for text, status, told in ((self.exercise.solution, 0, f"copy_guard is right on {case}\n"), (self.exercise.handed_out, 1, "nothing was written")):
+            self.exercise.path(self.folder).write_text(text, encoding="utf-8")
+            returned, said = attempt("copy_guard", case)
+            self.assertEqual(returned, status, said)
+            self.assertIn(told, said)
+        for words in (["copy_guard", "perm=0"], ["copy_guard", "nonsense"], ["copy_guard", ""], ["copy_guard"], ["why_one_more", case]):
+            returned, said = attempt(*words)
+            self.assertEqual((returned, said.count("\n")), (2, 1), said)
 
     def test_a_damaged_progress_file_is_no_matter(self):
         (self.folder / "exercises").mkdir()

@@ -50,26 +50,27 @@ template <class W> __global__ void tile_kernel(W* dst, const W* src, int rows, i
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
-  return with_word_bytes(p.element_bytes, [&]<int bytes>() {
+  const PermuteProblem q = simplified(p);  // Rows that stay whole move in wide words.
+  return with_word_bytes(q.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;
     auto* const to = static_cast<W*>(dst);
     const auto* const from = static_cast<const W*>(src);
     BatchTranspose m;
-    if (as_batch_transpose(p, m) == nullptr && m.batch < 65536 && m.rows < 2000000) {
+    if (as_batch_transpose(q, m) == nullptr && m.batch < 65536 && m.rows < 2000000) {
       return launch(tile_kernel<W>,
                     {.grid = {ceil_div<std::int64_t>(m.columns, kTile), ceil_div<std::int64_t>(m.rows, kTile), m.batch},
                      .block = {kTile, kThreadRows},
                      .stream = stream},
                     to, from, int(m.rows), int(m.columns));
     }
-    const Strides dst_by = dst_strides(p), src_by = src_strides(p);
-    Layout layout{p.rank, {}, {}};
-    for (int d = 0; d < p.rank; ++d) {
+    const Strides dst_by = dst_strides(q), src_by = src_strides(q);
+    Layout layout{q.rank, {}, {}};
+    for (int d = 0; d < q.rank; ++d) {
       layout.dst_stride[d] = dst_by[d];
-      layout.src_stride[d] = src_by[p.permutation[d]];
+      layout.src_stride[d] = src_by[q.permutation[d]];
     }
-    return launch(any_kernel<W>, {.grid = ceil_div<std::int64_t>(p.count(), 256), .block = 256, .stream = stream}, to, from,
-                  layout, p.count());
+    return launch(any_kernel<W>, {.grid = ceil_div<std::int64_t>(q.count(), 256), .block = 256, .stream = stream}, to, from,
+                  layout, q.count());
   });
 }
 

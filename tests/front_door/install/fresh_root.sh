@@ -1,14 +1,15 @@
 #!/bin/sh
-# Builds from a clean checkout in a fresh root of Debian 12, by the README's commands only:
-# tests/front_door/install/fresh_root.sh [emulator|gpu] [root|user]. Nightly: it downloads Debian, and compiles
-# everything that one chapter needs. As root, with
-# debootstrap; what the README says is then done as root, or as a user who has no right to install anything, and gets it.
+# Builds from a clean checkout in a fresh root of Debian 12, by the README's commands only; or `class`, a handout by the
+# commands only that its files for GitHub run: tests/front_door/install/fresh_root.sh [emulator|gpu] [root|user] [class].
+# Nightly: it downloads Debian, and compiles everything that one chapter needs. As root, with debootstrap; the commands are
+# then run as root, or as a user who has no right to install anything, and gets it.
 # The root is made in /var/tmp and removed at the end.
 #
 # Exit status: 0 all went well; 1 something did not; 77 it cannot be tried here.
 set -u
 device=${1:-emulator}
 who=${2:-root}
+what=${3:-checkout}
 tree=$(cd "$(dirname "$0")/../../.." && pwd)
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
   echo "not tried: root and debootstrap are needed"
@@ -18,17 +19,17 @@ root=$(mktemp -d /var/tmp/warpbook-root.XXXXXX)
 chmod 755 "$root"  # Others look into it, too.
 cleanup() {
   for place in proc dev; do umount "$root/$place" 2>/dev/null; done
-  rm -rf --one-file-system "$root" "$root.log" "$root.said"
+  rm -rf --one-file-system "$root" "$root.log" "$root.said" "$root.commands"
 }
 trap cleanup EXIT INT TERM
 
 step() {
-  what=$1
+  name=$1
   shift
-  if "$@" >"$root.log" 2>&1; then
-    echo "ok: $what"
+  if "$@" </dev/null >"$root.log" 2>&1; then
+    echo "ok: $name"
   else
-    echo "FAILED: $what"
+    echo "FAILED: $name"
     tail -n 20 "$root.log"
     exit 1
   fi
@@ -51,6 +52,12 @@ refused() {
   reading "make deps DEVICE=$device" >"$root.said" 2>&1 && return 1
   cat "$root.said" && grep -q '^error: packages are missing, .* apt-get install .*cmake' "$root.said"
 }
+# A check of what is not solved yet.
+unsolved() {
+  status=0
+  reading "$1" || status=$?
+  [ "$status" = 1 ]
+}
 
 step "Debian 12" debootstrap --variant=minbase bookworm "$root"
 for file in /etc/apt/sources.list /etc/apt/apt.conf.d/proxy.conf /etc/resolv.conf /etc/pip.conf; do
@@ -65,7 +72,11 @@ mount --bind /dev "$root/dev" 2>/dev/null || true
 # What a person has who read the first line of the README: make and git.
 step "make and git" inside "apt-get update -qq && apt-get install -qq -y --no-install-recommends make git ca-certificates"
 mkdir -p "$root/home/reader"
-step "a clean checkout" git clone -q "$tree" "$root/home/reader/war pbook"
+if [ "$what" = class ]; then
+  step "a handout" "$tree/workbook" --chapters 1 handout "$root/home/reader/war pbook"
+else
+  step "a clean checkout" git clone -q "$tree" "$root/home/reader/war pbook"
+fi
 if [ "$who" = user ]; then
   step "a user" inside "useradd --create-home reader && chown -R reader /home/reader"
   step "who may not install anything: make deps says what is missing" refused
@@ -73,6 +84,18 @@ if [ "$who" = user ]; then
   step "sudo" inside "apt-get install -qq -y --no-install-recommends sudo && echo 'reader ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/reader"
 fi
 touch "$root/begin"
+if [ "$what" = class ]; then
+  "$tree/tests/front_door/install/classroom_commands.py" "$root/home/reader/war pbook" >"$root.commands" || exit 1
+  while read -r command; do
+    case $command in
+      "./workbook check "*) step "$command, of what is not solved" unsolved "$command" ;;
+      *) step "$command" reading "$command" ;;
+    esac
+  done <"$root.commands"
+  cp "$tree"/chapters/chapter1_elementwise/v1_*.cuh "$root/home/reader/war pbook/exercises/chapter1/one_element.cuh"
+  step "./workbook check one_element, of what is solved" reading "./workbook check one_element"
+  exit 0
+fi
 step "make deps chapter3" reading "make deps chapter3 DEVICE=$device"
 case $device in
   emulator) step "./chapter3/run_all --quick" reading "./chapter3/run_all --quick" ;;

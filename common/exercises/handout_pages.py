@@ -1,0 +1,110 @@
+"""The book's pages as a handout has them: each stands alone, and names nothing that is not handed out."""
+
+import os
+import re
+import textwrap
+
+TITLES = {"memory": "Chapter 0: How a GPU reads memory", "glossary": "Glossary", "counters": "Reading the counters", "emulator": "The emulator",
+          "timing": "How we time", "verifying": "How we verify"}  # fmt: skip
+TARGETS = re.compile(r"deps|watch|clean|emulate|exercise\d+")  # Of a handout's Makefile.
+RUN_ALL = re.compile(r"\brun_all\b|--(?:counters|samples|profile)\b")  # Chapters' own programs are made of the solutions.
+PATH = re.compile(r"(?<![\w./-])(?:scripts|tests|docs|chapters|common)/[\w./-]+")
+FIGURE = re.compile(r"<!-- figure .*?<!-- end -->", re.S)
+COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->|^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", re.M | re.S)
+NO_FIGURE = "(a figure)"
+CODE = re.compile(r"`([^`]+)`")
+SENTENCE = re.compile(r"(?<=[.!?])\s+")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)")
+
+
+def page(text, name, files, chapters):
+    """A page with the path `name`; `files` are the handout's, and `chapters` its folders by number."""
+    titles = {title: os.path.relpath(f"docs/pages/{title}.md", os.path.dirname(name)) for title in TITLES}
+    titles |= {f"chapter{number}": os.path.relpath(f"{folder}/README.md", os.path.dirname(name)) for number, folder in chapters.items()}
+    text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({titles[m[2]]})" if m[2] in titles else m[1], text)
+    text = "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part)
+    return with_links_within(without_absent(COMMENT.sub("", FIGURE.sub(NO_FIGURE, text)), files), name, files)
+
+
+def is_absent(code, files):
+    """Whether a command or a path is of the whole project alone."""
+    words = code.replace("&&", "&& ").split()
+    targets = []
+    for word in words[words.index("make") + 1 :] if "make" in words else ():
+        if word in ("&&", "#"):
+            break
+        targets += [word] * ("=" not in word and word[0].isalpha() and word.islower())
+    paths = [p.rstrip("./") for p in PATH.findall(code)]
+    return bool(RUN_ALL.search(code) or [t for t in targets if not TARGETS.fullmatch(t)] or [p for p in paths if not is_there(p, files)])
+
+
+def is_there(path, files):
+    return any(file == path or file.startswith(f"{path}/") for file in files)
+
+
+def without_absent(text, files):
+    """Without commands that a handout lacks, and the sentences about them; of a paragraph that begins with one, nothing."""
+    kept = []
+    for block in blocks(text):
+        if block.startswith("    "):
+            lines = [line for line in block.split("\n") if not is_absent(line, files)]
+            if not lines and kept and (kept[-1].endswith(":") or re.match(r"\**Run\b", kept[-1])):
+                kept.pop()
+            block = "\n".join(lines)
+        elif block == NO_FIGURE:
+            if kept and kept[-1].endswith(":"):
+                kept[-1] = " ".join(SENTENCE.split(kept[-1])[:-1])
+            block = ""
+        elif not block.startswith(("#", "|", "```")):
+            items = re.split(r"\n(?=- |\d+\. )", block)
+            block = "\n".join(filter(None, (without_absent_sentences(item, files) for item in items)))
+        if block.startswith("#"):
+            while kept and heading(kept[-1]) >= heading(block) > 0:  # With nothing below it.
+                kept.pop()
+        kept += [block] if block else []
+    while kept and heading(kept[-1]):
+        kept.pop()
+    return "\n\n".join(kept) + "\n"
+
+
+def heading(block):
+    """A heading's level; 0 for other blocks."""
+    found = re.fullmatch(r"(#+) [^\n]*", block)
+    return len(found[1]) if found else 0
+
+
+def blocks(text):
+    """What blank lines part; a fenced listing is one."""
+    parts, fenced = [], False
+    for part in re.split(r"\n{2,}", text.strip("\n")):
+        if fenced:
+            parts[-1] += f"\n\n{part}"
+        else:
+            parts.append(part)
+        fenced ^= part.count("```") % 2 == 1
+    return parts
+
+
+def without_absent_sentences(text, files):
+    sentences = SENTENCE.split(text)
+    there = [s for s in sentences if not any(is_absent(code, files) for code in CODE.findall(s))]
+    if there == sentences:
+        return text
+    if not there or there[0] != sentences[0]:
+        return ""
+    return "\n".join(textwrap.wrap(" ".join(there), 120, subsequent_indent="  " * text.startswith("- "), break_long_words=False, break_on_hyphens=False))
+
+
+def with_links_within(text, name, files):
+    """A page without links to what is not handed out, such as the steps' pages: their words stay. An item that begins with another
+    page's link goes."""
+
+    def leads(target):
+        return is_there(os.path.normpath(os.path.join(os.path.dirname(name), target)), files)
+
+    def kept_item(item):
+        found = re.match(r"- " + LINK.pattern, item[0])
+        return not found or found[2].startswith("pages/") or leads(found[2])
+
+    text = re.sub(r"^- .*\n(?:  .*\n)*", lambda m: m[0] if kept_item(m) else "", text, flags=re.MULTILINE)
+    return LINK.sub(lambda m: m[0] if leads(m[2]) else m[1], text)
