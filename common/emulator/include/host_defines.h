@@ -5,10 +5,16 @@
 #define CUDARTAPI
 #define CUDART_CB
 
+#ifdef __clang__
 // The compiler pass reads the annotations: what is called from where, and which arithmetic is a GPU's.
 #define __host__ __attribute__((annotate("warpbook-host")))
 #define __device__ __attribute__((annotate("warpbook-device")))
 #define __global__ __attribute__((annotate("warpbook-global")))
+#else
+#define __host__
+#define __device__
+#define __global__
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
