@@ -71,6 +71,11 @@ template <class Kernel> cudaError_t cudaFuncSetCacheConfig(Kernel* kernel, cudaF
   return cudaFuncGetAttributes(&attributes, kernel);
 }
 
+template <class Kernel> cudaError_t cudaFuncSetSharedMemConfig(Kernel* kernel, cudaSharedMemConfig /*a hint*/) {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, kernel);
+}
+
 /// Blocks of a kernel that a multiprocessor can hold, with a guess for its registers.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* kernel, int block_size,
