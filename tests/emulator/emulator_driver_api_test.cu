@@ -1,7 +1,7 @@
 /// \file
 /// CUDA's driver interface beside the runtime's, and what programs ask of several devices.
-#include <cuda.h>
 #include <cuComplex.h>
+#include <cuda.h>
 
 #include <array>
 #include <cstring>

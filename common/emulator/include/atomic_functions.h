@@ -160,7 +160,8 @@ __attribute__((always_inline, nodebug)) inline T atomicExch_block(T* address, wa
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::exchange, address, value);
 }
 template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
-__attribute__((always_inline, nodebug)) inline T atomicExch_system(T* address, warpbook::emulator::NotDeduced<T> value) {
+__attribute__((always_inline, nodebug)) inline T atomicExch_system(T* address,
+                                                                   warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::exchange, address, value);
 }
 __attribute__((always_inline, nodebug)) inline float atomicAdd(float* address, float value) {

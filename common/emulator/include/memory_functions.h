@@ -46,14 +46,34 @@ template <class T> using Hinted = std::enable_if_t<kHinted<T>, int>;
 
 }  // namespace warpbook::emulator
 
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldg(const T* address) { return *address; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldca(const T* address) { return *address; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcg(const T* address) { return *address; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcs(const T* address) { return *address; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldlu(const T* address) { return *address; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) { return *address; }
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldg(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldca(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcg(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcs(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldlu(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) {
+  return *address;
+}
 
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stwb(T* address, T value) { *address = value; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stcg(T* address, T value) { *address = value; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stcs(T* address, T value) { *address = value; }
-template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stwt(T* address, T value) { *address = value; }
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stwb(T* address, T value) {
+  *address = value;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stcg(T* address, T value) {
+  *address = value;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stcs(T* address, T value) {
+  *address = value;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stwt(T* address, T value) {
+  *address = value;
+}

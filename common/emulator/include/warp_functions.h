@@ -141,7 +141,8 @@ WARPBOOK_DEVICE_FUNCTION int __shfl_xor_sync(unsigned mask, T value, int lane_ma
 
 // ---- Matches and reductions across lanes
 
-template <class T, warpbook::emulator::Shuffled<T> = 0> WARPBOOK_DEVICE_FUNCTION unsigned __match_any_sync(unsigned mask, T value) {
+template <class T, warpbook::emulator::Shuffled<T> = 0>
+WARPBOOK_DEVICE_FUNCTION unsigned __match_any_sync(unsigned mask, T value) {
   return warpbook::emulator::warp_match_any(mask, warpbook::emulator::shuffle_bits(value));
 }
 

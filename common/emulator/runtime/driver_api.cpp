@@ -108,8 +108,10 @@ cudaError_t create_context(CUcontext* context, CUdevice device) {
 }
 
 CUresult refuse_module(const char* function) {
-  std::fprintf(stderr, "%s: the emulator runs kernels that are compiled with the program; it loads no PTX, cubin or "
-                       "fatbin\n", function);
+  std::fprintf(stderr,
+               "%s: the emulator runs kernels that are compiled with the program; it loads no PTX, cubin or "
+               "fatbin\n",
+               function);
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -171,9 +173,8 @@ CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  return driver_call(WARPBOOK_CALLER, [&] {
-    return cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device);
-  });
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device); });
 }
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
@@ -289,9 +290,8 @@ CUresult cuMemAllocPitch(CUdeviceptr* pointer, std::size_t* pitch, std::size_t w
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned) {
-  return driver_call(WARPBOOK_CALLER, [&] {
-    return allocate_to(pointer, [&](void** made) { return allocate_managed(made, bytes); });
-  });
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return allocate_to(pointer, [&](void** made) { return allocate_managed(made, bytes); }); });
 }
 
 CUresult cuMemFree(CUdeviceptr pointer) {
@@ -325,21 +325,18 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned fla
 }
 
 CUresult cuMemcpy(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes) {
-  return driver_call(WARPBOOK_CALLER, [&] {
-    return cudaMemcpy(address(destination), address(source), bytes, cudaMemcpyDefault);
-  });
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return cudaMemcpy(address(destination), address(source), bytes, cudaMemcpyDefault); });
 }
 
 CUresult cuMemcpyHtoD(CUdeviceptr destination, const void* source, std::size_t bytes) {
-  return driver_call(WARPBOOK_CALLER, [&] {
-    return cudaMemcpy(address(destination), source, bytes, cudaMemcpyHostToDevice);
-  });
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return cudaMemcpy(address(destination), source, bytes, cudaMemcpyHostToDevice); });
 }
 
 CUresult cuMemcpyDtoH(void* destination, CUdeviceptr source, std::size_t bytes) {
-  return driver_call(WARPBOOK_CALLER, [&] {
-    return cudaMemcpy(destination, address(source), bytes, cudaMemcpyDeviceToHost);
-  });
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return cudaMemcpy(destination, address(source), bytes, cudaMemcpyDeviceToHost); });
 }
 
 CUresult cuMemcpyDtoD(CUdeviceptr destination, CUdeviceptr source, std::size_t bytes) {

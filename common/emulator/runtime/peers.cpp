@@ -58,8 +58,9 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   cudaDeviceProp properties{};
   const cudaError_t error = cudaGetDeviceProperties(&properties, device);
   if (error == cudaSuccess) {
-    std::snprintf(text, static_cast<std::size_t>(bytes), "%04x:%02x:%02x.0", static_cast<unsigned>(properties.pciDomainID),
-                  static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
+    std::snprintf(text, static_cast<std::size_t>(bytes), "%04x:%02x:%02x.0",
+                  static_cast<unsigned>(properties.pciDomainID), static_cast<unsigned>(properties.pciBusID),
+                  static_cast<unsigned>(properties.pciDeviceID));
   }
   return error;
 }
