@@ -123,6 +123,19 @@ class Commands(Driver):
         self.compiles("scale.o", "main.o", "device.o", "-L.", "-l", "c_part")
         self.runs("./a.out")
 
+    def test_constants_of_one_name_are_each_files_own(self):
+        Path("c.cuh").write_text("#include <cstdio>\n__constant__ int value[2];\nstatic __global__ void k() { printf(\"%d\\n\", value[1]); }\n"
+                                 "static void run(int of) { int host[2] = {0, of}; cudaMemcpyToSymbol(value, host, sizeof host); }\n")
+        Path("a.cu").write_text("#include \"c.cuh\"\nvoid other();\nint main() { run(1); other(); k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n")
+        Path("b.cu").write_text("#include \"c.cuh\"\nvoid other() { run(2); k<<<1, 1>>>(); }\n")
+        self.compiles("a.cu", "b.cu", "-o", "program")
+        self.runs(expected="2\n1\n")
+        Path("a.cu").write_text("extern __constant__ int n;\n__global__ void k(int* p) { *p = n; }\nint main() { int *p, h = 0; cudaMalloc(&p, 4);\n"
+                                "k<<<1, 1>>>(p); cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); cudaFree(p); return h != 5; }\n")
+        Path("b.cu").write_text("__constant__ int n = 5;\n")
+        self.compiles("-rdc=true", "a.cu", "b.cu", "-o", "program")
+        self.runs(expected="")
+
     def test_kernels_in_headers_that_are_found_by_options(self):
         Path("inside").mkdir()
         Path("inside/k.cuh").write_text("__global__ void k() { printf(\"k\\n\"); }\ninline void run() { k << <1, 1 >> > (); }\n")
@@ -164,8 +177,9 @@ class Commands(Driver):
             int main() { float* x; float h; cudaMalloc(&x, 4); k<<<1, 1>>>(x);
               cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); return h != 3; }
             """)
+        Path("h.cpp").write_text("#include <cuda_runtime.h>\nint unused() { return cudaDeviceSynchronize(); }\n")
         for words in ([], ["-std=c++11"], ["-std=c++17"]):
-            self.compiles("m.cu", "-o", "program", *words)
+            self.compiles("m.cu", "h.cpp", "-o", "program", *words)
             self.runs(expected="")
 
     def test_dependencies_name_the_readers_files(self):
@@ -205,6 +219,29 @@ class Commands(Driver):
         said = self.compiles("--version").stdout
         self.assertRegex(said, r"^nvcc: NVIDIA \(R\) Cuda compiler driver")
         self.assertRegex(said, r"release \d+\.\d+, V\d+\.\d+\.\d+")
+
+
+    def test_openmp(self):
+        Path("m.cu").write_text("""#include <omp.h>
+            #include <cstdio>
+            __global__ void k(int* p) { *p = 1; }
+            int main() {
+              int sum = 0;
+            #pragma omp parallel num_threads(3) reduction(+ : sum)
+              {
+                int *p, h = 0; cudaStream_t s;
+                cudaStreamCreate(&s); cudaMalloc(&p, 4); k<<<1, 1, 0, s>>>(p);
+                cudaMemcpyAsync(&h, p, 4, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s);
+                sum += h * omp_get_num_threads(); cudaFree(p); cudaStreamDestroy(s);
+              }
+              std::printf("%d\\n", sum);
+            }
+            """)
+        made = call(self.nvcc, "m.cu", "-o", "program", "-Xcompiler", "-fopenmp")
+        if made.returncode == 1:
+            self.assertRegex(made.stderr, r"^nvcc: error: -fopenmp: the compiler's OpenMP is missing: install libomp-\d+-dev\n$")
+        else:
+            self.runs(expected="9\n")
 
 
 class Refusals(Driver):

@@ -56,6 +56,14 @@ class Settings:
         self.options.append(f"-fpass-plugin={TOOLKIT / 'lib' / 'warpbook_pass.so'}")
         self.c_compiler = re.sub(r"clang\+\+(?=[^/]*$)", "clang", compiler)
 
+    def lacks_openmp(self):
+        """The package that the compiler's OpenMP is in, where it is not there."""
+        library, resources = (subprocess.run([self.compiler, option], check=True, capture_output=True, text=True).stdout
+                              for option in ("-print-file-name=libomp.so", "-print-resource-dir"))
+        if os.path.isabs(library) and (Path(resources.strip()) / "include" / "omp.h").is_file():
+            return None
+        return "libomp-" + (re.search(r"\d+$", self.compiler) or ["N"])[0] + "-dev"
+
 
 def is_toolkit(folder):
     return (folder / "crt" / "host_config.h").is_file() or (folder / "cuda_runtime.h").is_file()
@@ -68,6 +76,8 @@ class Driver:
         self.verbose = "-v" in self.line or "-dryrun" in self.line
         self.settings = Settings()
         self.drop_toolkits()
+        if any(flag.startswith("-fopenmp") for flag in self.line.host) and self.settings.lacks_openmp():
+            raise Refused(f"-fopenmp: the compiler's OpenMP is missing: install {self.settings.lacks_openmp()}")
 
     def drop_toolkits(self):
         """A real toolkit's headers and libraries must not take the place of the emulator's."""
@@ -228,8 +238,8 @@ class Driver:
             options = [option for option in options if option != "-gline-tables-only"] + ["-g"]
         contract = ["-ffp-contract=off"] if self.line.last("-fmad") == "false" else []
         defined = [f"-D__CUDA_ARCH__={self.architecture()}"]
-        if self.line.last("-rdc") == "true" or "-dc" in self.line:
-            defined.append("-D__CUDACC_RDC__=1")
+        separate = self.line.last("-rdc") == "true" or "-dc" in self.line
+        defined.append("-D__CUDACC_RDC__=1" if separate else "-DWARPBOOK_WHOLE_PROGRAM=1")
         if {"-extended-lambda", "-expt-extended-lambda"} & set(self.line.given):
             defined.append("-D__CUDACC_EXTENDED_LAMBDA__=1")
         if "-expt-relaxed-constexpr" in self.line:
@@ -249,8 +259,7 @@ class Driver:
 
     def host_options(self, language):
         level = self.line.last("-O")
-        asked = self.line.last("-std")
-        standard = [f"-std={asked}"] if asked and (language == "c") == ("++" not in asked) else []
+        standard = [] if language == "c" else self.standard()
         debug = ["-g"] if {"-g", "-G"} & set(self.line.given) else ["-gline-tables-only"]
         return [*self.common_options(), *standard, *([f"-O{level}"] if level else []), *debug, "-fdeclspec"]
 

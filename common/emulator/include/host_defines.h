@@ -24,6 +24,10 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
 #define __shared__ static thread_local
+#ifdef WARPBOOK_WHOLE_PROGRAM  // Without -rdc, a file has constants of its own, whatever their names are elsewhere.
+#define __constant__ __device__ __attribute__((internal_linkage))
+#else
 #define __constant__ __device__
+#endif
 #define __managed__ __device__
 #define __builtin_align__(bytes) __align__(bytes)
