@@ -145,12 +145,12 @@ class Commands(Driver):
             self.runs(expected="k\n")
 
     def test_options_that_only_say_how_code_is_made(self):
-        Path("m.cu").write_text("int main() { return VALUE - 4; }\n")
+        Path("m.cu").write_text("int main() { int unused; return VALUE - 4; }\n")
         Path("more").write_text("-D VALUE=4 'm.cu'\n")
         self.compiles("--options-file", "more", *"""-O3 -g -lineinfo -arch=sm_80 -gencode arch=compute_80,code=[sm_80,compute_80]
             --generate-code=arch=compute_90a,code=sm_90a -std=c++17 -m64 -rdc=true --relocatable-device-code false
             --use_fast_math --expt-relaxed-constexpr --extended-lambda -Xptxas -v,-O3 -Xptxas=-dlcm=ca -maxrregcount 32
-            -ccbin g++ -allow-unsupported-compiler -Xcompiler -fno-strict-aliasing,-O2 -Xcompiler=-Wall -Xlinker --as-needed
+            -ccbin g++ -allow-unsupported-compiler -Xcompiler -fno-strict-aliasing,-O2 -Xcompiler=-Wall,-Werror -Xlinker --as-needed
             --cudart static -ftz=true -prec-div=false -Xcudafe --diag_suppress=177 -diag-suppress 20012 -w -t 4 -keep-dir .
             -Wno-deprecated-gpu-targets -res-usage --default-stream per-thread -cudart=shared -o program""".split())
         self.runs(expected="")

@@ -32,6 +32,8 @@ LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cublasLt|cu(
 # What is asked of the host's compiler and would change what a kernel computes or counts.
 HOST_ONLY = re.compile(r"-(O\w*|ffast-math|funsafe-\S*|funroll-\S*|ftree-\S*|fvect\S*|flto\S*|m(arch|tune|cpu|fpmath)=\S*|"
                        r"m(avx|sse|fma|no-)\S*)$")
+# clang warns of other things than the compiler that the project was written with.
+STRICT = re.compile(r"-(Werror\S*|pedantic-errors)$")
 OLD_STANDARD = re.compile(r"(gnu|c)\+\+(98|03|0x|11|1y|14)$")
 
 VERSION = f"""nvcc: NVIDIA (R) Cuda compiler driver: Warpbook's emulator stands in for it
@@ -199,7 +201,8 @@ class Driver:
         sources.add(file)
         if language != "cu":
             sources.rewritten.clear()
-        kept = [flag for flag in self.line.host if language != "cu" or not HOST_ONLY.match(flag)]
+        kept = [flag for flag in self.line.host
+                if not STRICT.match(flag) and (language != "cu" or not HOST_ONLY.match(flag))]
         command = [self.settings.compiler if language != "c" else self.settings.c_compiler,
                    *(self.kernel_options() if language == "cu" else self.host_options(language)),
                    "-ivfsoverlay", str(sources.overlay(folder)), *flags, f"-I{sources.refuse_missing(folder)}",
