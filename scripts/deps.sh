@@ -35,7 +35,7 @@ needed() {
     return
   elif [ "$device" = emulator ]; then
     major=$(clang_major)
-    echo "$common clang-$major llvm-$major-dev libboost-context-dev"
+    echo "$common clang-$major llvm-$major-dev libboost-context-dev libopenblas-dev"
   elif scripts/find_nvcc.sh >/dev/null; then
     echo "$common"
   else
@@ -48,7 +48,7 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "  g++ make cmake (3.25 or newer) ninja git python3 fmt CLI11 nlohmann-json Catch2 google-benchmark"
   [ -z "$docs" ] || echo "  doxygen (1.9.4) doxygen-awesome-css (2.1) chromium codespell"
   if [ "$device" = emulator ]; then
-    echo "  clang (19 or newer) with LLVM's development headers, boost-context"
+    echo "  clang (19 or newer) with LLVM's development headers, boost-context, a BLAS (openblas)"
   else
     echo "  the CUDA Toolkit (12.0 or newer)"
   fi

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
-sys.path.insert(0, str(ROOT / "common" / "emulator" / "pass"))
+sys.path.insert(0, str(ROOT / "common" / "emulator" / "driver"))
 from launch_rewriter import rewrite  # noqa: E402
 
 EVERY_LAUNCH = r"""

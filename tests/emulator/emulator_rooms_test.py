@@ -19,7 +19,7 @@ LIBRARY = {
     "model": {"include", "base", "execution", "observation"},
     "runtime": {"include", "base", "execution"},
 }
-MAY_USE = {**LIBRARY, "include": set(), "pass": {"base"}}
+MAY_USE = {**LIBRARY, "include": set(), "driver": set(), "libraries": {"include"}, "pass": {"base"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 

@@ -3,7 +3,6 @@
 /// library, which tells its observer of one access at the line of the call.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -37,8 +36,14 @@ WARPBOOK_EXPORT std::uint16_t atomic_update_16(void* address, std::uint16_t oper
 WARPBOOK_EXPORT std::uint32_t atomic_update_32(void* address, std::uint32_t operand,
                                                std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand));
 
-template <class T, class... Types>
-concept OneOf = (std::same_as<T, Types> || ...);
+/// A template parameter that only these types have.
+template <class T, class... Types> using OneOf = std::enable_if_t<(std::is_same_v<T, Types> || ...), int>;
+
+template <class T> struct Identity {
+  using type = T;
+};
+/// The type of a parameter that takes no part in the deduction.
+template <class T> using NotDeduced = typename Identity<T>::type;
 
 /// An operation on an integer, by its width and sign.
 template <class T>
@@ -59,103 +64,104 @@ __attribute__((always_inline, nodebug)) inline T atomic_integer(AtomicOperation 
 // ---- CUDA's names. A template's second argument takes no part in the deduction: it converts, as it does in CUDA. The
 // scopes of a block and of the system are the same here.
 
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicAdd(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicAdd(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::add, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicAdd_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicAdd_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::add, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicAdd_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicAdd_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::add, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned> T>
-__attribute__((always_inline, nodebug)) inline T atomicSub(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicSub(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::add, address,
                                             static_cast<T>(0U - static_cast<unsigned>(value)));
 }
-template <warpbook::emulator::OneOf<int, unsigned> T>
-__attribute__((always_inline, nodebug)) inline T atomicSub_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicSub_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::add, address,
                                             static_cast<T>(0U - static_cast<unsigned>(value)));
 }
-template <warpbook::emulator::OneOf<int, unsigned> T>
-__attribute__((always_inline, nodebug)) inline T atomicSub_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicSub_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::add, address,
                                             static_cast<T>(0U - static_cast<unsigned>(value)));
 }
-template <warpbook::emulator::OneOf<int, unsigned, long long, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicMin(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, long long, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicMin(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::minimum, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, long long, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicMin_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, long long, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicMin_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::minimum, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, long long, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicMin_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, long long, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicMin_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::minimum, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, long long, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicMax(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, long long, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicMax(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::maximum, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, long long, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicMax_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, long long, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicMax_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::maximum, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, long long, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicMax_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, long long, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicMax_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::maximum, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicAnd(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicAnd(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_and, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicAnd_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicAnd_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_and, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicAnd_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicAnd_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_and, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicOr(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicOr(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_or, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicOr_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicOr_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_or, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicOr_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicOr_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_or, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicXor(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicXor(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_xor, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicXor_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicXor_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_xor, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicXor_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicXor_system(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::bit_xor, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicExch(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicExch(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::exchange, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicExch_block(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicExch_block(T* address, warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::exchange, address, value);
 }
-template <warpbook::emulator::OneOf<int, unsigned, unsigned long long> T>
-__attribute__((always_inline, nodebug)) inline T atomicExch_system(T* address, std::type_identity_t<T> value) {
+template <class T, warpbook::emulator::OneOf<T, int, unsigned, unsigned long long> = 0>
+__attribute__((always_inline, nodebug)) inline T atomicExch_system(T* address,
+                                                                   warpbook::emulator::NotDeduced<T> value) {
   return warpbook::emulator::atomic_integer(warpbook::emulator::AtomicOperation::exchange, address, value);
 }
 __attribute__((always_inline, nodebug)) inline float atomicAdd(float* address, float value) {

@@ -3,7 +3,6 @@
 /// can be asked for ranks and sizes; barriers that span blocks are not emulated.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -72,7 +71,7 @@ protected:
     unsigned ranks = 0;
     unsigned rank = 0;
     for (unsigned rest = mask(); rest != 0; rest &= rest - 1, ++rank) {
-      ranks |= (lanes >> std::countr_zero(rest) & 1U) << rank;
+      ranks |= (lanes >> __builtin_ctz(rest) & 1U) << rank;
     }
     return ranks;
   }
@@ -104,7 +103,7 @@ WARPBOOK_GROUP inline thread_block this_thread_block() { return {}; }
 /// `kSize` neighbours of a warp, a power of two.
 template <unsigned kSize, class Parent = void>
 class thread_block_tile : public details::LaneGroup<thread_block_tile<kSize, Parent>> {
-  static_assert(kSize >= 1 && kSize <= 32 && std::has_single_bit(kSize), "tiles have 1, 2, 4, 8, 16 or 32 threads");
+  static_assert(kSize >= 1 && kSize <= 32 && (kSize & (kSize - 1)) == 0, "tiles have 1, 2, 4, 8, 16 or 32 threads");
 
 public:
   WARPBOOK_GROUP static constexpr unsigned num_threads() { return kSize; }
@@ -127,8 +126,7 @@ public:
     return details::shuffle(lanes(), value, first() + (partner < kSize ? partner : thread_rank()));
   }
   /// A tile of this size, whatever it was made of.
-  template <class Other>
-    requires(std::is_void_v<Parent> && !std::is_void_v<Other>)
+  template <class Other, std::enable_if_t<std::is_void_v<Parent> && !std::is_void_v<Other>, int> = 0>
   WARPBOOK_GROUP thread_block_tile(const thread_block_tile<kSize, Other>& tile)
       : rank_(tile.meta_group_rank()), count_(tile.meta_group_size()) {}
   WARPBOOK_GROUP static unsigned lanes() { return (kSize == 32 ? ~0U : (1U << kSize % 32) - 1) << first(); }

@@ -2,7 +2,6 @@
 /// `__nv_bfloat16` and `__nv_bfloat162`: a float's upper half, rounded after every operation.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include "math_functions.h"
@@ -21,7 +20,7 @@ struct alignas(2) __nv_bfloat16 : warpbook::emulator::NarrowFloat<__nv_bfloat16>
   constexpr __nv_bfloat16(__nv_bfloat16_raw raw) : __nv_bfloat16(from_bits(raw.x)) {}
   constexpr __nv_bfloat16(float value) : __nv_bfloat16(nearest(value)) {}
   constexpr __nv_bfloat16(double value) : __nv_bfloat16(nearest(warpbook::emulator::rounded_to_odd(value))) {}
-  template <std::integral I>
+  template <class I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
   constexpr __nv_bfloat16(I value)
       : __nv_bfloat16(nearest(warpbook::emulator::rounded_to_odd(static_cast<long double>(value)))) {}
 

@@ -2,7 +2,6 @@
 /// `half` and `half2`: IEEE's 16-bit format, rounded after every operation.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include "math_functions.h"
@@ -21,7 +20,7 @@ struct alignas(2) __half : warpbook::emulator::NarrowFloat<__half> {
   constexpr __half(__half_raw raw) : __half(from_bits(raw.x)) {}
   constexpr __half(float value) : __half(nearest(value)) {}
   constexpr __half(double value) : __half(nearest(warpbook::emulator::rounded_to_odd(value))) {}
-  template <std::integral I>
+  template <class I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
   constexpr __half(I value) : __half(nearest(warpbook::emulator::rounded_to_odd(static_cast<long double>(value)))) {}
 
   // To integers and to double it goes by way of float, which loses nothing.

@@ -17,18 +17,20 @@
 #include <utility>
 
 #include "cuda_runtime_api.h"
-#include "device_launch_parameters.h"
 #include "driver_types.h"
 #include "host_defines.h"
 #include "vector_functions.h"
 #include "vector_types.h"
 #include "warpbook_launch.h"
 
+#ifdef __clang__  // A project may compile files without kernels by another compiler: these have nothing for the device.
 #include "atomic_functions.h"
+#include "device_launch_parameters.h"
 #include "integer_functions.h"
 #include "math_functions.h"
 #include "memory_functions.h"
 #include "warp_functions.h"
+#endif
 
 // ---- Launches
 
@@ -50,11 +52,9 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   config.blockDim = block;
   config.dynamicSmemBytes = dynamic_shared;
   config.stream = stream;
-  const auto launch = [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    const warpbook::emulator::Arguments<Parameters...> pack{{*static_cast<Parameters*>(arguments[kIndex])}...};
-    return warpbook::emulator::launch_kernel(config, warpbook::emulator::erased_call(kernel, pack));
-  };
-  return launch(std::index_sequence_for<Parameters...>{});
+  [[maybe_unused]] std::size_t index = 0;  // In a braced list, arguments are evaluated from left to right.
+  const warpbook::emulator::Arguments<Parameters...> pack{{*static_cast<Parameters*>(arguments[index++])}...};
+  return warpbook::emulator::launch_kernel(config, warpbook::emulator::erased_call(kernel, pack));
 }
 
 /// A kernel, by its name or by a pointer to it, of whatever type.
@@ -67,6 +67,11 @@ template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFun
 }
 
 template <class Kernel> cudaError_t cudaFuncSetCacheConfig(Kernel* kernel, cudaFuncCache /*a hint*/) {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, kernel);
+}
+
+template <class Kernel> cudaError_t cudaFuncSetSharedMemConfig(Kernel* kernel, cudaSharedMemConfig /*a hint*/) {
   cudaFuncAttributes attributes;
   return cudaFuncGetAttributes(&attributes, kernel);
 }

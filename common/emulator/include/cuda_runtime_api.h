@@ -39,10 +39,26 @@ WARPBOOK_EXPORT cudaError_t cudaCtxResetPersistingL2Cache();
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 /// There is one device, which has no peer.
 WARPBOOK_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
+WARPBOOK_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
+WARPBOOK_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer);
+/// The device that is most like these properties: the one that there is.
+WARPBOOK_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
+WARPBOOK_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
+WARPBOOK_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
 WARPBOOK_EXPORT cudaError_t cudaDriverGetVersion(int* version);
 WARPBOOK_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
 // ---- Memory
+WARPBOOK_EXPORT cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags = cudaMemAttachGlobal);
+WARPBOOK_EXPORT cudaError_t cudaMallocHost(void** pointer, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
 WARPBOOK_EXPORT cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
 WARPBOOK_EXPORT cudaError_t cudaFree(void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaFreeHost(void* pointer);
@@ -61,6 +77,10 @@ WARPBOOK_EXPORT cudaError_t cudaMemcpy2D(void* destination, std::size_t destinat
 WARPBOOK_EXPORT cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
                                               std::size_t source_pitch, std::size_t width, std::size_t height,
                                               cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyPeer(void* destination, int destination_device, const void* source,
+                                           int source_device, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source,
+                                                int source_device, std::size_t bytes, cudaStream_t stream = nullptr);
 WARPBOOK_EXPORT cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes);
 WARPBOOK_EXPORT cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream = nullptr);
 WARPBOOK_EXPORT cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width,

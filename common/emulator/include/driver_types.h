@@ -113,6 +113,7 @@ inline constexpr unsigned int cudaStreamNonBlocking = 1;
 inline constexpr unsigned int cudaEventDefault = 0;
 inline constexpr unsigned int cudaEventBlockingSync = 1;
 inline constexpr unsigned int cudaEventDisableTiming = 2;
+inline constexpr unsigned int cudaEventInterprocess = 4;
 inline constexpr unsigned int cudaEventWaitDefault = 0;
 inline constexpr unsigned int cudaHostAllocDefault = 0;
 inline constexpr unsigned int cudaHostAllocPortable = 1;
@@ -123,6 +124,7 @@ inline constexpr unsigned int cudaHostRegisterPortable = 1;
 inline constexpr unsigned int cudaHostRegisterMapped = 2;
 inline constexpr unsigned int cudaMemAttachGlobal = 1;
 inline constexpr unsigned int cudaMemAttachHost = 2;
+inline constexpr unsigned int cudaMemAttachSingle = 4;
 inline constexpr unsigned int cudaDeviceScheduleAuto = 0;
 inline constexpr unsigned int cudaDeviceScheduleSpin = 1;
 inline constexpr unsigned int cudaDeviceScheduleYield = 2;
@@ -199,6 +201,13 @@ enum cudaSharedCarveout {
   cudaSharedmemCarveoutMaxShared = 100,
 };
 
+/// A hint for devices whose shared memory can have banks of 8 bytes; here it has banks of 4, whatever is asked for.
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault = 0,
+  cudaSharedMemBankSizeFourByte = 1,
+  cudaSharedMemBankSizeEightByte = 2,
+};
+
 enum cudaFuncCache {
   cudaFuncCachePreferNone = 0,
   cudaFuncCachePreferShared = 1,
@@ -267,36 +276,54 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlock = 8,
   cudaDevAttrTotalConstantMemory = 9,
   cudaDevAttrWarpSize = 10,
+  cudaDevAttrMaxPitch = 11,
   cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
+  cudaDevAttrTextureAlignment = 14,
   cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrKernelExecTimeout = 17,
   cudaDevAttrIntegrated = 18,
   cudaDevAttrCanMapHostMemory = 19,
   cudaDevAttrComputeMode = 20,
+  cudaDevAttrSurfaceAlignment = 30,
   cudaDevAttrConcurrentKernels = 31,
   cudaDevAttrEccEnabled = 32,
+  cudaDevAttrPciBusId = 33,
+  cudaDevAttrPciDeviceId = 34,
+  cudaDevAttrTccDriver = 35,
   cudaDevAttrMemoryClockRate = 36,
   cudaDevAttrGlobalMemoryBusWidth = 37,
   cudaDevAttrL2CacheSize = 38,
   cudaDevAttrMaxThreadsPerMultiProcessor = 39,
   cudaDevAttrAsyncEngineCount = 40,
   cudaDevAttrUnifiedAddressing = 41,
+  cudaDevAttrPciDomainId = 50,
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
   cudaDevAttrStreamPrioritiesSupported = 78,
+  cudaDevAttrGlobalL1CacheSupported = 79,
+  cudaDevAttrLocalL1CacheSupported = 80,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   cudaDevAttrMaxRegistersPerMultiprocessor = 82,
   cudaDevAttrManagedMemory = 83,
+  cudaDevAttrIsMultiGpuBoard = 84,
+  cudaDevAttrHostNativeAtomicSupported = 86,
   cudaDevAttrPageableMemoryAccess = 88,
   cudaDevAttrConcurrentManagedAccess = 89,
+  cudaDevAttrComputePreemptionSupported = 90,
   cudaDevAttrCooperativeLaunch = 95,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
   cudaDevAttrMaxBlocksPerMultiprocessor = 106,
   cudaDevAttrReservedSharedMemoryPerBlock = 111,
   cudaDevAttrMemoryPoolsSupported = 115,
   cudaDevAttrClusterLaunch = 120,
+};
+
+enum cudaDeviceP2PAttr {
+  cudaDevP2PAttrPerformanceRank = 1,
+  cudaDevP2PAttrAccessSupported = 2,
+  cudaDevP2PAttrNativeAtomicSupported = 3,
 };
 
 /// The properties that say something of an emulated device; textures, surfaces and inter-process features have none.
@@ -340,4 +367,13 @@ struct cudaDeviceProp {
   int clusterLaunch;
   int pageableMemoryAccess;
   int concurrentManagedAccess;
+  std::size_t textureAlignment;
+  std::size_t surfaceAlignment;
+  int tccDriver;
+  int isMultiGpuBoard;
+  int hostNativeAtomicSupported;
+  int streamPrioritiesSupported;
+  int computePreemptionSupported;
+  int pageableMemoryAccessUsesHostPageTables;
+  int directManagedMemAccessFromHost;
 };

@@ -5,10 +5,16 @@
 #define CUDARTAPI
 #define CUDART_CB
 
+#ifdef __clang__
 // The compiler pass reads the annotations: what is called from where, and which arithmetic is a GPU's.
 #define __host__ __attribute__((annotate("warpbook-host")))
 #define __device__ __attribute__((annotate("warpbook-device")))
 #define __global__ __attribute__((annotate("warpbook-global")))
+#else
+#define __host__
+#define __device__
+#define __global__
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
@@ -18,6 +24,10 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
 #define __shared__ static thread_local
+#ifdef WARPBOOK_WHOLE_PROGRAM  // Without -rdc, a file has constants of its own, whatever their names are elsewhere.
+#define __constant__ __device__ __attribute__((internal_linkage))
+#else
 #define __constant__ __device__
+#endif
 #define __managed__ __device__
 #define __builtin_align__(bytes) __align__(bytes)

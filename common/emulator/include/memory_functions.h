@@ -2,6 +2,8 @@
 /// Loads and stores with a cache hint. The emulator treats them as plain ones.
 #pragma once
 
+#include <type_traits>
+
 #include "vector_types.h"
 #include "warpbook_builtins.h"
 
@@ -40,19 +42,38 @@ template <> inline constexpr bool kHinted<float2> = true;
 template <> inline constexpr bool kHinted<float4> = true;
 template <> inline constexpr bool kHinted<double2> = true;
 
-template <class T>
-concept Hinted = kHinted<T>;
+template <class T> using Hinted = std::enable_if_t<kHinted<T>, int>;
 
 }  // namespace warpbook::emulator
 
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldg(const T* address) { return *address; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldca(const T* address) { return *address; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcg(const T* address) { return *address; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcs(const T* address) { return *address; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldlu(const T* address) { return *address; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) { return *address; }
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldg(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldca(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcg(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcs(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldlu(const T* address) {
+  return *address;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) {
+  return *address;
+}
 
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION void __stwb(T* address, T value) { *address = value; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION void __stcg(T* address, T value) { *address = value; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION void __stcs(T* address, T value) { *address = value; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION void __stwt(T* address, T value) { *address = value; }
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stwb(T* address, T value) {
+  *address = value;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stcg(T* address, T value) {
+  *address = value;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stcs(T* address, T value) {
+  *address = value;
+}
+template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION void __stwt(T* address, T value) {
+  *address = value;
+}

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cmath>
-#include <concepts>
 #include <cstdint>
 
 #include "atomic_functions.h"

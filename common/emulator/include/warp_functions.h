@@ -2,8 +2,8 @@
 /// Barriers, shuffles, votes and fences.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "warpbook_builtins.h"
 
@@ -75,17 +75,15 @@ template <class T> __attribute__((always_inline, nodebug)) inline T from_shuffle
   }
 }
 
-template <class T>
-concept Shuffled = kShuffles<T>;
+template <class T> using Shuffled = std::enable_if_t<kShuffles<T>, int>;
 
-template <class T>
-concept Promoted = std::integral<T> && sizeof(T) < sizeof(int);
+template <class T> using Promoted = std::enable_if_t<std::is_integral_v<T> && sizeof(T) < sizeof(int), int>;
 
 }  // namespace warpbook::emulator
 
 // ---- Shuffles. `width` is a power of two: lanes exchange values within segments of so many lanes.
 
-template <warpbook::emulator::Shuffled T>
+template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   const unsigned segment = warpbook::emulator::lane_index() & ~(static_cast<unsigned>(width) - 1);
   const unsigned lane = segment | (static_cast<unsigned>(source) & (static_cast<unsigned>(width) - 1));
@@ -93,7 +91,7 @@ WARPBOOK_DEVICE_FUNCTION T __shfl_sync(unsigned mask, T value, int source, int w
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
 }
 
-template <warpbook::emulator::Shuffled T>
+template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const unsigned self = warpbook::emulator::lane_index();
   const unsigned in_segment = self & (static_cast<unsigned>(width) - 1);
@@ -102,7 +100,7 @@ WARPBOOK_DEVICE_FUNCTION T __shfl_up_sync(unsigned mask, T value, unsigned delta
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
 }
 
-template <warpbook::emulator::Shuffled T>
+template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   const unsigned self = warpbook::emulator::lane_index();
   const unsigned in_segment = self & (static_cast<unsigned>(width) - 1);
@@ -111,7 +109,7 @@ WARPBOOK_DEVICE_FUNCTION T __shfl_down_sync(unsigned mask, T value, unsigned del
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
 }
 
-template <warpbook::emulator::Shuffled T>
+template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   const unsigned self = warpbook::emulator::lane_index();
   const unsigned partner = self ^ static_cast<unsigned>(lane_mask);
@@ -124,30 +122,31 @@ WARPBOOK_DEVICE_FUNCTION T __shfl_xor_sync(unsigned mask, T value, int lane_mask
 
 // Narrower integers travel as int, as in CUDA.
 
-template <warpbook::emulator::Promoted T>
+template <class T, warpbook::emulator::Promoted<T> = 0>
 WARPBOOK_DEVICE_FUNCTION int __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   return __shfl_sync(mask, static_cast<int>(value), source, width);
 }
-template <warpbook::emulator::Promoted T>
+template <class T, warpbook::emulator::Promoted<T> = 0>
 WARPBOOK_DEVICE_FUNCTION int __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   return __shfl_up_sync(mask, static_cast<int>(value), delta, width);
 }
-template <warpbook::emulator::Promoted T>
+template <class T, warpbook::emulator::Promoted<T> = 0>
 WARPBOOK_DEVICE_FUNCTION int __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   return __shfl_down_sync(mask, static_cast<int>(value), delta, width);
 }
-template <warpbook::emulator::Promoted T>
+template <class T, warpbook::emulator::Promoted<T> = 0>
 WARPBOOK_DEVICE_FUNCTION int __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   return __shfl_xor_sync(mask, static_cast<int>(value), lane_mask, width);
 }
 
 // ---- Matches and reductions across lanes
 
-template <warpbook::emulator::Shuffled T> WARPBOOK_DEVICE_FUNCTION unsigned __match_any_sync(unsigned mask, T value) {
+template <class T, warpbook::emulator::Shuffled<T> = 0>
+WARPBOOK_DEVICE_FUNCTION unsigned __match_any_sync(unsigned mask, T value) {
   return warpbook::emulator::warp_match_any(mask, warpbook::emulator::shuffle_bits(value));
 }
 
-template <warpbook::emulator::Shuffled T>
+template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION unsigned __match_all_sync(unsigned mask, T value, int* same) {
   const unsigned matching = warpbook::emulator::warp_match_any(mask, warpbook::emulator::shuffle_bits(value));
   const std::uint64_t votes = warpbook::emulator::warp_ballot(mask, true);

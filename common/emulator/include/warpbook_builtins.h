@@ -9,7 +9,11 @@
 #include "warpbook_export.h"
 
 /// A device function that leaves no trace: what it touches counts for the line that calls it.
+#ifdef __clang__
 #define WARPBOOK_DEVICE_FUNCTION static inline __attribute__((always_inline, nodebug, unused))
+#else
+#define WARPBOOK_DEVICE_FUNCTION static inline __attribute__((always_inline, unused))
+#endif
 
 namespace warpbook::emulator {
 

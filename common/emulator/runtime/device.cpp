@@ -43,6 +43,8 @@ cudaDeviceProp properties_of(const DeviceTable& device) {
   p.sharedMemPerBlockOptin = device.shared_bytes_per_block_optin;
   p.maxBlocksPerMultiProcessor = device.blocks_per_multiprocessor;
   p.reservedSharedMemPerBlock = device.shared_bytes_reserved;
+  p.textureAlignment = p.surfaceAlignment = 512;
+  p.streamPrioritiesSupported = p.computePreemptionSupported = 1;
   return p;
 }
 
@@ -156,6 +158,42 @@ cudaError_t attribute_of(const DeviceTable& device, cudaDeviceAttr attribute, in
     break;
   case cudaDevAttrClusterLaunch:
     value = p.clusterLaunch;
+    break;
+  case cudaDevAttrMaxPitch:
+    value = static_cast<int>(p.memPitch);
+    break;
+  case cudaDevAttrTextureAlignment:
+    value = static_cast<int>(p.textureAlignment);
+    break;
+  case cudaDevAttrSurfaceAlignment:
+    value = static_cast<int>(p.surfaceAlignment);
+    break;
+  case cudaDevAttrPciBusId:
+    value = p.pciBusID;
+    break;
+  case cudaDevAttrPciDeviceId:
+    value = p.pciDeviceID;
+    break;
+  case cudaDevAttrPciDomainId:
+    value = p.pciDomainID;
+    break;
+  case cudaDevAttrTccDriver:
+    value = p.tccDriver;
+    break;
+  case cudaDevAttrGlobalL1CacheSupported:
+    value = p.globalL1CacheSupported;
+    break;
+  case cudaDevAttrLocalL1CacheSupported:
+    value = p.localL1CacheSupported;
+    break;
+  case cudaDevAttrIsMultiGpuBoard:
+    value = p.isMultiGpuBoard;
+    break;
+  case cudaDevAttrHostNativeAtomicSupported:
+    value = p.hostNativeAtomicSupported;
+    break;
+  case cudaDevAttrComputePreemptionSupported:
+    value = p.computePreemptionSupported;
     break;
   case cudaDevAttrGpuOverlap:
     value = p.asyncEngineCount > 0 ? 1 : 0;

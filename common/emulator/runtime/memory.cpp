@@ -272,6 +272,11 @@ cudaError_t release(void* pointer, bool pinned) {
 
 }  // namespace
 
+std::size_t device_bytes(const void* pointer) {
+  const Place place = place_of(pointer);
+  return place.device ? place.bytes : 0;
+}
+
 cudaError_t allocate_device(void** pointer, std::size_t bytes) {
   const ApiCall api("cudaMalloc");
   return allocate(pointer, bytes, MemoryKind::device);

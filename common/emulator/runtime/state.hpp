@@ -80,6 +80,9 @@ void clear_errors();
 /// Whether a call can work at all: cudaErrorNoDevice or a sticky error where not.
 cudaError_t device_state();
 
+/// How many bytes kernels may use from an address on; 0 where it leads to none of the device's memory.
+std::size_t device_bytes(const void* pointer);
+
 /// The stream object behind a handle; nullptr when it is none.
 CUstream_st* find_stream(cudaStream_t handle);
 

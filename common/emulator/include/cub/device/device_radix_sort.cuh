@@ -316,7 +316,7 @@ struct Plan {
 /// A launch; arguments convert as in a plain call.
 template <class... Parameters>
 cudaError_t run(void (*kernel)(Parameters...), int grid, int block, cudaStream_t stream,
-                std::type_identity_t<Parameters>... arguments) {
+                warpbook::emulator::NotDeduced<Parameters>... arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid));
   config.blockDim = dim3(static_cast<unsigned>(block));

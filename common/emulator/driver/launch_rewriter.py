@@ -99,7 +99,7 @@ class Rewriter:
     def run(self):
         position = 0
         while position < len(self.tokens):
-            if self.is_run(position, "<", 3) and not self.is_run(position, "<", 4):
+            if self.is_chevron(position, "<"):
                 position = self.rewrite_launch(position)
             elif self.tokens[position].text in ("asm", "__asm__", "__asm"):
                 self.rewrite_register(position)
@@ -117,6 +117,13 @@ class Rewriter:
         tokens = self.tokens[position : position + count]
         return len(tokens) == count and all(
             token.text == character and token.begin == tokens[0].begin + i for i, token in enumerate(tokens))
+
+    def is_chevron(self, position, character):
+        """True for `<<<`, and for `<< <` as some formatters leave it, which is nothing else in C++."""
+        tokens = self.tokens[position : position + 3]
+        return (len(tokens) == 3 and all(token.text == character for token in tokens)
+                and not self.is_run(position, character, 4)
+                and (tokens[0].end == tokens[1].begin or tokens[1].end == tokens[2].begin))
 
     def is_run_of(self, position, text):
         """True where tokens of one character spell the text without a space."""
@@ -205,7 +212,7 @@ class Rewriter:
                     depth -= 1
                 elif token.text == ";" and depth <= 0:
                     return None
-                elif depth == 0 and self.is_run(position, ">", 3) and not self.is_run(position, ">", 4):
+                elif depth == 0 and self.is_chevron(position, ">"):
                     after = position + 3
                     if after < len(self.tokens) and self.tokens[after].text == "(":
                         return position
@@ -247,9 +254,9 @@ class Rewriter:
         last = self.closing(chevron + 3)
         if last is None:
             return position + 2
-        opening, closing = self.tokens[position], self.tokens[chevron + 2]
+        opening, inside, closing = self.tokens[position], self.tokens[position + 2].end, self.tokens[chevron + 2]
         configuration = []
-        for token in self.all[bisect.bisect_left(self.all, opening.begin + 3, key=lambda t: t.begin):]:
+        for token in self.all[bisect.bisect_left(self.all, inside, key=lambda t: t.begin):]:
             if token.begin >= self.tokens[chevron].begin:
                 break
             if kind_of(token):

@@ -1,0 +1,8 @@
+# Writes into `folder` the names by which makefiles and CMake ask a linker for CUDA's libraries. `place` is where the
+# emulator's will stand; they have no names of their own, so a program finds them by their whole paths.
+foreach(name libcudart.so libcudart_static.a libcudadevrt.a libcuda.so)
+  file(WRITE "${folder}/${name}" "INPUT(\"${place}/libwarpbook_emulator.so\")\n")
+endforeach()
+foreach(name libcublas.so libcublas_static.a)
+  file(WRITE "${folder}/${name}" "INPUT(\"${place}/libwarpbook_cublas.so\")\n")
+endforeach()

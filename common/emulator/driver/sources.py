@@ -1,0 +1,110 @@
+"""The reader's files as the compiler is to see them, and what it says of them in terms of the reader's own text.
+
+Launches in `.cu` files, and in the program's headers that these include, are rewritten (launch_rewriter.py). The
+compiler reads the new text in the place of the files, so that its messages, dependencies and the debugger name the
+reader's.
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from launch_rewriter import rewrite
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
+DIAGNOSTIC = re.compile(
+    r"^(?P<path>/[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<text>(?:fatal )?error|warning|note)(?=:)")
+INCLUDED_FROM = re.compile(r"^(In file included from |\s+from )(/[^:\n]+)(:\d+[:,])")
+# The toolkit's headers; those that the emulator lacks must not be found where a toolkit is installed.
+TOOLKIT = re.compile(
+    r"cu(rand|blas|fft|sparse|solver|dnn|ff|pti|_ext|ob)\w*\.h$|(cuda|cub|thrust|nv|nvtx3|cutlass|cute|crt)/|"
+    r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
+    r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
+# What the rewriter changes has one of these in it.
+REWRITTEN = re.compile(r"<\s*<\s*<|__shared__|asm")
+
+
+def shown(path):
+    """A path as the reader would write it."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+class Sources:
+    """The reader's files, rewritten where they need it."""
+
+    def __init__(self, include, folders):
+        self.include = include  # the emulator's own headers
+        self.folders = folders  # where the program's are looked for
+        self.rewritten = {}  # by absolute path
+        self.missing = set()  # headers of the toolkit that the emulator lacks
+        self.seen = set()
+
+    def add(self, path):
+        path = Path(os.path.abspath(path))
+        if path in self.seen:
+            return
+        self.seen.add(path)
+        try:
+            text = path.read_bytes().decode("utf-8", "surrogateescape")
+        except OSError:
+            return
+        if REWRITTEN.search(text):
+            result = rewrite(text)
+            if result.launches or result.arrays or result.registers:
+                self.rewritten[path] = result
+        for quote, name in INCLUDE.findall(text):
+            for folder in [path.parent, *self.folders] if quote == '"' else self.folders:
+                if (folder / name).is_file():
+                    self.add(folder / name)
+                    break
+            else:
+                if TOOLKIT.match(name) and not (self.include / name).is_file():
+                    self.missing.add(name)
+
+    def overlay(self, folder):
+        """Writes the new texts and the file that puts them in the place of the old ones; returns its name."""
+        roots = []
+        for number, (path, result) in enumerate(self.rewritten.items()):
+            copy = folder / f"{number}_{path.name}"
+            copy.write_bytes(result.text.encode("utf-8", "surrogateescape"))
+            roots.append({"type": "directory", "name": str(path.parent),
+                          "contents": [{"type": "file", "name": path.name, "external-contents": str(copy)}]})
+        overlay = folder / "overlay.json"
+        overlay.write_text(json.dumps({"version": 0, "case-sensitive": "true", "use-external-names": "false",
+                                       "roots": roots}))
+        return overlay
+
+    def refuse_missing(self, folder):
+        """Puts in the place of each header that the emulator lacks one that says so; returns their folder."""
+        headers = folder / "missing"
+        headers.mkdir()
+        for name in self.missing:
+            (headers / name).parent.mkdir(parents=True, exist_ok=True)
+            (headers / name).write_text(f"#error the emulator has no <{name}>\n")
+        return headers
+
+    def tell(self, diagnostics):
+        """Prints what the compiler said, in terms of the reader's own text, with the line that it is about."""
+        for line in diagnostics.splitlines():
+            found = DIAGNOSTIC.match(line)
+            if found is None:
+                print(INCLUDED_FROM.sub(lambda m: m[1] + shown(m[2]) + m[3], line), file=sys.stderr)
+                continue
+            if "/missing/" in found["path"] and found["path"].startswith(tempfile.gettempdir()):
+                print(line[found.start("text"):], file=sys.stderr)
+                continue
+            path, number, column = Path(found["path"]), int(found["line"]), int(found["column"])
+            result = self.rewritten.get(path)
+            if result is not None:
+                number, column = result.origin(number, column)
+            print(f"{shown(path)}:{number}:{column}: {line[found.start('text'):]}", file=sys.stderr)
+            try:
+                text = path.read_text(errors="replace").splitlines()[number - 1]
+            except (OSError, IndexError):
+                continue
+            caret = re.sub(r"[^\t]", " ", text[: column - 1])
+            print(f"{number:5} | {text}\n      | {caret}^", file=sys.stderr)

@@ -1,0 +1,5 @@
+/// \file
+/// CUDA's types, which `cuda_runtime.h` has.
+#pragma once
+
+#include "cuda_runtime.h"

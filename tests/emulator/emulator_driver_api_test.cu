@@ -1,0 +1,144 @@
+/// \file
+/// CUDA's driver interface beside the runtime's, and what programs ask of several devices.
+#include <cuComplex.h>
+#include <cuda.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "common/cuda/launch.cuh"
+#include "tests/catch.hpp"
+
+using warpbook::launch;
+
+namespace {
+
+__global__ void add_one(unsigned* values, int count) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) values[i] += 1;
+}
+
+}  // namespace
+
+TEST_CASE("A program may take its device and memory from the driver and launch by the runtime") {
+  REQUIRE(cuInit(0) == CUDA_SUCCESS);
+  int count = 0;
+  REQUIRE(cuDeviceGetCount(&count) == CUDA_SUCCESS);
+  REQUIRE(count == 1);
+  CUdevice device = -1;
+  REQUIRE(cuDeviceGet(&device, 0) == CUDA_SUCCESS);
+  CHECK(cuDeviceGet(&device, 1) == CUDA_ERROR_INVALID_DEVICE);
+  CUcontext context = nullptr;
+  REQUIRE(cuCtxCreate(&context, 0, device) == CUDA_SUCCESS);
+
+  constexpr int kCount = 100;
+  CUdeviceptr memory = 0;
+  REQUIRE(cuMemAlloc(&memory, kCount * sizeof(unsigned)) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD32(memory, 0x01020304, kCount) == CUDA_SUCCESS);
+  REQUIRE(launch(add_one, {.grid = 1, .block = 128}, reinterpret_cast<unsigned*>(memory), kCount) == cudaSuccess);
+  REQUIRE(cuCtxSynchronize() == CUDA_SUCCESS);
+  std::array<unsigned, kCount> host{};
+  REQUIRE(cuMemcpyDtoH(host.data(), memory, sizeof host) == CUDA_SUCCESS);
+  for (const unsigned value : host) REQUIRE(value == 0x01020305);
+
+  host.fill(7);
+  CUdeviceptr copy = 0;
+  REQUIRE(cuMemAlloc(&copy, sizeof host) == CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  REQUIRE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(cuMemcpyHtoDAsync(memory, host.data(), sizeof host, stream) == CUDA_SUCCESS);
+  REQUIRE(cuMemcpyDtoDAsync(copy, memory, sizeof host, stream) == CUDA_SUCCESS);
+  REQUIRE(cuStreamSynchronize(stream) == CUDA_SUCCESS);
+  unsigned last = 0;
+  REQUIRE(cuMemcpyDtoH(&last, copy + (kCount - 1) * sizeof(unsigned), sizeof last) == CUDA_SUCCESS);
+  CHECK(last == 7);
+  CHECK(cuStreamDestroy(stream) == CUDA_SUCCESS);
+  CHECK(cuMemFree(copy) == CUDA_SUCCESS);
+  CHECK(cuMemFree(memory) == CUDA_SUCCESS);
+  CHECK(cuMemFree(memory) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cudaGetLastError() == cudaSuccess);  // The driver's errors are the driver's.
+  CHECK(cuCtxDestroy(context) == CUDA_SUCCESS);
+}
+
+TEST_CASE("The driver says of the device what the runtime says") {
+  cudaDeviceProp properties{};
+  REQUIRE(cudaGetDeviceProperties(&properties, 0) == cudaSuccess);
+  char name[64];
+  REQUIRE(cuDeviceGetName(name, sizeof name, 0) == CUDA_SUCCESS);
+  CHECK(std::string(name) == properties.name);
+  std::size_t bytes = 0;
+  REQUIRE(cuDeviceTotalMem(&bytes, 0) == CUDA_SUCCESS);
+  CHECK(bytes == properties.totalGlobalMem);
+  int major = 0;
+  int minor = 0;
+  int multiprocessors = 0;
+  REQUIRE(cuDeviceComputeCapability(&major, &minor, 0) == CUDA_SUCCESS);
+  REQUIRE(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) == CUDA_SUCCESS);
+  CHECK(major == properties.major);
+  CHECK(multiprocessors == properties.multiProcessorCount);
+  CHECK(cuDeviceGetName(name, sizeof name, 3) == CUDA_ERROR_INVALID_DEVICE);
+}
+
+TEST_CASE("Contexts are a stack of each thread's") {
+  CUcontext first = nullptr;
+  CUcontext second = nullptr;
+  CUcontext current = nullptr;
+  REQUIRE(cuCtxCreate(&first, 0, 0) == CUDA_SUCCESS);
+  REQUIRE(cuCtxCreate(&second, nullptr, 0, 0) == CUDA_SUCCESS);
+  REQUIRE(cuCtxGetCurrent(&current) == CUDA_SUCCESS);
+  CHECK(current == second);
+  REQUIRE(cuCtxPopCurrent(&current) == CUDA_SUCCESS);
+  CHECK(current == second);
+  REQUIRE(cuCtxSetCurrent(second) == CUDA_SUCCESS);
+  REQUIRE(cuCtxPopCurrent(nullptr) == CUDA_SUCCESS);
+  CHECK(cuCtxPopCurrent(nullptr) == CUDA_ERROR_INVALID_CONTEXT);
+  CHECK(cuCtxDestroy(first) == CUDA_SUCCESS);
+  CHECK(cuCtxDestroy(first) == CUDA_ERROR_INVALID_CONTEXT);
+  CHECK(cuCtxPushCurrent(first) == CUDA_ERROR_INVALID_CONTEXT);
+  CHECK(cuCtxDestroy(second) == CUDA_SUCCESS);
+}
+
+TEST_CASE("Modules cannot be loaded, and errors have names") {
+  CUmodule module = nullptr;
+  CHECK(cuModuleLoad(&module, "kernel.ptx") == CUDA_ERROR_NOT_SUPPORTED);
+  const char* text = nullptr;
+  REQUIRE(cuGetErrorName(CUDA_ERROR_NOT_SUPPORTED, &text) == CUDA_SUCCESS);
+  CHECK(std::strcmp(text, "CUDA_ERROR_NOT_SUPPORTED") == 0);
+  REQUIRE(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text) == CUDA_SUCCESS);
+  CHECK(std::string(text) == cudaGetErrorString(cudaErrorMemoryAllocation));
+  CHECK(cuGetErrorName(static_cast<CUresult>(77), &text) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(text == nullptr);
+}
+
+TEST_CASE("One device is nobody's peer") {
+  int device = -1;
+  const cudaDeviceProp wanted{};
+  REQUIRE(cudaChooseDevice(&device, &wanted) == cudaSuccess);
+  CHECK(device == 0);
+  CHECK(cudaDeviceEnablePeerAccess(1, 0) == cudaErrorInvalidDevice);
+  CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
+  int* memory = nullptr;
+  REQUIRE(cudaMalloc(reinterpret_cast<void**>(&memory), 2 * sizeof(int)) == cudaSuccess);
+  REQUIRE(cudaMemset(memory, 1, sizeof(int)) == cudaSuccess);
+  REQUIRE(cudaMemcpyPeer(memory + 1, 0, memory, 0, sizeof(int)) == cudaSuccess);
+  CHECK(cudaMemcpyPeer(memory + 1, 1, memory, 0, sizeof(int)) == cudaErrorInvalidDevice);
+  int value = 0;
+  REQUIRE(cudaMemcpy(&value, memory + 1, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(value == 0x01010101);
+  REQUIRE(cudaFree(memory) == cudaSuccess);
+  cudaGetLastError();
+  char bus[16];
+  REQUIRE(cudaDeviceGetPCIBusId(bus, sizeof bus, 0) == cudaSuccess);
+  CHECK(std::strlen(bus) == 12);
+}
+
+TEST_CASE("Complex numbers") {
+  const cuDoubleComplex quotient = cuCdiv(make_cuDoubleComplex(5, 10), make_cuDoubleComplex(3, -4));
+  CHECK(cuCreal(quotient) == Approx(-1));
+  CHECK(cuCimag(quotient) == Approx(2));
+  const cuFloatComplex product = cuCmulf(make_cuComplex(1, 2), cuConjf(make_cuComplex(3, 4)));
+  CHECK(cuCrealf(product) == 11);
+  CHECK(cuCimagf(product) == 2);
+  CHECK(cuCabs(make_cuDoubleComplex(3e200, 4e200)) == Approx(5e200));
+}

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+"""The compiler driver with nvcc's options: from the build tree, from where it was installed, under make and CMake."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+NVCC = BUILD / "toolkit" / "bin" / "nvcc"
+NOTHING = "========= ERROR SUMMARY: 0 errors\n"
+
+SCALE = """#include "scale.h"
+__constant__ float factor;
+__global__ void scale_kernel(float* x, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= factor;
+}
+void scale(float* x, int n, float by) {
+  cudaMemcpyToSymbol(factor, &by, sizeof by);
+  scale_kernel<<<(n + 63) / 64, 64>>>(x, n);
+}
+"""
+SCALE_H = """#pragma once
+void scale(float* x, int n, float by);
+#ifdef __cplusplus
+extern "C"
+#endif
+int from_c(int x);
+"""
+MAIN = """#include <cuda_runtime.h>
+#include <cstdio>
+#include "scale.h"
+int main() {
+  float host[100] = {0, 1.5f}; float* x;
+  if (cudaMalloc(&x, sizeof host) != cudaSuccess) return 3;
+  cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+  scale(x, 100, 2);
+  cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+  std::printf("%g %d\\n", host[1], from_c(20));
+  cudaFree(x);
+}
+"""
+FROM_C = "#include \"scale.h\"\nint from_c(int x) { int class = x; return class + OFFSET; }\n"  # No C++.
+EXPECTED = "3 21\n"
+
+MAKEFILE = """CUDA_PATH ?= /usr/local/cuda
+NVCC ?= $(CUDA_PATH)/bin/nvcc
+ARCH = -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=compute_90
+NVCCFLAGS = -m64 -O3 -std=c++14 $(ARCH) --ptxas-options=-v -lineinfo -Xcompiler -Wall,-Wextra --threads 0
+all: program
+%.o: %.cu
+\t$(NVCC) $(NVCCFLAGS) -I$(CUDA_PATH)/include -I. -MD -o $@ -c $<
+%.o: %.cpp
+\t$(CXX) -O2 -I$(TOOLKIT)/include -I. -o $@ -c $<
+libc_part.a: from_c.c
+\t$(NVCC) -DOFFSET=1 -Iinclude -c $< -o from_c.o
+\t$(NVCC) -lib from_c.o -o $@
+program: scale.o main.o libc_part.a
+\t$(NVCC) $(NVCCFLAGS) -o $@ scale.o main.o -L. -lc_part -L$(CUDA_PATH)/lib64 -lcudart -lcublas
+"""
+
+CMAKE = """cmake_minimum_required(VERSION 3.25)
+project(outside LANGUAGES C CXX CUDA)
+find_package(CUDAToolkit REQUIRED)
+set(CMAKE_CUDA_STANDARD 17)
+add_library(scale STATIC scale.cu)
+set_target_properties(scale PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+target_compile_options(scale PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --use_fast_math>)
+add_executable(program main.cpp from_c.c)
+target_compile_definitions(program PRIVATE OFFSET=1)
+target_link_libraries(program PRIVATE scale CUDA::cudart)
+"""
+
+# A stand-in for a toolkit of NVIDIA's: what the compiler must not find.
+FALSE_TOOLKIT = "#error a header of another toolkit\n"
+
+
+def call(*words, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, timeout=300,
+                          env=clean | environment)
+
+
+class Driver(unittest.TestCase):
+    nvcc = NVCC
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder.name)
+
+    def write_project(self):
+        for name, text in (("scale.cu", SCALE), ("scale.h", SCALE_H), ("main.cpp", MAIN), ("from_c.c", FROM_C),
+                           ("Makefile", MAKEFILE), ("CMakeLists.txt", CMAKE)):
+            Path(name).write_text(text)
+
+    def compiles(self, *words, **environment):
+        made = call(self.nvcc, *words, **environment)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return made
+
+    def runs(self, program="./program", expected=EXPECTED, errors=NOTHING):
+        ran = call(program)
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), (expected, errors, 0))
+
+
+class Commands(Driver):
+    def test_sources_of_all_kinds_at_once(self):
+        self.write_project()
+        self.compiles("-DOFFSET=1", "scale.cu", "main.cpp", "from_c.c", "-o", "program")
+        self.runs()
+
+    def test_in_steps(self):
+        self.write_project()
+        self.compiles("-dc", "scale.cu", "-o", "scale.o")
+        self.compiles("-c", "main.cpp", "from_c.c", "-D", "OFFSET=1")
+        self.compiles("-lib", "from_c.o", "-o", "libc_part.a")
+        self.compiles("-dlink", "scale.o", "-o", "device.o")
+        self.compiles("scale.o", "main.o", "device.o", "-L.", "-l", "c_part")
+        self.runs("./a.out")
+
+    def test_constants_of_one_name_are_each_files_own(self):
+        Path("c.cuh").write_text("#include <cstdio>\n__constant__ int value[2];\nstatic __global__ void k() { printf(\"%d\\n\", value[1]); }\n"
+                                 "static void run(int of) { int host[2] = {0, of}; cudaMemcpyToSymbol(value, host, sizeof host); }\n")
+        Path("a.cu").write_text("#include \"c.cuh\"\nvoid other();\nint main() { run(1); other(); k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n")
+        Path("b.cu").write_text("#include \"c.cuh\"\nvoid other() { run(2); k<<<1, 1>>>(); }\n")
+        self.compiles("a.cu", "b.cu", "-o", "program")
+        self.runs(expected="2\n1\n")
+        Path("a.cu").write_text("extern __constant__ int n;\n__global__ void k(int* p) { *p = n; }\nint main() { int *p, h = 0; cudaMalloc(&p, 4);\n"
+                                "k<<<1, 1>>>(p); cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); cudaFree(p); return h != 5; }\n")
+        Path("b.cu").write_text("__constant__ int n = 5;\n")
+        self.compiles("-rdc=true", "a.cu", "b.cu", "-o", "program")
+        self.runs(expected="")
+
+    def test_kernels_in_headers_that_are_found_by_options(self):
+        Path("inside").mkdir()
+        Path("inside/k.cuh").write_text("__global__ void k() { printf(\"k\\n\"); }\ninline void run() { k << <1, 1 >> > (); }\n")
+        Path("m.cu").write_text("#include <cstdio>\n#include <k.cuh>\nint main() { run(); cudaDeviceSynchronize(); }\n")
+        for option in (["-I", "inside"], ["-Iinside"], ["--include-path=inside"], ["-isystem=inside"]):
+            self.compiles("m.cu", *option, "-run", "-o", "program")
+            self.runs(expected="k\n")
+
+    def test_options_that_only_say_how_code_is_made(self):
+        Path("m.cu").write_text("int main() { int unused; return VALUE - 4; }\n")
+        Path("more").write_text("-D VALUE=4 'm.cu'\n")
+        self.compiles("--options-file", "more", *"""-O3 -g -lineinfo -arch=sm_80 -gencode arch=compute_80,code=[sm_80,compute_80]
+            --generate-code=arch=compute_90a,code=sm_90a -std=c++17 -m64 -rdc=true --relocatable-device-code false
+            --use_fast_math --expt-relaxed-constexpr --extended-lambda -Xptxas -v,-O3 -Xptxas=-dlcm=ca -maxrregcount 32
+            -ccbin g++ -allow-unsupported-compiler -Xcompiler -fno-strict-aliasing,-O2 -Xcompiler=-Wall,-Werror -Xlinker --as-needed
+            --cudart static -ftz=true -prec-div=false -Xcudafe --diag_suppress=177 -diag-suppress 20012 -w -t 4 -keep-dir .
+            -Wno-deprecated-gpu-targets -res-usage --default-stream per-thread -cudart=shared -o program""".split())
+        self.runs(expected="")
+        self.compiles("@more", "-c", "-o", "m.o", NVCC_APPEND_FLAGS="-DOTHER -G")
+        self.assertTrue(Path("m.o").is_file())
+
+    def test_what_nvcc_defines(self):
+        Path("m.cu").write_text(
+            "#if !defined(__NVCC__) || !defined(__CUDACC__) || __CUDACC_VER_MAJOR__ < 12 || __cplusplus != WANTED\n"
+            "#error\n#endif\n#if __CUDA_ARCH__ != ARCHITECTURE\n#error\n#endif\n")
+        for words, standard, architecture in ((["-std=c++11"], 201703, 900), (["-std=c++20"], 202002, 900), ([], 201703, 900),
+                                              (["-arch=sm_80"], 201703, 800), (["-arch=native"], 201703, 900),
+                                              (["-gencode=arch=compute_50,code=sm_50"], 201703, 750)):
+            self.compiles("-c", "m.cu", *words, f"-DWANTED={standard}L", f"-DARCHITECTURE={architecture}")
+        Path("m.cpp").write_text("#ifdef __CUDACC__\n#error\n#endif\n")
+        self.compiles("-c", "m.cpp")
+        self.assertNotEqual(call(self.nvcc, "-x", "cu", "-c", "m.cpp").returncode, 0)
+
+    def test_names_that_a_newer_standard_has_too(self):
+        Path("m.cu").write_text("""#include <cmath>
+            using namespace std;
+            __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
+            __global__ void k(float* x) { register float a = lerp(0.f, 4.f, 0.5f); x[0] = a; atomicAdd(x, 1); }
+            int main() { float* x; float h; cudaMalloc(&x, 4); k<<<1, 1>>>(x);
+              cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); return h != 3; }
+            """)
+        Path("h.cpp").write_text("#include <cuda_runtime.h>\nint unused() { return cudaDeviceSynchronize(); }\n")
+        for words in ([], ["-std=c++11"], ["-std=c++17"]):
+            self.compiles("m.cu", "h.cpp", "-o", "program", *words)
+            self.runs(expected="")
+
+    def test_dependencies_name_the_readers_files(self):
+        self.write_project()
+        self.compiles("-MD", "-c", "scale.cu", "-o", "out.o")
+        self.assertRegex(Path("out.d").read_text(), r"^out\.o: ")
+        self.compiles("-MMD", "-MF", "listed", "-MT", "target", "-c", "scale.cu", "-o", "out.o")
+        self.assertRegex(Path("listed").read_text().replace("\\\n", ""), r"^target: +\S*/scale\.cu +\S*scale\.h\s*$")
+        self.assertIn("scale.h", self.compiles("-M", "scale.cu").stdout)
+
+    def test_a_library_to_load(self):
+        self.write_project()
+        self.compiles("-shared", "-Xcompiler", "-fPIC", "scale.cu", "-o", "libscale.so")
+        self.compiles("main.cpp", "from_c.c", "-DOFFSET=1", "-L.", "-lscale", "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN",
+                      "-o", "program")
+        self.runs()
+
+    def test_another_toolkit_on_the_paths(self):
+        self.write_project()
+        for name in ("cuda_runtime.h", "driver_types.h", "cuda.h"):
+            Path("other/include/crt").mkdir(parents=True, exist_ok=True)
+            (Path("other/include") / name).write_text(FALSE_TOOLKIT)
+        Path("other/lib64").mkdir()
+        Path("other/lib64/libcudart.so").write_text("INPUT(nowhere)\n")
+        self.compiles("-Iother/include", "-isystem", "other/include", "-Lother/lib64", "-lcudart", "-lcuda", "-DOFFSET=1",
+                      "scale.cu", "main.cpp", "from_c.c", "-o", "program")
+        self.runs()
+
+    def test_programs_are_checked_in_full(self):
+        Path("m.cu").write_text("__global__ void k(int* p) { p[0] = p[1]; }\nint main() { int* p; cudaMalloc(&p, 8);\n"
+                                "k<<<1, 1>>>(p); cudaDeviceSynchronize(); cudaFree(p); }\n")
+        self.compiles("m.cu", "-o", "program")
+        self.assertIn("Uninitialized __global__ memory read of size 4 bytes\n", call("./program").stderr)
+        self.assertEqual(call("./program", WARPBOOK_CHECK="none").stderr, "")
+
+    def test_version(self):
+        said = self.compiles("--version").stdout
+        self.assertRegex(said, r"^nvcc: NVIDIA \(R\) Cuda compiler driver")
+        self.assertRegex(said, r"release \d+\.\d+, V\d+\.\d+\.\d+")
+
+
+    def test_openmp(self):
+        Path("m.cu").write_text("""#include <omp.h>
+            #include <cstdio>
+            __global__ void k(int* p) { *p = 1; }
+            int main() {
+              int sum = 0;
+            #pragma omp parallel num_threads(3) reduction(+ : sum)
+              {
+                int *p, h = 0; cudaStream_t s;
+                cudaStreamCreate(&s); cudaMalloc(&p, 4); k<<<1, 1, 0, s>>>(p);
+                cudaMemcpyAsync(&h, p, 4, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s);
+                sum += h * omp_get_num_threads(); cudaFree(p); cudaStreamDestroy(s);
+              }
+              std::printf("%d\\n", sum);
+            }
+            """)
+        made = call(self.nvcc, "m.cu", "-o", "program", "-Xcompiler", "-fopenmp")
+        if made.returncode == 1:
+            self.assertRegex(made.stderr, r"^nvcc: error: -fopenmp: the compiler's OpenMP is missing: install libomp-\d+-dev\n$")
+        else:
+            self.runs(expected="9\n")
+
+
+class Refusals(Driver):
+    def test_in_one_line(self):
+        for name in ("m.cu", "n.cu"):
+            Path(name).write_text("int main() {}\n")
+        Path("m.txt").write_text("")
+        for words, says in ((["m.cu", "-Wall"], "unknown option -Wall (for the host's compiler: -Xcompiler -Wall)"),
+                            (["--no-such-thing", "m.cu"], "unknown option --no-such-thing"),
+                            ([], "no input files"), (["-c"], "no input files"), (["none.cu"], "none.cu: there is no such file"),
+                            (["m.txt"], "m.txt: not known by its name"), (["m.cu", "-o"], "-o wants a value"),
+                            (["-ptx", "m.cu"], "-ptx: the emulator runs kernels as host code"),
+                            (["--cubin", "m.cu"], "-cubin: the emulator runs kernels as host code"),
+                            (["-x", "fortran", "m.cu"], "-x fortran: accepted are cu, c++ and c"),
+                            (["-c", "m.cu", "n.cu", "-o", "both.o"], "-o names one file"),
+                            (["@nothing"], "nothing: No such file or directory"), (["-lib", "m.cu"], "-lib wants the archive's name")):
+            with self.subTest(words):
+                made = call(self.nvcc, *words)
+                self.assertEqual((made.returncode, made.stdout, made.stderr.count("\n")), (1, "", 1), made.stderr)
+                self.assertTrue(made.stderr.startswith("nvcc: error: " + says), made.stderr)
+        self.compiles("-forward-unknown-to-host-compiler", "-Wall", "m.cu")
+
+    def test_the_compilers_status_and_the_readers_lines(self):
+        Path("m.cu").write_text("__global__ void k() {}\nint main() {\n  k<<<1, missing>>>();\n}\n")
+        made = call(self.nvcc, "m.cu", "-o", "program")
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("m.cu:3:10: error: use of undeclared identifier 'missing'\n    3 |   k<<<1, missing>>>();\n", made.stderr)
+        self.assertFalse(Path("program").exists())
+        Path("n.cu").write_text("void nowhere();\nint main() { nowhere(); }\n")
+        made = call(self.nvcc, "n.cu", "-o", "program")
+        self.assertNotEqual(made.returncode, 0)
+        self.assertIn("nowhere", made.stderr)
+
+    def test_what_is_not_there_is_named(self):
+        Path("m.cu").write_text("#include <cufft.h>\nint main() {}\n")
+        made = call(self.nvcc, "m.cu")
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("error: the emulator has no <cufft.h>", made.stderr)
+
+
+class Projects(Driver):
+    """A project of others, with the driver where `cmake --install` put it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.installed = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.installed.cleanup)
+        prefix = Path(cls.installed.name) / "a prefix"
+        done = call("cmake", "--install", BUILD, "--prefix", prefix)
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        cls.nvcc = prefix / "bin" / "warpbook-nvcc"
+        cls.toolkit = prefix / "lib" / "warpbook"
+
+    def test_make(self):
+        self.write_project()
+        # A path with a space is too much for most makefiles.
+        os.symlink(self.toolkit, "toolkit")
+        for words in ([f"NVCC={os.path.abspath('toolkit/bin/nvcc')}"], [f"CUDA_PATH={os.path.abspath('toolkit')}"]):
+            made = call("make", "TOOLKIT=toolkit", *words)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.runs()
+            self.assertIn("up to date", call("make", *words, "scale.o").stdout)
+            for made in ("program", *Path(".").glob("*.o")):
+                os.remove(made)
+
+    def test_cmake(self):
+        self.write_project()
+        done = call("cmake", "-S", ".", "-B", "out", f"-DCMAKE_CUDA_COMPILER={self.toolkit / 'bin' / 'nvcc'}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("The CUDA compiler identification is NVIDIA", done.stdout)
+        done = call("cmake", "--build", "out")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.runs("out/program")
+
+    def test_nothing_of_this_tree_is_needed(self):
+        self.write_project()
+        made = self.compiles("-v", "-DOFFSET=1", "scale.cu", "main.cpp", "from_c.c", "-o", "program")
+        self.assertNotIn(str(ROOT), made.stderr)
+        self.assertNotIn(str(BUILD), made.stderr)
+        self.assertNotIn(str(BUILD), call("ldd", "program").stdout)
+        self.runs()
+
+
+if __name__ == "__main__":
+    unittest.main()

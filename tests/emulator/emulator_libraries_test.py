@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""CUDA's libraries on the emulator: programs that call all of their functions and compare with loops of their own."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
+NVCC = BUILD / "toolkit" / "bin" / "nvcc"
+NOTHING = "========= ERROR SUMMARY: 0 errors\n"
+
+
+class Libraries(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def build(self, name, *options):
+        self.program = Path(self.folder.name) / name
+        made = subprocess.run([NVCC, ROOT / "tests/emulator/libraries" / f"{name}.cu", "-o", self.program, *options],
+                              capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
+
+    def run_program(self, *arguments):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
+        return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False, timeout=300, env=clean)
+
+    def test_cublas(self):
+        self.build("cublas", "-lcublas")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+        ran = self.run_program("host pointer")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("========= Invalid __global__ read by cublasSaxpy\n", ran.stderr)
+        self.assertIn("The operand is x. The pointer does not lead to device memory.\n", ran.stderr)
+        ran = self.run_program("too", "short")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("========= Invalid __global__ write by cublasSscal\n", ran.stderr)
+        self.assertIn("The operand is x. It has 64 bytes; from the pointer on, 60 are allocated.\n", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,617 @@
+/// \file
+/// Every function of cuBLAS that the emulator has, beside loops over doubles. Prints what is wrong; the status is 1
+/// then.
+#include <cublas_v2.h>
+#include <cuda_fp16.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+namespace {
+
+int wrong = 0;
+
+void expect(bool right, const char* what, const char* type) {
+  if (right) return;
+  std::printf("wrong: %s (%s)\n", what, type);
+  ++wrong;
+}
+
+template <class T> struct Api;
+#define API(S, T)                                                                                                      \
+  template <> struct Api<T> {                                                                                          \
+    static constexpr const char* name = #T;                                                                            \
+    static constexpr double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-12;                                                 \
+    static constexpr auto amax = cublasI##S##amax;                                                                     \
+    static constexpr auto amin = cublasI##S##amin;                                                                     \
+    static constexpr auto asum = cublas##S##asum;                                                                      \
+    static constexpr auto nrm2 = cublas##S##nrm2;                                                                      \
+    static constexpr auto dot = cublas##S##dot;                                                                        \
+    static constexpr auto axpy = cublas##S##axpy;                                                                      \
+    static constexpr auto scal = cublas##S##scal;                                                                      \
+    static constexpr auto copy = cublas##S##copy;                                                                      \
+    static constexpr auto swap = cublas##S##swap;                                                                      \
+    static constexpr auto rot = cublas##S##rot;                                                                        \
+    static constexpr auto rotg = cublas##S##rotg;                                                                      \
+    static constexpr auto rotm = cublas##S##rotm;                                                                      \
+    static constexpr auto rotmg = cublas##S##rotmg;                                                                    \
+    static constexpr auto gemv = cublas##S##gemv;                                                                      \
+    static constexpr auto gbmv = cublas##S##gbmv;                                                                      \
+    static constexpr auto ger = cublas##S##ger;                                                                        \
+    static constexpr auto symv = cublas##S##symv;                                                                      \
+    static constexpr auto sbmv = cublas##S##sbmv;                                                                      \
+    static constexpr auto spmv = cublas##S##spmv;                                                                      \
+    static constexpr auto syr = cublas##S##syr;                                                                        \
+    static constexpr auto syr2 = cublas##S##syr2;                                                                      \
+    static constexpr auto spr = cublas##S##spr;                                                                        \
+    static constexpr auto spr2 = cublas##S##spr2;                                                                      \
+    static constexpr auto trmv = cublas##S##trmv;                                                                      \
+    static constexpr auto trsv = cublas##S##trsv;                                                                      \
+    static constexpr auto tbmv = cublas##S##tbmv;                                                                      \
+    static constexpr auto tbsv = cublas##S##tbsv;                                                                      \
+    static constexpr auto tpmv = cublas##S##tpmv;                                                                      \
+    static constexpr auto tpsv = cublas##S##tpsv;                                                                      \
+    static constexpr auto gemm = cublas##S##gemm;                                                                      \
+    static constexpr auto gemm_batched = cublas##S##gemmBatched;                                                       \
+    static constexpr auto gemm_strided = cublas##S##gemmStridedBatched;                                                \
+    static constexpr auto symm = cublas##S##symm;                                                                      \
+    static constexpr auto syrk = cublas##S##syrk;                                                                      \
+    static constexpr auto syr2k = cublas##S##syr2k;                                                                    \
+    static constexpr auto trmm = cublas##S##trmm;                                                                      \
+    static constexpr auto trsm = cublas##S##trsm;                                                                      \
+    static constexpr auto geam = cublas##S##geam;                                                                      \
+    static constexpr auto dgmm = cublas##S##dgmm;                                                                      \
+  };
+API(S, float)
+API(D, double)
+
+/// An array on both sides.
+template <class T> struct Array {
+  explicit Array(int count) : host(static_cast<std::size_t>(count)) {
+    cudaMalloc(&device, host.size() * sizeof(T));
+    static unsigned state = 7;
+    for (T& value : host) {
+      state = state * 1664525u + 1013904223u;
+      value = static_cast<T>(static_cast<float>(static_cast<int>(state >> 20) % 17 - 8) / 8.0f);
+    }
+    send();
+  }
+  Array(const Array&) = delete;
+  ~Array() { cudaFree(device); }
+  void send() { cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice); }
+  std::vector<T> fetch() const {
+    std::vector<T> there(host.size());
+    cudaMemcpy(there.data(), device, there.size() * sizeof(T), cudaMemcpyDeviceToHost);
+    return there;
+  }
+  std::vector<T> host;
+  T* device = nullptr;
+};
+
+template <class T> bool near(const std::vector<T>& got, const std::vector<double>& wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!(std::fabs(static_cast<double>(got[i]) - wanted[i]) <= Api<T>::tolerance * (4 + std::fabs(wanted[i]))))
+      return false;
+  }
+  return got.size() == wanted.size();
+}
+
+template <class T> std::vector<double> wide(const std::vector<T>& values) { return {values.begin(), values.end()}; }
+
+constexpr cublasOperation_t kOperations[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
+constexpr cublasFillMode_t kFills[] = {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER};
+constexpr cublasSideMode_t kSides[] = {CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT};
+constexpr cublasDiagType_t kDiags[] = {CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT};
+
+using At = std::function<double(int, int)>;  // an element of a matrix by its row and column
+
+template <class T> At plain(const std::vector<T>& a, int lda) {
+  return [&a, lda](int i, int j) { return static_cast<double>(a[static_cast<std::size_t>(j * lda + i)]); };
+}
+At turned(cublasOperation_t operation, At at) {
+  return operation == CUBLAS_OP_N ? at : At([at](int i, int j) { return at(j, i); });
+}
+At symmetric(cublasFillMode_t fill, At at) {
+  return [=](int i, int j) { return (fill == CUBLAS_FILL_MODE_LOWER) == (i >= j) ? at(i, j) : at(j, i); };
+}
+At triangle(cublasFillMode_t fill, cublasDiagType_t diag, At at) {
+  return [=](int i, int j) {
+    if (i == j) return diag == CUBLAS_DIAG_UNIT ? 1.0 : at(i, j);
+    return (fill == CUBLAS_FILL_MODE_LOWER) == (i > j) ? at(i, j) : 0.0;
+  };
+}
+/// Where an element of a triangle without gaps lies.
+int packed_index(cublasFillMode_t fill, int n, int i, int j) {
+  return fill == CUBLAS_FILL_MODE_LOWER ? i + (2 * n - j - 1) * j / 2 : i + j * (j + 1) / 2;
+}
+
+/// A matrix with a strong diagonal, so that its triangles can be solved by.
+template <class T> void strengthen(Array<T>& a, int n, int lda) {
+  for (int i = 0; i < n; ++i) a.host[static_cast<std::size_t>(i * lda + i)] = static_cast<T>(6 + i % 3);
+  a.send();
+}
+
+template <class T> void level1(cublasHandle_t handle) {
+  using A = Api<T>;
+  const int n = 37, steps[] = {1, 3};
+  for (const int incx : steps) {
+    const int incy = 4 - incx;
+    Array<T> x(n * 3), y(n * 3);
+    const auto at = [](const Array<T>& a, int step, int i) -> double {
+      return a.host[static_cast<std::size_t>(i * step)];
+    };
+    double sum = 0, squares = 0, dot = 0;
+    int largest = 0, smallest = 0;
+    for (int i = 0; i < n; ++i) {
+      sum += std::fabs(at(x, incx, i));
+      squares += at(x, incx, i) * at(x, incx, i);
+      dot += at(x, incx, i) * at(y, incy, i);
+      if (std::fabs(at(x, incx, i)) > std::fabs(at(x, incx, largest))) largest = i;
+      if (std::fabs(at(x, incx, i)) < std::fabs(at(x, incx, smallest))) smallest = i;
+    }
+    T result = -1;
+    int index = -1;
+    A::asum(handle, n, x.device, incx, &result);
+    expect(std::fabs(result - sum) < 1e-3, "asum", A::name);
+    A::nrm2(handle, n, x.device, incx, &result);
+    expect(std::fabs(result - std::sqrt(squares)) < 1e-3, "nrm2", A::name);
+    A::dot(handle, n, x.device, incx, y.device, incy, &result);
+    expect(std::fabs(result - dot) < 1e-3, "dot", A::name);
+    A::amax(handle, n, x.device, incx, &index);
+    expect(index == largest + 1, "amax", A::name);
+    A::amin(handle, n, x.device, incx, &index);
+    expect(index == smallest + 1, "amin", A::name);
+
+    const T alpha = static_cast<T>(1.5);
+    std::vector<double> wanted = wide(y.host), other = wide(x.host);
+    for (int i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i * incy)] += 1.5 * at(x, incx, i);
+    A::axpy(handle, n, &alpha, x.device, incx, y.device, incy);
+    expect(near(y.fetch(), wanted), "axpy", A::name);
+    for (int i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i * incy)] *= 1.5;
+    A::scal(handle, n, &alpha, y.device, incy);
+    expect(near(y.fetch(), wanted), "scal", A::name);
+    A::swap(handle, n, x.device, incx, y.device, incy);
+    for (int i = 0; i < n; ++i)
+      std::swap(wanted[static_cast<std::size_t>(i * incy)], other[static_cast<std::size_t>(i * incx)]);
+    expect(near(y.fetch(), wanted) && near(x.fetch(), other), "swap", A::name);
+    const T c = static_cast<T>(0.6), s = static_cast<T>(0.8);
+    A::rot(handle, n, x.device, incx, y.device, incy, &c, &s);
+    for (int i = 0; i < n; ++i) {
+      double &a = other[static_cast<std::size_t>(i * incx)], &b = wanted[static_cast<std::size_t>(i * incy)];
+      const double before = a;
+      a = c * a + s * b;
+      b = c * b - s * before;
+    }
+    expect(near(y.fetch(), wanted) && near(x.fetch(), other), "rot", A::name);
+    const T parameters[5] = {-1, 2, T(0.5), -1, 3};  // a full matrix, by columns
+    A::rotm(handle, n, x.device, incx, y.device, incy, parameters);
+    for (int i = 0; i < n; ++i) {
+      double &a = other[static_cast<std::size_t>(i * incx)], &b = wanted[static_cast<std::size_t>(i * incy)];
+      const double before = a;
+      a = 2 * a - b;
+      b = 0.5 * before + 3 * b;
+    }
+    expect(near(y.fetch(), wanted) && near(x.fetch(), other), "rotm", A::name);
+    A::copy(handle, n, x.device, incx, y.device, incy);
+    for (int i = 0; i < n; ++i) wanted[static_cast<std::size_t>(i * incy)] = other[static_cast<std::size_t>(i * incx)];
+    expect(near(y.fetch(), wanted), "copy", A::name);
+  }
+  T a = 3, b = 4, c = 0, s = 0;
+  A::rotg(handle, &a, &b, &c, &s);
+  expect(std::fabs(std::fabs(a) - 5) < 1e-5 && std::fabs(c * 4 - s * 3) < 1e-5, "rotg", A::name);
+  T d1 = 2, d2 = 3, x1 = 1, y1 = 2, h[5] = {9, 9, 9, 9, 9};
+  A::rotmg(handle, &d1, &d2, &x1, &y1, h);
+  const double h21 = h[0] == -1 || h[0] == 0 ? h[2] : -1, h22 = h[0] == -1 || h[0] == 1 ? h[4] : 1;
+  expect(std::fabs(h21 * 1 + h22 * 2) < 1e-5, "rotmg", A::name);  // what it is for: the second component goes
+}
+
+template <class T> void level2(cublasHandle_t handle) {
+  using A = Api<T>;
+  const int m = 19, n = 13, lda = 23;
+  const T alpha = static_cast<T>(1.25), beta = static_cast<T>(-0.5);
+  const auto product = [&](int rows, int columns, const At& a, const Array<T>& x, int incx, const Array<T>& y,
+                           int incy) {
+    std::vector<double> wanted = wide(y.host);
+    for (int i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (int j = 0; j < columns; ++j) sum += a(i, j) * x.host[static_cast<std::size_t>(j * incx)];
+      double& element = wanted[static_cast<std::size_t>(i * incy)];
+      element = alpha * sum + beta * element;
+    }
+    return wanted;
+  };
+  for (const cublasOperation_t trans : kOperations) {
+    const int rows = trans == CUBLAS_OP_N ? m : n, columns = trans == CUBLAS_OP_N ? n : m;
+    {
+      Array<T> a(lda * n), x(columns * 2), y(rows * 3);
+      const auto wanted = product(rows, columns, turned(trans, plain(a.host, lda)), x, 2, y, 3);
+      A::gemv(handle, trans, m, n, &alpha, a.device, lda, x.device, 2, &beta, y.device, 3);
+      expect(near(y.fetch(), wanted), "gemv", A::name);
+    }
+    {
+      const int kl = 3, ku = 2;
+      Array<T> a(lda * n), x(columns), y(rows);
+      const At band = [&](int i, int j) {
+        return i - j > kl || j - i > ku ? 0.0
+                                        : static_cast<double>(a.host[static_cast<std::size_t>(j * lda + ku + i - j)]);
+      };
+      const auto wanted = product(rows, columns, turned(trans, band), x, 1, y, 1);
+      A::gbmv(handle, trans, m, n, kl, ku, &alpha, a.device, lda, x.device, 1, &beta, y.device, 1);
+      expect(near(y.fetch(), wanted), "gbmv", A::name);
+    }
+  }
+  {
+    Array<T> a(lda * n), x(m), y(n * 2);
+    std::vector<double> wanted = wide(a.host);
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < m; ++i) {
+        wanted[static_cast<std::size_t>(j * lda + i)] +=
+            double(alpha) * x.host[static_cast<std::size_t>(i)] * y.host[static_cast<std::size_t>(2 * j)];
+      }
+    }
+    A::ger(handle, m, n, &alpha, x.device, 1, y.device, 2, a.device, lda);
+    expect(near(a.fetch(), wanted), "ger", A::name);
+  }
+  for (const cublasFillMode_t fill : kFills) {
+    Array<T> a(lda * n), ap(n * (n + 1) / 2), x(n * 2), y(n);
+    const At by_packed = [&](int i, int j) {
+      return static_cast<double>(ap.host[static_cast<std::size_t>(packed_index(fill, n, i, j))]);
+    };
+    const int k = 4;
+    const At by_band = [&](int i, int j) {
+      if (std::abs(i - j) > k) return 0.0;
+      return static_cast<double>(
+          a.host[static_cast<std::size_t>(j * lda + (fill == CUBLAS_FILL_MODE_LOWER ? 0 : k) + i - j)]);
+    };
+    const auto check = [&](const At& at, const char* what, auto call) {
+      y.send();
+      const auto wanted = product(n, n, symmetric(fill, at), x, 2, y, 1);
+      call();
+      expect(near(y.fetch(), wanted), what, A::name);
+    };
+    check(plain(a.host, lda), "symv",
+          [&] { A::symv(handle, fill, n, &alpha, a.device, lda, x.device, 2, &beta, y.device, 1); });
+    check(by_band, "sbmv",
+          [&] { A::sbmv(handle, fill, n, k, &alpha, a.device, lda, x.device, 2, &beta, y.device, 1); });
+    check(by_packed, "spmv", [&] { A::spmv(handle, fill, n, &alpha, ap.device, x.device, 2, &beta, y.device, 1); });
+
+    std::vector<double> full = wide(a.host), tight = wide(ap.host), full2 = full, tight2 = tight;
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < n; ++i) {
+        if (i != j && (fill == CUBLAS_FILL_MODE_LOWER) != (i > j)) continue;
+        const double xi = x.host[static_cast<std::size_t>(2 * i)], xj = x.host[static_cast<std::size_t>(2 * j)];
+        const double yi = y.host[static_cast<std::size_t>(i)], yj = y.host[static_cast<std::size_t>(j)];
+        const auto in_full = static_cast<std::size_t>(j * lda + i);
+        const auto in_tight = static_cast<std::size_t>(packed_index(fill, n, i, j));
+        full[in_full] += alpha * xi * xj;
+        tight[in_tight] += alpha * xi * xj;
+        full2[in_full] = full[in_full] + alpha * (xi * yj + yi * xj);
+        tight2[in_tight] = tight[in_tight] + alpha * (xi * yj + yi * xj);
+      }
+    }
+    y.send();
+    A::syr(handle, fill, n, &alpha, x.device, 2, a.device, lda);
+    A::spr(handle, fill, n, &alpha, x.device, 2, ap.device);
+    expect(near(a.fetch(), full), "syr", A::name);
+    expect(near(ap.fetch(), tight), "spr", A::name);
+    A::syr2(handle, fill, n, &alpha, x.device, 2, y.device, 1, a.device, lda);
+    A::spr2(handle, fill, n, &alpha, x.device, 2, y.device, 1, ap.device);
+    expect(near(a.fetch(), full2), "syr2", A::name);
+    expect(near(ap.fetch(), tight2), "spr2", A::name);
+
+    for (const cublasOperation_t trans : kOperations) {
+      for (const cublasDiagType_t diag : kDiags) {
+        Array<T> t(lda * n), tp(n * (n + 1) / 2), v(n * 2);
+        strengthen(t, n, lda);
+        for (int i = 0; i < n; ++i) tp.host[static_cast<std::size_t>(packed_index(fill, n, i, i))] = 7;
+        for (int j = 0; j < n; ++j)
+          t.host[static_cast<std::size_t>(j * lda + (fill == CUBLAS_FILL_MODE_LOWER ? 0 : k))] += 6;
+        t.send();
+        tp.send();
+        const At from_packed = [&](int i, int j) {
+          return static_cast<double>(tp.host[static_cast<std::size_t>(packed_index(fill, n, i, j))]);
+        };
+        const At from_band = [&](int i, int j) {
+          if (std::abs(i - j) > k) return 0.0;
+          return static_cast<double>(
+              t.host[static_cast<std::size_t>(j * lda + (fill == CUBLAS_FILL_MODE_LOWER ? 0 : k) + i - j)]);
+        };
+        // A product, and the solution that leads back.
+        const auto there_and_back = [&](const At& at, const char* what, auto multiply, auto solve) {
+          const At matrix = turned(trans, triangle(fill, diag, at));
+          v.send();
+          std::vector<double> wanted = wide(v.host);
+          for (int i = 0; i < n; ++i) {
+            double sum = 0;
+            for (int j = 0; j < n; ++j)
+              sum += matrix(i, j) == 0 ? 0 : matrix(i, j) * v.host[static_cast<std::size_t>(2 * j)];
+            wanted[static_cast<std::size_t>(2 * i)] = sum;
+          }
+          multiply();
+          expect(near(v.fetch(), wanted), what, A::name);
+          solve();
+          const std::vector<T> back = v.fetch();
+          for (int i = 0; i < n; ++i) {
+            expect(std::fabs(back[static_cast<std::size_t>(2 * i)] - v.host[static_cast<std::size_t>(2 * i)]) < 0.05,
+                   what, A::name);
+          }
+        };
+        there_and_back(
+            plain(t.host, lda), "trmv, trsv",
+            [&] { A::trmv(handle, fill, trans, diag, n, t.device, lda, v.device, 2); },
+            [&] { A::trsv(handle, fill, trans, diag, n, t.device, lda, v.device, 2); });
+        there_and_back(
+            from_band, "tbmv, tbsv", [&] { A::tbmv(handle, fill, trans, diag, n, k, t.device, lda, v.device, 2); },
+            [&] { A::tbsv(handle, fill, trans, diag, n, k, t.device, lda, v.device, 2); });
+        there_and_back(
+            from_packed, "tpmv, tpsv", [&] { A::tpmv(handle, fill, trans, diag, n, tp.device, v.device, 2); },
+            [&] { A::tpsv(handle, fill, trans, diag, n, tp.device, v.device, 2); });
+      }
+    }
+  }
+}
+
+std::vector<double> product(std::vector<double> c, int m, int n, int k, double alpha, const At& a, const At& b,
+                            double beta, int ldc, const std::function<bool(int, int)>& kept = {}) {
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < m; ++i) {
+      if (kept && !kept(i, j)) continue;
+      double sum = 0;
+      for (int l = 0; l < k; ++l) sum += a(i, l) * b(l, j);
+      double& element = c[static_cast<std::size_t>(j * ldc + i)];
+      element = alpha * sum + (beta == 0 ? 0 : beta * element);
+    }
+  }
+  return c;
+}
+
+template <class T> void level3(cublasHandle_t handle) {
+  using A = Api<T>;
+  const int m = 11, n = 7, k = 9, ld = 14;
+  const T alpha = static_cast<T>(1.25), beta = static_cast<T>(-0.5), one = 1;
+  for (const cublasOperation_t ta : kOperations) {
+    for (const cublasOperation_t tb : kOperations) {
+      Array<T> a(ld * ld * 2), b(ld * ld * 2), c(ld * n * 2);
+      const auto wanted =
+          product(wide(c.host), m, n, k, alpha, turned(ta, plain(a.host, ld)), turned(tb, plain(b.host, ld)), beta, ld);
+      A::gemm(handle, ta, tb, m, n, k, &alpha, a.device, ld, b.device, ld, &beta, c.device, ld);
+      expect(near(c.fetch(), wanted), "gemm", A::name);
+
+      // The second product of each batch begins in the middle.
+      std::vector<double> both =
+          product(wide(c.host), m, n, k, alpha, turned(ta, plain(a.host, ld)), turned(tb, plain(b.host, ld)), beta, ld);
+      const auto half = [](const std::vector<T>& v) {
+        return std::vector<T>(v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+      };
+      const std::vector<T> a2 = half(a.host), b2 = half(b.host), c2 = half(c.host);
+      const auto second =
+          product(wide(c2), m, n, k, alpha, turned(ta, plain(a2, ld)), turned(tb, plain(b2, ld)), beta, ld);
+      std::copy(second.begin(), second.end(), both.begin() + ld * n);
+      c.send();
+      A::gemm_strided(handle, ta, tb, m, n, k, &alpha, a.device, ld, ld * ld, b.device, ld, ld * ld, &beta, c.device,
+                      ld, ld * n, 2);
+      expect(near(c.fetch(), both), "gemmStridedBatched", A::name);
+      c.send();
+      T* pointers[6] = {a.device, a.device + ld * ld, b.device, b.device + ld * ld, c.device, c.device + ld * n};
+      T** there = nullptr;
+      cudaMalloc(&there, sizeof pointers);
+      cudaMemcpy(there, pointers, sizeof pointers, cudaMemcpyHostToDevice);
+      A::gemm_batched(handle, ta, tb, m, n, k, &alpha, there, ld, there + 2, ld, &beta, there + 4, ld, 2);
+      expect(near(c.fetch(), both), "gemmBatched", A::name);
+      cudaFree(there);
+    }
+    Array<T> a(ld * ld), b(ld * ld), c(ld * n);
+    for (const cublasOperation_t tb : kOperations) {
+      c.send();
+      std::vector<double> wanted = wide(c.host);
+      const At at = turned(ta, plain(a.host, ld)), bt = turned(tb, plain(b.host, ld));
+      for (int j = 0; j < n; ++j) {
+        for (int i = 0; i < m; ++i) wanted[static_cast<std::size_t>(j * ld + i)] = alpha * at(i, j) + beta * bt(i, j);
+      }
+      A::geam(handle, ta, tb, m, n, &alpha, a.device, ld, &beta, b.device, ld, c.device, ld);
+      expect(near(c.fetch(), wanted), "geam", A::name);
+    }
+  }
+  for (const cublasFillMode_t fill : kFills) {
+    const auto kept = [fill](int i, int j) { return fill == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j; };
+    for (const cublasOperation_t trans : kOperations) {
+      Array<T> a(ld * ld), b(ld * ld), c(ld * n);
+      const At at = turned(trans, plain(a.host, ld)), bt = turned(trans, plain(b.host, ld));
+      const auto wanted =
+          product(wide(c.host), n, n, k, alpha, at, [&](int i, int j) { return at(j, i); }, beta, ld, kept);
+      A::syrk(handle, fill, trans, n, k, &alpha, a.device, ld, &beta, c.device, ld);
+      expect(near(c.fetch(), wanted), "syrk", A::name);
+      c.send();
+      auto twice = product(wide(c.host), n, n, k, alpha, at, [&](int i, int j) { return bt(j, i); }, beta, ld, kept);
+      twice = product(twice, n, n, k, alpha, bt, [&](int i, int j) { return at(j, i); }, 1, ld, kept);
+      A::syr2k(handle, fill, trans, n, k, &alpha, a.device, ld, b.device, ld, &beta, c.device, ld);
+      expect(near(c.fetch(), twice), "syr2k", A::name);
+    }
+    for (const cublasSideMode_t side : kSides) {
+      Array<T> a(ld * ld), b(ld * n), c(ld * n);
+      const bool left = side == CUBLAS_SIDE_LEFT;
+      const At sym = symmetric(fill, plain(a.host, ld)), bt = plain(b.host, ld);
+      const auto wanted = product(wide(c.host), m, n, left ? m : n, alpha, left ? sym : bt, left ? bt : sym, beta, ld);
+      A::symm(handle, side, fill, m, n, &alpha, a.device, ld, b.device, ld, &beta, c.device, ld);
+      expect(near(c.fetch(), wanted), "symm", A::name);
+      strengthen(a, ld, ld);
+      for (const cublasOperation_t trans : kOperations) {
+        for (const cublasDiagType_t diag : kDiags) {
+          const At t = turned(trans, triangle(fill, diag, plain(a.host, ld)));
+          c.send();
+          const auto moved = product(wide(c.host), m, n, left ? m : n, alpha, left ? t : bt, left ? bt : t, 0, ld);
+          A::trmm(handle, side, fill, trans, diag, m, n, &alpha, a.device, ld, b.device, ld, c.device, ld);
+          expect(near(c.fetch(), moved), "trmm", A::name);
+          const T back = one / alpha;
+          A::trsm(handle, side, fill, trans, diag, m, n, &back, a.device, ld, c.device, ld);
+          const std::vector<T> solved = c.fetch();
+          for (int j = 0; j < n; ++j) {
+            for (int i = 0; i < m; ++i) {
+              expect(std::fabs(solved[static_cast<std::size_t>(j * ld + i)] -
+                               b.host[static_cast<std::size_t>(j * ld + i)]) < 0.05,
+                     "trsm", A::name);
+            }
+          }
+        }
+      }
+    }
+  }
+  for (const cublasSideMode_t side : kSides) {
+    Array<T> a(ld * n), x(ld * 2), c(ld * n);
+    std::vector<double> wanted = wide(c.host);
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < m; ++i) {
+        wanted[static_cast<std::size_t>(j * ld + i)] =
+            double(a.host[static_cast<std::size_t>(j * ld + i)]) *
+            x.host[static_cast<std::size_t>(2 * (side == CUBLAS_SIDE_LEFT ? i : j))];
+      }
+    }
+    A::dgmm(handle, side, m, n, a.device, ld, x.device, 2, c.device, ld);
+    expect(near(c.fetch(), wanted), "dgmm", A::name);
+  }
+}
+
+template <class In, class Out, class Scale>
+void narrow_products(cublasHandle_t handle, cudaDataType in, cudaDataType out, cublasComputeType_t compute,
+                     double tolerance, const char* what) {
+  const int m = 10, n = 6, k = 8, ld = 12;
+  Array<In> a(ld * k), b(ld * k);
+  Array<Out> c(ld * n);
+  const Scale alpha = Scale(0.5f), beta = Scale(2.0f);
+  const auto check = [&](const char* which) {
+    const std::vector<Out> got = c.fetch();
+    bool right = true;
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l) {
+          sum += double(float(a.host[static_cast<std::size_t>(l * ld + i)])) *
+                 double(float(b.host[static_cast<std::size_t>(l * ld + j)]));
+        }
+        const auto at = static_cast<std::size_t>(j * ld + i);
+        const double wanted = 0.5 * sum + 2.0 * double(float(c.host[at]));
+        right = right && std::fabs(double(float(got[at])) - wanted) <= tolerance * (1 + std::fabs(wanted));
+      }
+    }
+    expect(right, which, what);
+    c.send();
+  };
+  cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, a.device, in, ld, b.device, in, ld, &beta, c.device,
+               out, ld, compute, CUBLAS_GEMM_DEFAULT);
+  check("GemmEx");
+  cublasGemmStridedBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, a.device, in, ld, 0, b.device, in, ld,
+                             0, &beta, c.device, out, ld, 0, 1, compute, CUBLAS_GEMM_DEFAULT_TENSOR_OP);
+  check("GemmStridedBatchedEx");
+  void* pointers[3] = {a.device, b.device, c.device};
+  void** there = nullptr;
+  cudaMalloc(&there, sizeof pointers);
+  cudaMemcpy(there, pointers, sizeof pointers, cudaMemcpyHostToDevice);
+  cublasGemmBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, there, in, ld, there + 1, in, ld, &beta,
+                      there + 2, out, ld, 1, compute, CUBLAS_GEMM_DEFAULT);
+  check("GemmBatchedEx");
+  cudaFree(there);
+}
+
+/// Scalars and results in device memory, streams, and graphs.
+void modes(cublasHandle_t handle) {
+  Array<float> x(64), y(64), scalars(2);
+  scalars.host = {2.0f, 0.0f};
+  scalars.send();
+  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
+  cublasSaxpy(handle, 64, scalars.device, x.device, 1, y.device, 1);
+  cublasSdot(handle, 64, x.device, 1, x.device, 1, scalars.device + 1);
+  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+  double dot = 0;
+  std::vector<double> wanted;
+  for (int i = 0; i < 64; ++i) {
+    wanted.push_back(y.host[static_cast<std::size_t>(i)] + 2.0 * x.host[static_cast<std::size_t>(i)]);
+    dot += double(x.host[static_cast<std::size_t>(i)]) * x.host[static_cast<std::size_t>(i)];
+  }
+  expect(near(y.fetch(), wanted), "alpha in device memory", "float");
+  expect(std::fabs(scalars.fetch()[1] - dot) < 1e-3, "result in device memory", "float");
+
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+  cudaStreamCreate(&stream);
+  cublasSetStream(handle, stream);
+  y.send();
+  float alpha = 1;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  cublasSaxpy(handle, 64, &alpha, x.device, 1, y.device, 1);
+  cudaStreamEndCapture(stream, &graph);
+  alpha = 100;  // The capture has its own.
+  expect(near(y.fetch(), wide(y.host)), "nothing happens while it is captured", "float");
+  cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphLaunch(executable, stream);
+  cudaGraphLaunch(executable, stream);
+  cudaStreamSynchronize(stream);
+  expect(near(y.fetch(), wanted), "two launches of a graph", "float");
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cublasSetStream(handle, nullptr);
+  cudaStreamDestroy(stream);
+
+  float corner[6] = {1, 2, 3, 4, 5, 6};
+  Array<float> device(20);
+  std::vector<double> placed = wide(device.host);
+  cublasSetMatrix(2, 2, sizeof(float), corner, 3, device.device + 1, 5);
+  placed[1] = 1, placed[2] = 2, placed[6] = 4, placed[7] = 5;
+  expect(near(device.fetch(), placed), "SetMatrix", "float");
+  float row[3] = {};
+  cublasGetVector(3, sizeof(float), device.device + 1, 5, row, 1);
+  expect(row[0] == 1 && row[1] == 4 && row[2] == device.host[11], "GetVector", "float");
+}
+
+void refusals(cublasHandle_t handle) {
+  Array<float> a(16);
+  const float one = 1;
+  expect(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, a.device, 3, a.device, 4, &one, a.device, 4) ==
+             CUBLAS_STATUS_INVALID_VALUE,
+         "lda below m", "status");
+  expect(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, -1, 4, 4, &one, a.device, 4, a.device, 4, &one, a.device, 4) ==
+             CUBLAS_STATUS_INVALID_VALUE,
+         "negative m", "status");
+  expect(cublasSscal(nullptr, 4, &one, a.device, 1) == CUBLAS_STATUS_NOT_INITIALIZED, "no handle", "status");
+  expect(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, a.device, CUDA_R_8I, 4, a.device, CUDA_R_8I, 4,
+                      &one, a.device, CUDA_R_32I, 4, CUBLAS_COMPUTE_32I,
+                      CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_NOT_SUPPORTED,
+         "bytes", "status");
+}
+
+}  // namespace
+
+int main(int argc, char**) {
+  cublasHandle_t handle;
+  if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 2;
+  if (argc > 1) {  // What a kernel could not read either.
+    std::vector<float> host(16);
+    float *device, one = 1;
+    cudaMalloc(&device, 15 * sizeof(float));
+    cudaMemset(device, 0, 15 * sizeof(float));
+    if (argc > 2)
+      cublasSscal(handle, 16, &one, device, 1);
+    else
+      cublasSaxpy(handle, 15, &one, host.data(), 1, device, 1);
+    return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 3;
+  }
+  level1<float>(handle), level1<double>(handle);
+  level2<float>(handle), level2<double>(handle);
+  level3<float>(handle), level3<double>(handle);
+  narrow_products<__half, __half, __half>(handle, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, 2e-3, "half");
+  narrow_products<__half, __half, float>(handle, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, 2e-3, "half, float");
+  narrow_products<__half, float, float>(handle, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-6, "half into float");
+  narrow_products<__nv_bfloat16, __nv_bfloat16, float>(handle, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 1e-2,
+                                                       "bfloat16");
+  narrow_products<__nv_bfloat16, float, float>(handle, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-6,
+                                               "bfloat16 into float");
+  narrow_products<float, float, float>(handle, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 1e-6, "float");
+  narrow_products<double, double, double>(handle, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, 1e-12, "double");
+  modes(handle);
+  refusals(handle);
+  cublasDestroy(handle);
+  std::printf("%d wrong\n", wrong);
+  return wrong == 0 ? 0 : 1;
+}
