@@ -89,7 +89,9 @@ def littles_law(_):
     body = [box(LEFT, TOP, SIZE, height, "frame")]
     for power in range(7, 18, 2):
         place = LEFT + x(2 ** power) * SIZE
-        body += [line(place, TOP, place, TOP + height, "grid"), text(place, TOP + height + 16, size_text(2 ** power), "muted", "middle" if power < 17 else "end")]
+        body.append(line(place, TOP, place, TOP + height, "grid"))
+        if power != 15:  # The last label, which ends at the frame, needs its room.
+            body.append(text(place, TOP + height + 16, size_text(2 ** power), "muted", "middle" if power < 17 else "end"))
     for speed in (60e9, 250e9, 1e12, 4e12):
         _, place = at(128, speed)
         body += [line(LEFT, place, LEFT + SIZE, place, "grid"), text(LEFT - 6, place + 4, speed_text(speed), "muted", "end")]
@@ -103,7 +105,7 @@ def littles_law(_):
                 f"{row['bytes_per_second'] / 1e12:.2f} TB/s")
         body.append(f'<circle class="point" cx="{px:.1f}" cy="{py:.1f}" r="4"><title>{told}</title></circle>')
     body += [text(0, TOP - 28, "Reading from DRAM, by bytes under way", "title"),
-             text(LEFT + 8, TOP + 18, "dashed: Little's law", "muted"),
+             text(LEFT + 8, TOP + 30, "dashed: Little's law", "muted"),
              text(LEFT + SIZE / 2, TOP + height + 38, "bytes under way per multiprocessor", "", "middle")]
     few, many = rows[0], max(rows, key=lambda row: row["bytes_per_second"])
     return svg(TOP + height + 46, "".join(body), "Speed by bytes under way",
