@@ -103,8 +103,8 @@ __global__ void sum_counted(unsigned* __restrict__ out, const unsigned* __restri
   out[thread] = sum;
 }
 
-/// Additions to floats in shared memory by a loop of compare and swap, `together` of a thread's at a time: who comes too
-/// late tries again.
+/// Additions to floats in shared memory by a loop of compare and swap, `together` of a thread's at a time: who comes
+/// too late tries again.
 template <int together> __global__ void exchange_in_shared(float* out, unsigned addresses, unsigned turns) {
   __shared__ unsigned sums[4096];
   for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) sums[i] = 0;

@@ -21,13 +21,13 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                                     \
-  do {                                                                                  \
-    const cudaError_t error = (call);                                                   \
-    if (error != cudaSuccess) {                                                         \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(error)); \
-      std::exit(1);                                                                     \
-    }                                                                                   \
+#define CHECK(call)                                                                                                    \
+  do {                                                                                                                 \
+    const cudaError_t error = (call);                                                                                  \
+    if (error != cudaSuccess) {                                                                                        \
+      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(error));                              \
+      std::exit(1);                                                                                                    \
+    }                                                                                                                  \
   } while (0)
 
 // --------------------------------------------------------------------------------------------------- matrix products
@@ -316,9 +316,9 @@ constexpr size_t kBytes = 3 * kIndices;
 constexpr size_t kFlushBytes = size_t{256} << 20;
 
 // Drawn by lot before anything was measured: the model may be fitted to these ten, and is judged on the others.
-const char* const kFitted[] = {
-    "dot_one_address", "histogram_shared", "image_to_grey", "move_structs", "normalise_rows",
-    "softmax_rows", "stencil_1d", "stencil_1d_shared", "stencil_2d", "stencil_2d_shared"};
+const char* const kFitted[] = {"dot_one_address", "histogram_shared", "image_to_grey", "move_structs",
+                               "normalise_rows",  "softmax_rows",     "stencil_1d",    "stencil_1d_shared",
+                               "stencil_2d",      "stencil_2d_shared"};
 
 unsigned hashed(unsigned i) {
   i *= 0x9e3779b9U;
@@ -378,28 +378,24 @@ std::vector<Launch> launches(const Arrays& at) {
     add("stencil_1d", size, [=] { stencil_1d<<<grid, 256>>>(a, c, n); });
     add("stencil_1d_shared", size, [=] { stencil_1d_shared<<<grid, 256>>>(a, c, n); });
     const int side = n == 1 << 20 ? 1024 : 4096;
-    add("stencil_2d", size,
-        [=] { stencil_2d<<<dim3(side / 32, side / 8), dim3(32, 8)>>>(a, c, side, side); });
+    add("stencil_2d", size, [=] { stencil_2d<<<dim3(side / 32, side / 8), dim3(32, 8)>>>(a, c, side, side); });
     add("stencil_2d_shared", size,
         [=] { stencil_2d_shared<<<dim3(side / 16, side / 16), dim3(16, 16)>>>(a, c, side, side); });
     unsigned* bins = reinterpret_cast<unsigned*>(c);
     add("histogram_global", size, [=] { histogram_global<<<grid, 256>>>(bytes, bins, n); });
     add("histogram_shared", size, [=] { histogram_shared<<<264, 256>>>(bytes, bins, n); });
     const int particles = n / 4;
-    add("move_structs", std::to_string(particles), [=] {
-      move_structs<<<blocks_of(particles, 256), 256>>>(reinterpret_cast<Particle*>(c), particles, 0.01F);
-    });
+    add("move_structs", std::to_string(particles),
+        [=] { move_structs<<<blocks_of(particles, 256), 256>>>(reinterpret_cast<Particle*>(c), particles, 0.01F); });
     add("move_arrays", std::to_string(particles), [=] {
       move_arrays<<<blocks_of(particles, 256), 256>>>(c, c + particles, c + 2 * particles, a, a + particles,
                                                       a + 2 * particles, particles, 0.01F);
     });
-    add("image_to_grey", size, [=] {
-      image_to_grey<<<dim3(side / 16, side / 16), dim3(16, 16)>>>(bytes, bytes_out, side, side);
-    });
+    add("image_to_grey", size,
+        [=] { image_to_grey<<<dim3(side / 16, side / 16), dim3(16, 16)>>>(bytes, bytes_out, side, side); });
     add("gather", size, [=] { gather<<<grid, 256>>>(a, ints, c, n); });
     add("block_scan", size, [=] { block_scan<<<n / 512, 512>>>(a, c); });
-    add("dot_one_address", std::to_string(n / 16),
-        [=] { dot_one_address<<<n / 16 / 256, 256>>>(a, b, c, n / 16); });
+    add("dot_one_address", std::to_string(n / 16), [=] { dot_one_address<<<n / 16 / 256, 256>>>(a, b, c, n / 16); });
     add("mean_of_frames", size, [=] { mean_of_frames<<<n / 32 / 256, 256>>>(a, c, n / 32, 32); });
     add("normalise_rows", size, [=] { normalise_rows<<<n / FEATURES / 128, 128>>>(a, c, n / FEATURES); });
   }
