@@ -321,6 +321,60 @@ TEST_CASE("loads that wait for each other, and such that do not, take about as l
   }
 }
 
+TEST_CASE("loops over loads take as long as nvcc's unrolling lets them") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  const Buffer words(std::size_t{132} * 256 * 128 * sizeof(unsigned));
+  const Buffer out(std::size_t{132} * 256 * sizeof(unsigned));
+  REQUIRE(cudaMemset(words.as<void>(), 0, std::size_t{132} * 256 * 128 * sizeof(unsigned)) == cudaSuccess);
+  struct Row {
+    unsigned blocks, turns;
+    double unrolled, row, one;  // microseconds: counted_loads of docs/results/nvidia-h200/microbenchmarks_loops.json
+  };
+  for (const auto& [blocks, turns, unrolled, row, one] : {Row{4, 32, 4.42, 7.97, 15.84},
+                                                          {4, 128, 8.26, 20.77, 52.70},
+                                                          {132, 32, 5.92, 9.18, 17.15},
+                                                          {132, 128, 11.49, 21.98, 56.45}}) {
+    const auto check = [&](const char* name, auto* kernel, unsigned step, unsigned apart, double microseconds) {
+      const double seconds = run(kernel, {.grid = blocks, .block = 256}, out.as<unsigned>(), words.as<const unsigned>(),
+                                 turns, step, apart)
+                                 .modelled_seconds;
+      UNSCOPED_INFO(blocks << " blocks, " << turns << " turns, " << name << ": " << seconds * 1e6 << " us modelled, "
+                           << microseconds << " measured");
+      CHECK(within(seconds * 1e6, microseconds, 0.2));
+    };
+    check("columns", measured::sum_counted<0>, blocks * 256, 1, unrolled);
+    check("rows", measured::sum_counted<0>, 1, turns, row);
+    check("one at a time", measured::sum_counted<1>, blocks * 256, 1, one);
+  }
+}
+
+TEST_CASE("exchanges in shared memory wait for those that they meet") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  const Buffer out(132 * sizeof(float));
+  struct Row {
+    unsigned threads, addresses;
+    double alone, together;  // microseconds: exchanges of docs/results/nvidia-h200/microbenchmarks_loops.json
+  };
+  for (const auto& [threads, addresses, alone, together] : {Row{32, 1, 97.63, 513.86},
+                                                            {32, 32, 11.58, 41.41},
+                                                            {256, 1, 704.61, 5790.3},
+                                                            {256, 32, 29.47, 164.54},
+                                                            {1024, 1, 10717.8, 72097.2},
+                                                            {1024, 32, 95.74, 716.16},
+                                                            {1024, 4096, 8.80, 32.26}}) {
+    const auto check = [&](auto* kernel, double microseconds) {
+      const double seconds =
+          run(kernel, {.grid = 132, .block = threads}, out.as<float>(), addresses, 16U).modelled_seconds;
+      UNSCOPED_INFO(threads << " threads, " << addresses << " addresses: " << seconds * 1e6 << " us modelled, "
+                            << microseconds << " measured");
+      CHECK(seconds > 0.5e-6 * microseconds);
+      CHECK(seconds < 2e-6 * microseconds);
+    };
+    check(measured::exchange_in_shared<1>, alone);
+    check(measured::exchange_in_shared<4>, together);
+  }
+}
+
 TEST_CASE("copies whose blocks wait for one of their warps take about as long as on the H200") {
   if (std::string(emulator::device_name()) != "NVIDIA H200") return;
   constexpr std::size_t kBytes = std::size_t{4224} * 4 * 256 * sizeof(uint4);
@@ -330,7 +384,7 @@ TEST_CASE("copies whose blocks wait for one of their warps take about as long as
   struct Row {
     unsigned blocks;
     double none, some, many;  // microseconds: memory.staged_copies of docs/results/nvidia-h200/microbenchmarks_2.json,
-  };  // less 1.6; 0, 64 and 256 divisions
+  };                          // less 1.6; 0, 64 and 256 divisions
   for (const auto& [blocks, none, some, many] : {Row{132, 5.31, 9.76, 23.52},
                                                  {1056, 11.81, 15.42, 30.24},
                                                  {2112, 21.12, 26.66, 55.55},

@@ -86,6 +86,56 @@ __global__ void load_words(unsigned* __restrict__ out, const unsigned* __restric
   out[thread] = sum;
 }
 
+/// `turns` words a thread, `step` words apart, in a loop whose length the compiler does not know: unrolled as it likes
+/// (0), or so many times. Threads begin `apart` words from each other. All words are 0.
+template <int unrolled>
+__global__ void sum_counted(unsigned* __restrict__ out, const unsigned* __restrict__ words, unsigned turns,
+                            unsigned step, unsigned apart) {
+  const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned* const from = words + thread * apart;
+  unsigned sum = 0;
+  if constexpr (unrolled == 0) {
+    for (unsigned i = 0; i < turns; ++i) sum += from[i * step];
+  } else {
+#pragma unroll(unrolled)
+    for (unsigned i = 0; i < turns; ++i) sum += from[i * step];
+  }
+  out[thread] = sum;
+}
+
+/// Additions to floats in shared memory by a loop of compare and swap, `together` of a thread's at a time: who comes
+/// too late tries again.
+template <int together> __global__ void exchange_in_shared(float* out, unsigned addresses, unsigned turns) {
+  __shared__ unsigned sums[4096];
+  for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) sums[i] = 0;
+  __syncthreads();
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    unsigned at[together];
+    unsigned assumed[together];
+    bool waits[together];
+#pragma unroll
+    for (int k = 0; k < together; ++k) {
+      at[k] = hashed((turn * together + static_cast<unsigned>(k)) * blockDim.x + threadIdx.x) & (addresses - 1);
+      assumed[k] = *reinterpret_cast<volatile unsigned*>(sums + at[k]);
+      waits[k] = true;
+    }
+    bool any = true;
+    while (any) {
+      any = false;
+#pragma unroll
+      for (int k = 0; k < together; ++k) {
+        if (!waits[k]) continue;
+        const unsigned found = atomicCAS(sums + at[k], assumed[k], __float_as_uint(__uint_as_float(assumed[k]) + 1.0F));
+        waits[k] = found != assumed[k];
+        assumed[k] = found;
+        any = any || waits[k];
+      }
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = __uint_as_float(sums[0]);
+}
+
 /// One addition of 1 a thread: of each `hot_of` one to the first half, the others, where there are `others`, spread
 /// over so many (a power of two) behind it.
 inline __global__ void add_mixed(__half* data, unsigned hot_of, unsigned others) {

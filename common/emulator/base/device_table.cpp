@@ -66,13 +66,19 @@ constexpr std::array kDevices = {
         .division64_clocks = 192,                // measured: the same, small numbers
         .division64_wide_clocks = 385,           // measured: the same, large divisor
         .slots_per_instruction = 1.55,           // measured: median over golden/kernels.json of instructions executed
-        .atomic_line_seconds = 1.76e-9,          // measured: atomics.spread, float at one address
+        .atomic_float_seconds = 1.76e-9,         // measured: atomics.spread, float at one address
+        .atomic_integer_seconds = 0.74e-9,       // measured: atomics.spread, int at one address
+        .atomic_request_seconds = 4.2e-9,        // measured: atomics.spread, 1024 and 4096 addresses
+        .atomic_sector_seconds = 2.6e-9,         // measured: atomics.spread, 64 and 256 addresses
         .atomic_sectors_per_second = 101e9,      // measured: atomics.spread over 4 Mi addresses, and float4
         .retry_seconds = 370e-9,                 // measured: contended, half, one warp at one address
         .retry_packet_seconds = 7.8e-9,          // measured: contended_counters.json, a request's time at 16 addresses
         .retry_turn_seconds = 0.74e-9,           // measured: contended_counters.json, 256 and 2048 warps at one address
         .retry_sectors_per_second = 38e9,        // measured: atomics.spread, half over 4 Mi addresses
         .shared_retry_clocks = 50,               // measured: on_chip.shared_atomics, float: 8 warps at each address
+        .exchange_clocks = 370,                  // measured: microbenchmarks_loops.json, exchanges, one warp
+        .exchange_wavefront_clocks = 0.45,       // measured: the same, 32 warps, four together
+        .dram_atomic_seconds = 16e-12,           // measured: the same, scattered over 64 Mi addresses
         .l1_bytes = 256 * kKiB,                  // cited: Hopper architecture white paper
     },
     DeviceTable{
@@ -125,13 +131,19 @@ constexpr std::array kDevices = {
         .division64_clocks = 192,
         .division64_wide_clocks = 385,
         .slots_per_instruction = 1.55,
-        .atomic_line_seconds = 2.5e-9,
+        .atomic_float_seconds = 2.5e-9,
+        .atomic_integer_seconds = 1.05e-9,
+        .atomic_request_seconds = 6e-9,
+        .atomic_sector_seconds = 3.7e-9,
         .atomic_sectors_per_second = 70e9,
         .retry_seconds = 500e-9,
         .retry_packet_seconds = 10e-9,
         .retry_turn_seconds = 1.4e-9,
         .retry_sectors_per_second = 26e9,
         .shared_retry_clocks = 50,
+        .exchange_clocks = 370,
+        .exchange_wavefront_clocks = 0.45,
+        .dram_atomic_seconds = 37e-12,
         .l1_bytes = 192 * kKiB,
     },
     DeviceTable{
@@ -184,13 +196,19 @@ constexpr std::array kDevices = {
         .division64_clocks = 192,
         .division64_wide_clocks = 385,
         .slots_per_instruction = 1.55,
-        .atomic_line_seconds = 3e-9,
+        .atomic_float_seconds = 3e-9,
+        .atomic_integer_seconds = 1.3e-9,
+        .atomic_request_seconds = 7.2e-9,
+        .atomic_sector_seconds = 4.4e-9,
         .atomic_sectors_per_second = 20e9,
         .retry_seconds = 450e-9,
         .retry_packet_seconds = 12e-9,
         .retry_turn_seconds = 1.7e-9,
         .retry_sectors_per_second = 7.5e9,
         .shared_retry_clocks = 50,
+        .exchange_clocks = 370,
+        .exchange_wavefront_clocks = 0.45,
+        .dram_atomic_seconds = 260e-12,
         .l1_bytes = 96 * kKiB,
     },
 };

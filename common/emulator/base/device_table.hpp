@@ -61,13 +61,19 @@ struct DeviceTable {
   double division64_clocks;          ///< The same where both numbers fit 32 bits.
   double division64_wide_clocks;     ///< And where they do not.
   double slots_per_instruction;      ///< machine instructions for one instruction of the compiler's representation
-  double atomic_line_seconds;        ///< one turn of atomics after another on a line
+  double atomic_float_seconds;       ///< from one addition to a float to the next at its address
+  double atomic_integer_seconds;     ///< the same of integers
+  double atomic_request_seconds;     ///< a line is busy with a request's atomics for so long at least
+  double atomic_sector_seconds;      ///< and so long with each of their sectors
   double atomic_sectors_per_second;  ///< turns on different lines, of the whole card
   double retry_seconds;              ///< from one try of a loop of compare and swap to the next, alone
   double retry_packet_seconds;       ///< of a line, for the tries that a request has there
   double retry_turn_seconds;         ///< of a line, for each try at one word of it
   double retry_sectors_per_second;   ///< tries on different lines, of the whole card
   double shared_retry_clocks;        ///< from one addition to a float in shared memory to the next at its address
+  double exchange_clocks;            ///< the same by a loop of compare and swap that the kernel writes down, alone
+  double exchange_wavefront_clocks;  ///< more, for each wavefront of the tries beside it
+  double dram_atomic_seconds;        ///< more than its bytes take, for a sector that an atomic brings from the DRAM
   std::size_t l1_bytes;              ///< L1 and shared memory together, of one multiprocessor
 };
 

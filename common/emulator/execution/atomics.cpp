@@ -55,7 +55,10 @@ template <class T> T integer(AtomicOperation operation, void* where, T value) {
 }
 
 template <class T> T compare_and_swap(void* address, T compare, T value) {
-  __atomic_compare_exchange_n(static_cast<T*>(address), &compare, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  ++retry_tally.exchanges;
+  if (!__atomic_compare_exchange_n(static_cast<T*>(address), &compare, value, false, __ATOMIC_SEQ_CST,
+                                   __ATOMIC_SEQ_CST))
+    ++retry_tally.failed;
   return compare;
 }
 
@@ -102,13 +105,13 @@ double atomic_add_double(double* address, double value) {
 
 // As on a GPU, the elements of a vector are atomic one by one, not together.
 float2 atomic_add_float2(float2* address, float2 value) {
-  before(address, 8, __builtin_return_address(0));
+  before(address, 8, __builtin_return_address(0), AccessKind::float_atomic);
   return {replace(&address->x, [=](float old) { return old + value.x; }),
           replace(&address->y, [=](float old) { return old + value.y; })};
 }
 
 float4 atomic_add_float4(float4* address, float4 value) {
-  before(address, 16, __builtin_return_address(0));
+  before(address, 16, __builtin_return_address(0), AccessKind::float_atomic);
   return {replace(&address->x, [=](float old) { return old + value.x; }),
           replace(&address->y, [=](float old) { return old + value.y; }),
           replace(&address->z, [=](float old) { return old + value.z; }),
@@ -152,7 +155,7 @@ std::uint16_t atomic_update_16(void* address, std::uint16_t operand,
 
 void reduce_pairs(void* address, const void* operands, unsigned pairs,
                   std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand)) {
-  __warpbook_tally[kReductionFlag] = 1;
+  __warpbook_tally[kAtomicFlags] = kUnused;
   before(address, 4 * pairs, __builtin_return_address(0), AccessKind::float_atomic);
   for (unsigned i = 0; i < pairs; ++i) {
     std::uint32_t operand = 0;
@@ -164,7 +167,7 @@ void reduce_pairs(void* address, const void* operands, unsigned pairs,
 std::uint32_t atomic_update_32(void* address, std::uint32_t operand,
                                std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand)) {
   // CUDA's additions to pairs of narrow floats are instructions that return the old value, whether or not it is used.
-  __warpbook_tally[kReductionFlag] = 0;
+  __warpbook_tally[kAtomicFlags] = 0;
   before(address, 4, __builtin_return_address(0), AccessKind::float_atomic);
   return replace(static_cast<std::uint32_t*>(address), [=](std::uint32_t old) { return update(old, operand); });
 }

@@ -30,6 +30,8 @@ void RetryTally::merge(const RetryTally& other) {
   unchanged += other.unchanged;
   steps += other.steps;
   squares += other.squares;
+  exchanges += other.exchanges;
+  failed += other.failed;
   if (other.unit != 0) unit = unit == 0 ? other.unit : std::min(unit, other.unit);
 }
 

@@ -14,6 +14,8 @@ struct RetryTally {
   std::uint64_t unchanged = 0;  ///< Those that left the sum as it was: of nothing, or to a sum too large for it.
   double steps = 0;             ///< What sums changed by, added up.
   double squares = 0;           ///< The squares of that.
+  std::uint64_t exchanges = 0;  ///< Compares and swaps of the program, wherever.
+  std::uint64_t failed = 0;     ///< Those that found something else.
   double unit = 0;              ///< the largest power of two that all changes are multiples of; 0 before the first
 
   /// One addition more, that made `after` of `before`.

@@ -136,8 +136,7 @@ double retry_seconds(const DeviceTable& device, const LaunchShape& shape) {
 double atomic_seconds(const DeviceTable& device, const LaunchShape& shape, const Totals& totals) {
   const double turns =
       at(totals, Counter::l2_sectors, Operation::reduction) + at(totals, Counter::l2_sectors, Operation::atomic);
-  return std::max({shape.hottest_line * device.atomic_line_seconds, turns / device.atomic_sectors_per_second,
-                   retry_seconds(device, shape)});
+  return std::max({shape.hottest_line_seconds, turns / device.atomic_sectors_per_second, retry_seconds(device, shape)});
 }
 
 /// A round trip to memory: to the L2, and on to the DRAM as often as the L2 has to fetch.
@@ -165,14 +164,17 @@ double latency_seconds(const DeviceTable& device, const LaunchShape& shape, cons
   const double global_rounds = rounds(Counter::global_rounds, shape.slowest.global);
   const double shared_rounds = rounds(Counter::shared_rounds, shape.slowest.shared);
   const double barriers = at(totals, Counter::barriers) / shape.blocks;
-  const double shared_retries = at(totals, Counter::shared_retries) / shape.blocks;
+  const double shared_retries = rounds(Counter::shared_retries, shape.slowest.retries);
+  const double exchanges = rounds(Counter::shared_exchanges, shape.slowest.exchanges);
+  const double exchange_queue = rounds(Counter::shared_exchange_queue, shape.slowest.exchange_queue);
   const double round_trip = round_trip_seconds(device, totals);
   const double retry_rounds = at(totals, Counter::retry_rounds) / warps;
   const double block_seconds = device.block_start_seconds + global_rounds * round_trip +
                                retry_rounds * device.retry_seconds +
                                (own_clocks(device, shape, totals) + l1_rounds * device.l1_latency_clocks +
                                 shared_rounds * device.shared_latency_clocks + barriers * device.barrier_clocks +
-                                shared_retries * device.shared_retry_clocks) /
+                                shared_retries * device.shared_retry_clocks + exchanges * device.exchange_clocks +
+                                exchange_queue * device.exchange_wavefront_clocks) /
                                    clock_hz(device);
   // The first block's start and its first round trip are part of every kernel's start.
   return std::max(0.0, waves * block_seconds - device.block_start_seconds - std::min(1.0, global_rounds) * round_trip);
@@ -223,7 +225,8 @@ ModelledTime model_launch(const DeviceTable& device, const LaunchShape& shape, c
 
   seconds(Resource::dram) =
       dram_seconds(device, at(totals, Counter::dram_read_bytes) + at(totals, Counter::dram_filled_bytes),
-                   at(totals, Counter::dram_dirty_bytes), shape.from_graph);
+                   at(totals, Counter::dram_dirty_bytes), shape.from_graph) +
+      at(totals, Counter::dram_atomic_sectors) * device.dram_atomic_seconds;
   // A packet takes its time on the way however little of it is used.
   seconds(Resource::l2_reads) = at(totals, Counter::l2_read_packets) * kPacketBytes / device.l2_bytes_per_second;
   seconds(Resource::l2_writes) = l2_write_seconds(device, totals);

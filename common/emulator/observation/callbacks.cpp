@@ -147,6 +147,11 @@ WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes,
     observe_atomic<Operation::atomic>(address, bytes, __builtin_return_address(0));
 }
 
+/// An inner loop begins, whose turns are counted.
+WARPBOOK_EXPORT void __warpbook_loop(std::uint32_t number) {
+  if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->begin_loop(number);
+}
+
 /// An access leaves a thread's own array; called before it is done.
 WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t bytes, std::uint64_t array_bytes,
                                              std::uint32_t writes) {

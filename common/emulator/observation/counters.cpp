@@ -247,7 +247,9 @@ void collect_lines(const Request& request, unsigned bytes, LineList& result) {
 
 SharedCost shared_cost(const Request& request, unsigned bytes) { return cost(request, bytes, true); }
 
-SharedCost shared_atomic_cost(const Request& request, unsigned bytes) { return cost(request, bytes, false); }
+SharedCost shared_atomic_cost(const Request& request, unsigned bytes, bool increment) {
+  return cost(request, bytes, increment);
+}
 
 AtomicCost atomic_cost(const Request& request, unsigned bytes) {
   const auto active = static_cast<unsigned>(std::popcount(request.mask));
@@ -270,6 +272,7 @@ AtomicCost atomic_cost(const Request& request, unsigned bytes) {
   constexpr std::size_t kMost = std::size_t{2} * kLanes;  // an access that is not aligned touches two
   std::array<std::uint64_t, kMost> sectors;
   std::array<unsigned, kMost> turns;
+  std::array<std::uint64_t, kMost> only;  // the address of each sector that has but one
   unsigned used = 0;
   for (unsigned i = 0; i < distinct; ++i) {
     const std::uint64_t last = (addresses[i] + bytes - 1) >> kSectorShift;
@@ -278,8 +281,10 @@ AtomicCost atomic_cost(const Request& request, unsigned bytes) {
       while (place > 0 && sectors[place - 1] != sector) --place;
       if (place == 0) {
         sectors[used] = sector;
+        only[used] = addresses[i];
         turns[used++] = lanes[i];
       } else {
+        only[place - 1] = 0;
         turns[place - 1] = std::max(turns[place - 1], lanes[i]);
       }
     }
@@ -295,9 +300,13 @@ AtomicCost atomic_cost(const Request& request, unsigned bytes) {
     while (place > 0 && result.line[place - 1] != line) --place;
     if (place == 0) {
       result.line[result.lines] = line;
-      result.turns[result.lines++] = turns[i];
+      result.address[result.lines] = only[i];
+      result.touched[result.lines] = 1;
+      result.most[result.lines++] = turns[i];
     } else {
-      result.turns[place - 1] += turns[i];
+      if (result.address[place - 1] != only[i]) result.address[place - 1] = 0;
+      ++result.touched[place - 1];
+      result.most[place - 1] = std::max(result.most[place - 1], turns[i]);
     }
   }
   return result;

@@ -16,21 +16,30 @@ enum class Operation : std::uint8_t { load, store, reduction, atomic };
 /// Round trips that wait for each other. A block's are those of the warp that has the most of them, from one barrier to
 /// the next: the others wait for it there.
 struct Rounds {
-  std::uint64_t global = 0;  ///< To global memory, beyond the L1.
-  std::uint64_t l1 = 0;      ///< To global memory, answered by the L1.
-  std::uint64_t shared = 0;  ///< To shared memory.
+  std::uint64_t global = 0;          ///< To global memory, beyond the L1.
+  std::uint64_t l1 = 0;              ///< To global memory, answered by the L1.
+  std::uint64_t shared = 0;          ///< To shared memory.
+  std::uint64_t retries = 0;         ///< Additions to floats, at the shared address that has the most of them.
+  std::uint64_t exchanges = 0;       ///< The same of loops of compare and swap that the kernel writes down.
+  std::uint64_t exchange_queue = 0;  ///< The wavefronts that each of these waits for, in all.
 
   /// Adds those that come behind.
   void add(const Rounds& other) {
     global += other.global;
     l1 += other.l1;
     shared += other.shared;
+    retries += other.retries;
+    exchanges += other.exchanges;
+    exchange_queue += other.exchange_queue;
   }
   /// Joins those that run beside them: the most of each.
   void join(const Rounds& other) {
     global = std::max(global, other.global);
     l1 = std::max(l1, other.l1);
     shared = std::max(shared, other.shared);
+    retries = std::max(retries, other.retries);
+    exchanges = std::max(exchanges, other.exchanges);
+    exchange_queue = std::max(exchange_queue, other.exchange_queue);
   }
 };
 
@@ -67,12 +76,15 @@ enum class Counter : std::uint8_t {
   instructions,       ///< of all threads, in the compiler's representation
   warps,
   barriers,
-  global_rounds,   ///< dependent round trips to global memory, summed over blocks: see Rounds
-  l1_rounds,       ///< those that the L1 answers
-  shared_rounds,   ///< the same to shared memory
-  retry_rounds,    ///< of loops of compare and swap on global memory that nobody else disturbs, summed over warps
-  shared_retries,  ///< of each block, the additions to floats at the shared address that has the most of them
-  warp_work,       ///< + WorkKind: of the lane that has the most of it, from barrier to barrier, summed over warps
+  global_rounds,     ///< dependent round trips to global memory, summed over blocks: see Rounds
+  l1_rounds,         ///< those that the L1 answers
+  shared_rounds,     ///< the same to shared memory
+  retry_rounds,      ///< of loops of compare and swap on global memory that nobody else disturbs, summed over warps
+  shared_retries,    ///< of each block, the additions to floats at the shared address that has the most of them
+  shared_exchanges,  ///< the same of loops of compare and swap that the kernel writes down
+  shared_exchange_queue,  ///< the wavefronts that each of these waits for, summed over them and over blocks
+  dram_atomic_sectors,    ///< that atomics had to bring from the DRAM
+  warp_work,  ///< + WorkKind: of the lane that has the most of it, from barrier to barrier, summed over warps
   block_work = warp_work + kWorks,  ///< + WorkKind: of the warp that has the most of it, in the same way, over blocks
   count = block_work + kWorks
 };
@@ -134,16 +146,18 @@ struct SharedCost {
 /// lanes that read the same word are served together.
 SharedCost shared_cost(const Request& request, unsigned bytes);
 
-/// The same for an atomic: lanes at one address are served one after another.
-SharedCost shared_atomic_cost(const Request& request, unsigned bytes);
+/// The same for an atomic: lanes at one address are served one after another, unless they all add 1.
+SharedCost shared_atomic_cost(const Request& request, unsigned bytes, bool increment);
 
 /// What a request of atomics on global memory costs.
 struct AtomicCost {
   unsigned sectors;     ///< turns of the L2: in each sector as many as the most lanes that meet at an address
   unsigned collisions;  ///< lanes that meet an earlier lane at their address
   unsigned lines;       ///< lines that are touched: so many of what follows are valid
-  std::array<std::uint64_t, 64> line;  ///< Each line: address / 128.
-  std::array<unsigned, 64> turns;      ///< The line's part of `sectors`.
+  std::array<std::uint64_t, 64> line;     ///< Each line: address / 128.
+  std::array<std::uint64_t, 64> address;  ///< Where all lanes of a line are; 0 where they are at several places.
+  std::array<unsigned, 64> touched;       ///< Sectors of each line that are touched.
+  std::array<unsigned, 64> most;          ///< Turns of the sector of each line that has the most of them.
 };
 
 /// What an atomic request of `bytes` a lane costs.

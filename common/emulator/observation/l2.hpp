@@ -111,6 +111,31 @@ private:
   std::uint64_t generation_ = 0;
 };
 
+/// The lines that a warp's stores wrote last. Stores that meet an earlier one of their sector there go on as one: those
+/// of a struct of few lines do (golden/kernels.json, "three floats"), and hardly any that touch more.
+class WrittenLines {
+public:
+  /// Those of the sectors that are not there yet; they are then.
+  std::uint32_t missing(std::uint64_t line, std::uint32_t sectors) {
+    Entry entry{line, 0};
+    std::size_t place = 0;
+    while (place + 1 < kLines && (entries_[place].sectors == 0 || entries_[place].line != line)) ++place;
+    if (entries_[place].sectors != 0 && entries_[place].line == line) entry = entries_[place];
+    const std::uint32_t result = sectors & ~entry.sectors;
+    for (; place > 0; --place) entries_[place] = entries_[place - 1];
+    entries_[0] = {line, entry.sectors | sectors};
+    return result;
+  }
+
+private:
+  static constexpr std::size_t kLines = 4;
+  struct Entry {
+    std::uint64_t line = 0;
+    std::uint32_t sectors = 0;
+  };
+  std::array<Entry, kLines> entries_{};  // most recent first
+};
+
 /// The card's L2: 16-way, least recently used, sectored, write-back; brings 64 bytes from the DRAM at a time.
 /// Accesses must come in an order that does not depend on the emulator's own threads.
 class L2Cache {

@@ -11,13 +11,13 @@ namespace warpbook::emulator {
 
 /// The shape of a launch, as far as time depends on it.
 struct LaunchShape {
-  double blocks = 0;             ///< Of the grid.
-  unsigned threads = 0;          ///< a block
-  std::size_t shared_bytes = 0;  ///< a block, static and dynamic
-  double hottest_line = 0;       ///< turns of atomics at the line that has the most of them
-  RetryShape retries;            ///< atomics that are loops
-  Rounds slowest;                ///< of the blocks that have the most of them
-  bool from_graph = false;       ///< Launched as a part of a graph, which costs less.
+  double blocks = 0;                ///< Of the grid.
+  unsigned threads = 0;             ///< a block
+  std::size_t shared_bytes = 0;     ///< a block, static and dynamic
+  double hottest_line_seconds = 0;  ///< of atomics at the line that takes the longest
+  RetryShape retries;               ///< atomics that are loops
+  Rounds slowest;                   ///< of the blocks that have the most of them
+  bool from_graph = false;          ///< Launched as a part of a graph, which costs less.
 };
 
 }  // namespace warpbook::emulator

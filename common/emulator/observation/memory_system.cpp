@@ -69,6 +69,8 @@ void MemorySlice::run(std::uint64_t number, bool counts, std::span<const LineAcc
     if (dram.read_sectors == 0 || !counts) continue;
     AllocationReads& reads = reads_of(access.line);
     reads.sectors += dram.read_sectors * weight;
+    if (operation == Operation::reduction || operation == Operation::atomic)
+      reads.by_atomics += dram.read_sectors * weight;
     reads.sampled |= weight > 1;
   }
   if (!counts) return;
@@ -100,7 +102,7 @@ AllocationReads& MemorySlice::reads_of(std::uint64_t line) {
     const Allocation* allocation = find_allocation(arena_begin + line * 128);
     const auto first = allocation == nullptr ? line : static_cast<std::uint64_t>(allocation->begin - arena_begin) / 128;
     const std::uint64_t lines = allocation == nullptr ? 1 : (allocation->bytes + 127) / 128;
-    sums_.reads.push_back({first, lines, 0, false});
+    sums_.reads.push_back({first, lines, 0, 0, false});
     found = sums_.reads.end() - 1;
   }
   last_reads_ = static_cast<std::size_t>(found - sums_.reads.begin());
@@ -162,19 +164,24 @@ void MemorySystem::finish(double scale, Totals& totals) {
     for (const AllocationReads& reads : part.reads) {
       const auto same = [&](const AllocationReads& other) { return other.first_line == reads.first_line; };
       if (const auto found = std::find_if(sums.reads.begin(), sums.reads.end(), same); found != sums.reads.end())
-        *found = {found->first_line, found->lines, found->sectors + reads.sectors, found->sampled || reads.sampled};
+        *found = {found->first_line, found->lines, found->sectors + reads.sectors, found->by_atomics + reads.by_atomics,
+                  found->sampled || reads.sampled};
       else
         sums.reads.push_back(reads);
     }
   }
   const auto l2_sectors = static_cast<double>(l2_bytes_) / kSectorBytes;
   double read = 0;
+  double by_atomics = 0;
   for (const AllocationReads& reads : sums.reads) {
     const double sectors = static_cast<double>(reads.sectors) * scale;
     const double all = static_cast<double>(reads.lines) * 4;
     // What fits into the L2 is read once, however many blocks look at it; a sample of them, or of a loop, does not show
     // that.
-    read += (scale > 1 || reads.sampled) && all <= l2_sectors ? std::min(sectors, all) : sectors;
+    const double once = (scale > 1 || reads.sampled) && all <= l2_sectors ? std::min(sectors, all) : sectors;
+    read += once;
+    if (reads.sectors != 0)
+      by_atomics += once * static_cast<double>(reads.by_atomics) / static_cast<double>(reads.sectors);
   }
   const double dirty = static_cast<double>(sums.dirty_sectors) * scale;
   const double filled = std::max(0.0, static_cast<double>(static_cast<std::int64_t>(sums.filled_sectors)) * scale);
@@ -187,6 +194,7 @@ void MemorySystem::finish(double scale, Totals& totals) {
   totals[index(Counter::l2_read_packets)] = static_cast<double>(sums.read_packets) * scale;
   totals[index(Counter::l2_written_lines)] = static_cast<double>(sums.written_lines) * scale;
   totals[index(Counter::l2_partial_sectors)] = static_cast<double>(sums.partial_sectors) * scale;
+  totals[index(Counter::dram_atomic_sectors)] = by_atomics;
   // A partition fetches what it lacks through the one that the address belongs to, and passes on what it gets for it.
   const double elsewhere = 1.0 - 1.0 / partitions_;
   for (const Operation operation : {Operation::load, Operation::store, Operation::reduction, Operation::atomic}) {

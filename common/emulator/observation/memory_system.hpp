@@ -21,6 +21,7 @@ struct AllocationReads {
   std::uint64_t first_line;  ///< Of the allocation.
   std::uint64_t lines;       ///< Of the allocation.
   std::uint64_t sectors;     ///< read from the DRAM
+  std::uint64_t by_atomics;  ///< these of them
   bool sampled;              ///< some of the accesses stand for others of their loop
 };
 

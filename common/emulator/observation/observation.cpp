@@ -196,8 +196,10 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
   const bool reads = kind == AccessKind::read || kind == AccessKind::copying;
   Operation operation = reads ? Operation::load : Operation::store;
   const bool retries = kind == AccessKind::float_atomic;
+  std::uint64_t flags = 0;
   if (kind == AccessKind::atomic || retries) {
-    operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
+    flags = std::exchange(__warpbook_tally[kAtomicFlags], 0);
+    operation = (flags & kUnused) != 0 ? Operation::reduction : Operation::atomic;
     if (global_.race && block.traced) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
   }
   if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
@@ -207,6 +209,7 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
                          .alignment = width,
                          .operation = operation,
                          .retries = retries,
+                         .atomic = static_cast<std::uint8_t>(flags),
                          .copying = kind == AccessKind::copying,
                          .copied = kind == AccessKind::copied},
                         pc);
@@ -245,7 +248,7 @@ double Observation::launch_end(const LaunchInfo& launch) {
     for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
     approximate |= watch->approximate;
     if (follow_ && !watch->seen.empty()) keep_map(launch, std::exchange(watch->seen, {}));
-    atomic_turns_.merge(watch->atomic_turns);
+    atomic_lines_.merge(watch->atomic_lines);
     retries.merge(watch->retries);
     sums.merge(watch->retry_sums);
     shape.slowest.join(watch->slowest);
@@ -265,8 +268,8 @@ double Observation::launch_end(const LaunchInfo& launch) {
   shape.threads = threads_;
   shape.shared_bytes = shared_bytes_;
   shape.from_graph = launch.from_graph;
-  shape.hottest_line = scale * static_cast<double>(atomic_turns_.most());
-  atomic_turns_.clear();
+  shape.hottest_line_seconds = scale * atomic_lines_.most();
+  atomic_lines_.clear();
   shape.retries = retries.shape(scale);
   shape.retries.sums = sums;
   const LaunchTime time = time_launch(shape, mode_ == TraceMode::off ? Totals{} : totals);

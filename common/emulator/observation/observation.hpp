@@ -127,7 +127,7 @@ private:
 
   const DeviceTable& device_;
   MemorySystem memory_;
-  LineTurns atomic_turns_;  // of a launch that has ended, while it is judged
+  LineTimes atomic_lines_;  // of a launch that has ended, while it is judged
 
   CheckOptions options_ = check_options_from_environment();
   bool checks_begun_ = false;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/emulator/base/stage.hpp"
+#include "common/emulator/base/device_table.hpp"
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/confinement.hpp"
@@ -29,6 +29,14 @@ std::uint32_t place_of(std::uint32_t occurrence) {
 std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place < 2 * kDense ? kThin : kThin * kThin; }
 
 constexpr std::uint8_t kMostEpochs = 255;
+
+/// True where all lanes have the same address.
+bool is_one_address(const Request& request) {
+  const std::uint64_t first = request.address[std::countr_zero(request.mask)];
+  for (std::uint32_t left = request.mask; left != 0; left &= left - 1)
+    if (request.address[std::countr_zero(left)] != first) return false;
+  return true;
+}
 
 /// What lies at an address, in 1, 2, 4, 8 or 16 bytes, in short.
 std::uint32_t value_at(const std::byte* address, unsigned bytes) {
@@ -94,7 +102,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   counts.fill(0);
   tally.fill(0);
   approximate = false;
-  atomic_turns.clear();
+  atomic_lines.clear();
   traffic->clear();
   retries.begin();
   retry_sums = {};
@@ -111,7 +119,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   if (logging_ != block.traced) set_logging(block.traced);
   following_ = follow;
   std::copy_n(__warpbook_tally, tally_begin_.size(), tally_begin_.begin());
-  __warpbook_tally[kReductionFlag] = 0;
+  __warpbook_tally[kAtomicFlags] = 0;
   __warpbook_tally[kStage] = 0;
   retry_tally = {};
   if (!block.traced) return;
@@ -149,11 +157,12 @@ void BlockWatch::end_block(BlockContext& block) {
   counts[index(Counter::global_rounds)] += block_rounds_.global;
   counts[index(Counter::l1_rounds)] += block_rounds_.l1;
   counts[index(Counter::shared_rounds)] += block_rounds_.shared;
+  end_retries(block);
+  counts[index(Counter::shared_retries)] += block_rounds_.retries;
+  counts[index(Counter::shared_exchanges)] += block_rounds_.exchanges;
+  counts[index(Counter::shared_exchange_queue)] += block_rounds_.exchange_queue;
   slowest.join(block_rounds_);
   for (std::size_t i = 0; i < kWorks; ++i) counts[index(Counter::block_work) + i] += block_work_[i];
-  if (shared_retries_.empty()) return;
-  counts[index(Counter::shared_retries)] += *std::max_element(shared_retries_.begin(), shared_retries_.end());
-  shared_retries_.clear();
 }
 
 static_assert(kTallies == kWorks);
@@ -347,8 +356,9 @@ void BlockWatch::settle_range() {
 }
 
 std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape) {
-  const auto stage = static_cast<std::uint32_t>(__warpbook_tally[kStage]);
-  kinds_.push_back({pc, space, shape.operation, shape.bytes, shape.retries, shape.copying, shape.copied, stage});
+  const Stage stage = Stage::of(__warpbook_tally[kStage]);
+  kinds_.push_back(
+      {pc, space, shape.operation, shape.bytes, shape.retries, shape.atomic, shape.copying, shape.copied, stage});
   if (kinds_.size() > warps_[0].logs.size())
     for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) warps_[warp].logs.resize(kinds_.size() + 7);
   return static_cast<std::uint32_t>(kinds_.size());
@@ -430,42 +440,115 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   if (following_ && index_of_warp == 0) [[unlikely]]
     follow(warp);
   check_shared(block, index_of_warp);
-  writes_.begin(0);
+  writes_ = {};
   stages_.clear();
   for (const std::uint32_t log : warp.touched) {
     SiteLog& entry = warp.logs[log];
     const LogKind kind = kinds_[log];
-    std::uint64_t rounds = 0;
-    std::uint64_t beyond_l1 = 0;
-    for (std::uint32_t place = 0; place < entry.used; ++place) {
-      const Request& request = entry.requests[place];
-      if (request.mask == 0) continue;
-      const std::uint64_t weight = weight_of(place);
-      rounds += weight;
-      time_ = warp.steps + (kind.stage >> kGlobalWaitLog2) + place;
-      if (kind.space == Space::global)
-        beyond_l1 += count_global(request, kind, weight) ? weight : 0;
-      else
-        count_shared(request, kind, weight);
-    }
+    SiteRounds rounds = count_requests(entry, kind, warp);
     if (entry.used > kDense) approximate = true;
     const bool loop = kind.space == Space::global && kind.bytes == 2;  // of compare and swap: its rounds are counted
     if (kind.operation == Operation::load || (kind.operation == Operation::atomic && !loop)) {
       // All asynchronous copies are under way until somebody waits for them.
-      if (kind.copying) rounds = beyond_l1 = std::min<std::uint64_t>(rounds, 1);
+      if (kind.copying) rounds.all = rounds.beyond_l1 = std::min<std::uint64_t>(rounds.all, 1);
       // Waits for shared memory do not keep what is asked of global memory from being under way.
+      const std::uint32_t number = kind.stage.number;
       StageRounds& stage =
-          rounds_of(kind.space == Space::global ? kind.stage >> kGlobalWaitLog2 << kGlobalWaitLog2 : kind.stage);
+          rounds_of(kind.space == Space::global ? number >> kGlobalWaitLog2 << kGlobalWaitLog2 : number);
       std::uint64_t& most = kind.space == Space::global ? stage.global : stage.shared;
-      most = std::max(most, rounds);
-      stage.beyond_l1 = std::max(stage.beyond_l1, beyond_l1);
+      most = std::max(most, rounds.all);
+      stage.beyond_l1 = std::max(stage.beyond_l1, rounds.beyond_l1);
     }
     entry = SiteLog{};
   }
   warp.touched.clear();
+  warp.loops.clear();
   for (const StageRounds& stage : stages_)
     warp.rounds.add({stage.beyond_l1, stage.global - stage.beyond_l1, stage.shared});
   if (--pending_ == 0) pool_.reset();
+}
+
+void BlockWatch::begin_loop(std::uint32_t number) {
+  if (!block_->traced) return;
+  auto& loops = warps_[block_->thread / kWarpSize].loops;
+  for (auto& [loop, begins] : loops) {
+    if (loop != number) continue;
+    ++begins;
+    return;
+  }
+  loops.emplace_back(number, 1);
+}
+
+/// Turns of its loop that a site's accesses are under way together, on average: where turns are left over from those
+/// that become one, they go four by four, and then one by one.
+double BlockWatch::turns_together(const SiteLog& entry, const Stage& stage, const WarpLog& warp) {
+  if (stage.loop == 0) return stage.together;
+  double turns = entry.used;
+  for (const auto& [loop, begins] : warp.loops) {
+    if (loop != stage.loop) continue;
+    std::uint64_t accesses = 0;
+    for (const std::uint32_t count : entry.count) accesses += count;
+    turns = static_cast<double>(accesses) / begins;
+  }
+  const auto whole = static_cast<std::uint32_t>(turns);
+  std::uint32_t waits = whole / stage.together;
+  std::uint32_t left = whole % stage.together;
+  for (std::uint32_t fewer = stage.together / 2; fewer >= 4; fewer /= 2) {
+    waits += left / fewer;
+    left %= fewer;
+  }
+  return std::max(1.0, turns / std::max(1U, waits + left));
+}
+
+/// Counts what a warp asked for at a site since it was last in step. Turns of a loop that become one are under way
+/// together, and one of them waits for all.
+BlockWatch::SiteRounds BlockWatch::count_requests(const SiteLog& entry, const LogKind& kind, const WarpLog& warp) {
+  SiteRounds rounds;
+  const double together = turns_together(entry, kind.stage, warp);
+  std::uint32_t group = ~0U;  // of turns, that was last counted
+  bool waits = false;         // whether it goes beyond the L1
+  for (std::uint32_t place = 0; place < entry.used; ++place) {
+    const Request& request = entry.requests[place];
+    if (request.mask == 0) continue;
+    const std::uint64_t weight = weight_of(place);
+    const auto turn = weight == 1 ? static_cast<std::uint32_t>(place / together) : place;
+    const auto round = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(weight) / together));
+    if (turn != group) {
+      rounds.all += round;
+      waits = false;
+      group = turn;
+    }
+    time_ = warp.steps + (kind.stage.number >> kGlobalWaitLog2) + turn;
+    if (kind.space != Space::global) {
+      if (count_merged(entry, kind, place))
+        place += kind.stage.merged - 1;
+      else if (kind.stage.joined != 0)
+        count_shared(request, kind, weight);
+    } else if (count_global(request, kind, weight) && !waits) {
+      rounds.beyond_l1 += round;
+      waits = true;
+    }
+  }
+  return rounds;
+}
+
+/// Counts loads of neighbouring words in turns of a loop as the one that they become; false where they are not such.
+bool BlockWatch::count_merged(const SiteLog& entry, const LogKind& kind, std::uint32_t place) {
+  const std::uint32_t turns = kind.stage.merged;
+  if (turns == 1 || place % turns != 0 || place + turns > std::min(entry.used, kDense)) return false;
+  const Request& first = entry.requests[place];
+  for (std::uint32_t turn = 1; turn < turns; ++turn) {
+    const Request& next = entry.requests[place + turn];
+    if (next.mask != first.mask) return false;
+    for (std::uint32_t left = first.mask; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (next.address[lane] != first.address[lane] + std::uint64_t{turn} * kind.bytes) return false;
+    }
+  }
+  LogKind wide = kind;
+  wide.bytes = static_cast<std::uint8_t>(kind.bytes * turns);
+  count_shared(first, wide, 1);
+  return true;
 }
 
 BlockWatch::StageRounds& BlockWatch::rounds_of(std::uint32_t stage) {
@@ -609,10 +692,18 @@ bool BlockWatch::count_global(const Request& request, const LogKind& kind, std::
     return count_access(request, kind.bytes, kind.operation, weight);
   case Operation::reduction:
   case Operation::atomic:
-    if (kind.bytes == 2)
+    if (kind.bytes == 2) {
       count_compare_and_swap(request, weight);
-    else
-      count_atomic(request, kind.bytes, kind.operation, weight);
+      break;
+    }
+    if ((kind.atomic & kLoop) != 0) retries.add(request, weight);
+    if ((kind.atomic & kOneAddress) != 0 && is_one_address(request)) {
+      Request leader = request;
+      leader.mask &= ~(leader.mask - 1);
+      count_atomic(leader, kind.bytes, kind.operation, weight, kind.retries);
+    } else {
+      count_atomic(request, kind.bytes, kind.operation, weight, kind.retries);
+    }
   }
   return true;
 }
@@ -640,7 +731,7 @@ bool BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
       line.sectors = found.missing;
       if (line.sectors == 0) continue;
     } else if (operation == Operation::store) {
-      line.sectors = writes_.load(line.line, line.sectors).missing;
+      line.sectors = writes_.missing(line.line, line.sectors);
       if (line.sectors == 0) continue;
     }
     traffic->add(LineAccess::make(line, operation, weight));
@@ -648,7 +739,8 @@ bool BlockWatch::send_lines(Operation operation, std::uint64_t weight) {
   return beyond;
 }
 
-void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight) {
+void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight,
+                              bool of_floats) {
   const AtomicCost cost = atomic_cost(request, bytes);
   collect_lines(request, bytes, lines_);
   counts[index(Counter::global_requests, operation)] += weight;
@@ -658,9 +750,14 @@ void BlockWatch::count_atomic(const Request& request, unsigned bytes, Operation 
   counts[index(Counter::atomic_collisions)] += cost.collisions * weight;
   counts[index(Counter::l2_sectors, operation)] += cost.sectors * weight;
   send_lines(operation, weight);
-  // Turns at one line are taken one after another.
+  // What comes to one line is done one after another.
   const std::uint64_t base = reinterpret_cast<std::uintptr_t>(arena_begin) / 128;
-  for (unsigned i = 0; i < cost.lines; ++i) atomic_turns.add(cost.line[i] - base, cost.turns[i] * weight);
+  const DeviceTable& device = device_table();
+  const double turn = of_floats ? device.atomic_float_seconds : device.atomic_integer_seconds;
+  const auto by = static_cast<double>(weight);
+  for (unsigned i = 0; i < cost.lines; ++i)
+    atomic_lines.add(cost.line[i] - base, cost.address[i], cost.most[i] * turn * by,
+                     std::max(device.atomic_request_seconds, cost.touched[i] * device.atomic_sector_seconds) * by);
 }
 
 /// Atomics on 2 bytes have no instruction: a loop reads the word that holds them, and replaces it if nobody else did.
@@ -682,15 +779,46 @@ void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::
   // What asynchronous copies write is counted with no metric's stores, but the pipe is as busy: a place that shared
   // memory has no other use for.
   const Operation operation = updates ? Operation::atomic : kind.copied ? Operation::reduction : kind.operation;
-  const SharedCost cost = updates ? shared_atomic_cost(request, kind.bytes) : shared_cost(request, kind.bytes);
+  const unsigned bytes = kind.bytes * std::max(1U, kind.stage.joined);
+  const bool increment = (kind.atomic & (kIncrement | kOneAddress)) != 0;
+  const SharedCost cost = updates ? shared_atomic_cost(request, bytes, increment) : shared_cost(request, bytes);
   counts[index(Counter::shared_requests, operation)] += weight;
   counts[index(Counter::shared_wavefronts, operation)] += cost.wavefronts * weight;
   counts[index(Counter::shared_conflicts, operation)] += (cost.wavefronts - cost.fewest) * weight;
-  if (!kind.retries) return;
-  constexpr std::size_t kPlaces = 2048;
-  shared_retries_.resize(kPlaces);
+  const bool exchanges = (kind.atomic & kLoop) != 0;
+  if (!kind.retries && !exchanges) return;
+  if (exchanges) {
+    exchange_requests_ += weight;
+    exchange_wavefronts_ += cost.wavefronts * weight;
+  }
+  constexpr std::size_t kPlaces = 65536;  // more than an SM has words
+  std::vector<std::uint32_t>& places = exchanges ? shared_exchanges_ : shared_retries_;
+  places.resize(kPlaces);
   for (std::uint32_t left = request.mask; left != 0; left &= left - 1)
-    shared_retries_[request.address[std::countr_zero(left)] / 4 % kPlaces] += static_cast<std::uint32_t>(weight);
+    places[request.address[std::countr_zero(left)] / 4 % kPlaces] += static_cast<std::uint32_t>(weight);
+}
+
+/// Of the block's loops of compare and swap in shared memory, those at the address that has the most of them.
+void BlockWatch::end_retries(const BlockContext& block) {
+  const auto most = [](std::vector<std::uint32_t>& places) -> std::uint64_t {
+    if (places.empty()) return 0;
+    const std::uint32_t result = *std::max_element(places.begin(), places.end());
+    places.clear();
+    return result;
+  };
+  block_rounds_.retries = most(shared_retries_);
+  block_rounds_.exchanges = most(shared_exchanges_);
+  // A thread's own exchanges, one after another, make each other fail here, too.
+  if (retry_tally.exchanges > 0)
+    block_rounds_.exchanges -= block_rounds_.exchanges * retry_tally.failed / retry_tally.exchanges;
+  if (exchange_requests_ == 0) return;
+  // Before one of them succeeds, each warp has tried again whatever it has under way.
+  const auto loops = static_cast<std::uint64_t>(std::count_if(kinds_.begin(), kinds_.end(), [](const LogKind& kind) {
+    return kind.space == Space::shared && (kind.atomic & kLoop) != 0;
+  }));
+  const std::uint64_t warps = (block.threads + kWarpSize - 1) / kWarpSize;
+  block_rounds_.exchange_queue = block_rounds_.exchanges * loops * warps * exchange_wavefronts_ / exchange_requests_;
+  exchange_requests_ = exchange_wavefronts_ = 0;
 }
 
 }  // namespace warpbook::emulator

@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulator/base/stage.hpp"
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/observation/counters.hpp"
 #include "common/emulator/observation/global_shadow.hpp"
 #include "common/emulator/observation/l2.hpp"
-#include "common/emulator/observation/line_turns.hpp"
+#include "common/emulator/observation/line_times.hpp"
 #include "common/emulator/observation/races.hpp"
 #include "common/emulator/observation/retry_loops.hpp"
 #include "common/emulator/observation/traffic.hpp"
@@ -50,6 +51,7 @@ struct AccessShape {
   Operation operation;       ///< What it does.
   bool is_volatile = false;  ///< As the source says: threads order their accesses by it.
   bool retries = false;      ///< an atomic that shared memory has no instruction for
+  std::uint8_t atomic = 0;   ///< what the compiler knows of an atomic: see tally.hpp
   bool copying = false;      ///< the first half of an asynchronous copy, which nobody waits for
   bool copied = false;       ///< its second half
 };
@@ -120,6 +122,9 @@ public:
     if (site->extras != 0) follow_access(*site, at);
   }
 
+  /// The running thread comes to an inner loop.
+  void begin_loop(std::uint32_t number);
+
   /// Looks for work of other streams that an access to global memory conflicts with.
   void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
 
@@ -135,7 +140,7 @@ public:
   bool approximate = false;                     ///< long loops were sampled
   std::unique_ptr<BlockTraffic> traffic = std::make_unique<BlockTraffic>();  ///< beyond its L1; others empty it
   std::vector<SeenRequest> seen;  ///< of the block whose first warp is followed, in order
-  LineTurns atomic_turns;         ///< Of atomics on global memory, in this launch.
+  LineTimes atomic_lines;         ///< Of atomics on global memory, in this launch.
   RetryLoops retries;             ///< Atomics on 2 bytes of global memory.
   RetryTally retry_sums;          ///< Of all blocks.
   Rounds slowest;                 ///< The most that any block has.
@@ -181,7 +186,8 @@ private:
     std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
     bool epoch_known = true;             ///< false once only some lanes met
     std::uint32_t steps = 0;             ///< how often it was in step in this block
-    Rounds rounds;                       ///< since the block's barrier
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> loops;  ///< inner ones by number: how often lanes came to them
+    Rounds rounds;                                               ///< since the block's barrier
   };
   struct LogKind {
     const void* pc;
@@ -189,9 +195,10 @@ private:
     Operation operation;
     std::uint8_t bytes;
     bool retries;
+    std::uint8_t atomic;
     bool copying;
     bool copied;
-    std::uint32_t stage;  // of the kernel: what is of one stage is asked for together, and waited for together
+    Stage stage;  // of the kernel: what is of one stage is asked for together, and waited for together
   };
   /// Round trips of a warp in one stage of its kernel.
   struct StageRounds {
@@ -216,12 +223,22 @@ private:
   void flush(const BlockContext& block, unsigned warp);
   StageRounds& rounds_of(std::uint32_t stage);
   void flush_all(const BlockContext& block);
+  /// Waits of a warp for what it asked for at one site.
+  struct SiteRounds {
+    std::uint64_t all = 0;
+    std::uint64_t beyond_l1 = 0;  ///< of these, those that the L1 does not answer
+  };
+  SiteRounds count_requests(const SiteLog& entry, const LogKind& kind, const WarpLog& warp);
+  static double turns_together(const SiteLog& entry, const Stage& stage, const WarpLog& warp);
   bool count_global(const Request& request, const LogKind& kind, std::uint64_t weight);
   bool count_access(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
-  void count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight);
+  void count_atomic(const Request& request, unsigned bytes, Operation operation, std::uint64_t weight,
+                    bool of_floats = false);
   void count_compare_and_swap(const Request& request, std::uint64_t weight);
   bool send_lines(Operation operation, std::uint64_t weight);
   void count_shared(const Request& request, const LogKind& kind, std::uint64_t weight);
+  bool count_merged(const SiteLog& entry, const LogKind& kind, std::uint32_t place);
+  void end_retries(const BlockContext& block);
   void follow(const WarpLog& warp);
   void note_store(const Site& site, std::uintptr_t address, std::uint32_t occurrence);
   void settle_store();
@@ -253,7 +270,7 @@ private:
   std::vector<unsigned> used_sites_;
   RequestPool pool_;
   L1Cache<> l1_;
-  L1Cache<> writes_;  ///< the sectors that the warp's stores wrote last
+  WrittenLines writes_;  ///< that the warp's stores wrote last
   SharedShadow shadow_;
   AddressRange static_shared_;
   // In this launch: pairs of logs, within a warp or beyond; pairs of instructions, of global memory.
@@ -277,6 +294,9 @@ private:
   std::array<WorkCounts, kMaxWarps> warp_work_{};  ///< of the busiest lane, since the block's barrier
   std::vector<WorkCounts> work_before_;        ///< by thread, of those that had to stop elsewhere; empty where none had
   std::vector<std::uint32_t> shared_retries_;  ///< of the block, by hashed address; empty where it has none
+  std::vector<std::uint32_t> shared_exchanges_;  ///< the same of loops of compare and swap that the kernel writes down
+  std::uint64_t exchange_requests_ = 0;          ///< of these loops
+  std::uint64_t exchange_wavefronts_ = 0;        ///< of these requests
 };
 
 }  // namespace warpbook::emulator

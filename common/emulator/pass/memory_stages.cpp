@@ -1,7 +1,6 @@
 #include "common/emulator/pass/memory_stages.hpp"
 
 #include <llvm/ADT/PostOrderIterator.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -9,35 +8,12 @@
 
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/pass/library_calls.hpp"
+#include "common/emulator/pass/memory_objects.hpp"
 
 namespace warpbook::emulator {
 namespace {
 
 using namespace llvm;
-
-/// What the address of a load or a store leads to.
-const Value* object_of(const Instruction& instruction) {
-  return getUnderlyingObject(getLoadStorePointerOperand(&instruction), 0);
-}
-
-/// True for a load from shared memory, which is soon there, and for a store to it.
-bool is_shared(const Instruction& instruction) {
-  if (getLoadStorePointerOperand(&instruction) == nullptr) return false;
-  const Value* object = object_of(instruction);
-  if (const auto* call = dyn_cast<CallBase>(object)) return calls_library(*call, "dynamic_shared");
-  const auto* variable = dyn_cast<GlobalVariable>(object);
-  return variable != nullptr && variable->isThreadLocal();
-}
-
-/// True where a load's address is one of global or shared memory, as far as can be told: parameters of the kernel, and
-/// constants, come from elsewhere.
-bool is_followed(const LoadInst& load) {
-  const Value* object = object_of(load);
-  if (isa<AllocaInst>(object)) return false;
-  if (const auto* argument = dyn_cast<Argument>(object)) return !argument->hasByValAttr();
-  if (const auto* variable = dyn_cast<GlobalVariable>(object)) return variable->isThreadLocal();  // a shared array
-  return true;
-}
 
 /// True where memory is asked for something.
 bool asks(const Instruction& instruction) {
@@ -90,8 +66,7 @@ bool is_needed_now(const Instruction& instruction) {
 unsigned passed(const Instruction& instruction, const Place& place) {
   if (!isa<LoadInst>(instruction)) return std::max(place.stored, place.stored_shared);
   if (is_shared(instruction)) return place.stored_shared;
-  const auto* argument = dyn_cast<Argument>(object_of(instruction));
-  return argument != nullptr && argument->hasNoAliasAttr() ? 0 : place.stored;
+  return is_restricted(cast<LoadInst>(instruction)) ? 0 : place.stored;
 }
 
 /// The waits until it is known where a block goes on.
@@ -140,7 +115,7 @@ Place place_of(const BasicBlock& block, const Places& places, const DenseMap<con
   }
   const Place& of_from = places.find(from)->second;
   const bool only = from->getSingleSuccessor() == &block;
-  if (!only && !(block.getSingleSuccessor() != nullptr && is_predicated(block))) return place;
+  if (!only && !is_predicated(block)) return place;
   place.head = head;
   place.before = of_from.before;
   place.control = std::max(of_from.control, only ? 0 : condition_of(*from, ready));

@@ -27,20 +27,28 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "common/emulator/base/shared_guard.hpp"
+#include "common/emulator/base/stage.hpp"
 #include "common/emulator/pass/arithmetic.hpp"
+#include "common/emulator/pass/atomic_flags.hpp"
 #include "common/emulator/pass/device_code.hpp"
+#include "common/emulator/pass/joined_loads.hpp"
 #include "common/emulator/pass/launch_pass.hpp"
 #include "common/emulator/pass/library_calls.hpp"
 #include "common/emulator/pass/local_bounds_pass.hpp"
+#include "common/emulator/pass/machine_instructions.hpp"
 #include "common/emulator/pass/memory_stages.hpp"
+#include "common/emulator/pass/unrolled_loops.hpp"
 
 namespace {
 
 using namespace llvm;
+using warpbook::emulator::JoinedLoads;
+using warpbook::emulator::UnrolledLoops;
 
 constexpr std::uint64_t kWidestAccess = 16;  // bytes: the widest load or store of a GPU thread
 constexpr std::uint64_t kLargestCopy = 256;  // bytes: longer copies stay calls, seen as ranges
@@ -231,16 +239,21 @@ private:
 /// Counts what runs, block by block, and announces atomics.
 class TallyPass : public PassInfoMixin<TallyPass> {
 public:
-  PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager) {
+    auto& functions = manager.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
     bool changed = false;
     for (Function& function : module) {
       if (function.isDeclaration() || !function.hasFnAttribute(Attribute::SanitizeThread)) continue;
       // What this pass adds itself is neither looked at nor counted.
       const warpbook::emulator::MemoryStages stages(function);
+      const UnrolledLoops loops(functions.getResult<LoopAnalysis>(function),
+                                functions.getResult<ScalarEvolutionAnalysis>(function));
+      const JoinedLoads joined(function, functions.getResult<ScalarEvolutionAnalysis>(function));
       changed |= announce_atomics(function);
-      changed |= mark_reductions(function);
-      changed |= tally(function);
-      changed |= mark_stages(function, stages);
+      changed |= announce_loops(module, loops);
+      changed |= mark_atomics(function, functions.getResult<LoopAnalysis>(function));
+      changed |= tally(function, loops, joined);
+      changed |= mark_stages(function, stages, loops, joined);
     }
     return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
@@ -249,8 +262,8 @@ public:
 
 private:
   enum Counter : unsigned { kInstructions, kDivisions32, kDivisions64, kWideDivisions64, kChained, kCounters };
-  static constexpr unsigned kReduction = kCounters;  // an entry of the tally: the next atomic is a reduction
-  static constexpr unsigned kStage = kCounters + 1;  // another: the next access's stage
+  static constexpr unsigned kAtomicFlags = kCounters;  // an entry of the tally: what is known of the next atomic
+  static constexpr unsigned kStage = kCounters + 1;    // another: the next access's stage
   using Counts = std::array<std::uint64_t, kCounters>;
 
   /// `extern thread_local std::uint64_t __warpbook_tally[7]`, which the emulator's library defines; see tally.hpp.
@@ -288,22 +301,41 @@ private:
     return !warpbook::emulator::is_division(instruction);
   }
 
+  /// As many as others of the compiler's instructions take: of these, each is more than one of the machine's.
+  static double weight_of(const Instruction& instruction) {
+    constexpr double kSlots = 1.55;  // DeviceTable::slots_per_instruction
+    return std::max(1.0, warpbook::emulator::machine_instructions(instruction) / kSlots);
+  }
+
   /// The most instructions of a block that wait for each other, one after the other.
-  static std::uint64_t longest_chain(const BasicBlock& block) {
+  static std::uint64_t longest_chain(const BasicBlock& block, const UnrolledLoops& loops) {
     DenseMap<const Value*, std::uint64_t> length;
     std::uint64_t longest = 0;
     for (const Instruction& instruction : block) {
       if (isa<PHINode>(instruction)) continue;
       std::uint64_t behind = 0;
       for (const Value* operand : instruction.operands()) behind = std::max(behind, length.lookup(operand));
-      const std::uint64_t own = behind + (costs_a_slot(instruction) ? 1 : 0);
+      const bool costs = costs_a_slot(instruction) && !loops.is_counting(instruction);
+      const std::uint64_t own = behind + (costs ? static_cast<std::uint64_t>(std::lround(weight_of(instruction))) : 0);
       length[&instruction] = own;
       longest = std::max(longest, own);
     }
     return longest;
   }
 
-  static bool tally(Function& function) {
+  /// Instructions of a block: those of a loop that is unrolled, divided among the turns that become one.
+  static std::uint64_t instructions_of(const BasicBlock& block, const UnrolledLoops& loops, const JoinedLoads& joined) {
+    const double turns = loops.turns(block);
+    double count = 0;
+    for (const Instruction& instruction : block) {
+      if (!costs_a_slot(instruction) || joined.joined(instruction) == 0) continue;
+      count += weight_of(instruction) / (loops.is_counting(instruction) ? turns : loops.merged(instruction));
+      if (loops.is_placed(instruction)) ++count;
+    }
+    return static_cast<std::uint64_t>(std::lround(count));
+  }
+
+  static bool tally(Function& function, const UnrolledLoops& loops, const JoinedLoads& joined) {
     const DominatorTree dominators(function);
     std::vector<Instruction*> divisions;  // those that count
     std::vector<Instruction*> candidates;
@@ -319,12 +351,11 @@ private:
     bool changed = false;
     for (BasicBlock& block : function) {
       Counts counts{};
-      for (const Instruction& instruction : block)
-        if (costs_a_slot(instruction)) ++counts[kInstructions];
+      counts[kInstructions] = instructions_of(block, loops, joined);
       for (const Instruction* division : divisions)
         if (division->getParent() == &block)
           ++counts[division->getType()->getScalarSizeInBits() > 32 ? kDivisions64 : kDivisions32];
-      counts[kChained] = longest_chain(block);
+      counts[kChained] = longest_chain(block, loops);
       changed |= add(block, counts);
     }
     for (Instruction* division : divisions)
@@ -389,13 +420,29 @@ private:
     return !atomics.empty();
   }
 
-  /// Sets the tally's entry for it to the stage of each load that waits for others, and back behind it.
-  static bool mark_stages(Function& function, const warpbook::emulator::MemoryStages& stages) {
-    std::vector<std::pair<Instruction*, unsigned>> marked;
-    for (Instruction& instruction : instructions(function))
-      if (const unsigned stage = stages.stage(instruction); stage != 0) marked.emplace_back(&instruction, stage);
+  /// Calls `__warpbook_loop(number)` where an inner loop begins whose turns are counted.
+  static bool announce_loops(Module& module, const UnrolledLoops& loops) {
+    for (const auto& [position, number] : loops.begins()) {
+      IRBuilder<> builder(position);
+      builder.CreateCall(module.getOrInsertFunction("__warpbook_loop", builder.getVoidTy(), builder.getInt32Ty()),
+                         {builder.getInt32(number)});
+    }
+    return !loops.begins().empty();
+  }
+
+  /// Sets the tally's entry for it to the stage of each load that waits for others, and to what its loop makes of it,
+  /// and back behind it.
+  static bool mark_stages(Function& function, const warpbook::emulator::MemoryStages& stages,
+                          const UnrolledLoops& loops, const JoinedLoads& joined) {
+    std::vector<std::pair<Instruction*, std::uint64_t>> marked;
+    for (Instruction& instruction : instructions(function)) {
+      const warpbook::emulator::Stage stage{stages.stage(instruction), loops.together(instruction),
+                                            loops.merged(instruction), joined.joined(instruction),
+                                            loops.loop(instruction)};
+      if (stage.packed() != 0) marked.emplace_back(&instruction, stage.packed());
+    }
     for (const auto& [instruction, stage] : marked) {
-      const auto set = [&](Instruction* position, unsigned value) {
+      const auto set = [&](Instruction* position, std::uint64_t value) {
         IRBuilder<> builder(position);
         hide(*builder.CreateStore(builder.getInt64(value), tally_slot(builder, *function.getParent(), kStage)));
       };
@@ -405,16 +452,17 @@ private:
     return !marked.empty();
   }
 
-  /// Sets the tally's entry for it before each of CUDA's atomics whose result nobody uses.
-  static bool mark_reductions(Function& function) {
-    std::vector<CallInst*> calls;
+  /// Sets the tally's entry for it before each of CUDA's atomics of which there is something to tell.
+  static bool mark_atomics(Function& function, const LoopInfo& loops) {
+    std::vector<std::pair<CallInst*, unsigned>> calls;
     for (Instruction& instruction : instructions(function))
       if (auto* call = dyn_cast<CallInst>(&instruction);
-          call != nullptr && call->use_empty() && warpbook::emulator::is_library_atomic(*call))
-        calls.push_back(call);
-    for (CallInst* call : calls) {
+          call != nullptr && warpbook::emulator::is_library_atomic(*call))
+        if (const unsigned flags = warpbook::emulator::atomic_flags(*call, loops); flags != 0)
+          calls.emplace_back(call, flags);
+    for (const auto& [call, flags] : calls) {
       IRBuilder<> builder(call);
-      hide(*builder.CreateStore(builder.getInt64(1), tally_slot(builder, *function.getParent(), kReduction)));
+      hide(*builder.CreateStore(builder.getInt64(flags), tally_slot(builder, *function.getParent(), kAtomicFlags)));
     }
     return !calls.empty();
   }

@@ -101,6 +101,8 @@ Json measure_instructions(const Bench& bench);
 Json measure_atomics(const Bench& bench);
 /// Atomics that are loops of compare and swap, by how many meet at a word.
 Json measure_contended(const Bench& bench);
+/// Loops over loads, over exchanges and over additions to one address; scattered additions.
+Json measure_loops(const Bench& bench);
 /// The toolkit's sort of pairs, by their number and their bits.
 Json measure_sorts(const Bench& bench);
 /// Launches by themselves and inside a graph, empty blocks.

@@ -129,6 +129,7 @@ int main(int argc, char** argv) {
     add("instructions", measure_instructions);
     add("atomics", measure_atomics);
     add("contended", measure_contended);
+    add("loops", measure_loops);
     add("sorts", measure_sorts);
     if (argc < 3) result["ratios"] = ratios(bench, result);
     if (argc < 2) {
