@@ -243,6 +243,23 @@ int main(int, char** words) {
   cudaFree(d); cudaEventDestroy(e); cudaStreamDestroy(s); delete[] h;
 }
 """
+# Atomics of a block: each on a sum of its own; on one that another block adds to by a wider one.
+SCOPES = """
+__global__ void own(int* sums) {
+  __shared__ float f;
+  if (threadIdx.x == 0) f = 0;
+  __syncthreads();
+  atomicAdd_block(&f, 1.0f); atomicMax_block(&sums[blockIdx.x], 3); atomicAdd_block(&sums[blockIdx.x], 1);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(&sums[100], sums[blockIdx.x]);
+}
+__global__ void mixed(int* sum) { if (blockIdx.x == 0) atomicAdd_block(sum, 1); else atomicAdd(sum, 1); }
+int main(int count, char**) {
+  int* s; cudaMalloc(&s, 4000); cudaMemset(s, 0, 4000);
+  if (count == 1) own<<<4, 64>>>(s); else mixed<<<4, 64>>>(s);
+  cudaDeviceSynchronize(); cudaFree(s);
+}
+"""
 ASYNCHRONOUS = """
 __global__ void fills(int* p) { p[threadIdx.x] = 1; }
 __global__ void reads(const int* p, int* o) { o[threadIdx.x] = p[threadIdx.x]; }
@@ -322,7 +339,7 @@ class InAFolder(unittest.TestCase):
 class Right(InAFolder):
     def test_right_results_and_no_report(self):
         sources = sorted(RIGHT.glob("*.cu"))
-        self.assertGreaterEqual(len(sources), 4)
+        self.assertGreaterEqual(len(sources), 5)
         for source in sources:
             for schedule in ("forward", "reverse"):
                 with self.subTest(source.name, schedule=schedule):
@@ -426,6 +443,34 @@ int main(int argc, char**) {
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
                 self.assertIn(said, ran.stderr)
+
+    def test_atomics_of_a_block(self):
+        made = self.run_text(SCOPES, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        environment = {**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"}
+        ran = subprocess.run(["./here"], capture_output=True, text=True, check=False, timeout=60, env=environment)
+        self.assertEqual(ran.stderr, NOTHING)
+        ran = subprocess.run(["./here", "x"], capture_output=True, text=True, check=False, timeout=60, env=environment)
+        self.assertIn("An atomic whose name ends in _block is one for the threads of its block alone", ran.stderr)
+        self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_blocks_that_do_not_fit_are_a_deadlock(self):
+        made = self.run_text("""
+__global__ void meet(int* arrived) {
+  if (threadIdx.x == 0) atomicAdd(arrived, 1);
+  while (atomicAdd(arrived, 0) < gridDim.x) {}
+}
+int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a); cudaFree(a); }
+""", "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for multiprocessors, checks in [("2", "all"), ("2", "none"), ("3", "all"), ("3", "none")]:
+            with self.subTest(multiprocessors, checks=checks):
+                ran = subprocess.run(["./here"], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_MULTIPROCESSORS": multiprocessors,
+                                          "WARPBOOK_CHECK": checks, "WARPBOOK_TRACE": "first"})
+                told = ("========= Deadlock: no block of the launch goes on. The first of them waits at p.cu:4\n"
+                        "=========     The card holds 4 of these blocks at a time; 1 more begin when one of them ends.\n")
+                (self.assertIn if multiprocessors == "2" else self.assertNotIn)(told, ran.stderr)
 
     def test_the_host_does_not_wait(self):
         made = self.run_text(ASYNCHRONOUS, "--no-run")

@@ -2,6 +2,8 @@
 /// Loads and stores with a cache hint. The emulator treats them as plain ones.
 #pragma once
 
+#include <type_traits>
+
 #include "vector_types.h"
 #include "warpbook_builtins.h"
 
@@ -50,7 +52,11 @@ template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldca(const 
 template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcg(const T* address) { return *address; }
 template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcs(const T* address) { return *address; }
 template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldlu(const T* address) { return *address; }
-template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) { return *address; }
+/// Fetches again each time, as volatile does: loops wait for a flag so.
+template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) {
+  if constexpr (std::is_arithmetic_v<T>) return *static_cast<const volatile T*>(address);
+  return *address;
+}
 
 template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION void __stwb(T* address, T value) { *address = value; }
 template <warpbook::emulator::Hinted T> WARPBOOK_DEVICE_FUNCTION void __stcg(T* address, T value) { *address = value; }

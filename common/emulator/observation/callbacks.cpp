@@ -159,6 +159,11 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
                                        __builtin_return_address(0));
 }
 
+/// The atomic to come is one for the threads of its block alone.
+WARPBOOK_EXPORT void __warpbook_block_scope() {
+  if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->expect_block_scope();
+}
+
 /// An integer is divided by zero; called before it is done. On the host it is what it is anywhere.
 WARPBOOK_EXPORT void __warpbook_division_by_zero() {
   const void* const pc = __builtin_return_address(0);

@@ -230,6 +230,8 @@ struct RaceSides {
   Operation other_operation;
   std::string who;
   std::string other_who;
+  bool block_scope = false;  ///< One is an atomic for its own block alone.
+  bool copied = false;       ///< One is an asynchronous copy.
 
   void sort() {
     if (other_pc >= pc) return;
@@ -247,6 +249,12 @@ Apart apart(unsigned thread, unsigned other) {
 }
 
 std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
+  if (sides.block_scope)
+    return "An atomic whose name ends in _block is one for the threads of its block alone: where blocks meet, use the "
+           "one without.";
+  if (sides.copied)
+    return "An asynchronous copy is done when its thread has waited for it: first __pipeline_wait_prior() or what "
+           "waits for the group, then the barrier.";
   const char* const barrier = apart == Apart::in_warp ? "__syncwarp()" : "__syncthreads()";
   if (one_line && sides.operation != Operation::load && sides.other_operation != Operation::load)
     return "Threads write one place in one statement: use an atomic, or give each a place of its own.";
@@ -319,7 +327,8 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
   };
   const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
   hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
-                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other)},
+                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false,
+                             one.copied || other.copied},
                             place_of(block, address, 0).text, apart));
 }
 
@@ -333,7 +342,7 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
   };
   return race_finding(
       block, "global_race",
-      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
+      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread), race.block_scope},
       place_of(block, race.address, 0).text,
       one_block == other_block ? apart(race.thread % block.threads, race.other_thread % block.threads)
                                : Apart::in_grid);

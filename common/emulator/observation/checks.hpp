@@ -52,6 +52,7 @@ struct Actor {
   const void* pc;       ///< Where in the program.
   unsigned thread;      ///< linear index
   Operation operation;  ///< What it did.
+  bool copied = false;  ///< An asynchronous copy did it.
 };
 
 /// Reports two accesses to shared memory, at least one of them a write, with no barrier between them.

@@ -74,7 +74,7 @@ Observation::Observation()
 void Observation::launch_begin(const LaunchInfo& launch) {
   const std::uint64_t blocks = volume(launch.grid);
   threads_ = static_cast<unsigned>(volume(launch.block));
-  watches_.resize(worker_count());
+  watches_.resize(most_workers());
   begin_checks();
   mode_ = trace_mode();
   // In large launches, the search for races keeps to the sample, too.
@@ -90,7 +90,7 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
   const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
   l1_share_ = (device_.l1_bytes - shared) / resident;
-  memory_.begin_launch(launch.id, device_.l1_bytes - shared, static_cast<unsigned>(watches_.size()));
+  memory_.begin_launch(launch.id, device_.l1_bytes - shared, worker_count());
   follow_ = mode_ != TraceMode::off && wants_map(launch);
   // A thread's number in the grid has 32 bits.
   global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
@@ -123,7 +123,7 @@ void Observation::memory_freed(const Allocation& allocation) {
 }
 
 void Observation::fence(BlockContext& block) {
-  if (global_.race && block.traced) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+  if (block.traced) watch(block).fence(block);
 }
 
 void Observation::barriers_differ(BlockContext& block, const void* pc, const void* other_pc) {
@@ -196,9 +196,11 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
   const bool reads = kind == AccessKind::read || kind == AccessKind::copying;
   Operation operation = reads ? Operation::load : Operation::store;
   const bool retries = kind == AccessKind::float_atomic;
+  bool block_scope = false;
   if (kind == AccessKind::atomic || retries) {
     operation = std::exchange(__warpbook_tally[kReductionFlag], 0) != 0 ? Operation::reduction : Operation::atomic;
-    if (global_.race && block.traced) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
+    block_scope = watch(block).take_block_scope();
+    if (block.traced) watch(block).synchronise(block, true, block_scope);
   }
   if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
     const auto width = static_cast<std::uint8_t>(bytes);
@@ -208,7 +210,8 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
                          .operation = operation,
                          .retries = retries,
                          .copying = kind == AccessKind::copying,
-                         .copied = kind == AccessKind::copied},
+                         .copied = kind == AccessKind::copied,
+                         .block_scope = block_scope},
                         pc);
   } else {
     watch(block).range(address, bytes, operation, pc);
@@ -240,7 +243,7 @@ double Observation::launch_end(const LaunchInfo& launch) {
   RetryLoops retries;
   RetryTally sums;
   LaunchShape shape;
-  for (const auto& watch : watches_) {
+  for (const auto& watch : watches()) {
     if (watch == nullptr || watch->launch() != launch.id) continue;
     for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
     approximate |= watch->approximate;
@@ -253,7 +256,7 @@ double Observation::launch_end(const LaunchInfo& launch) {
   const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
   for (double& total : totals) total *= scale;
   memory_.finish(static_cast<double>(blocks) / static_cast<double>(sample_.settled()), totals);
-  for (const auto& watch : watches_) {  // these are of all blocks
+  for (const auto& watch : watches()) {  // these are of all blocks
     if (watch == nullptr || watch->launch() != launch.id) continue;
     totals[index(Counter::instructions)] += static_cast<double>(watch->tally[0]);
     totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
@@ -391,7 +394,11 @@ TraceMode Observation::trace_mode() {
 }
 
 BlockWatch& Observation::watch_of(unsigned worker) {
-  if (watches_[worker] == nullptr) watches_[worker] = std::make_unique<BlockWatch>();
+  if (watches_[worker] == nullptr) [[unlikely]] {
+    watches_[worker] = std::make_unique<BlockWatch>();
+    for (unsigned seen = workers_; seen <= worker && !workers_.compare_exchange_weak(seen, worker + 1);) {
+    }
+  }
   return *watches_[worker];
 }
 

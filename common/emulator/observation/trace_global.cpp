@@ -26,7 +26,12 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   }
   const WarpLog& warp = warps_[block.thread / kWarpSize];
   const GlobalActor actor{static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
-                          static_cast<std::uint32_t>(block.linear_block), interval_, warp.epoch, warp.epoch_known};
+                          static_cast<std::uint32_t>(block.linear_block),
+                          interval_,
+                          warp.epoch,
+                          warp.epoch_known,
+                          site.block_scope,
+                          fenced_ ? &steps_ : nullptr};
   const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
   if (!checks_->concurrent.empty()) [[unlikely]]
     check_streams(block, site, at, strong);
@@ -56,9 +61,19 @@ void BlockWatch::check_streams(const BlockContext& block, const Site& site, cons
   }
 }
 
-void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
-  if (!racing_) return;
-  checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), operation != Operation::load);
+void BlockWatch::fence(const BlockContext& block) {
+  fenced_ = true;
+  steps_.threads[block.thread].fence();
+  steps_.warps[block.thread / kWarpSize].fence();
+  if (racing_) checks_->races->fence(static_cast<std::uint32_t>(block.linear_block));
+}
+
+void BlockWatch::synchronise(const BlockContext& block, bool writes, bool block_scope) {
+  if (fenced_) {
+    steps_.threads[block.thread].synchronise(writes);
+    steps_.warps[block.thread / kWarpSize].synchronise(writes);
+  }
+  if (racing_ && !block_scope) checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), writes);
 }
 
 void BlockWatch::settle_race(const BlockContext& block) {

@@ -37,6 +37,7 @@
 #include "common/emulator/pass/library_calls.hpp"
 #include "common/emulator/pass/local_bounds_pass.hpp"
 #include "common/emulator/pass/memory_stages.hpp"
+#include "common/emulator/pass/source_checks.hpp"
 
 namespace {
 
@@ -428,6 +429,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::LaunchPass());
               manager.addPass(warpbook::emulator::DeviceCodePass());
+              manager.addPass(warpbook::emulator::AtomicScopePass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
               manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());
