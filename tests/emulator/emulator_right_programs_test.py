@@ -243,6 +243,49 @@ int main(int, char** words) {
   cudaFree(d); cudaEventDestroy(e); cudaStreamDestroy(s); delete[] h;
 }
 """
+# Local variables; the kernel that reads one without a value says where by WRONG, all of `right` is right.
+LOCALS = """
+#include <cuda_fp16.h>
+struct Point { float x, y, z; };
+__global__ void scalar(float* o, const float* in, int n) { float best;
+  for (int i = 0; i < n; ++i) if (in[i] > best) best = in[i];  // WRONG a
+  o[0] = best; }
+__global__ void member(float* o) { Point p; p.x = 1; p.y = 2;
+  o[0] = p.x + p.z; }  // WRONG b
+__global__ void counts(float* o, const int* in) { int bins[8];
+  for (int i = 0; i < 16; ++i) bins[in[i] & 7]++;  // WRONG c
+  for (int i = 0; i < 8; ++i) o[i] = bins[i]; }
+__global__ void halves(__half* o, const __half* in) { __half sum;
+  for (int i = 0; i < 4; ++i) sum = __hadd(sum, in[i]);  // WRONG d
+  o[0] = sum; }
+__global__ void pointer(float* o) { float a[4]; float* p = a;
+  o[0] = p[threadIdx.x & 3]; }  // WRONG e
+__device__ void fill(float* a) { for (int i = 0; i < 4; ++i) a[i] = i; }
+__global__ void right(float* o, const float* in, int n) {
+  float r[4], q[4], t[4], before; float4 v; float* parts = reinterpret_cast<float*>(&v); Point p, copy = p; copy.x = 1;
+  fill(q);
+  for (int k = 0; k < 4; ++k) parts[k] = k;
+  for (int k = 0; k < 4; ++k) if (threadIdx.x + k < n) r[k] = in[threadIdx.x + k];
+  for (int k = 0; k < 4; ++k) r[k] = r[k] * 2;
+  for (int k = 0; k < 4; ++k) if (threadIdx.x + k < n) o[threadIdx.x] = r[k] + q[k];
+  for (int i = 0; i < n; ++i) { if (i > 0) o[threadIdx.x] += before; before = in[i]; }
+  t[0] = 1; for (int i = 1; i < 4; ++i) t[i] = t[i - 1] * 2;
+  int leader; if (threadIdx.x == 0) leader = 5; leader = __shfl_sync(~0u, leader, 0);
+  o[threadIdx.x] += v.x + t[3] + leader + copy.x;
+}
+int main(int, char** words) {
+  float *o, *in; cudaMalloc(&o, 4000); cudaMalloc(&in, 4000); cudaMemset(in, 0, 4000); cudaMemset(o, 0, 4000);
+  switch (words[1][0]) {
+    case 'a': scalar<<<1, 1>>>(o, in, 4); break;
+    case 'b': member<<<1, 1>>>(o); break;
+    case 'c': counts<<<1, 1>>>(o, (int*)in); break;
+    case 'd': halves<<<1, 1>>>((__half*)o, (__half*)in); break;
+    case 'e': pointer<<<1, 1>>>(o); break;
+    default: right<<<1, 32>>>(o, in, 32);
+  }
+  cudaDeviceSynchronize(); cudaFree(o); cudaFree(in);
+}
+"""
 # Atomics of a block: each on a sum of its own; on one that another block adds to by a wider one.
 SCOPES = """
 __global__ void own(int* sums) {
@@ -443,6 +486,20 @@ int main(int argc, char**) {
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
                 self.assertIn(said, ran.stderr)
+
+    def test_locals_without_a_value(self):
+        made = self.run_text(LOCALS, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for case in ("a", "b", "c", "d", "e", "right"):
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                if case == "right":
+                    self.assertEqual(ran.stderr, NOTHING)
+                    continue
+                line = next(i for i, text in enumerate(LOCALS.splitlines(), 1) if text.endswith(f"WRONG {case}"))
+                self.assertRegex(ran.stderr, rf"Uninitialized __local__ memory read .*\n.* in p\.cu:{line}\n")
+                self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
 
     def test_atomics_of_a_block(self):
         made = self.run_text(SCOPES, "--no-run")

@@ -383,6 +383,22 @@ void report_uninitialised_global(const BlockContext& block, const Actor& reader,
                      "cudaMalloc gives memory that holds anything: copy or set it before it is read.");
 }
 
+void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "uninitialised_local";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.text = fmt::format("========= Uninitialized __local__ memory read of size {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     A variable or array of a thread's own begins with anything: give it a "
+                             "value first.\n",
+                             bytes, block.launch->name, location_or_unknown(pc), describe_thread(block));
+  hold_finding(std::move(finding));
+}
+
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc) {
   const Unwatched unwatched;
   Finding finding;

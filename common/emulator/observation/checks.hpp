@@ -80,6 +80,9 @@ void report_stream_race(const BlockContext& block, const StreamRace& race);
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
                                  const void* address);
 
+/// Reports a read of a thread's own variable that has no value yet.
+void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const void* pc);
+
 /// Whole warps of the block met at these two barriers.
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc);
 

@@ -429,6 +429,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::LaunchPass());
               manager.addPass(warpbook::emulator::DeviceCodePass());
+              manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
               manager.addPass(ConvergencePass());
