@@ -343,6 +343,25 @@ int main(int, char** words) {
     case 'j':
       fills<<<1, 32, 0, s>>>(d); fills<<<1, 32, 0, t>>>(d + 32); reads<<<1, 32, 0, s>>>(h, o); reads<<<1, 32, 0, t>>>(h, o + 32);
       cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0); reads<<<1, 32, 0, t>>>(d, o); break;
+    case 'k':
+      fills<<<1, 64, 0, s>>>(d); cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, t); break;
+    case 'l':
+      reads<<<1, 64, 0, t>>>(d, o); cudaMemcpy(d, pageable, 256, cudaMemcpyHostToDevice); break;
+    case 'm':
+      fills<<<1, 64, 0, s>>>(d); cudaMemsetAsync(d, 0, 256, t); break;
+    case 'n':
+      cudaMemsetAsync(d, 0, 256, s); fills<<<1, 64, 0, t>>>(d); break;
+    case 'o':
+      cudaMemcpyAsync(d, h, 256, cudaMemcpyHostToDevice, s);
+      cudaMemcpyAsync(d + 60, h, 16, cudaMemcpyHostToDevice, t); break;
+    case 'p':
+      cudaMemsetAsync(m, 0, 256, s);
+      sum ^= m[7] * 5; break;
+    case 'q':
+      fills<<<1, 64, 0, s>>>(d); cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, s); cudaMemsetAsync(d, 0, 256, s);
+      cudaMemset(m, 0, 512); m[0] = 2; cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0);
+      cudaMemcpyAsync(o, d, 256, cudaMemcpyDeviceToDevice, t); cudaStreamSynchronize(t);
+      cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); break;
     default:
       fills<<<1, 64>>>(m); m[64] = 1; cudaDeviceSynchronize(); sum = m[0];
       reads<<<1, 64>>>(m, o); sum += m[0]; cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); m[0] = 2;
@@ -534,11 +553,20 @@ int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a
         self.assertEqual(made.returncode, 0, made.stderr)
         told = "Race reported between {} access of the host at p.cu:{} and {} access of a {} at p.cu:{}\n"
         streams = "Race reported between {} access at p.cu:{} and {} access of a {} in another stream at p.cu:{}\n"
+        copies = "Race reported between {} access of a {} at p.cu:{} and {} access of a {} in another stream at p.cu:{}\n"
+        lines = {case: 1 + next(i for i, line in enumerate(ASYNCHRONOUS.splitlines(), 1) if f"case '{case}'" in line)
+                for case in "klmnop"}
         for case, said in {"a": told.format("Read", 14, "Write", "kernel", 2), "b": told.format("Write", 18, "Read", "kernel", 3),
                            "c": told.format("Read", 21, "Write", "copy", 20), "d": told.format("Write", 24, "Read", "copy", 23),
                            "e": told.format("Read", 27, "Write", "kernel", 2), "f": told.format("Read", 37, "Write", "kernel", 2),
                            "g": streams.format("Read", 3, "Write", "kernel", 2), "h": streams.format("Read", 3, "Write", "copy", 31),
-                           "i": streams.format("Write", 2, "Read", "kernel", 3), "j": None, "right": None}.items():
+                           "i": streams.format("Write", 2, "Read", "kernel", 3), "j": None,
+                           "k": copies.format("Read", "copy", lines["k"], "Write", "kernel", 2),
+                           "l": copies.format("Write", "copy", lines["l"], "Read", "kernel", 3),
+                           "m": copies.format("Write", "memset", lines["m"], "Write", "kernel", 2),
+                           "n": streams.format("Write", 2, "Write", "memset", lines["n"]),
+                           "o": copies.format("Write", "copy", lines["o"] + 1, "Write", "copy", lines["o"]),
+                           "p": told.format("Read", lines["p"] + 1, "Write", "memset", lines["p"]), "q": None, "right": None}.items():
             with self.subTest(case):
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})

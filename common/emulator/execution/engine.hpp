@@ -95,6 +95,7 @@ struct ApiError {
 };
 
 struct Allocation;
+struct AsyncWork;
 
 /// Follows what the engine does. The defaults do nothing, so that the engine works with none.
 ///
@@ -149,6 +150,8 @@ public:
   virtual void memory_written(const void* /*address*/, std::size_t /*bytes*/) {}
   /// A copy within device memory, before it is done.
   virtual void memory_copied(const void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
+  /// One side of a copy, or a memset, is about to be done.
+  virtual void copy_begins(const AsyncWork&) {}
   /// An allocation is about to go.
   virtual void memory_freed(const Allocation&) {}
   /// Whole warps of a block met at different barriers of the source: a GPU takes them for one.

@@ -362,8 +362,7 @@ void report_stream_race(const BlockContext& block, const StreamRace& race) {
       "=========     Address is {}\n"
       "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
       capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
-      race.kernel == nullptr ? "copy" : "kernel",
-      finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
+      race.other, finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
       triple(block.block_index), triple(thread_index(block, race.actor.thread)),
       race.kernel == nullptr ? std::string{} : fmt::format(", and in {}", race.kernel),
       place_of(block, race.address, 0).text);

@@ -70,7 +70,8 @@ struct StreamRace {
   Actor actor;           ///< Whose access it is.
   const void* other_pc;  ///< The other kernel's access, or the call that asked for the copy.
   bool other_writes;     ///< or reads
-  const char* kernel;    ///< The other one's name; nullptr: a copy.
+  const char* other;     ///< "kernel", "copy" or "memset"
+  const char* kernel;    ///< The other one's name, where it is a kernel.
 };
 
 /// Reports it.

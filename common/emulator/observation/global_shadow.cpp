@@ -218,12 +218,13 @@ std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, con
     const std::uintptr_t first = std::max(begin, word) - word;
     const std::uintptr_t last = std::min(begin + bytes, word + kWord) - word;
     const unsigned mask = (1U << last) - (1U << first);
+    const void* const at = reinterpret_cast<const void*>(word + first);  // NOLINT(performance-no-int-to-ptr)
     if (state.writer != 0 && (state.masks & mask) != 0)
-      return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0};
+      return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0, at};
     if (!writes) continue;
     for (std::size_t i = 0; i < state.readers.size(); ++i)
       if (state.readers[i].thread != 0 && (state.read_masks >> 4 * i & mask) != 0)
-        return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0};
+        return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0, at};
   }
   return std::nullopt;
 }
@@ -236,6 +237,11 @@ void RaceShadow::synchronise(std::uint32_t number, bool writes) {
 void RaceShadow::fence(std::uint32_t number) {
   const auto guard = lock();
   block(number).steps.fence();
+}
+
+bool GlobalChecks::is_new_meeting(unsigned other, const void* address) {
+  const Allocation* allocation = find_allocation(address);
+  return told_streams.insert({std::min(stream, other), std::max(stream, other), allocation->serial}).second;
 }
 
 void RaceShadow::stored(std::uint32_t number) {

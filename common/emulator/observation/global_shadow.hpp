@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -137,9 +138,10 @@ public:
 
   /// What a launch did with memory that somebody else touches now.
   struct Touched {
-    std::uint16_t site;  ///< Where.
+    std::uint16_t site;  ///< Where in the program.
     bool writes;         ///< or reads
     bool strong;         ///< atomic or volatile
+    const void* address;  ///< The first byte, or the word that it is in.
   };
   /// An access of an earlier launch, the last of its kind, that conflicts with one of the host or of another stream.
   std::optional<Touched> touched(std::uint64_t launch, const void* address, std::size_t bytes, bool writes);
@@ -219,8 +221,13 @@ struct GlobalChecks {
   RaceShadow* races = nullptr;       ///< Null: races are not looked for.
   std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
   std::vector<AsyncWork> concurrent;  ///< Work of other streams that nothing orders before the launch.
+  unsigned stream = 0;                ///< The launch's own stream.
   std::mutex mutex;                  ///< of what follows, and of the sites
+  std::set<std::array<std::uint64_t, 3>> told_streams{};  ///< two streams that meet, and the allocation where they do
   std::vector<std::pair<std::uint16_t, Finding>> doubtful;  ///< races of the launch, unless this load begins retries
+  /// True the first time that nothing orders this stream and the other one at an allocation: it is one mistake, however
+  /// many accesses show it. The caller holds the lock.
+  bool is_new_meeting(unsigned other, const void* address);
   // There was something to write that is not looked at:
   std::atomic<bool> missed_large = false;      ///< an allocation that is too large to be followed
   std::atomic<bool> missed_elsewhere = false;  ///< memory that is not in the arena

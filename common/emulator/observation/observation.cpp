@@ -100,6 +100,7 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   if (!global_.race) return;
   races_->begin_launch(launch.id, threads_, sample_);
   global_.concurrent = concurrent_work();
+  global_.stream = current_stream();
 }
 
 void Observation::memory_written(const void* address, std::size_t bytes) {
@@ -116,6 +117,27 @@ void Observation::memory_copied(const void* to, const void* from, std::size_t by
     global_.written->copy(to, from, bytes);
   else
     global_.written->write(to, bytes);
+}
+
+void Observation::copy_begins(const AsyncWork& copy) {
+  if (!options_.race) return;
+  global_.stream = current_stream();
+  const std::lock_guard lock(global_.mutex);
+  for (const AsyncWork& other : concurrent_work()) {
+    if (other.launch == 0) {
+      const auto* const first = std::max(copy.range.begin, other.range.begin);
+      if (first < std::min(copy.range.end, other.range.end) && (copy.writes || other.writes) &&
+          global_.is_new_meeting(other.stream, first))
+        report_copy_race({first, copy, other.pc, other.writes, other.kind(), nullptr});
+      continue;
+    }
+    const auto bytes = static_cast<std::size_t>(copy.range.end - copy.range.begin);
+    const auto touched =
+        races_ == nullptr ? std::nullopt : races_->touched(other.launch, copy.range.begin, bytes, copy.writes);
+    if (touched && global_.is_new_meeting(other.stream, copy.range.begin))
+      report_copy_race(
+          {touched->address, copy, global_.sites[touched->site], touched->writes, other.kind(), other.name});
+  }
 }
 
 void Observation::memory_freed(const Allocation& allocation) {
@@ -142,7 +164,7 @@ void Observation::host_touched(const void* address, std::size_t bytes, bool writ
   if (!options_.race) return;
   visit_async([&](const AsyncWork& work) {
     const auto* const at = static_cast<const std::byte*>(address);
-    HostRace race{address, writes, pc, work.pc, work.writes, nullptr};
+    HostRace race{address, writes, pc, work.pc, work.writes, work.kind(), nullptr};
     if (work.launch == 0) {
       if (at >= work.range.end || at + bytes <= work.range.begin || (!writes && !work.writes)) return false;
     } else {

@@ -44,6 +44,7 @@ public:
   bool in_order() override { return global_.race_all; }
   void memory_written(const void* address, std::size_t bytes) override;
   void memory_copied(const void* to, const void* from, std::size_t bytes) override;
+  void copy_begins(const AsyncWork& copy) override;
   void memory_freed(const Allocation& allocation) override;
   void fence(BlockContext& block) override;
   void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;

@@ -44,20 +44,19 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
 void BlockWatch::check_streams(const BlockContext& block, const Site& site, const void* address, bool strong) {
   const bool writes = site.operation != Operation::load;
   const auto* const at = static_cast<const std::byte*>(address);
+  const std::lock_guard lock(checks_->mutex);
   for (const AsyncWork& work : checks_->concurrent) {
-    StreamRace race{address, {site.pc, block.thread, site.operation}, work.pc, work.writes, nullptr};
+    StreamRace race{address, {site.pc, block.thread, site.operation}, work.pc, work.writes, work.kind(), nullptr};
     if (work.launch == 0) {
       if (at >= work.range.end || at + site.bytes <= work.range.begin || (!writes && !work.writes)) continue;
     } else {
       const auto touched = checks_->races->touched(work.launch, address, site.bytes, writes);
       if (!touched || (strong && touched->strong)) continue;
-      const std::lock_guard lock(checks_->mutex);
       race.other_pc = checks_->sites[touched->site];
       race.other_writes = touched->writes;
       race.kernel = work.name;
     }
-    constexpr unsigned kStreams = 4;  // beside races within the launch
-    if (is_new_global({site.pc, race.other_pc}, kStreams)) report_stream_race(block, race);
+    if (checks_->is_new_meeting(work.stream, address)) report_stream_race(block, race);
   }
 }
 
