@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/execution/shared_memory.hpp"
 #include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/checks.hpp"
@@ -137,6 +138,14 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
     return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
                      width, fmt::format("variable '{}'", variable.name)),
             "out_of_bounds", "Give the variable the extents that its indices reach, or keep the indices below them."};
+  if (const HeapPiece heap = heap_near(address); heap.range.begin != nullptr) {
+    const auto bytes = static_cast<std::size_t>(heap.range.end - heap.range.begin);
+    return {relative(at - heap.range.begin, bytes, width,
+                     fmt::format("{} bytes that a kernel {}", bytes, heap.freed ? "has freed" : "asked for")),
+            heap.freed ? "use_after_free" : "out_of_bounds",
+            heap.freed ? "Read what is needed before it is freed or deleted."
+                       : "Compare the index with the number of elements that were asked for."};
+  }
   if (width != 0) {
     if (const auto place = place_of_unsigned(block, at, width)) return *place;
     if (const auto place = place_of_overflow(at, width)) return *place;
