@@ -243,6 +243,66 @@ int main(int, char** words) {
   cudaFree(d); cudaEventDestroy(e); cudaStreamDestroy(s); delete[] h;
 }
 """
+# Local variables; the kernel that reads one without a value says where by WRONG, all of `right` is right.
+LOCALS = """
+#include <cuda_fp16.h>
+struct Point { float x, y, z; };
+__global__ void scalar(float* o, const float* in, int n) { float best;
+  for (int i = 0; i < n; ++i) if (in[i] > best) best = in[i];  // WRONG a
+  o[0] = best; }
+__global__ void member(float* o) { Point p; p.x = 1; p.y = 2;
+  o[0] = p.x + p.z; }  // WRONG b
+__global__ void counts(float* o, const int* in) { int bins[8];
+  for (int i = 0; i < 16; ++i) bins[in[i] & 7]++;  // WRONG c
+  for (int i = 0; i < 8; ++i) o[i] = bins[i]; }
+__global__ void halves(__half* o, const __half* in) { __half sum;
+  for (int i = 0; i < 4; ++i) sum = __hadd(sum, in[i]);  // WRONG d
+  o[0] = sum; }
+__global__ void pointer(float* o) { float a[4]; float* p = a;
+  o[0] = p[threadIdx.x & 3]; }  // WRONG e
+__device__ void fill(float* a) { for (int i = 0; i < 4; ++i) a[i] = i; }
+__global__ void right(float* o, const float* in, int n) {
+  float r[4], q[4], t[4], before; float4 v; float* parts = reinterpret_cast<float*>(&v); Point p, copy = p; copy.x = 1;
+  fill(q);
+  for (int k = 0; k < 4; ++k) parts[k] = k;
+  for (int k = 0; k < 4; ++k) if (threadIdx.x + k < n) r[k] = in[threadIdx.x + k];
+  for (int k = 0; k < 4; ++k) r[k] = r[k] * 2;
+  for (int k = 0; k < 4; ++k) if (threadIdx.x + k < n) o[threadIdx.x] = r[k] + q[k];
+  for (int i = 0; i < n; ++i) { if (i > 0) o[threadIdx.x] += before; before = in[i]; }
+  t[0] = 1; for (int i = 1; i < 4; ++i) t[i] = t[i - 1] * 2;
+  int leader; if (threadIdx.x == 0) leader = 5; leader = __shfl_sync(~0u, leader, 0);
+  o[threadIdx.x] += v.x + t[3] + leader + copy.x;
+}
+int main(int, char** words) {
+  float *o, *in; cudaMalloc(&o, 4000); cudaMalloc(&in, 4000); cudaMemset(in, 0, 4000); cudaMemset(o, 0, 4000);
+  switch (words[1][0]) {
+    case 'a': scalar<<<1, 1>>>(o, in, 4); break;
+    case 'b': member<<<1, 1>>>(o); break;
+    case 'c': counts<<<1, 1>>>(o, (int*)in); break;
+    case 'd': halves<<<1, 1>>>((__half*)o, (__half*)in); break;
+    case 'e': pointer<<<1, 1>>>(o); break;
+    default: right<<<1, 32>>>(o, in, 32);
+  }
+  cudaDeviceSynchronize(); cudaFree(o); cudaFree(in);
+}
+"""
+# Atomics of a block: each on a sum of its own; on one that another block adds to by a wider one.
+SCOPES = """
+__global__ void own(int* sums) {
+  __shared__ float f;
+  if (threadIdx.x == 0) f = 0;
+  __syncthreads();
+  atomicAdd_block(&f, 1.0f); atomicMax_block(&sums[blockIdx.x], 3); atomicAdd_block(&sums[blockIdx.x], 1);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(&sums[100], sums[blockIdx.x]);
+}
+__global__ void mixed(int* sum) { if (blockIdx.x == 0) atomicAdd_block(sum, 1); else atomicAdd(sum, 1); }
+int main(int count, char**) {
+  int* s; cudaMalloc(&s, 4000); cudaMemset(s, 0, 4000);
+  if (count == 1) own<<<4, 64>>>(s); else mixed<<<4, 64>>>(s);
+  cudaDeviceSynchronize(); cudaFree(s);
+}
+"""
 ASYNCHRONOUS = """
 __global__ void fills(int* p) { p[threadIdx.x] = 1; }
 __global__ void reads(const int* p, int* o) { o[threadIdx.x] = p[threadIdx.x]; }
@@ -283,6 +343,25 @@ int main(int, char** words) {
     case 'j':
       fills<<<1, 32, 0, s>>>(d); fills<<<1, 32, 0, t>>>(d + 32); reads<<<1, 32, 0, s>>>(h, o); reads<<<1, 32, 0, t>>>(h, o + 32);
       cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0); reads<<<1, 32, 0, t>>>(d, o); break;
+    case 'k':
+      fills<<<1, 64, 0, s>>>(d); cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, t); break;
+    case 'l':
+      reads<<<1, 64, 0, t>>>(d, o); cudaMemcpy(d, pageable, 256, cudaMemcpyHostToDevice); break;
+    case 'm':
+      fills<<<1, 64, 0, s>>>(d); cudaMemsetAsync(d, 0, 256, t); break;
+    case 'n':
+      cudaMemsetAsync(d, 0, 256, s); fills<<<1, 64, 0, t>>>(d); break;
+    case 'o':
+      cudaMemcpyAsync(d, h, 256, cudaMemcpyHostToDevice, s);
+      cudaMemcpyAsync(d + 60, h, 16, cudaMemcpyHostToDevice, t); break;
+    case 'p':
+      cudaMemsetAsync(m, 0, 256, s);
+      sum ^= m[7] * 5; break;
+    case 'q':
+      fills<<<1, 64, 0, s>>>(d); cudaMemcpyAsync(h, d, 256, cudaMemcpyDeviceToHost, s); cudaMemsetAsync(d, 0, 256, s);
+      cudaMemset(m, 0, 512); m[0] = 2; cudaEventRecord(e, s); cudaStreamWaitEvent(t, e, 0);
+      cudaMemcpyAsync(o, d, 256, cudaMemcpyDeviceToDevice, t); cudaStreamSynchronize(t);
+      cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); break;
     default:
       fills<<<1, 64>>>(m); m[64] = 1; cudaDeviceSynchronize(); sum = m[0];
       reads<<<1, 64>>>(m, o); sum += m[0]; cudaMemcpy(pageable, o, 256, cudaMemcpyDeviceToHost); m[0] = 2;
@@ -322,7 +401,7 @@ class InAFolder(unittest.TestCase):
 class Right(InAFolder):
     def test_right_results_and_no_report(self):
         sources = sorted(RIGHT.glob("*.cu"))
-        self.assertGreaterEqual(len(sources), 4)
+        self.assertGreaterEqual(len(sources), 5)
         for source in sources:
             for schedule in ("forward", "reverse"):
                 with self.subTest(source.name, schedule=schedule):
@@ -427,16 +506,67 @@ int main(int argc, char**) {
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
                 self.assertIn(said, ran.stderr)
 
+    def test_locals_without_a_value(self):
+        made = self.run_text(LOCALS, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for case in ("a", "b", "c", "d", "e", "right"):
+            with self.subTest(case):
+                ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
+                if case == "right":
+                    self.assertEqual(ran.stderr, NOTHING)
+                    continue
+                line = next(i for i, text in enumerate(LOCALS.splitlines(), 1) if text.endswith(f"WRONG {case}"))
+                self.assertRegex(ran.stderr, rf"Uninitialized __local__ memory read .*\n.* in p\.cu:{line}\n")
+                self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_atomics_of_a_block(self):
+        made = self.run_text(SCOPES, "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        environment = {**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"}
+        ran = subprocess.run(["./here"], capture_output=True, text=True, check=False, timeout=60, env=environment)
+        self.assertEqual(ran.stderr, NOTHING)
+        ran = subprocess.run(["./here", "x"], capture_output=True, text=True, check=False, timeout=60, env=environment)
+        self.assertIn("An atomic whose name ends in _block is one for the threads of its block alone", ran.stderr)
+        self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_blocks_that_do_not_fit_are_a_deadlock(self):
+        made = self.run_text("""
+__global__ void meet(int* arrived) {
+  if (threadIdx.x == 0) atomicAdd(arrived, 1);
+  while (atomicAdd(arrived, 0) < gridDim.x) {}
+}
+int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a); cudaFree(a); }
+""", "--no-run")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for multiprocessors, checks in [("2", "all"), ("2", "none"), ("3", "all"), ("3", "none")]:
+            with self.subTest(multiprocessors, checks=checks):
+                ran = subprocess.run(["./here"], capture_output=True, text=True, check=False, timeout=60,
+                                     env={**os.environ, "WARPBOOK_MULTIPROCESSORS": multiprocessors,
+                                          "WARPBOOK_CHECK": checks, "WARPBOOK_TRACE": "first"})
+                told = ("========= Deadlock: no block of the launch goes on. The first of them waits at p.cu:4\n"
+                        "=========     The card holds 4 of these blocks at a time; 1 more begin when one of them ends.\n")
+                (self.assertIn if multiprocessors == "2" else self.assertNotIn)(told, ran.stderr)
+
     def test_the_host_does_not_wait(self):
         made = self.run_text(ASYNCHRONOUS, "--no-run")
         self.assertEqual(made.returncode, 0, made.stderr)
         told = "Race reported between {} access of the host at p.cu:{} and {} access of a {} at p.cu:{}\n"
         streams = "Race reported between {} access at p.cu:{} and {} access of a {} in another stream at p.cu:{}\n"
+        copies = "Race reported between {} access of a {} at p.cu:{} and {} access of a {} in another stream at p.cu:{}\n"
+        lines = {case: 1 + next(i for i, line in enumerate(ASYNCHRONOUS.splitlines(), 1) if f"case '{case}'" in line)
+                for case in "klmnop"}
         for case, said in {"a": told.format("Read", 14, "Write", "kernel", 2), "b": told.format("Write", 18, "Read", "kernel", 3),
                            "c": told.format("Read", 21, "Write", "copy", 20), "d": told.format("Write", 24, "Read", "copy", 23),
                            "e": told.format("Read", 27, "Write", "kernel", 2), "f": told.format("Read", 37, "Write", "kernel", 2),
                            "g": streams.format("Read", 3, "Write", "kernel", 2), "h": streams.format("Read", 3, "Write", "copy", 31),
-                           "i": streams.format("Write", 2, "Read", "kernel", 3), "j": None, "right": None}.items():
+                           "i": streams.format("Write", 2, "Read", "kernel", 3), "j": None,
+                           "k": copies.format("Read", "copy", lines["k"], "Write", "kernel", 2),
+                           "l": copies.format("Write", "copy", lines["l"], "Read", "kernel", 3),
+                           "m": copies.format("Write", "memset", lines["m"], "Write", "kernel", 2),
+                           "n": streams.format("Write", 2, "Write", "memset", lines["n"]),
+                           "o": copies.format("Write", "copy", lines["o"] + 1, "Write", "copy", lines["o"]),
+                           "p": told.format("Read", lines["p"] + 1, "Write", "memset", lines["p"]), "q": None, "right": None}.items():
             with self.subTest(case):
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})

@@ -332,10 +332,14 @@ TEST_CASE("streams run side by side, and wait for events") {
   REQUIRE(launch(add, {.grid = 4096, .block = 256, .stream = streams[0]}, data, 1, 1 << 20) == cudaSuccess);
   REQUIRE(cudaEventRecord(first.end, streams[0]) == cudaSuccess);
   REQUIRE(cudaEventRecord(second.end, streams[1]) == cudaSuccess);
+  float elapsed = 0;
+  CHECK(cudaEventElapsedTime(&elapsed, first.begin, first.end) == cudaErrorNotReady);
+  REQUIRE(cudaEventSynchronize(first.end) == cudaSuccess);
   CHECK(first.milliseconds() > 0);
   CHECK(second.milliseconds() == 0);
   REQUIRE(cudaStreamWaitEvent(streams[1], first.end) == cudaSuccess);
   REQUIRE(cudaEventRecord(second.end, streams[1]) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(streams[1]) == cudaSuccess);
   CHECK(second.milliseconds() == first.milliseconds());
   for (cudaStream_t stream : streams) CHECK(cudaStreamDestroy(stream) == cudaSuccess);
   check_error(cudaStreamSynchronize(streams[0]), cudaErrorInvalidResourceHandle);

@@ -44,6 +44,8 @@ void async_operation(unsigned stream, const Progress& progress) {
   pending().progress = progress;
 }
 
+unsigned current_stream() { return pending().stream; }
+
 std::vector<AsyncWork> concurrent_work() {
   Pending& all = pending();
   const std::lock_guard lock(all.mutex);

@@ -18,19 +18,25 @@ using Progress = std::map<unsigned, std::uint64_t>;
 /// Adds what `other` has more.
 void join(Progress& progress, const Progress& other);
 
-/// A kernel, or one side of a copy.
+/// A kernel, one side of a copy, or a memset.
 struct AsyncWork {
-  std::uint64_t launch = 0;     ///< of a kernel, its launch's number; 0: a copy
-  const char* name = "";        ///< the kernel's
+  std::uint64_t launch = 0;     ///< of a kernel, its launch's number; 0: a copy or a memset
+  const char* name = "copy";    ///< the kernel's; "copy" or "memset"
   AddressRange range = {};      ///< of a copy: what it reads or writes there
   bool writes = false;          ///< whether the copy writes it
   const void* pc = nullptr;     ///< where the program asked for it
   unsigned stream = 0;          ///< The stream's number.
   std::uint64_t operation = 0;  ///< Which of the stream's operations it is.
+
+  /// What a report calls it.
+  const char* kind() const { return launch == 0 ? name : "kernel"; }
 };
 
 /// What is begun from now on is the last operation of this stream in what comes before the next one.
 void async_operation(unsigned stream, const Progress& progress);
+
+/// The stream whose operation is under way.
+unsigned current_stream();
 
 /// Work of other streams that nothing orders before the operation under way.
 std::vector<AsyncWork> concurrent_work();

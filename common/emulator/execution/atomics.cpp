@@ -22,6 +22,15 @@ inline void before(const void* address, unsigned bytes, const void* pc, AccessKi
   current_runner->count_atomic();
 }
 
+/// Comes behind those that programs wait by: tells the engine whether anything changed. Returns what was there before.
+template <class T> inline T found(const void* address, T before, const void* pc) {
+  if (__atomic_load_n(static_cast<const T*>(address), __ATOMIC_RELAXED) != before)
+    current_runner->note_change();
+  else
+    current_runner->poll({address, sizeof before}, pc);
+  return before;
+}
+
 /// Replaces a value by what `update` makes of it; returns the one before.
 template <class T, class Update> T replace(T* address, Update&& update) {
   T before{};
@@ -74,23 +83,27 @@ double value_of(std::uint16_t bits, bool is_half) {
 }  // namespace
 
 std::int32_t atomic_i32(AtomicOperation operation, void* address, std::int32_t value) {
-  before(address, 4, __builtin_return_address(0));
-  return integer(operation, address, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 4, pc);
+  return found(address, integer(operation, address, value), pc);
 }
 
 std::uint32_t atomic_u32(AtomicOperation operation, void* address, std::uint32_t value) {
-  before(address, 4, __builtin_return_address(0));
-  return integer(operation, address, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 4, pc);
+  return found(address, integer(operation, address, value), pc);
 }
 
 std::int64_t atomic_i64(AtomicOperation operation, void* address, std::int64_t value) {
-  before(address, 8, __builtin_return_address(0));
-  return integer(operation, address, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 8, pc);
+  return found(address, integer(operation, address, value), pc);
 }
 
 std::uint64_t atomic_u64(AtomicOperation operation, void* address, std::uint64_t value) {
-  before(address, 8, __builtin_return_address(0));
-  return integer(operation, address, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 8, pc);
+  return found(address, integer(operation, address, value), pc);
 }
 
 float atomic_add_float(float* address, float value) {
@@ -119,18 +132,21 @@ float4 atomic_add_float4(float4* address, float4 value) {
 }
 
 std::uint16_t atomic_cas_16(void* address, std::uint16_t compare, std::uint16_t value) {
-  before(address, 2, __builtin_return_address(0));
-  return compare_and_swap(address, compare, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 2, pc);
+  return found(address, compare_and_swap(address, compare, value), pc);
 }
 
 std::uint32_t atomic_cas_32(void* address, std::uint32_t compare, std::uint32_t value) {
-  before(address, 4, __builtin_return_address(0));
-  return compare_and_swap(address, compare, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 4, pc);
+  return found(address, compare_and_swap(address, compare, value), pc);
 }
 
 std::uint64_t atomic_cas_64(void* address, std::uint64_t compare, std::uint64_t value) {
-  before(address, 8, __builtin_return_address(0));
-  return compare_and_swap(address, compare, value);
+  const void* const pc = __builtin_return_address(0);
+  before(address, 8, pc);
+  return found(address, compare_and_swap(address, compare, value), pc);
 }
 
 std::uint32_t atomic_increment(std::uint32_t* address, std::uint32_t limit) {

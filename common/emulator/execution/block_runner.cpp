@@ -76,6 +76,10 @@ void BlockRunner::prepare(const LaunchInfo& launch, std::uint64_t linear_block, 
   predicates_ = 0;
   other_barrier_pc_ = nullptr;
   active_mask_waits_ = 0;
+  poll_.thread = fence_thread_ = kNone;
+  polls_.clear();
+  ways_given_ = rotations_ = idle_rotations_ = barriers_ = 0;
+  changed_ = moved_ = blind_ = false;
   for (unsigned first = 0; first < threads; first += 64) {
     runnable_[first / 64] = threads - first >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (threads - first)) - 1;
   }
@@ -330,6 +334,72 @@ void BlockRunner::yield() {
   wait(self);
 }
 
+// ---- Waiting for other threads and blocks in a loop -------------------------------------------------------------
+
+void BlockRunner::sleep(const void* pc) {
+  if (poll_.thread != current_) poll_ = {{}, pc, current_, 0};
+  give_way();
+}
+
+void BlockRunner::count_fence(const void* pc) {
+  constexpr unsigned kMany = 64;
+  if (fence_thread_ != current_ || fence_pc_ != pc) {
+    fence_thread_ = current_;
+    fence_pc_ = pc;
+    fences_ = 0;
+  }
+  if (++fences_ % kMany == 0) sleep(pc);
+}
+
+void BlockRunner::give_way() {
+  if (polls_.empty()) polls_.resize(context_.threads);
+  if (poll_.seen.address == nullptr) blind_ = true;
+  Poll& last = polls_[current_];
+  if (last.seen != poll_.seen) changed_ = true;
+  last = poll_;
+  poll_.thread = kNone;
+  unsigned others = 0;
+  for (unsigned word = 0; word < (context_.threads + 63) / 64; ++word)
+    others += static_cast<unsigned>(std::popcount(runnable_[word]));
+  if (++ways_given_ > others) end_rotation();
+  yield();
+}
+
+void BlockRunner::end_rotation() {
+  constexpr unsigned kIdle = 2;
+  constexpr unsigned kMost = 64;
+  ways_given_ = 0;
+  ++rotations_;
+  idle_rotations_ = changed_ ? 0 : idle_rotations_ + 1;
+  moved_ |= std::exchange(changed_, false);
+  if (idle_rotations_ >= kIdle || rotations_ >= kMost) wait_for_blocks();
+}
+
+/// What the threads that can run wait for; empty where that is much, or not known.
+std::vector<Watched> BlockRunner::watched() const {
+  constexpr std::size_t kMost = 8;
+  std::vector<Watched> all;
+  for (unsigned position = 0; position < polls_.size(); ++position) {
+    const bool runs = position == current_ || (runnable_[position / 64] >> position % 64 & 1U) != 0;
+    const Watched& seen = polls_[position].seen;
+    if (!runs || std::find(all.begin(), all.end(), seen) != all.end()) continue;
+    if (seen.address == nullptr || all.size() == kMost) return {};
+    all.push_back(seen);
+  }
+  return all;
+}
+
+void BlockRunner::wait_for_blocks() {
+  const Waiting waiting = moved_ ? Waiting::moves : blind_ ? Waiting::blind : Waiting::stands;
+  rotations_ = idle_rotations_ = barriers_ = 0;
+  moved_ = blind_ = false;
+  observer().block_waits(context_);
+  const Turn turn = let_others_run(waiting, context_.linear_block, watched());
+  if (turn.outcome == Turn::Outcome::go_on) return;
+  if (turn.outcome == Turn::Outcome::standstill) report_standstill(turn.left);
+  abort(cudaErrorLaunchFailure);
+}
+
 void BlockRunner::abort(cudaError_t error) {
   error_ = error;
   context_.aborted = true;
@@ -389,6 +459,11 @@ void BlockRunner::complete_barrier() {
     }
   }
   cursor_ = 0;
+  constexpr unsigned kMany = 1 << 16;  // a loop that waits may have nothing else in it
+  if (++barriers_ >= kMany) [[unlikely]] {
+    blind_ = true;
+    wait_for_blocks();
+  }
 }
 
 /// True where lanes of one warp wait at different barriers.
@@ -594,6 +669,19 @@ void BlockRunner::report_deadlock() {
     text += "\n=========     and " + std::to_string(groups.size() - kShown) + " more places";
   }
   report("deadlock", groups.front().pc, text);
+}
+
+void BlockRunner::report_standstill(std::uint64_t left) {
+  const Unwatched unwatched;
+  const void* pc = polls_.empty() ? barrier_pc_ : polls_[current_].pc;
+  report("deadlock", pc,
+         "Deadlock: no block of the launch goes on. The first of them waits at " + where(pc) +
+             (left != 0
+                  ? "\n=========     The card holds " + std::to_string(context_.launch->resident_blocks) +
+                        " of these blocks at a time; " + std::to_string(left) +
+                        " more begin when one of them ends.\n=========     Blocks that wait "
+                        "for each other have to be there at once: launch fewer, or end the kernel where they meet."
+                  : "\n=========     What is waited for does not come: look at who is to change it."));
 }
 
 }  // namespace warpbook::emulator

@@ -14,6 +14,7 @@
 #include "common/emulator/execution/fiber_switch.hpp"
 #include "common/emulator/execution/schedule.hpp"
 #include "common/emulator/execution/stack_switch.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/include/warpbook_builtins.h"
 #include "common/emulator/include/warpbook_launch.h"
 
@@ -61,6 +62,23 @@ public:
   /// Lets the block's other threads run.
   void yield();
 
+  /// A thread has read what it may be waiting for. Those who find the same a few times let others run.
+  void poll(const Watched& seen, const void* pc) {
+    if (poll_.thread != current_ || poll_.seen != seen) {
+      poll_ = {seen, pc, current_, 1};
+      return;
+    }
+    constexpr unsigned kTries = 4;
+    if (++poll_.tries >= kTries) give_way();
+  }
+
+  /// `__nanosleep`: lets others run.
+  void sleep(const void* pc);
+  /// A fence: one that a thread comes to again and again may be all that there is in a loop that waits.
+  void count_fence(const void* pc);
+  /// Something atomic has changed memory.
+  void note_change() { changed_ = true; }
+
   /// Now and then lets other threads run: one that repeats an atomic may wait for what another one will write.
   void count_atomic() {
     if (++atomics_ % kAtomicsBeforeYield == 0) {
@@ -77,6 +95,7 @@ public:
   AddressRange local_range() const { return stacks_.range(); }
 
 private:
+  static constexpr unsigned kNone = ~0U;
   enum class Switch : std::uint8_t { to_waiting, to_idle };  // see fiber_switch.hpp
   enum class Wait : std::uint8_t { nothing, barrier, meeting, active_mask, finished };
 
@@ -92,6 +111,13 @@ private:
     Wait wait = Wait::nothing;
     Meeting kind = Meeting::sync;
   };
+  /// What a thread saw when it had to wait.
+  struct Poll {
+    Watched seen;
+    const void* pc = nullptr;
+    unsigned thread = kNone;  ///< its position
+    unsigned tries = 0;
+  };
   struct PendingMeeting {
     std::uint32_t mask;
     std::uint32_t arrived;
@@ -102,7 +128,6 @@ private:
     unsigned pending = 0;
     std::array<PendingMeeting, kWarpSize> meetings;
   };
-  static constexpr unsigned kNone = ~0U;
   static constexpr unsigned kAtomicsBeforeYield = 4096;
 
   static void fiber_main(void* runner, Fiber place);
@@ -126,11 +151,16 @@ private:
   void complete_barrier();
   void complete_meeting(unsigned warp, unsigned index);
   bool release_active_masks();
+  [[gnu::noinline]] void give_way();
+  void end_rotation();
+  void wait_for_blocks();
+  std::vector<Watched> watched() const;
   bool a_warp_diverges() const;
   // What they say is destroyed when they return; then the block is aborted, which destroys nothing.
   [[gnu::noinline]] void report_divergence();
   [[gnu::noinline]] void report_foreign_mask(const void* pc, unsigned lane);
   [[gnu::noinline]] void report_deadlock();
+  [[gnu::noinline]] void report_standstill(std::uint64_t left);
   void report(const char* kind, const void* pc, const std::string& text);
   std::string where(const void* pc) const;
   void make_fibers(unsigned count);
@@ -157,6 +187,20 @@ private:
   Schedule order_schedule_{};
   unsigned active_mask_waits_ = 0;
   unsigned atomics_ = 0;
+
+  // Of threads that wait in loops. A rotation: each that can run has had its turn.
+  Poll poll_;                    ///< the last one
+  std::vector<Poll> polls_;      ///< by position, what each saw when it gave way; empty before one has
+  unsigned ways_given_ = 0;      ///< in this rotation
+  unsigned rotations_ = 0;       ///< since the block waited for others
+  unsigned idle_rotations_ = 0;  ///< of these the last ones, in which nothing changed
+  bool changed_ = false;         ///< somebody saw something new, or changed it, in this rotation
+  bool moved_ = false;           ///< in one of the rotations
+  bool blind_ = false;           ///< somebody looked at what is not known
+  const void* fence_pc_ = nullptr;
+  unsigned fence_thread_ = kNone;
+  unsigned fences_ = 0;    ///< of this thread there, one after another
+  unsigned barriers_ = 0;  ///< since the block waited for others
 
   Fiber main_ = nullptr;
   Fiber waiting_next_ = nullptr;  ///< whom a stack that is done with its thread leaves itself for

@@ -61,10 +61,12 @@ unsigned warp_active_mask() { return current_runner->active_mask(__builtin_retur
 
 void memory_fence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (current_block != nullptr) observer().fence(*current_block);
+  if (current_block == nullptr) return;
+  observer().fence(*current_block);
+  current_runner->count_fence(__builtin_return_address(0));
 }
 
-void yield_thread() { current_runner->yield(); }
+void yield_thread() { current_runner->sleep(__builtin_return_address(0)); }
 
 void wait_for_block(const unsigned* word, unsigned bits) {
   while ((__atomic_load_n(word, __ATOMIC_ACQUIRE) & bits) == 0) {

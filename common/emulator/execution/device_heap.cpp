@@ -17,13 +17,13 @@ using warpbook::emulator::current_block;
 /// Memory of the device's heap: the host's, known to kernels by its bounds.
 void* heap_allocate(std::size_t bytes) {
   void* memory = std::malloc(bytes);  // NOLINT(cppcoreguidelines-*): this is malloc
-  if (memory != nullptr) warpbook::emulator::register_range(memory, bytes);
+  if (memory != nullptr) warpbook::emulator::register_heap(memory, bytes);
   return memory;
 }
 
 /// Frees memory of the device's heap; false where it is none.
 bool heap_free(void* memory) {
-  if (memory == nullptr || !warpbook::emulator::unregister_range(memory)) return false;
+  if (memory == nullptr || !warpbook::emulator::unregister_heap(memory)) return false;
   std::free(memory);  // NOLINT(cppcoreguidelines-*): this is free
   return true;
 }

@@ -37,6 +37,8 @@ void abort_kernel(cudaError_t error) {
   current_runner->abort(error);
 }
 
+void poll(const void* address, unsigned bytes, const void* pc) { current_runner->poll({address, bytes}, pc); }
+
 std::string describe_thread(const BlockContext& block) {
   return "block " + triple(block.block_index) + ", thread " + triple(block.thread_index);
 }

@@ -29,6 +29,7 @@ struct LaunchInfo {
   std::size_t static_shared_bytes = 0;   ///< of the kernel's own `__shared__` arrays, 0 where it cannot be told
   std::uint64_t id = 0;                  ///< counts launches, from 1
   bool from_graph = false;               ///< launched by a graph: less launch overhead
+  unsigned resident_blocks = ~0U;        ///< that the card holds at a time
 };
 
 /// The block that an operating system thread runs, and the CUDA thread in it that runs now.
@@ -94,6 +95,7 @@ struct ApiError {
 };
 
 struct Allocation;
+struct AsyncWork;
 
 /// Follows what the engine does. The defaults do nothing, so that the engine works with none.
 ///
@@ -111,6 +113,8 @@ public:
   /// Others may run before this thread of a traced block goes on, which `BlockContext::thread` says: it comes to a
   /// barrier of the block; or it does not, and comes to a meeting of its warp or lets others run.
   virtual void thread_stops(BlockContext&, bool /*at_barrier*/) {}
+  /// All threads of the block wait for other blocks, which may run before it goes on.
+  virtual void block_waits(BlockContext&) {}
   /// A barrier is complete, before anyone goes on: `__syncthreads` (warp 0, mask all ones) or a warp-level meeting of
   /// the live lanes `mask` of `warp` (`__syncwarp`, shuffles, votes). Called once a barrier, in every block.
   virtual void sync(BlockContext&, SyncScope, unsigned /*warp*/, std::uint32_t /*mask*/) {}
@@ -146,6 +150,8 @@ public:
   virtual void memory_written(const void* /*address*/, std::size_t /*bytes*/) {}
   /// A copy within device memory, before it is done.
   virtual void memory_copied(const void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
+  /// One side of a copy, or a memset, is about to be done.
+  virtual void copy_begins(const AsyncWork&) {}
   /// An allocation is about to go.
   virtual void memory_freed(const Allocation&) {}
   /// Whole warps of a block met at different barriers of the source: a GPU takes them for one.
@@ -173,6 +179,10 @@ WARPBOOK_EXPORT Observer& observer();
 /// an access callback): it does not return, the block's threads end where they are, without destructors; blocks not yet
 /// begun do not run. The error is sticky, as CUDA has it: every later call returns it until `cudaDeviceReset`.
 [[noreturn]] WARPBOOK_EXPORT void abort_kernel(cudaError_t error);
+
+/// A thread has read what it may be waiting for, by something atomic or volatile: where it finds the same again and
+/// again, others run. Does not return where they ended the launch.
+void poll(const void* address, unsigned bytes, const void* pc);
 
 /// "block (1,0,0), thread (5,0,0)" of the running thread, for reports.
 WARPBOOK_EXPORT std::string describe_thread(const BlockContext& block);

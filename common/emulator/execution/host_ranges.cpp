@@ -1,5 +1,7 @@
 #include "common/emulator/execution/host_ranges.hpp"
 
+#include <algorithm>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -10,6 +12,8 @@ namespace {
 struct Registered {
   std::mutex mutex;
   std::map<const std::byte*, std::size_t> ranges;
+  std::map<const std::byte*, std::size_t> heap;  ///< of these, the device's heap
+  std::deque<AddressRange> freed;                ///< of the heap, the latest
 };
 
 Registered& registered() {
@@ -27,6 +31,41 @@ void register_range(const void* begin, std::size_t bytes) {
 bool unregister_range(const void* begin) {
   const std::lock_guard lock(registered().mutex);
   return registered().ranges.erase(static_cast<const std::byte*>(begin)) == 1;
+}
+
+void register_heap(const void* begin, std::size_t bytes) {
+  register_range(begin, bytes);
+  const std::lock_guard lock(registered().mutex);
+  registered().heap[static_cast<const std::byte*>(begin)] = bytes;
+}
+
+bool unregister_heap(const void* begin) {
+  constexpr std::size_t kMost = 4096;
+  if (!unregister_range(begin)) return false;
+  Registered& all = registered();
+  const std::lock_guard lock(all.mutex);
+  if (const auto piece = all.heap.find(static_cast<const std::byte*>(begin)); piece != all.heap.end()) {
+    if (all.freed.size() == kMost) all.freed.pop_front();
+    all.freed.push_back({piece->first, piece->first + piece->second});
+    all.heap.erase(piece);
+  }
+  return true;
+}
+
+HeapPiece heap_near(const void* address) {
+  constexpr std::ptrdiff_t kNear = 64;  // bytes
+  const auto* const at = static_cast<const std::byte*>(address);
+  Registered& all = registered();
+  const std::lock_guard lock(all.mutex);
+  const auto freed = std::find_if(all.freed.rbegin(), all.freed.rend(), [&](const auto& r) { return r.contains(at); });
+  if (freed != all.freed.rend()) return {*freed, true};
+  const auto after = all.heap.upper_bound(at);
+  if (after != all.heap.begin())
+    if (const auto& [begin, bytes] = *std::prev(after); at - begin < static_cast<std::ptrdiff_t>(bytes) + kNear)
+      return {{begin, begin + bytes}, false};
+  if (after != all.heap.end() && after->first - at <= kNear)
+    return {{after->first, after->first + after->second}, false};
+  return {};
 }
 
 AddressRange registered_range(const void* address) {

@@ -15,4 +15,17 @@ bool unregister_range(const void* begin);
 /// The registered range that holds the address; or an empty one.
 AddressRange registered_range(const void* address);
 
+/// Memory that a kernel asked for by malloc or new.
+struct HeapPiece {
+  AddressRange range;  ///< Empty: there is none.
+  bool freed = false;  ///< by free or delete, lately
+};
+
+/// The same as the two above for memory of the device's heap.
+void register_heap(const void* begin, std::size_t bytes);
+/// As `unregister_range`; remembers that it was there.
+bool unregister_heap(const void* begin);
+/// For reports: the piece of the heap that holds the address, or did, or that the address is right behind or before.
+HeapPiece heap_near(const void* address);
+
 }  // namespace warpbook::emulator

@@ -8,15 +8,21 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <semaphore>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/block_runner.hpp"
 #include "common/emulator/execution/schedule.hpp"
 
@@ -56,7 +62,38 @@ unsigned cores() {
 /// What the launch under way came to so far: one at a time.
 std::atomic<int> launch_error{cudaSuccess};
 
+/// Blocks that a worker has taken, and not begun.
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// A worker, as others see it who wait for it or let it run.
+struct alignas(128) Seat {
+  unsigned index = 0;
+  Range mine;
+  std::binary_semaphore turn{0};   ///< of a worker whose block waits: it goes on
+  std::uint64_t epoch = 0;         ///< in which `still` counts
+  unsigned still = 0;              ///< how often its block found nothing new
+  std::uint64_t block = 0;         ///< the one that waits
+  std::vector<Watched> watched{};  ///< what for; empty: not known
+
+  /// What it waits for is as it was.
+  bool waits_in_vain() const {
+    return !watched.empty() &&
+           std::all_of(watched.begin(), watched.end(), [](const Watched& one) { return one.now() == one.value; });
+  }
+};
+
+/// The seat of this operating system thread, while it is at a launch.
+thread_local constinit Seat* this_seat = nullptr;
+
 /// A launch under way. Each worker reads it block by block; what they write lies apart.
+///
+/// Blocks that wait for others keep their worker, which sleeps meanwhile. Another one runs in its place: one whose
+/// block has waited the longest, or a new one for a block that has not begun, as long as the card would hold that as
+/// well. So as many workers run as in any launch, and where that is one, blocks take turns in an order that is always
+/// the same.
 struct alignas(128) Job {
   LaunchInfo launch;
   KernelCall call;
@@ -65,31 +102,135 @@ struct alignas(128) Job {
   unsigned workers;
   std::uint64_t most;  ///< blocks that a worker takes at a time
   alignas(128) std::atomic<std::uint64_t> next{0};
+  alignas(128) std::atomic<unsigned> present{0};  ///< workers that are at it, asleep or not
 
-  void work(BlockRunner& runner) {
-    while (!launch_has_failed()) {
-      // Fewer towards the end, so that all are done at about the same time.
-      constexpr std::uint64_t kShares = 4;  // of a worker in what is left
-      const std::uint64_t left = blocks - std::min(blocks, next.load(std::memory_order_relaxed));
-      const std::uint64_t count = std::clamp<std::uint64_t>(left / (workers * kShares), 1, most);
-      const std::uint64_t first = next.fetch_add(count, std::memory_order_relaxed);
-      if (first >= blocks) {
-        return;
+  // Once a block has waited for others:
+  std::atomic<bool> waited{false};
+  std::mutex mutex{};                             ///< of what follows
+  std::vector<Range> returned{};                  ///< taken by workers that sleep
+  std::deque<Seat*> asleep{};                     ///< the one that waits the longest first
+  std::uint64_t epoch = 1;                        ///< counts how often something changed
+  unsigned standing = 0;                          ///< workers that found nothing new for long in this epoch
+  bool stands = false;                            ///< It has been told that nothing changes any more.
+  bool blind = false;                             ///< some of them do not know what they look at
+  std::chrono::steady_clock::time_point since{};  ///< the epoch began
+
+  void work(BlockRunner& runner, Seat& seat) {
+    this_seat = &seat;
+    seat.mine = {};
+    seat.epoch = 0;
+    present.fetch_add(1, std::memory_order_relaxed);
+    while (!launch_has_failed() && take(seat.mine)) {
+      const std::uint64_t block = seat.mine.begin++;
+      if (const cudaError_t result = runner.run(launch, call, block, schedule); result != cudaSuccess) {
+        int expected = cudaSuccess;
+        launch_error.compare_exchange_strong(expected, result);
       }
-      for (std::uint64_t block = first; block < std::min(blocks, first + count); ++block) {
-        if (const cudaError_t result = runner.run(launch, call, block, schedule); result != cudaSuccess) {
-          int expected = cudaSuccess;
-          launch_error.compare_exchange_strong(expected, result);
-          return;
-        }
+      if (waited.load(std::memory_order_relaxed) && ends_turn()) break;
+    }
+    leave(seat);
+  }
+
+  /// Something of the launch changed. The caller holds the lock.
+  void move() {
+    ++epoch;
+    standing = 0;
+    blind = false;
+    since = std::chrono::steady_clock::now();
+  }
+
+  /// A worker found nothing new. True where that holds for all of them, for so long that it will not change any more.
+  bool stand(Seat& seat, bool is_blind) {
+    constexpr unsigned kTurns = 64;
+    constexpr std::chrono::seconds kKnown{2};
+    constexpr std::chrono::seconds kUnknown{20};  // it may wait for something that nobody sees it look at
+    if (seat.epoch != epoch) {
+      seat.epoch = epoch;
+      seat.still = 0;
+    }
+    if (++seat.still == kTurns) ++standing;
+    blind |= is_blind;
+    if (standing < present.load() || std::chrono::steady_clock::now() - since <= (blind ? kUnknown : kKnown))
+      return false;
+    // The first block of them tells.
+    return std::none_of(asleep.begin(), asleep.end(), [&](const Seat* other) { return other->block < seat.block; });
+  }
+
+  /// What the worker has taken is for others. The caller holds the lock.
+  void give_back(Seat& seat) {
+    if (seat.mine.begin < seat.mine.end) returned.push_back(seat.mine);
+    seat.mine.end = seat.mine.begin;
+  }
+
+  /// Blocks that have not begun, of those that nobody has taken. The caller holds the lock.
+  std::uint64_t left() const {
+    std::uint64_t count = blocks - std::min(blocks, next.load(std::memory_order_relaxed));
+    for (const Range& range : returned) count += range.end - range.begin;
+    return count;
+  }
+
+  /// Of those that sleep and may find something new, the one that does so the longest. The caller holds the lock.
+  auto first_to_wake() {
+    return std::find_if(asleep.begin(), asleep.end(), [](const Seat* seat) { return !seat->waits_in_vain(); });
+  }
+
+  /// Lets it go on; where there is none such, the one that sleeps the longest at all. The caller holds the lock.
+  void wake_one() {
+    if (asleep.empty()) return;
+    auto place = first_to_wake();
+    if (place == asleep.end()) place = asleep.begin();
+    Seat* const seat = *place;
+    asleep.erase(place);
+    seat->turn.release();
+  }
+
+private:
+  bool take(Range& mine) {
+    if (mine.begin < mine.end) return true;
+    if (waited.load(std::memory_order_relaxed)) {
+      const std::lock_guard lock(mutex);
+      if (!returned.empty()) {
+        mine = returned.back();
+        returned.pop_back();
+        return true;
       }
     }
+    // Fewer towards the end, so that all are done at about the same time.
+    constexpr std::uint64_t kShares = 4;  // of a worker in what is left
+    const std::uint64_t rest = blocks - std::min(blocks, next.load(std::memory_order_relaxed));
+    const std::uint64_t count = std::clamp<std::uint64_t>(rest / (workers * kShares), 1, most);
+    const std::uint64_t first = next.fetch_add(count, std::memory_order_relaxed);
+    mine = {first, std::min(blocks, first + count)};
+    return first < blocks;
+  }
+
+  /// A block has ended. True where others sleep who may have waited for that: they come before those that have not
+  /// begun.
+  bool ends_turn() {
+    const std::lock_guard lock(mutex);
+    move();
+    return first_to_wake() != asleep.end();
+  }
+
+  void leave(Seat& seat) {
+    if (!waited.load()) {
+      present.fetch_sub(1);
+      return;
+    }
+    const std::lock_guard lock(mutex);
+    give_back(seat);
+    present.fetch_sub(1);
+    move();
+    wake_one();
   }
 };
 
 class WorkerPool {
 public:
-  WorkerPool() : starts_(worker_count()), runners_(worker_count()) { runners_[0] = std::make_unique<BlockRunner>(0); }
+  WorkerPool() : starts_(worker_count()), runners_(worker_count()), seats_(worker_count()) {
+    runners_[0] = std::make_unique<BlockRunner>(0);
+    for (unsigned i = 0; i < seats_.size(); ++i) seats_[i].index = i;
+  }
 
   LaunchResult run(LaunchInfo& launch, const KernelCall& call) {
     const std::lock_guard one_launch(launch_mutex_);
@@ -98,30 +239,79 @@ public:
     const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
     const std::uint64_t threads_of_block = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
     const std::uint64_t threads = blocks * threads_of_block;
-    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(runners_.size(), blocks));
+    const auto workers =
+        static_cast<unsigned>(std::min<std::uint64_t>({runners_.size(), blocks, launch.resident_blocks}));
     const std::uint64_t most = std::max<std::uint64_t>(1, kThreadsAtATime / threads_of_block);
     Job job{launch, call, schedule(), blocks, workers, most};
+    current_ = &job;
 
     observer().launch_begin(launch);
     const bool share = workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order();
     if (share) {
       begin(job, workers - 1);
     }
-    job.work(*runners_[0]);
+    job.work(*runners_[0], seats_[0]);
     observer().worker_end(launch, 0);
-    if (share) {
+    if (share || job.waited.load()) {
       finish();
     }
     const double seconds = observer().launch_end(launch);
     return {static_cast<cudaError_t>(launch_error.load()), seconds};
   }
 
+  /// As `let_others_run`.
+  Turn let_others_run(Waiting waiting, std::uint64_t block, std::vector<Watched> watched) {
+    Job& job = *current_;
+    Seat& seat = *this_seat;
+    {
+      const std::lock_guard lock(job.mutex);
+      if (!job.waited.exchange(true)) job.move();
+      if (launch_has_failed() || job.stands) return {Turn::Outcome::launch_ended};
+      seat.block = block;
+      seat.watched = std::move(watched);
+      job.give_back(seat);
+      if (waiting == Waiting::moves) {
+        job.move();
+      } else if (job.stand(seat, waiting == Waiting::blind)) {
+        job.stands = true;
+        return {Turn::Outcome::standstill, job.left()};
+      }
+      const bool fits = job.present.load() < job.launch.resident_blocks;
+      if (job.left() == 0 || !fits || !begin_another(job)) {
+        if (job.asleep.empty()) {
+          sched_yield();  // for those on other cores, if there are any
+          return {};
+        }
+        job.wake_one();
+      }
+      job.asleep.push_back(&seat);
+    }
+    seat.turn.acquire();
+    return {launch_has_failed() ? Turn::Outcome::launch_ended : Turn::Outcome::go_on};
+  }
+
 private:
+  /// A worker that only takes part where blocks wait for each other.
+  struct Extra {
+    Extra(WorkerPool& pool, unsigned index) : pool(pool), runner(index) { seat.index = index; }
+    WorkerPool& pool;
+    Seat seat;
+    BlockRunner runner;
+    Job* job = nullptr;
+    std::binary_semaphore start{0};
+  };
+
   void begin(Job& job, unsigned helpers) {
     while (started_ < helpers) {
       const unsigned index = started_ + 1;
       runners_[index] = std::make_unique<BlockRunner>(index);
-      if (!start_thread(index)) break;  // At a limit of threads, those that are there do the work.
+      starts_[index] = {this, index};
+      const auto body = [](void* argument) -> void* {
+        give_signal_stack();
+        const Start& start = *static_cast<Start*>(argument);
+        start.pool->serve(start.index);
+      };
+      if (!start_thread(body, &starts_[index])) break;  // At a limit of threads, those that are there do the work.
       started_ = index;
     }
     job_.store(&job);
@@ -134,7 +324,49 @@ private:
     unsigned index;
   };
 
-  bool start_thread(unsigned index) {
+  /// Has one worker more run blocks of the job, in place of the caller. False where this machine gives none. The caller
+  /// holds the job's lock.
+  bool begin_another(Job& job) {
+    if (idle_.empty()) {
+      const auto index = static_cast<unsigned>(seats_.size() + extras_.size());
+      try {
+        extras_.push_back(std::make_unique<Extra>(*this, index));
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
+      const auto body = [](void* argument) -> void* {
+        give_signal_stack();
+        Extra& extra = *static_cast<Extra*>(argument);
+        extra.pool.serve(extra);
+      };
+      if (!start_thread(body, extras_.back().get())) {
+        extras_.pop_back();
+        return false;
+      }
+      idle_.push_back(extras_.back().get());
+    }
+    Extra* const extra = idle_.back();
+    idle_.pop_back();
+    extra->job = &job;
+    working_.fetch_add(1);
+    extra->start.release();
+    return true;
+  }
+
+  [[noreturn]] void serve(Extra& extra) {
+    for (;;) {
+      extra.start.acquire();
+      extra.job->work(extra.runner, extra.seat);
+      observer().worker_end(extra.job->launch, extra.seat.index);
+      {
+        const std::lock_guard lock(extra.job->mutex);
+        idle_.push_back(&extra);
+      }
+      if (working_.fetch_sub(1) == 1) working_.notify_one();
+    }
+  }
+
+  bool start_thread(void* (*body)(void*), void* argument) {
     // A thread's stack holds its thread-locals too, which are the shared arrays of all kernels of the program: that can
     // be more than stacks usually have. CUDA threads bring their own.
     const AddressRange shared = shared_range();
@@ -143,14 +375,8 @@ private:
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, bytes / 4096 * 4096);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    starts_[index] = {this, index};
-    const auto body = [](void* argument) -> void* {
-      give_signal_stack();
-      const Start& start = *static_cast<Start*>(argument);
-      start.pool->serve(start.index);
-    };
     pthread_t thread{};
-    const int error = pthread_create(&thread, &attributes, body, &starts_[index]);
+    const int error = pthread_create(&thread, &attributes, body, argument);
     pthread_attr_destroy(&attributes);
     return error == 0;
   }
@@ -170,7 +396,7 @@ private:
       // First this, then the job: so either it is still there, or `finish` sees that somebody is here.
       working_.fetch_add(1);
       if (Job* const job = job_.load(); job != nullptr) {
-        job->work(*runners_[index]);
+        job->work(*runners_[index], seats_[index]);
         observer().worker_end(job->launch, index);
       }
       if (working_.fetch_sub(1) == 1) working_.notify_one();
@@ -186,7 +412,17 @@ private:
   alignas(128) unsigned started_ = 0;
   std::vector<Start> starts_;
   std::vector<std::unique_ptr<BlockRunner>> runners_;
+  std::vector<Seat> seats_;
+  Job* current_ = nullptr;  ///< the launch under way
+  std::vector<std::unique_ptr<Extra>> extras_;
+  std::vector<Extra*> idle_;  ///< of these; guarded by the job's lock
 };
+
+WorkerPool& pool() {
+  // Never destroyed: its threads are detached, and wait for launches until the process ends.
+  static WorkerPool& instance = *new WorkerPool;
+  return instance;
+}
 
 }  // namespace
 
@@ -207,10 +443,15 @@ unsigned worker_count() {
 
 bool launch_has_failed() { return launch_error.load(std::memory_order_relaxed) != cudaSuccess; }
 
-LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) {
-  // Never destroyed: its threads are detached, and wait for launches until the process ends.
-  static WorkerPool& pool = *new WorkerPool;
-  return pool.run(launch, call);
+LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) { return pool().run(launch, call); }
+
+Turn let_others_run(Waiting waiting, std::uint64_t block, std::vector<Watched> watched) {
+  return pool().let_others_run(waiting, block, std::move(watched));
+}
+
+unsigned most_workers() {
+  const DeviceTable& device = device_table();
+  return worker_count() + static_cast<unsigned>(device.multiprocessors * device.blocks_per_multiprocessor);
 }
 
 }  // namespace warpbook::emulator

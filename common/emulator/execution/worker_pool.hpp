@@ -2,6 +2,12 @@
 /// The operating system threads that run blocks.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/include/warpbook_launch.h"
 
@@ -19,6 +25,46 @@ LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call);
 
 /// True once a block of the running launch has ended with an error: others will not be run.
 bool launch_has_failed();
+
+/// A value in memory that somebody waits for, until it is another one.
+struct Watched {
+  const void* address = nullptr;  ///< null: it is not known
+  unsigned bytes = 0;             ///< at most 8 count
+  std::uint64_t value = 0;        ///< what was there
+
+  Watched() = default;
+  /// As it is now.
+  Watched(const void* at, unsigned width) : address(at), bytes(width), value(now()) {}
+
+  /// What is there now.
+  std::uint64_t now() const {
+    std::uint64_t found = 0;
+    std::memcpy(&found, address, std::min<std::size_t>(bytes, sizeof found));
+    return found;
+  }
+  bool operator==(const Watched&) const = default;
+};
+
+/// What the threads of a block that waits have seen since it waited last.
+enum class Waiting : std::uint8_t {
+  moves,   ///< something new
+  stands,  ///< the same as before
+  blind,   ///< what they look at is not known
+};
+
+/// What became of a block that waited.
+struct Turn {
+  enum class Outcome : std::uint8_t { go_on, launch_ended, standstill };
+  Outcome outcome = Outcome::go_on;  ///< `standstill`: all blocks of the launch wait, and nothing changes any more.
+  std::uint64_t left = 0;            ///< Blocks that have not begun, at a standstill.
+};
+
+/// The block that this operating system thread runs waits for others: they have their turn, and those begin that have
+/// not, as far as the card holds them. `watched`: what its threads wait for; empty where that is not known.
+Turn let_others_run(Waiting waiting, std::uint64_t block, std::vector<Watched> watched);
+
+/// More workers than there are in any launch.
+unsigned most_workers();
 
 /// Threads that run blocks: what `WARPBOOK_WORKERS` says, else one for each core this process may use.
 WARPBOOK_EXPORT unsigned worker_count();

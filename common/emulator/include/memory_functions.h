@@ -61,7 +61,9 @@ template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T
 template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldlu(const T* address) {
   return *address;
 }
+/// Fetches again each time, as volatile does: loops wait for a flag so.
 template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldcv(const T* address) {
+  if constexpr (std::is_arithmetic_v<T>) return *static_cast<const volatile T*>(address);
   return *address;
 }
 

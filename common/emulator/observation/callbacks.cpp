@@ -164,6 +164,20 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
                                        __builtin_return_address(0));
 }
 
+/// A local variable is read that has no value yet; called before it is done.
+WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes) {
+  if (current_observer_data == nullptr) return;
+  const void* const pc = __builtin_return_address(0);
+  auto& watch = *static_cast<BlockWatch*>(current_observer_data);
+  if (watch.looks_for_unwritten() && watch.is_new_global({pc, pc}))
+    warpbook::emulator::report_uninitialised_local(*current_block, bytes, pc);
+}
+
+/// The atomic to come is one for the threads of its block alone.
+WARPBOOK_EXPORT void __warpbook_block_scope() {
+  if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->expect_block_scope();
+}
+
 /// An integer is divided by zero; called before it is done. On the host it is what it is anywhere.
 WARPBOOK_EXPORT void __warpbook_division_by_zero() {
   const void* const pc = __builtin_return_address(0);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/execution/shared_memory.hpp"
 #include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/checks.hpp"
@@ -137,6 +138,14 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
     return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
                      width, fmt::format("variable '{}'", variable.name)),
             "out_of_bounds", "Give the variable the extents that its indices reach, or keep the indices below them."};
+  if (const HeapPiece heap = heap_near(address); heap.range.begin != nullptr) {
+    const auto bytes = static_cast<std::size_t>(heap.range.end - heap.range.begin);
+    return {relative(at - heap.range.begin, bytes, width,
+                     fmt::format("{} bytes that a kernel {}", bytes, heap.freed ? "has freed" : "asked for")),
+            heap.freed ? "use_after_free" : "out_of_bounds",
+            heap.freed ? "Read what is needed before it is freed or deleted."
+                       : "Compare the index with the number of elements that were asked for."};
+  }
   if (width != 0) {
     if (const auto place = place_of_unsigned(block, at, width)) return *place;
     if (const auto place = place_of_overflow(at, width)) return *place;
@@ -230,6 +239,8 @@ struct RaceSides {
   Operation other_operation;
   std::string who;
   std::string other_who;
+  bool block_scope = false;  ///< One is an atomic for its own block alone.
+  bool copied = false;       ///< One is an asynchronous copy.
 
   void sort() {
     if (other_pc >= pc) return;
@@ -247,6 +258,12 @@ Apart apart(unsigned thread, unsigned other) {
 }
 
 std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
+  if (sides.block_scope)
+    return "An atomic whose name ends in _block is one for the threads of its block alone: where blocks meet, use the "
+           "one without.";
+  if (sides.copied)
+    return "An asynchronous copy is done when its thread has waited for it: first __pipeline_wait_prior() or what "
+           "waits for the group, then the barrier.";
   const char* const barrier = apart == Apart::in_warp ? "__syncwarp()" : "__syncthreads()";
   if (one_line && sides.operation != Operation::load && sides.other_operation != Operation::load)
     return "Threads write one place in one statement: use an atomic, or give each a place of its own.";
@@ -319,7 +336,8 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
   };
   const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
   hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
-                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other)},
+                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false,
+                             one.copied || other.copied},
                             place_of(block, address, 0).text, apart));
 }
 
@@ -333,7 +351,7 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
   };
   return race_finding(
       block, "global_race",
-      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread)},
+      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread), race.block_scope},
       place_of(block, race.address, 0).text,
       one_block == other_block ? apart(race.thread % block.threads, race.other_thread % block.threads)
                                : Apart::in_grid);
@@ -353,8 +371,7 @@ void report_stream_race(const BlockContext& block, const StreamRace& race) {
       "=========     Address is {}\n"
       "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
       capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
-      race.kernel == nullptr ? "copy" : "kernel",
-      finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
+      race.other, finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
       triple(block.block_index), triple(thread_index(block, race.actor.thread)),
       race.kernel == nullptr ? std::string{} : fmt::format(", and in {}", race.kernel),
       place_of(block, race.address, 0).text);
@@ -372,6 +389,22 @@ void report_uninitialised_global(const BlockContext& block, const Actor& reader,
   const Unwatched unwatched;
   hold_uninitialised(block, "uninitialised_global", "global", reader, bytes, address,
                      "cudaMalloc gives memory that holds anything: copy or set it before it is read.");
+}
+
+void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding;
+  finding.kind = "uninitialised_local";
+  finding.place = source_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.block = block.linear_block;
+  finding.text = fmt::format("========= Uninitialized __local__ memory read of size {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     A variable or array of a thread's own begins with anything: give it a "
+                             "value first.\n",
+                             bytes, block.launch->name, location_or_unknown(pc), describe_thread(block));
+  hold_finding(std::move(finding));
 }
 
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc) {

@@ -52,6 +52,7 @@ struct Actor {
   const void* pc;       ///< Where in the program.
   unsigned thread;      ///< linear index
   Operation operation;  ///< What it did.
+  bool copied = false;  ///< An asynchronous copy did it.
 };
 
 /// Reports two accesses to shared memory, at least one of them a write, with no barrier between them.
@@ -69,7 +70,8 @@ struct StreamRace {
   Actor actor;           ///< Whose access it is.
   const void* other_pc;  ///< The other kernel's access, or the call that asked for the copy.
   bool other_writes;     ///< or reads
-  const char* kernel;    ///< The other one's name; nullptr: a copy.
+  const char* other;     ///< "kernel", "copy" or "memset"
+  const char* kernel;    ///< The other one's name, where it is a kernel.
 };
 
 /// Reports it.
@@ -78,6 +80,9 @@ void report_stream_race(const BlockContext& block, const StreamRace& race);
 /// Reports a read of global memory that nobody has written.
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
                                  const void* address);
+
+/// Reports a read of a thread's own variable that has no value yet.
+void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const void* pc);
 
 /// Whole warps of the block met at these two barriers.
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc);

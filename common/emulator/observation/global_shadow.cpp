@@ -89,17 +89,19 @@ bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uin
                          std::uint8_t epoch) const {
   if (other == actor.thread) return true;
   const std::uint32_t other_block = other / threads_;
-  if (other_block != actor.block) return block(other_block).released && block(actor.block).acquired;
+  if (other_block != actor.block) return block(actor.block).steps.knows(block(other_block).steps);
   if (interval != actor.interval) return true;
+  if (actor.steps != nullptr && actor.steps->knows(actor.thread % threads_, other % threads_)) return true;
   const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
   return same_warp && (!actor.epoch_known || epoch != actor.epoch);
 }
 
-std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor,
-                                                       unsigned mask) const {
+std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask,
+                                                       bool beyond) const {
   for (unsigned i = 0; i < cell.readers.size(); ++i) {
     const Reader& reader = cell.readers[i];
     if (reader.thread == 0 || (cell.read_masks >> 4 * i & mask) == 0) continue;
+    if (beyond && (reader.thread - 1) / threads_ == actor.block) continue;
     if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i])) continue;
     GlobalRace race;
     race.other_thread = reader.thread - 1;
@@ -156,12 +158,16 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const std::uintptr_t end = std::min(address + bytes, word + kWord) - word;
     const unsigned mask = (1U << end) - (1U << begin);
 
-    if (state.writer != 0 && (state.masks & mask) != 0 && !(strong && (state.flags & kStrongWriter) != 0) && !found &&
+    const bool both_strong = strong && (state.flags & kStrongWriter) != 0;
+    const bool too_narrow = both_strong && (actor.block_scope || (state.flags & kBlockWriter) != 0) &&
+                            (state.writer - 1) / threads_ != actor.block;
+    if (state.writer != 0 && (state.masks & mask) != 0 && (!both_strong || too_narrow) && !found &&
         !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch) && !is_being_stored(state.writer)) {
       found.emplace();
       found->other_thread = state.writer - 1;
       found->other_site = state.write_site;
       found->other_operation = (state.flags & kStrongWriter) != 0 ? Operation::atomic : Operation::store;
+      found->block_scope = too_narrow;
       found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
     }
     if (operation == Operation::load) {
@@ -172,9 +178,11 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       continue;
     }
     if (operation != Operation::store) find_retries(state, actor, mask);
-    if (!found && (state.masks >> 4 & mask) != 0 && !(strong && (state.flags & kStrongReaders) != 0)) {
-      found = race_with_reader(state, actor, mask);
+    const bool both_agree = strong && (state.flags & kStrongReaders) != 0;
+    if (!found && (state.masks >> 4 & mask) != 0 && (!both_agree || actor.block_scope)) {
+      found = race_with_reader(state, actor, mask, both_agree);
       if (found) {
+        found->block_scope = both_agree;
         found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
         only_writers = false;
       }
@@ -185,7 +193,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     state.write_interval = actor.interval;
     state.write_site = site;
     state.write_epoch = actor.epoch;
-    state.flags = static_cast<std::uint8_t>((state.flags & ~kStrongWriter) | (strong ? kStrongWriter : 0));
+    state.flags = static_cast<std::uint8_t>((state.flags & ~(kStrongWriter | kBlockWriter)) |
+                                            (strong ? kStrongWriter : 0) | (actor.block_scope ? kBlockWriter : 0));
   }
   if (!found) return std::nullopt;
   found->thread = actor.thread;
@@ -211,26 +220,30 @@ std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, con
     const std::uintptr_t first = std::max(begin, word) - word;
     const std::uintptr_t last = std::min(begin + bytes, word + kWord) - word;
     const unsigned mask = (1U << last) - (1U << first);
+    const void* const at = reinterpret_cast<const void*>(word + first);  // NOLINT(performance-no-int-to-ptr)
     if (state.writer != 0 && (state.masks & mask) != 0)
-      return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0};
+      return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0, at};
     if (!writes) continue;
     for (std::size_t i = 0; i < state.readers.size(); ++i)
       if (state.readers[i].thread != 0 && (state.read_masks >> 4 * i & mask) != 0)
-        return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0};
+        return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0, at};
   }
   return std::nullopt;
 }
 
 void RaceShadow::synchronise(std::uint32_t number, bool writes) {
   const auto guard = lock();
-  Block& state = block(number);
-  state.acquired = true;
-  if (writes && state.fenced) state.released = true;
+  block(number).steps.synchronise(writes);
 }
 
 void RaceShadow::fence(std::uint32_t number) {
   const auto guard = lock();
-  block(number).fenced = true;
+  block(number).steps.fence();
+}
+
+bool GlobalChecks::is_new_meeting(unsigned other, const void* address) {
+  const Allocation* allocation = find_allocation(address);
+  return told_streams.insert({std::min(stream, other), std::max(stream, other), allocation->serial}).second;
 }
 
 void RaceShadow::stored(std::uint32_t number) {

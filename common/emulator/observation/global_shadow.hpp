@@ -8,8 +8,9 @@
 /// Two accesses by different threads, one of them a write, race unless something orders them: a barrier of their block,
 /// a meeting of their warp, both being atomic (volatile counts as that, being what flags are made of); or, between
 /// blocks, a fence after which the first block did something atomic, and something atomic that the second one did
-/// since. Where two threads store the same value, it does not matter who comes last: that is no race. Nor is a load
-/// beside others' atomics where it begins a loop of compare and swap.
+/// since; between threads of one block, the same of these two or of their warps. What is atomic for a block alone is
+/// not for two. Where two threads store the same value, it does not matter who comes last: that is no race. Nor is a
+/// load beside others' atomics where it begins a loop of compare and swap.
 ///
 /// What it can miss: of more than two threads that read a word, races of the third and further ones with a later write
 /// of one of the first two's warp; of bytes of one word with different writers, the earlier ones. In a sample, a store
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,38 @@ private:
   std::uint8_t* base_ = nullptr;
 };
 
+/// What a thread, a warp or a block did so far to publish what it wrote, and to learn what others published.
+class SyncSteps {
+public:
+  /// It passed a fence.
+  void fence() { bits_ |= kFenced; }
+  /// It did something atomic, which publishes what a fence came behind.
+  void synchronise(bool writes) {
+    bits_ |= static_cast<std::uint8_t>(kLearned | (writes && (bits_ & kFenced) != 0 ? kPublished : 0));
+  }
+  /// Whether it knows what the other one wrote.
+  bool knows(SyncSteps other) const { return (bits_ & kLearned) != 0 && (other.bits_ & kPublished) != 0; }
+
+private:
+  static constexpr std::uint8_t kFenced = 1;
+  static constexpr std::uint8_t kPublished = 2;
+  static constexpr std::uint8_t kLearned = 4;
+  std::uint8_t bits_ = 0;
+};
+
+/// The same of the threads of a block, since its last barrier. What one lane publishes, its warp does, which may have
+/// met before.
+struct BlockSteps {
+  std::array<SyncSteps, 1024> threads{};  ///< By linear index.
+  std::array<SyncSteps, 32> warps{};      ///< Of all their lanes.
+
+  /// Whether the thread knows what the other one wrote.
+  bool knows(unsigned thread, unsigned other) const {
+    if (thread / 32 == other / 32) return threads[thread].knows(threads[other]);
+    return warps[thread / 32].knows(warps[other / 32]);
+  }
+};
+
 /// The thread that accesses memory, and its place in the launch's order of events.
 struct GlobalActor {
   std::uint32_t thread = 0;    ///< linear index in the grid
@@ -65,6 +99,8 @@ struct GlobalActor {
   std::uint16_t interval = 0;  ///< counts the barriers of its block
   std::uint8_t epoch = 0;      ///< counts the meetings of its warp since then
   bool epoch_known = true;     ///< false where only some lanes met: nothing is said of races inside the warp
+  bool block_scope = false;    ///< what is atomic is so for the block alone
+  const BlockSteps* steps = nullptr;  ///< its block's; null where none of it passed a fence
 };
 
 /// Two accesses that race.
@@ -76,6 +112,7 @@ struct GlobalRace {
   std::uint16_t other_site = 0;                 ///< Where the one before is.
   Operation operation = Operation::load;        ///< What was done last.
   Operation other_operation = Operation::load;  ///< What was done before.
+  bool block_scope = false;                     ///< One is an atomic for its own block alone.
 };
 
 /// Who touched each word of global memory last, in one launch at a time.
@@ -101,9 +138,10 @@ public:
 
   /// What a launch did with memory that somebody else touches now.
   struct Touched {
-    std::uint16_t site;  ///< Where.
+    std::uint16_t site;  ///< Where in the program.
     bool writes;         ///< or reads
     bool strong;         ///< atomic or volatile
+    const void* address;  ///< The first byte, or the word that it is in.
   };
   /// An access of an earlier launch, the last of its kind, that conflicts with one of the host or of another stream.
   std::optional<Touched> touched(std::uint64_t launch, const void* address, std::size_t bytes, bool writes);
@@ -118,8 +156,8 @@ public:
   /// begins with a guess, for which any value will do.
   bool begins_retries(std::uint16_t site) const { return retried_[site]; }
 
-  /// A thread of the block did something atomic, wherever: it may learn so of what other blocks published, and may
-  /// publish what they fenced off.
+  /// A thread of the block did something atomic, wherever: it may learn so of what others published, and may publish
+  /// what they fenced off.
   void synchronise(std::uint32_t number, bool writes);
 
   /// A thread of the block passed a fence; what is atomic and comes after it publishes what came before.
@@ -146,13 +184,12 @@ private:
   static_assert(sizeof(Cell) == 32);
   struct Block {
     std::uint32_t storing = 0;  // thread + 1 of a store that may not be done yet; not where blocks are in order
-    bool fenced = false;        // passed a fence
-    bool released = false;      // did something atomic after a fence
-    bool acquired = false;      // did something atomic
+    SyncSteps steps;            // of all its threads
   };
 
   static constexpr std::uint8_t kStrongWriter = 1;
   static constexpr std::uint8_t kStrongReaders = 2;
+  static constexpr std::uint8_t kBlockWriter = 4;  // strong for the writer's block alone
 
   std::unique_lock<std::mutex> lock();
   Cell* cell(std::uintptr_t address) const;
@@ -161,7 +198,9 @@ private:
   bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
   void find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask);
   void read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
-  std::optional<GlobalRace> race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask) const;
+  /// `beyond`: of other blocks alone.
+  std::optional<GlobalRace> race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask,
+                                             bool beyond) const;
 
   std::byte* base_ = nullptr;
   bool reserved_ = false;
@@ -182,8 +221,13 @@ struct GlobalChecks {
   RaceShadow* races = nullptr;       ///< Null: races are not looked for.
   std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
   std::vector<AsyncWork> concurrent;  ///< Work of other streams that nothing orders before the launch.
+  unsigned stream = 0;                ///< The launch's own stream.
   std::mutex mutex;                  ///< of what follows, and of the sites
+  std::set<std::array<std::uint64_t, 3>> told_streams{};  ///< two streams that meet, and the allocation where they do
   std::vector<std::pair<std::uint16_t, Finding>> doubtful;  ///< races of the launch, unless this load begins retries
+  /// True the first time that nothing orders this stream and the other one at an allocation: it is one mistake, however
+  /// many accesses show it. The caller holds the lock.
+  bool is_new_meeting(unsigned other, const void* address);
   // There was something to write that is not looked at:
   std::atomic<bool> missed_large = false;      ///< an allocation that is too large to be followed
   std::atomic<bool> missed_elsewhere = false;  ///< memory that is not in the arena

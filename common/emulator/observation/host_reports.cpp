@@ -11,6 +11,16 @@
 #include "common/emulator/observation/source_location.hpp"
 
 namespace warpbook::emulator {
+namespace {
+
+const char* verb(bool writes) { return writes ? "Write" : "Read"; }
+
+std::string line(const void* pc) {
+  const std::string text = pc == nullptr ? std::string{} : source_location(pc);
+  return text.empty() ? std::string{"an unknown line"} : text;
+}
+
+}  // namespace
 
 void report_api_error(const ApiError& error) {
   Finding finding;
@@ -64,11 +74,6 @@ void report_early_wait(const void* pc) {
 }
 
 void report_host_race(const HostRace& race) {
-  const auto verb = [](bool writes) { return writes ? "Write" : "Read"; };
-  const auto line = [](const void* pc) {
-    const std::string text = pc == nullptr ? std::string{} : source_location(pc);
-    return text.empty() ? std::string{"an unknown line"} : text;
-  };
   const Allocation* allocation = find_allocation(race.address);
   Finding finding;
   finding.kind = "host_race";
@@ -80,8 +85,26 @@ void report_host_race(const HostRace& race) {
       "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
       "=========     The host does not wait for the device by itself: synchronise with the device, the stream or an "
       "event before.\n",
-      verb(race.host_writes), line(race.host_pc), verb(race.device_writes), race.kernel == nullptr ? "copy" : "kernel",
+      verb(race.host_writes), line(race.host_pc), verb(race.device_writes), race.device,
       line(race.device_pc), race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
+      static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
+      line(allocation->pc));
+  publish_finding(finding);
+}
+
+void report_copy_race(const CopyRace& race) {
+  const Allocation* allocation = find_allocation(race.address);
+  Finding finding;
+  finding.kind = "stream_race";
+  finding.place = race.copy.pc == nullptr ? std::string{} : source_location(race.copy.pc);
+  finding.other_place = race.other_pc == nullptr ? std::string{} : source_location(race.other_pc);
+  finding.sites = {race.copy.pc, race.other_pc};
+  finding.text = fmt::format(
+      "========= Race reported between {} access of a {} at {} and {} access of a {} in another stream at {}\n{}"
+      "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
+      "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
+      verb(race.copy.writes), race.copy.kind(), line(race.copy.pc), verb(race.other_writes), race.other,
+      line(race.other_pc), race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
       static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
       line(allocation->pc));
   publish_finding(finding);
@@ -100,12 +123,8 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   if (allocation == nullptr && freed.allocation.serial == 0) return;
   const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
   const auto offset = static_cast<const std::byte*>(address) - touched.begin;
-  const auto line = [](const void* place) {
-    const std::string text = place == nullptr ? std::string{} : source_location(place);
-    return text.empty() ? std::string{"an unknown line"} : text;
-  };
   Finding finding;
-  const char* const verb = operation == Operation::load    ? "read"
+  const char* const does = operation == Operation::load    ? "read"
                            : operation == Operation::store ? "write"
                                                            : "access";
   finding.kind = "host_access";
@@ -115,7 +134,7 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
                              "=========     at {}\n"
                              "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
                              "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
-                             verb, bytes, line(pc), offset, touched.serial, touched.bytes, line(touched.pc),
+                             does, bytes, line(pc), offset, touched.serial, touched.bytes, line(touched.pc),
                              allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
   publish_finding(finding);
   end_program(SIGSEGV, pc);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/observation/counters.hpp"
 
@@ -22,11 +23,25 @@ struct HostRace {
   const void* host_pc;    ///< The host's access.
   const void* device_pc;  ///< The kernel's access, or the call that asked for the copy.
   bool device_writes;     ///< or reads
-  const char* kernel;     ///< Its name; nullptr: a copy.
+  const char* device;     ///< "kernel", "copy" or "memset"
+  const char* kernel;     ///< Its name, where it is a kernel.
 };
 
 /// Reports it.
 void report_host_race(const HostRace& race);
+
+/// A copy or a memset, and work of another stream that nothing orders before it.
+struct CopyRace {
+  const void* address;    ///< Where both are.
+  const AsyncWork& copy;  ///< The later one.
+  const void* other_pc;   ///< The kernel's access, or the call that asked for the other copy.
+  bool other_writes;      ///< or reads
+  const char* other;      ///< "kernel", "copy" or "memset"
+  const char* kernel;     ///< Its name, where it is a kernel.
+};
+
+/// Reports it.
+void report_copy_race(const CopyRace& race);
 
 /// A wait for an event that was not recorded by then, and not waited for later.
 void report_early_wait(const void* pc);

@@ -74,7 +74,7 @@ Observation::Observation()
 void Observation::launch_begin(const LaunchInfo& launch) {
   const std::uint64_t blocks = volume(launch.grid);
   threads_ = static_cast<unsigned>(volume(launch.block));
-  watches_.resize(worker_count());
+  watches_.resize(most_workers());
   begin_checks();
   mode_ = trace_mode();
   // In large launches, the search for races keeps to the sample, too.
@@ -90,7 +90,7 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
   const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
   l1_share_ = (device_.l1_bytes - shared) / resident;
-  memory_.begin_launch(launch.id, device_.l1_bytes - shared, static_cast<unsigned>(watches_.size()));
+  memory_.begin_launch(launch.id, device_.l1_bytes - shared, worker_count());
   follow_ = mode_ != TraceMode::off && wants_map(launch);
   // A thread's number in the grid has 32 bits.
   global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
@@ -100,6 +100,7 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   if (!global_.race) return;
   races_->begin_launch(launch.id, threads_, sample_);
   global_.concurrent = concurrent_work();
+  global_.stream = current_stream();
 }
 
 void Observation::memory_written(const void* address, std::size_t bytes) {
@@ -118,12 +119,33 @@ void Observation::memory_copied(const void* to, const void* from, std::size_t by
     global_.written->write(to, bytes);
 }
 
+void Observation::copy_begins(const AsyncWork& copy) {
+  if (!options_.race) return;
+  global_.stream = current_stream();
+  const std::lock_guard lock(global_.mutex);
+  for (const AsyncWork& other : concurrent_work()) {
+    if (other.launch == 0) {
+      const auto* const first = std::max(copy.range.begin, other.range.begin);
+      if (first < std::min(copy.range.end, other.range.end) && (copy.writes || other.writes) &&
+          global_.is_new_meeting(other.stream, first))
+        report_copy_race({first, copy, other.pc, other.writes, other.kind(), nullptr});
+      continue;
+    }
+    const auto bytes = static_cast<std::size_t>(copy.range.end - copy.range.begin);
+    const auto touched =
+        races_ == nullptr ? std::nullopt : races_->touched(other.launch, copy.range.begin, bytes, copy.writes);
+    if (touched && global_.is_new_meeting(other.stream, copy.range.begin))
+      report_copy_race(
+          {touched->address, copy, global_.sites[touched->site], touched->writes, other.kind(), other.name});
+  }
+}
+
 void Observation::memory_freed(const Allocation& allocation) {
   if (global_.init) global_.written->forget(allocation.begin, allocation.bytes);
 }
 
 void Observation::fence(BlockContext& block) {
-  if (global_.race && block.traced) races_->fence(static_cast<std::uint32_t>(block.linear_block));
+  if (block.traced) watch(block).fence(block);
 }
 
 void Observation::barriers_differ(BlockContext& block, const void* pc, const void* other_pc) {
@@ -142,7 +164,7 @@ void Observation::host_touched(const void* address, std::size_t bytes, bool writ
   if (!options_.race) return;
   visit_async([&](const AsyncWork& work) {
     const auto* const at = static_cast<const std::byte*>(address);
-    HostRace race{address, writes, pc, work.pc, work.writes, nullptr};
+    HostRace race{address, writes, pc, work.pc, work.writes, work.kind(), nullptr};
     if (work.launch == 0) {
       if (at >= work.range.end || at + bytes <= work.range.begin || (!writes && !work.writes)) return false;
     } else {
@@ -197,10 +219,12 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
   Operation operation = reads ? Operation::load : Operation::store;
   const bool retries = kind == AccessKind::float_atomic;
   std::uint64_t flags = 0;
+  bool block_scope = false;
   if (kind == AccessKind::atomic || retries) {
     flags = std::exchange(__warpbook_tally[kAtomicFlags], 0);
     operation = (flags & kUnused) != 0 ? Operation::reduction : Operation::atomic;
-    if (global_.race && block.traced) races_->synchronise(static_cast<std::uint32_t>(block.linear_block), true);
+    block_scope = watch(block).take_block_scope();
+    if (block.traced) watch(block).synchronise(block, true, block_scope);
   }
   if (bytes != 0 && bytes <= 16 && std::has_single_bit(bytes)) {
     const auto width = static_cast<std::uint8_t>(bytes);
@@ -211,7 +235,8 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
                          .retries = retries,
                          .atomic = static_cast<std::uint8_t>(flags),
                          .copying = kind == AccessKind::copying,
-                         .copied = kind == AccessKind::copied},
+                         .copied = kind == AccessKind::copied,
+                         .block_scope = block_scope},
                         pc);
   } else {
     watch(block).range(address, bytes, operation, pc);
@@ -243,7 +268,7 @@ double Observation::launch_end(const LaunchInfo& launch) {
   RetryLoops retries;
   RetryTally sums;
   LaunchShape shape;
-  for (const auto& watch : watches_) {
+  for (const auto& watch : watches()) {
     if (watch == nullptr || watch->launch() != launch.id) continue;
     for (std::size_t i = 0; i < kCounters; ++i) totals[i] += static_cast<double>(watch->counts[i]);
     approximate |= watch->approximate;
@@ -256,7 +281,7 @@ double Observation::launch_end(const LaunchInfo& launch) {
   const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
   for (double& total : totals) total *= scale;
   memory_.finish(static_cast<double>(blocks) / static_cast<double>(sample_.settled()), totals);
-  for (const auto& watch : watches_) {  // these are of all blocks
+  for (const auto& watch : watches()) {  // these are of all blocks
     if (watch == nullptr || watch->launch() != launch.id) continue;
     totals[index(Counter::instructions)] += static_cast<double>(watch->tally[0]);
     totals[index(Counter::divisions_32)] += static_cast<double>(watch->tally[1]);
@@ -394,7 +419,11 @@ TraceMode Observation::trace_mode() {
 }
 
 BlockWatch& Observation::watch_of(unsigned worker) {
-  if (watches_[worker] == nullptr) watches_[worker] = std::make_unique<BlockWatch>();
+  if (watches_[worker] == nullptr) [[unlikely]] {
+    watches_[worker] = std::make_unique<BlockWatch>();
+    for (unsigned seen = workers_; seen <= worker && !workers_.compare_exchange_weak(seen, worker + 1);) {
+    }
+  }
   return *watches_[worker];
 }
 

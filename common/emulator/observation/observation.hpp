@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ public:
   bool in_order() override { return global_.race_all; }
   void memory_written(const void* address, std::size_t bytes) override;
   void memory_copied(const void* to, const void* from, std::size_t bytes) override;
+  void copy_begins(const AsyncWork& copy) override;
   void memory_freed(const Allocation& allocation) override;
   void fence(BlockContext& block) override;
   void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;
@@ -53,6 +55,7 @@ public:
   void block_begin(BlockContext& block) override;
   void thread_end(BlockContext& block) override { watch(block).end_thread(block); }
   void thread_stops(BlockContext& block, bool at_barrier) override;
+  void block_waits(BlockContext& block) override { watch(block).settle_stores(block); }
   void sync(BlockContext& block, SyncScope scope, unsigned warp, std::uint32_t mask) override;
   void access(BlockContext& block, AccessKind kind, const void* address, unsigned bytes, const void* pc) override;
   void block_end(BlockContext& block) override;
@@ -110,6 +113,8 @@ private:
 
   /// Called by the worker itself, for each block: takes no lock.
   BlockWatch& watch_of(unsigned worker);
+  /// Of the workers that there were; some are null.
+  std::span<const std::unique_ptr<BlockWatch>> watches() const { return std::span(watches_).first(workers_); }
 
   void keep(const LaunchInfo& launch, const Totals& totals, const LaunchTime& time, bool extrapolated);
 
@@ -151,7 +156,8 @@ private:
   std::uint64_t race_launches_ = 0;    // launches of which some were not
   std::mutex mutex_;
   TraceMode trace_mode_;                              // guarded, as all below
-  std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker
+  std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker; of those that there may be, few are
+  std::atomic<unsigned> workers_{0};                  // that there were
   LaunchReport last_;
   LaunchReport together_;       // the launches since they were taken
   double longest_of_them_ = 0;  // seconds

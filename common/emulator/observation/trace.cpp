@@ -113,7 +113,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   block_ = &block;
   store_.bytes = 0;
   range_stores_.clear();
-  in_range_ = false;  // The last block may have ended there.
+  in_range_ = block_scope_ = false;  // The last block may have ended there.
   pending_race_.bytes = 0;
   if (racing_ != race) set_racing(race);
   if (logging_ != block.traced) set_logging(block.traced);
@@ -123,6 +123,8 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   __warpbook_tally[kStage] = 0;
   retry_tally = {};
   if (!block.traced) return;
+  forget_steps();
+  held_.clear();
   interval_ = 0;
   block_rounds_ = {};
   block_work_ = {};
@@ -183,6 +185,12 @@ void BlockWatch::stop_thread(const BlockContext& block) {
   for (std::size_t i = 0; i < kWorks; ++i) work_before_[block.thread][i] += more[i];
 }
 
+void BlockWatch::settle_stores(const BlockContext& block) {
+  if (!block.traced) return;
+  settle_store();
+  settle_races(block);
+}
+
 void BlockWatch::count_work(const BlockContext& block) {
   WorkCounts work = work_since();
   if (!work_before_.empty()) [[unlikely]] {
@@ -218,6 +226,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
       warps_[i].epoch = 0;
       warps_[i].epoch_known = true;
     }
+    forget_steps();
     return;
   }
   WarpLog& met = warps_[warp];
@@ -294,11 +303,15 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0)
     site = look_up(block, site, address, shape, pc);
-  if (shape.is_volatile) synchronise(block, shape.operation);
+  if (shape.is_volatile && block.traced) synchronise(block, shape.operation != Operation::load, false);
   settle_store();
-  if (site->space >= Space::local) return;
-  if (block.traced) log(*site, at, block.thread);
-  if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
+  if (site->space < Space::local) {
+    if (block.traced) log(*site, at, block.thread);
+    if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
+  }
+  // Loops wait by what is volatile.
+  if (shape.is_volatile && shape.operation == Operation::load && site->space != Space::local)
+    poll(address, shape.bytes, pc);
 }
 
 /// An access that its warp's log has no place for yet.
@@ -378,6 +391,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   }
   site->bytes = bytes;
   site->operation = operation;
+  site->block_scope = shape.block_scope;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at - site->begin > site->limit) {
     Home home = find_home(block, address, bytes);
@@ -625,13 +639,15 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
         const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
                                        kind.operation, log, index_of_warp, warp.epoch, warp.epoch_known});
         if (race) [[unlikely]]
-          report(block, *race, log);
+          hold(*race, log);
       }
     }
   }
 }
 
 void BlockWatch::end_interval(const BlockContext& block) {
+  for (const auto& [race, log] : held_) report(block, race, log);
+  held_.clear();
   for (const UnwrittenRead& read : shadow_.barrier()) {
     if (!is_new(read.log, read.log, false)) continue;
     const LogKind& kind = kinds_[read.log];
@@ -671,6 +687,35 @@ const std::byte* BlockWatch::shared_address(const BlockContext& block, std::size
   return offset < static_bytes ? static_shared_.begin + offset : block.dynamic_shared + (offset - static_bytes);
 }
 
+/// What orders the two may be seen only later: the warps' accesses are looked at some at a time.
+void BlockWatch::hold(const SharedRace& race, std::uint32_t log) {
+  const auto is_same = [&](const auto& one) {
+    return one.second == log && one.first.other_log == race.other_log &&
+           one.first.thread / kWarpSize == race.thread / kWarpSize &&
+           one.first.other_thread / kWarpSize == race.other_thread / kWarpSize;
+  };
+  constexpr std::size_t kMost = 256;
+  if (held_.size() < kMost && std::none_of(held_.begin(), held_.end(), is_same)) held_.emplace_back(race, log);
+}
+
+/// True where one of the two may have learned of what the other one published. Which came first is not known.
+bool BlockWatch::is_ordered(const SharedRace& race) const {
+  if (race.thread != race.other_thread)
+    return steps_.knows(race.thread, race.other_thread) || steps_.knows(race.other_thread, race.thread);
+  // One of several readers, which is not known.
+  const auto know = [&](unsigned warp) {
+    return warp != race.thread / kWarpSize && (steps_.warps[warp].knows(steps_.warps[race.thread / kWarpSize]) ||
+                                               steps_.warps[race.thread / kWarpSize].knows(steps_.warps[warp]));
+  };
+  for (unsigned warp = 0; warp < kMaxWarps; ++warp)
+    if (know(warp)) return true;
+  return false;
+}
+
+void BlockWatch::forget_steps() {
+  if (std::exchange(fenced_, false)) steps_ = {};
+}
+
 void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::uint32_t log) {
   const auto begins_retries = [&](std::uint32_t load, Operation operation, Operation other) {
     return operation == Operation::load && (other == Operation::atomic || other == Operation::reduction) &&
@@ -679,9 +724,11 @@ void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::
   if (begins_retries(log, kinds_[log].operation, race.other_operation) ||
       begins_retries(race.other_log, race.other_operation, kinds_[log].operation))
     return;
+  if (fenced_ && is_ordered(race)) return;
   if (!is_new(log, race.other_log, race.thread / kWarpSize == race.other_thread / kWarpSize)) return;
-  report_race(block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation},
-              {kinds_[log].pc, race.thread, kinds_[log].operation}, shared_address(block, race.offset));
+  report_race(
+      block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation, kinds_[race.other_log].copied},
+      {kinds_[log].pc, race.thread, kinds_[log].operation, kinds_[log].copied}, shared_address(block, race.offset));
 }
 
 /// Counts a request; true where it goes beyond the L1.

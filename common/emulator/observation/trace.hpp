@@ -38,6 +38,7 @@ struct alignas(64) Site {
   std::uint8_t bytes = 0;                     ///< A lane.
   Operation operation = Operation::load;      ///< What it does.
   std::uint8_t extras = 0;                    ///< what is done besides checking the place: kLog, kInit, kRace, kStore
+  bool block_scope = false;                   ///< an atomic for the threads of its block alone
   bool copied = false;                        ///< written by an asynchronous copy
   std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                      ///< its log for this space
@@ -54,6 +55,7 @@ struct AccessShape {
   std::uint8_t atomic = 0;   ///< what the compiler knows of an atomic: see tally.hpp
   bool copying = false;      ///< the first half of an asynchronous copy, which nobody waits for
   bool copied = false;       ///< its second half
+  bool block_scope = false;  ///< an atomic for the threads of its block alone
 };
 
 /// Where requests are put together until their warp is done: memory that is given out piece by piece, and taken back at
@@ -106,6 +108,12 @@ public:
   void stop_thread(const BlockContext& block);
   /// The running thread comes to a barrier of the block, or to its end: what it ran is known.
   void count_work(const BlockContext& block);
+  /// The block waits for others: what it stored is there.
+  void settle_stores(const BlockContext& block);
+  /// The running thread passes a fence.
+  void fence(const BlockContext& block);
+  /// It does something atomic or volatile. `block_scope`: for its block alone.
+  void synchronise(const BlockContext& block, bool writes, bool block_scope);
   /// The running thread has ended.
   void end_thread(BlockContext& block);
   /// Threads have met: what they did before is ordered before what they do next.
@@ -127,6 +135,13 @@ public:
 
   /// Looks for work of other streams that an access to global memory conflicts with.
   void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
+
+  /// Whether reads of what nobody has written are looked for.
+  bool looks_for_unwritten() const { return checks_->init; }
+  /// The next atomic is one for the threads of its block alone.
+  void expect_block_scope() { block_scope_ = true; }
+  /// Whether this one is.
+  bool take_block_scope() { return std::exchange(block_scope_, false); }
 
   /// True the first time in this launch that something is found at these instructions.
   bool is_new_global(const std::pair<const void*, const void*>& sites, unsigned kind = 0);
@@ -248,14 +263,16 @@ private:
   void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
   void settle_race(const BlockContext& block);
   void settle_races(const BlockContext& block);
-  void synchronise(const BlockContext& block, Operation operation);
   void report(const BlockContext& block, const GlobalRace& race);
   void end_interval(const BlockContext& block);
   void end_rounds(const BlockContext& block);
   void end_work(const BlockContext& block);
   WorkCounts work_since();
+  void hold(const SharedRace& race, std::uint32_t log);
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp);
+  bool is_ordered(const SharedRace& race) const;
+  void forget_steps();
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
   std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
 
@@ -279,7 +296,11 @@ private:
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
   std::vector<RangeStore> range_stores_;
-  bool in_range_ = false;  ///< `range` tells of a store piece by piece
+  bool block_scope_ = false;                                ///< of the next atomic
+  std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier
+  bool fenced_ = false;                                     ///< a thread passed a fence since the block's barrier
+  BlockSteps steps_;                                        ///< since then
+  bool in_range_ = false;                                   ///< `range` tells of a store piece by piece
   LineList lines_;
   std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;

@@ -26,7 +26,12 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   }
   const WarpLog& warp = warps_[block.thread / kWarpSize];
   const GlobalActor actor{static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
-                          static_cast<std::uint32_t>(block.linear_block), interval_, warp.epoch, warp.epoch_known};
+                          static_cast<std::uint32_t>(block.linear_block),
+                          interval_,
+                          warp.epoch,
+                          warp.epoch_known,
+                          site.block_scope,
+                          fenced_ ? &steps_ : nullptr};
   const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
   if (!checks_->concurrent.empty()) [[unlikely]]
     check_streams(block, site, at, strong);
@@ -39,26 +44,35 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
 void BlockWatch::check_streams(const BlockContext& block, const Site& site, const void* address, bool strong) {
   const bool writes = site.operation != Operation::load;
   const auto* const at = static_cast<const std::byte*>(address);
+  const std::lock_guard lock(checks_->mutex);
   for (const AsyncWork& work : checks_->concurrent) {
-    StreamRace race{address, {site.pc, block.thread, site.operation}, work.pc, work.writes, nullptr};
+    StreamRace race{address, {site.pc, block.thread, site.operation}, work.pc, work.writes, work.kind(), nullptr};
     if (work.launch == 0) {
       if (at >= work.range.end || at + site.bytes <= work.range.begin || (!writes && !work.writes)) continue;
     } else {
       const auto touched = checks_->races->touched(work.launch, address, site.bytes, writes);
       if (!touched || (strong && touched->strong)) continue;
-      const std::lock_guard lock(checks_->mutex);
       race.other_pc = checks_->sites[touched->site];
       race.other_writes = touched->writes;
       race.kernel = work.name;
     }
-    constexpr unsigned kStreams = 4;  // beside races within the launch
-    if (is_new_global({site.pc, race.other_pc}, kStreams)) report_stream_race(block, race);
+    if (checks_->is_new_meeting(work.stream, address)) report_stream_race(block, race);
   }
 }
 
-void BlockWatch::synchronise(const BlockContext& block, Operation operation) {
-  if (!racing_) return;
-  checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), operation != Operation::load);
+void BlockWatch::fence(const BlockContext& block) {
+  fenced_ = true;
+  steps_.threads[block.thread].fence();
+  steps_.warps[block.thread / kWarpSize].fence();
+  if (racing_) checks_->races->fence(static_cast<std::uint32_t>(block.linear_block));
+}
+
+void BlockWatch::synchronise(const BlockContext& block, bool writes, bool block_scope) {
+  if (fenced_) {
+    steps_.threads[block.thread].synchronise(writes);
+    steps_.warps[block.thread / kWarpSize].synchronise(writes);
+  }
+  if (racing_ && !block_scope) checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), writes);
 }
 
 void BlockWatch::settle_race(const BlockContext& block) {

@@ -159,6 +159,9 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
   launch.block = config.blockDim;
   launch.dynamic_shared_bytes = config.dynamicSmemBytes;
   launch.static_shared_bytes = kernel.static_shared;
+  launch.resident_blocks = static_cast<unsigned>(device_table().multiprocessors) *
+                           resident_blocks(device_table(), config.blockDim.x * config.blockDim.y * config.blockDim.z,
+                                           kernel.static_shared + config.dynamicSmemBytes);
 
   KernelCall kept = call;
   std::shared_ptr<const void> arguments;

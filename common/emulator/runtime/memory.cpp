@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "common/emulator/execution/arena.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
@@ -57,13 +58,13 @@ std::size_t extent(std::size_t pitch, std::size_t width, std::size_t height) {
 }
 
 struct Copy {
-  void* destination;
-  std::size_t destination_pitch;
-  const void* source;
-  std::size_t source_pitch;
-  std::size_t width;
-  std::size_t height;
-  cudaMemcpyKind kind;
+  void* destination = nullptr;
+  std::size_t destination_pitch = 0;
+  const void* source = nullptr;
+  std::size_t source_pitch = 0;
+  std::size_t width = 0;
+  std::size_t height = 0;
+  cudaMemcpyKind kind = cudaMemcpyDefault;
 
   void run() const {
     if (width == 0 || height == 0) {
@@ -131,19 +132,32 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
   return cudaSuccess;
 }
 
-/// What others must leave alone until the copy is done. Of memory that is not pinned, CUDA makes a copy of its own.
-void note_async(const Copy& copy, const void* pc) {
-  const auto note = [&](const void* pointer, std::size_t pitch, bool writes) {
-    if (find_allocation(pointer) == nullptr) {
-      return;
-    }
-    const auto* begin = static_cast<const std::byte*>(pointer);
-    for (std::size_t row = 0; row < copy.height && copy.width != 0; ++row) {
-      async_begin({.range = {begin + row * pitch, begin + row * pitch + copy.width}, .writes = writes, .pc = pc});
-    }
-  };
-  note(copy.destination, copy.destination_pitch, true);
-  note(copy.source, copy.source_pitch, false);
+/// What others must leave alone until the work is done, row by row. Of memory that is not pinned, CUDA makes a copy of
+/// its own.
+void add_rows(std::vector<AsyncWork>& all, const void* pointer, std::size_t pitch, const Copy& copy, AsyncWork row) {
+  if (find_allocation(pointer) == nullptr) {
+    return;
+  }
+  const auto* begin = static_cast<const std::byte*>(pointer);
+  for (std::size_t i = 0; i < copy.height && copy.width != 0; ++i) {
+    row.range = {begin + i * pitch, begin + i * pitch + copy.width};
+    all.push_back(row);
+  }
+}
+
+std::vector<AsyncWork> work_of(const Copy& copy, const void* pc) {
+  std::vector<AsyncWork> all;
+  add_rows(all, copy.destination, copy.destination_pitch, copy, {.writes = true, .pc = pc});
+  add_rows(all, copy.source, copy.source_pitch, copy, {.writes = false, .pc = pc});
+  return all;
+}
+
+/// Before a copy or a memset is done; `host_waits`: nothing that the host does later comes beside it.
+void begin_work(const std::vector<AsyncWork>& all, bool host_waits) {
+  for (const AsyncWork& work : all) {
+    observer().copy_begins(work);
+    if (!host_waits) async_begin(work);
+  }
 }
 
 /// Copies in CUDA may go in any order: where the two ranges overlap, the result is anything. Rows apart are not looked
@@ -177,8 +191,8 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   check_overlap(what);
   const void* const pc = ApiCall::pc();
   const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool from_graph) {
+    begin_work(work_of(what, pc), host_waits);
     what.run();
-    if (!host_waits) note_async(what, pc);
     return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
   });
   if (error == cudaSuccess && host_waits) {
@@ -188,7 +202,7 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
 }
 
 cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
-                 cudaStream_t stream) {
+                 cudaStream_t stream, bool is_async) {
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
@@ -202,13 +216,25 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
                                                std::to_string(place.bytes) + " are allocated.");
     return remember(height > 1 && width > pitch ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
   }
-  return remember(submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
+  // Of memory that the host reaches, too, it waits for what is not called asynchronous.
+  const bool host_waits = !is_async && place.host;
+  const void* const pc = ApiCall::pc();
+  const cudaError_t error = submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
+    std::vector<AsyncWork> work;
+    add_rows(work, pointer, pitch, {.width = width, .height = height}, {.name = "memset", .writes = true, .pc = pc});
+    // cudaMemset is not waited for where the memory is the device's own. That a kernel of a stream which does not wait
+    // for it either comes beside it is no mistake that anybody would look for: only what is called asynchronous is.
+    begin_work(work, !is_async);
     for (std::size_t row = 0; row < height && width != 0; ++row) {
       std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);
       observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
     }
     return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
-  }));
+  });
+  if (error == cudaSuccess && host_waits) {
+    host_waits_for(*find_stream(stream));
+  }
+  return remember(error);
 }
 
 cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
@@ -437,21 +463,21 @@ cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, 
 
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
   const ApiCall api("cudaMemset");
-  return fill(pointer, bytes, value, bytes, 1, nullptr);
+  return fill(pointer, bytes, value, bytes, 1, nullptr, false);
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
   const ApiCall api("cudaMemsetAsync");
-  return fill(pointer, bytes, value, bytes, 1, stream);
+  return fill(pointer, bytes, value, bytes, 1, stream, true);
 }
 
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   const ApiCall api("cudaMemset2D");
-  return fill(pointer, pitch, value, width, height, nullptr);
+  return fill(pointer, pitch, value, width, height, nullptr, false);
 }
 
 cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
                               cudaStream_t stream) {
   const ApiCall api("cudaMemset2DAsync");
-  return fill(pointer, pitch, value, width, height, stream);
+  return fill(pointer, pitch, value, width, height, stream, true);
 }

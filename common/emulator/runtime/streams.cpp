@@ -16,6 +16,7 @@ struct Streams {
   std::unordered_map<CUstream_st*, std::unique_ptr<CUstream_st>> created;
   std::unordered_map<CUevent_st*, std::unique_ptr<CUevent_st>> events;
   double host = 0.0;     ///< modelled seconds until which the host has waited
+  Progress waited;       ///< what the host has waited for
   Progress gone;         ///< what streams were given that are no more
   unsigned numbers = 2;  ///< given to streams so far: the legacy stream's is 0, the thread's own 1
 
@@ -105,9 +106,26 @@ void host_waits_until(double seconds) { streams().host = std::max(streams().host
 
 }  // namespace
 
+namespace {
+
+void host_has_waited_for(const Progress& progress) {
+  join(streams().waited, progress);
+  async_end(progress);
+}
+
+/// Whether the host knows that all of it is done.
+bool is_done(const Progress& progress) {
+  return std::all_of(progress.begin(), progress.end(), [](const auto& stream) {
+    const auto known = streams().waited.find(stream.first);
+    return known != streams().waited.end() && known->second >= stream.second;
+  });
+}
+
+}  // namespace
+
 void host_waits_for(CUstream_st& stream) {
   host_waits_until(stream_time(stream));
-  async_end(progress_of(stream));
+  host_has_waited_for(progress_of(stream));
 }
 
 void host_waits_for_all() {
@@ -116,7 +134,7 @@ void host_waits_for_all() {
     host_waits_until(stream.clock);
     join(done, stream.done);
   });
-  async_end(done);
+  host_has_waited_for(done);
 }
 
 bool capture_forbids_unsafe_calls() {
@@ -375,7 +393,7 @@ cudaError_t wait_for_event(cudaEvent_t handle, bool query) {
   }
   if (!query || event->recorded) observer().event_waited(event, event->recorded, ApiCall::pc());
   host_waits_until(event->time);
-  async_end(event->done);
+  host_has_waited_for(event->done);
   return remember(cudaSuccess);
 }
 
@@ -401,6 +419,11 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   }
   if (first == nullptr || last == nullptr || !first->recorded || !last->recorded || !first->timed || !last->timed) {
     return remember(cudaErrorInvalidResourceHandle);
+  }
+  if (!is_done(first->done) || !is_done(last->done)) {
+    ApiCall::explain("api_error", "The host has not waited for the event: call cudaEventSynchronize before.");
+    ApiCall::failed(cudaErrorNotReady);  // On a GPU it depends on how long the work takes.
+    return remember(cudaErrorNotReady);
   }
   *milliseconds = static_cast<float>((last->time - first->time) * 1e3);
   return remember(cudaSuccess);

@@ -1,0 +1,160 @@
+#include "common/emulator/pass/source_checks.hpp"
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/CFG.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/emulator/pass/device_code.hpp"
+
+namespace warpbook::emulator {
+namespace {
+
+using namespace llvm;
+
+/// Bytes of a variable; no offset: any of them.
+struct Bytes {
+  std::optional<std::int64_t> offset;
+  std::uint64_t count = 0;
+
+  bool meets(const Bytes& other) const {
+    if (!offset || !other.offset) return true;
+    return *offset < *other.offset + static_cast<std::int64_t>(other.count) &&
+           *other.offset < *offset + static_cast<std::int64_t>(count);
+  }
+};
+
+struct Use {
+  Instruction* instruction;
+  Bytes bytes;
+};
+
+/// What happens to one local variable: loads, and what may write it, such as a call that is given its address.
+class Variable {
+public:
+  explicit Variable(AllocaInst& variable) : layout_(variable.getModule()->getDataLayout()) {
+    follow(variable, 0);
+    while (!left_.empty()) {
+      const auto [pointer, offset] = left_.pop_back_val();
+      for (User* user : pointer->users()) use(*cast<Instruction>(user), *pointer, offset);
+    }
+  }
+
+  /// Loads that are sure to find no value the first time.
+  std::vector<Use> loads_of_nothing(const DominatorTree& tree) const {
+    std::vector<Use> found;
+    for (const Use& load : loads_) {
+      const bool may_find_one = std::any_of(writes_.begin(), writes_.end(), [&](const Use& write) {
+        return write.bytes.meets(load.bytes) && !tree.dominates(load.instruction, write.instruction) &&
+               isPotentiallyReachable(write.instruction, load.instruction, nullptr, &tree);
+      });
+      const bool is_used = !load.instruction->use_empty() || isa<MemTransferInst>(load.instruction);
+      if (!may_find_one && is_used) found.push_back(load);
+    }
+    return found;
+  }
+
+private:
+  using Offset = std::optional<std::int64_t>;
+  static constexpr std::uint64_t kNarrow = 4;  ///< bytes: a half2
+
+  void follow(Value& pointer, Offset offset) {
+    if (seen_.insert(&pointer).second) left_.emplace_back(&pointer, offset);
+  }
+
+  void use(Instruction& user, Value& pointer, Offset offset) {
+    if (auto* load = dyn_cast<LoadInst>(&user)) {
+      loads_.push_back({load, {offset, layout_.getTypeStoreSize(load->getType()).getFixedValue()}});
+    } else if (auto* step = dyn_cast<GetElementPtrInst>(&user)) {
+      APInt constant(layout_.getIndexTypeSizeInBits(step->getType()), 0);
+      const bool known = offset && step->accumulateConstantOffset(layout_, constant);
+      follow(*step, known ? Offset{*offset + constant.getSExtValue()} : std::nullopt);
+    } else if (auto* store = dyn_cast<StoreInst>(&user); store != nullptr && store->getValueOperand() != &pointer) {
+      writes_.push_back(
+          {store, {offset, layout_.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue()}});
+    } else if (store != nullptr && is_set_once(store->getPointerOperand())) {
+      for (User* other : store->getPointerOperand()->users())  // A pointer variable: it is what it is set to.
+        if (auto* copy = dyn_cast<LoadInst>(other)) follow(*copy, offset);
+    } else if (auto* copy = dyn_cast<MemTransferInst>(&user); copy != nullptr && copy->getRawDest() != &pointer) {
+      // A struct may be copied before it has values; a half is as good as a number, which is used.
+      const auto* length = dyn_cast<ConstantInt>(copy->getLength());
+      if (length != nullptr && length->getZExtValue() <= kNarrow)
+        loads_.push_back({copy, {offset, length->getZExtValue()}});
+    } else if (auto* intrinsic = dyn_cast<IntrinsicInst>(&user);
+               intrinsic == nullptr || !(intrinsic->isLifetimeStartOrEnd() || intrinsic->isAssumeLikeIntrinsic())) {
+      writes_.push_back({&user, {}});
+    }
+  }
+
+  /// True for a variable that a pointer is stored to in one place, and only read in others.
+  static bool is_set_once(const Value* place) {
+    const auto* variable = dyn_cast<AllocaInst>(place);
+    unsigned stores = 0;
+    return variable != nullptr && std::all_of(variable->user_begin(), variable->user_end(), [&](const User* user) {
+             if (const auto* store = dyn_cast<StoreInst>(user))
+               return store->getPointerOperand() == variable && ++stores == 1;
+             const auto* intrinsic = dyn_cast<IntrinsicInst>(user);
+             return isa<LoadInst>(user) || (intrinsic != nullptr && intrinsic->isLifetimeStartOrEnd());
+           });
+  }
+
+  const DataLayout& layout_;
+  SmallPtrSet<Value*, 8> seen_;
+  SmallVector<std::pair<Value*, Offset>, 8> left_;
+  std::vector<Use> loads_;
+  std::vector<Use> writes_;
+};
+
+/// True for `atomicAdd_block` and its kin.
+bool is_atomic_of_block(const Function& function) {
+  StringRef name = function.getName();
+  std::size_t length = 0;
+  if (!name.consume_front("_Z") || name.consumeInteger(10, length)) return false;
+  name = name.take_front(length);
+  return name.starts_with("atomic") && name.ends_with("_block");
+}
+
+}  // namespace
+
+PreservedAnalyses LocalValuesPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  const SmallPtrSet<const Function*, 32> device = device_functions(module);
+  std::vector<Use> found;
+  for (Function& function : module) {
+    if (function.isDeclaration() || !device.contains(&function)) continue;
+    const DominatorTree tree(function);
+    for (Instruction& instruction : instructions(function)) {
+      auto* variable = dyn_cast<AllocaInst>(&instruction);
+      if (variable == nullptr || variable->isArrayAllocation()) continue;
+      for (const Use& load : Variable(*variable).loads_of_nothing(tree)) found.push_back(load);
+    }
+  }
+  for (const Use& load : found) {
+    IRBuilder<> builder(load.instruction);
+    const FunctionCallee callee =
+        module.getOrInsertFunction("__warpbook_uninitialised_local", builder.getVoidTy(), builder.getInt64Ty());
+    builder.CreateCall(callee, {builder.getInt64(load.bytes.count)});
+  }
+  return found.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+PreservedAnalyses AtomicScopePass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  bool changed = false;
+  for (Function& function : module) {
+    if (function.isDeclaration() || !is_atomic_of_block(function)) continue;
+    IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+    builder.CreateCall(module.getOrInsertFunction("__warpbook_block_scope", builder.getVoidTy()));
+    changed = true;
+  }
+  return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+}  // namespace warpbook::emulator

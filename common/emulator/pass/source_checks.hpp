@@ -1,0 +1,26 @@
+/// \file
+/// What checks have to know of a program before it is optimised.
+#pragma once
+
+#include <llvm/IR/PassManager.h>
+
+namespace warpbook::emulator {
+
+/// At the pipeline's start: finds loads of local variables and arrays that are sure to find no value there when they
+/// are done first, because whatever may write there comes after them. Each one then tells the emulator before it is
+/// done. A variable that some path gives a value is left alone: a leader's, which a shuffle hands to the others, is no
+/// mistake. Bytes at constant offsets are told apart, array elements at other offsets are not.
+class LocalValuesPass : public llvm::PassInfoMixin<LocalValuesPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
+/// At the pipeline's start: has `atomicAdd_block` and its kin tell that they are atomic for their block alone.
+class AtomicScopePass : public llvm::PassInfoMixin<AtomicScopePass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
+}  // namespace warpbook::emulator
