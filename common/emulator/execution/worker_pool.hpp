@@ -42,6 +42,7 @@ struct Watched {
     std::memcpy(&found, address, std::min<std::size_t>(bytes, sizeof found));
     return found;
   }
+  /// The same place, as it was found.
   bool operator==(const Watched&) const = default;
 };
 
@@ -54,6 +55,7 @@ enum class Waiting : std::uint8_t {
 
 /// What became of a block that waited.
 struct Turn {
+  /// How it goes on.
   enum class Outcome : std::uint8_t { go_on, launch_ended, standstill };
   Outcome outcome = Outcome::go_on;  ///< `standstill`: all blocks of the launch wait, and nothing changes any more.
   std::uint64_t left = 0;            ///< Blocks that have not begun, at a standstill.
