@@ -24,13 +24,18 @@ inline bool fills_tiles(const PermuteProblem& q, std::int64_t elements) {
          (q.element_bytes >= 4 || q.shape[q.rank - 1] * q.dst_shape(q.rank - 1) >= elements);
 }
 
-/// Tiles of 16-byte words. Elements of 8 bytes gain more from the fixed tiles' runs.
-inline bool takes_wide_tiles(const PermuteProblem& q) {
-  return v8::refuse(q) == nullptr && q.element_bytes != 8 && fills_tiles(q, q.element_bytes == 1 ? 8192 : 2048);
+/// Whether tiles of 16-byte words take it, and of narrow elements fill so many. Elements of 8 bytes gain more from the
+/// fixed tiles' runs.
+inline bool fills_wide_tiles(const PermuteProblem& q, std::int64_t elements) {
+  return v8::refuse(q) == nullptr && q.element_bytes != 8 && fills_tiles(q, elements);
 }
 
-/// The same, of a batch of matrices.
-inline bool is_wide_transpose(const PermuteProblem& q) { return takes_wide_tiles(q) && v6::refuse(q) == nullptr; }
+/// Tiles of 16-byte words for a batch of matrices,
+inline bool is_wide_transpose(const PermuteProblem& q) {
+  return fills_wide_tiles(q, 2048) && v6::refuse(q) == nullptr;
+}
+/// and for other problems; of bytes, half a tile has to be full.
+inline bool takes_wide_tiles(const PermuteProblem& q) { return fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048); }
 
 /// How many times the bytes it needs a gather of 1024 neighbours of the output, about a block's, fetches from the input
 /// in sectors of 32 bytes, if its L1 keeps each until the block is done.
