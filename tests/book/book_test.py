@@ -908,9 +908,9 @@ class MachineCode(unittest.TestCase):
             self.assertEqual(memory.index("STS"), loads, name)
 
     def test_a_part_is_between_two_addresses(self):
-        lines = listings.part(self.CHAPTER, "v4b_padded_tile_float", "0580", "0590")
-        self.assertEqual(lines, ["  0580  BSYNC B0", "> 0590  BAR.SYNC.DEFER_BLOCKING 0x0"])
-        for wrong in (("v4b", "0580", "0590"), ("v4b_padded_tile_float", "0590", "0580"), ("v4b_padded_tile_float", "0581", "0590")):
+        lines = listings.part(self.CHAPTER, "v4b_padded_tile_float", "03f0", "0400")
+        self.assertEqual(lines, ["  03f0  BSYNC B0", "> 0400  BAR.SYNC.DEFER_BLOCKING 0x0"])
+        for wrong in (("v4b", "03f0", "0400"), ("v4b_padded_tile_float", "0400", "03f0"), ("v4b_padded_tile_float", "03f1", "0400")):
             with self.assertRaises(Problem, msg=wrong):
                 listings.part(self.CHAPTER, *wrong)
 
