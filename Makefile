@@ -27,8 +27,8 @@ help:
 	@$(foreach exercise,$(EXERCISES),echo "make $(exercise)               the chapter's exercises, laid out and checked (RESET=name restores one)";)
 	@echo "make watch                   check exercises while you edit them; the same as ./workbook"
 	@echo "make handout OUT=dir         a tree for a class: the exercises without their solutions; CHAPTERS=\"1 3\": some"
-	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder a student; CHAPTERS=, WEIGHTS=\"swizzle=3\""
-	@echo "make leaderboard DIR=d OUT=l.html   the class in order, as a page, as text and as JSON; the same options"
+	@echo "make grade DIR=d OUT=g.csv   check a class's submissions, one folder per student; CHAPTERS=, WEIGHTS=\"swizzle=3\""
+	@echo "make leaderboard             the class in order, into OUT=l.html, .txt and .json; with the options of make grade"
 	@echo "make docs                    the book, in build/docs/html/index.html"
 	@echo "make slides                  slides of each chapter, in build/docs/html/slides/"
 	@echo "make test                    build and run every test; where nvcc is there, the GPU build is compiled too"

@@ -12,7 +12,7 @@ chapter.
     error     of a modelled time, its factor to the measured one: median and worst
     speedup   of a step over v1, modelled beside measured: the median error
 
-Beside the chapters stand kernels that nobody tuned, and nobody tuned the model to: scripts/learners.py.
+Beside the chapters stand kernels as learners write them, in part such as the model was not fitted to: scripts/learners.py.
 """
 
 import argparse

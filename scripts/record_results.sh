@@ -2,10 +2,9 @@
 # Records chapters on the GPU that is here: `make results` (which builds them first), or scripts/record_results.sh 3 5 for
 # some that are built.
 #
-# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full --all-steps; cases that are recorded of the same
-# sources are not measured again: scripts/record_times.py), chapterN_sanitizers.txt (all four of
-# compute-sanitizer's tools over the small cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine
-# code) and chapterN_peers.json (PyTorch beside it).
+# For each chapter, into docs/results/<device>/: chapterN.json (run_all --full --all-steps, by scripts/record_times.py, which
+# measures no case twice of the same sources), chapterN_sanitizers.txt (all four of compute-sanitizer's tools over the small
+# cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine code) and chapterN_peers.json (PyTorch beside it).
 # Without numbers, all chapters, and behind them whether the exercises' bars of speed hold: exercises.json.
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Records a chapter's times on the GPU that is here, in as many parts as it takes.
 
-    scripts/record_times.py 3               # docs/results/<device>/chapter3.json: what is not recorded yet
+    scripts/record_times.py 3               # docs/results/nvidia-h200/chapter3.json: what is not recorded yet
     scripts/record_times.py 3 --case half   # of these, the cases whose parameters match
-    scripts/record_times.py 3 --state       # what is, and whether the sources are still the same; measures nothing
+    scripts/record_times.py 3 --state       # what is recorded, and whether of the present sources; measures nothing
 
-A record says of which sources it is: `run.sources`, a hash of chapter.cu, all that it includes from here and what measures, without
-comments. A case whose record has the present hash is not measured again, so a run that was stopped goes on where it ended. If the
-hash or the device differs, the chapter begins anew. `run.parts` lists commit, date and number of cases of each run that a record was
-made in.
+A record says of which sources it is: `run.sources` is a hash of chapter.cu, of what it includes from this project, and of what
+measures, without comments. A case whose record has the present hash is not measured again, so a run that was stopped goes on where
+it ended. If the hash or the device differs, the chapter begins anew. `run.parts` lists commit, date and number of cases of each run
+that made the record.
 
 Exit status: 0 all cases, or all that were asked for, are recorded; 2 no case matches; otherwise that of run_all, whose whole cases are kept.
 """

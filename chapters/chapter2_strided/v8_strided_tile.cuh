@@ -45,7 +45,7 @@ __device__ __forceinline__ void move_tile(Word<bytes>* dst, const Word<bytes>* s
 #pragma unroll
   for (int i = 0; i < T::kLoads; ++i) tile[(warp + i * T::kWarps) * T::kPitch + lane] = word[i];
   __syncthreads();
-  const int end = bytes == 8 ? min(T::kColumns, columns) : T::kColumns;  // On an H200, each is faster with its own.
+  const int end = bytes == 8 ? min(T::kColumns, columns) : T::kColumns;  // A known end is faster, but not for 8 bytes.
 #pragma unroll 2
   for (int c = warp; c < end; c += T::kWarps) {
     if (c < early || c >= columns) continue;

@@ -97,10 +97,10 @@ def make_parser():
         ("leaderboard", "check a class's submissions and rank them", "a page, as HTML; beside it the same as JSON and as text"),
     ):
         of_class = add(name, text)
-        of_class.add_argument("submissions", type=path, help="a folder with one folder a student")
+        of_class.add_argument("submissions", type=path, help="a folder with one folder per student")
         of_class.add_argument("out", type=path, help=out)
         of_class.add_argument("--seed", type=int, help="of the cases and their data (left out: drawn; leaderboard: by what was handed in)")
-        of_class.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one a core)")
+        of_class.add_argument("--jobs", type=jobs, help="how many checks at once, 1 to 256 (left out: one per core)")
         of_class.add_argument("--seconds", type=seconds, default=20, help="time limit of a check, 1 to 3600 (20)")
         of_class.add_argument("--weights", default="", metavar='"swizzle=3 chapter4=2"', help="points for an exercise, or for each of a chapter (left out: 1)")
     return parser

@@ -211,7 +211,7 @@ def check_places(submissions, outputs, example):
     """What can be said before hours of grading; `outputs` are the files that will be written, the one that OUT names first.
     \\raises BookError"""
     if not submissions.is_dir():
-        raise BookError(f"{shown(submissions)} is no folder: it holds one folder a student, each with its exercises/")
+        raise BookError(f"{shown(submissions)} is no folder: it holds one folder per student, each with its exercises/")
     out, ending = outputs[0], pathlib.Path(example).suffix
     if out.suffix != ending:
         raise BookError(f"OUT={shown(out)}: it is the {ending[1:].upper()} file's name, {example}; the rest is written beside it")

@@ -114,7 +114,7 @@ system would do.
     ./workbook         # checks what you save, shows hints; q leaves
     make exercise{book[0].number}     # or: check a whole chapter
 
-On another system, open this folder in its container (`.devcontainer/`), in an editor that knows them or in a codespace.
+On another system, open this folder in its container (`.devcontainer/`): in an editor that knows devcontainers, or in a codespace.
 
 Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`

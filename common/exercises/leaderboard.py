@@ -1,7 +1,7 @@
 """Ranks a class: make leaderboard DIR=submissions OUT=leaderboard.html.
 
-First come points; then counters and modelled time on the cases of real size, as shares of what our own steps need. The same
-submissions always give the same three files: the data are drawn by what was handed in, and nothing in the files tells of the run.
+First come points; then counters and modelled time on the cases of real size, as shares of what our own steps need. At one commit, the
+same submissions always give the same three files: the data are drawn by what was handed in, and no file has a date.
 """
 
 import contextlib

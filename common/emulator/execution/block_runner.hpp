@@ -74,7 +74,7 @@ public:
 
   /// `__nanosleep`: lets others run.
   void sleep(const void* pc);
-  /// A fence: one that a thread comes to again and again may be all that there is in a loop that waits.
+  /// The running thread passes a fence, which may be all that there is in a loop that waits.
   void count_fence(const void* pc);
   /// Something atomic has changed memory.
   void note_change() { changed_ = true; }

@@ -68,7 +68,7 @@ struct Range {
   std::uint64_t end = 0;
 };
 
-/// A worker, as others see it who wait for it or let it run.
+/// What other workers see of a worker, to let it run or to wait for it.
 struct alignas(128) Seat {
   unsigned index = 0;
   Range mine;
@@ -92,8 +92,7 @@ thread_local constinit Seat* this_seat = nullptr;
 ///
 /// Blocks that wait for others keep their worker, which sleeps meanwhile. Another one runs in its place: one whose
 /// block has waited the longest, or a new one for a block that has not begun, as long as the card would hold that as
-/// well. So as many workers run as in any launch, and where that is one, blocks take turns in an order that is always
-/// the same.
+/// well. So no more workers run at a time than in any launch. Where that is one, blocks take turns in a fixed order.
 struct alignas(128) Job {
   LaunchInfo launch;
   KernelCall call;

@@ -42,7 +42,7 @@ struct Watched {
     std::memcpy(&found, address, std::min<std::size_t>(bytes, sizeof found));
     return found;
   }
-  /// The same place, as it was found.
+  /// The same place with the same value.
   bool operator==(const Watched&) const = default;
 };
 
@@ -55,14 +55,14 @@ enum class Waiting : std::uint8_t {
 
 /// What became of a block that waited.
 struct Turn {
-  /// How it goes on.
+  /// How its wait ended.
   enum class Outcome : std::uint8_t { go_on, launch_ended, standstill };
   Outcome outcome = Outcome::go_on;  ///< `standstill`: all blocks of the launch wait, and nothing changes any more.
   std::uint64_t left = 0;            ///< Blocks that have not begun, at a standstill.
 };
 
-/// The block that this operating system thread runs waits for others: they have their turn, and those begin that have
-/// not, as far as the card holds them. `watched`: what its threads wait for; empty where that is not known.
+/// The block that this operating system thread runs waits for others: they have their turn, and new blocks begin as far
+/// as the card holds them. `watched`: what its threads wait for; empty where that is not known.
 Turn let_others_run(Waiting waiting, std::uint64_t block, std::vector<Watched> watched);
 
 /// More workers than there are in any launch.

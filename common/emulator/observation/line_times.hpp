@@ -13,8 +13,8 @@ namespace warpbook::emulator {
 /// depends on the places that are in use.
 class LineTimes {
 public:
-  /// So much longer at a line, for the atomics of one request. Where they are all at one `address` (else 0) as those of
-  /// the request before were, they follow these; else they take `least` seconds at least.
+  /// Adds the time of one request's atomics to a line: `least` at least, unless all of them are at the one `address` at
+  /// which those of the request before were. An address of 0 says that they are at several.
   void add(std::uint64_t line, std::uint64_t address, double seconds, double least) {
     Used& used = at(static_cast<std::uint32_t>(line * 0x9e3779b97f4a7c15ULL >> (64 - kPlacesLog2)));
     used.seconds += address != 0 && used.address == address ? seconds : std::max(seconds, least);

@@ -113,7 +113,7 @@ private:
 
   /// Called by the worker itself, for each block: takes no lock.
   BlockWatch& watch_of(unsigned worker);
-  /// Of the workers that there were; some are null.
+  /// By worker, up to the last one that ran blocks; some are null.
   std::span<const std::unique_ptr<BlockWatch>> watches() const { return std::span(watches_).first(workers_); }
 
   void keep(const LaunchInfo& launch, const Totals& totals, const LaunchTime& time, bool extrapolated);

@@ -493,8 +493,8 @@ void BlockWatch::begin_loop(std::uint32_t number) {
   loops.emplace_back(number, 1);
 }
 
-/// Turns of its loop that a site's accesses are under way together, on average: where turns are left over from those
-/// that become one, they go four by four, and then one by one.
+/// Turns of its loop in which a site's accesses are under way together, on average. Turns that are left over go by half
+/// as many at a time, and so on down to four, and then one by one.
 double BlockWatch::turns_together(const SiteLog& entry, const Stage& stage, const WarpLog& warp) {
   if (stage.loop == 0) return stage.together;
   double turns = entry.used;
@@ -845,7 +845,7 @@ void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::
     places[request.address[std::countr_zero(left)] / 4 % kPlaces] += static_cast<std::uint32_t>(weight);
 }
 
-/// Of the block's loops of compare and swap in shared memory, those at the address that has the most of them.
+/// Sets how many of the block's loops of compare and swap are at the shared address that has the most of them.
 void BlockWatch::end_retries(const BlockContext& block) {
   const auto most = [](std::vector<std::uint32_t>& places) -> std::uint64_t {
     if (places.empty()) return 0;

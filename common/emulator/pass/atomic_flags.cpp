@@ -32,7 +32,7 @@ bool is_uniform(const Value& value, unsigned depth = 8) {
                      [&](const Use& operand) { return is_uniform(*operand, depth - 1); });
 }
 
-/// Whether what `result` is decides, as far as a loop around it is concerned, how it goes on.
+/// Whether a loop around `result` goes on or ends by it.
 bool goes_round(const CallInst& result, const LoopInfo& loops) {
   const Loop* loop = loops.getLoopFor(result.getParent());
   if (loop == nullptr) return false;

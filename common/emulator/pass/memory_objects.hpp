@@ -15,7 +15,7 @@ inline const llvm::Value* object_of(const llvm::Instruction& instruction) {
   return llvm::getUnderlyingObject(llvm::getLoadStorePointerOperand(&instruction), 0);
 }
 
-/// True for a load from shared memory, which is soon there, and for a store to it.
+/// True for a load from shared memory, and for a store to it.
 inline bool is_shared(const llvm::Instruction& instruction) {
   if (llvm::getLoadStorePointerOperand(&instruction) == nullptr) return false;
   const llvm::Value* object = object_of(instruction);

@@ -85,7 +85,7 @@ private:
       for (User* other : store->getPointerOperand()->users())  // A pointer variable: it is what it is set to.
         if (auto* copy = dyn_cast<LoadInst>(other)) follow(*copy, offset);
     } else if (auto* copy = dyn_cast<MemTransferInst>(&user); copy != nullptr && copy->getRawDest() != &pointer) {
-      // A struct may be copied before it has values; a half is as good as a number, which is used.
+      // Copying a struct that has no values yet is no mistake. A half is a struct, too, but its copy is a use.
       const auto* length = dyn_cast<ConstantInt>(copy->getLength());
       if (length != nullptr && length->getZExtValue() <= kNarrow)
         loads_.push_back({copy, {offset, length->getZExtValue()}});

@@ -302,7 +302,7 @@ private:
     return !warpbook::emulator::is_division(instruction);
   }
 
-  /// As many as others of the compiler's instructions take: of these, each is more than one of the machine's.
+  /// For how many average instructions of the compiler's it counts; such a one is kSlots of the machine's.
   static double weight_of(const Instruction& instruction) {
     constexpr double kSlots = 1.55;  // DeviceTable::slots_per_instruction
     return std::max(1.0, warpbook::emulator::machine_instructions(instruction) / kSlots);

@@ -105,7 +105,7 @@ unsigned merged_turns(const LoadInst& load, const Loop& loop, ScalarEvolution& e
   return evolution.getMinTrailingZeros(begin) >= 4 ? static_cast<unsigned>(kWidest / bytes) : 1;
 }
 
-/// A number for a loop, of which a kernel's have different ones as good as always.
+/// A number for a loop; two loops of a kernel hardly ever have the same.
 unsigned number_of(const Loop& loop) {
   const BasicBlock* header = loop.getHeader();
   const auto place = static_cast<unsigned>(std::distance(header->getParent()->begin(), header->getIterator()));

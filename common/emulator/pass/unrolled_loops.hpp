@@ -25,11 +25,11 @@ public:
   /// Looks through a function's loops.
   UnrolledLoops(llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution);
 
-  /// Turns of its loop that a load of global or shared memory is under way of together; 1 outside of loops.
+  /// Turns of its loop in which a load of global or shared memory is under way together; 1 outside of loops.
   unsigned together(const llvm::Instruction& load) const { return entry(together_, &load); }
   /// Turns of its loop whose accesses become one.
   unsigned merged(const llvm::Instruction& load) const { return entry(merged_, &load); }
-  /// The number of a load's loop whose turns are counted when it runs, from 1; 0 where that need not be.
+  /// The number, from 1, of a load's loop whose turns are counted when it runs; 0 where they need not be counted.
   unsigned loop(const llvm::Instruction& load) const {
     const auto found = loop_.find(&load);
     return found == loop_.end() ? 0 : found->second;

@@ -46,7 +46,7 @@ template <class Visit> void each_piece(const LibraryOperand& operand, Visit visi
   for (std::size_t i = 0; i < operand.count; ++i) visit(begin + i * operand.pitch, operand.width);
 }
 
-/// Its time is that of its bytes or that of its arithmetic at the card's peak, whichever is longer.
+/// The time of its bytes, or of its arithmetic at the card's peak without tensor cores, whichever is longer.
 double modelled_seconds(const LibraryCall& call, const std::vector<LibraryOperand>& operands, bool from_graph) {
   std::size_t read = 0;
   std::size_t written = 0;

@@ -222,8 +222,8 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
   const cudaError_t error = submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
     std::vector<AsyncWork> work;
     add_rows(work, pointer, pitch, {.width = width, .height = height}, {.name = "memset", .writes = true, .pc = pc});
-    // cudaMemset is not waited for where the memory is the device's own. That a kernel of a stream which does not wait
-    // for it either comes beside it is no mistake that anybody would look for: only what is called asynchronous is.
+    // The host does not wait for a cudaMemset of the device's own memory. A kernel of a non-blocking stream beside one is
+    // not reported: only calls that say that they are asynchronous are looked at.
     begin_work(work, !is_async);
     for (std::size_t row = 0; row < height && width != 0; ++row) {
       std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);

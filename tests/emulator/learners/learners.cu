@@ -1,5 +1,5 @@
 /// \file
-/// Kernels as learners write them: nobody tuned them, and nobody tuned the model of time to them.
+/// Kernels as learners write them: nobody tuned them. The model of time is judged on those that it was not fitted to.
 ///
 /// Plain CUDA with nothing of the book's, so that one file is all that a card needs:
 ///

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds from a clean checkout in a fresh root of Debian 12, by the README's commands only; or `class`, a handout by the
-# commands only that its files for GitHub run: tests/front_door/install/fresh_root.sh [emulator|gpu] [root|user] [class].
+# Builds in a fresh root of Debian 12: a clean checkout, by the README's commands only; or, with `class`, a handout, by the
+# commands that its files for GitHub run: tests/front_door/install/fresh_root.sh [emulator|gpu] [root|user] [class].
 # Nightly: it downloads Debian, and compiles everything that one chapter needs. As root, with debootstrap; the commands are
 # then run as root, or as a user who has no right to install anything, and gets it.
 # The root is made in /var/tmp and removed at the end.
