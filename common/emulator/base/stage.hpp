@@ -18,12 +18,12 @@ struct Stage {
   std::uint32_t joined = 1;    ///< Accesses to neighbours that it stands for, at most 16; 0: another one stands for it.
   std::uint32_t loop = 0;      ///< Its loop, below 2^16, where the number of turns is known when it runs; else 0.
 
-  /// As the tally has it; 0 for what is as above.
+  /// As the tally has it; 0 stands for the values above.
   std::uint64_t packed() const {
     return number | std::uint64_t{together - 1} << 32U | std::uint64_t{merged - 1} << 38U |
            std::uint64_t{(joined - 1) & 31U} << 42U | std::uint64_t{loop} << 47U;
   }
-  /// The opposite.
+  /// What `packed` was made of.
   static Stage of(std::uint64_t packed) {
     const auto bits = [&](unsigned from, std::uint32_t mask) {
       return static_cast<std::uint32_t>(packed >> from) & mask;

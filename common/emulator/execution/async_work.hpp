@@ -21,7 +21,7 @@ void join(Progress& progress, const Progress& other);
 /// A kernel, one side of a copy, or a memset.
 struct AsyncWork {
   std::uint64_t launch = 0;     ///< of a kernel, its launch's number; 0: a copy or a memset
-  const char* name = "copy";    ///< the kernel's; "copy" or "memset"
+  const char* name = "copy";    ///< the kernel's or library function's; "copy" or "memset"
   AddressRange range = {};      ///< of a copy: what it reads or writes there
   bool writes = false;          ///< whether the copy writes it
   const void* pc = nullptr;     ///< where the program asked for it
