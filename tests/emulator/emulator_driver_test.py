@@ -124,7 +124,7 @@ class Commands(Driver):
         self.runs("./a.out")
 
     def test_constants_of_one_name_are_each_files_own(self):
-        Path("c.cuh").write_text("#include <cstdio>\n__constant__ int value[2];\nstatic __global__ void k() { printf(\"%d\\n\", value[1]); }\n"
+        Path("c.cuh").write_text("#include <cstdio>\nextern __constant__ int value[2];\n__constant__ int value[2];\nstatic __global__ void k() { printf(\"%d\\n\", value[1]); }\n"
                                  "static void run(int of) { int host[2] = {0, of}; cudaMemcpyToSymbol(value, host, sizeof host); }\n")
         Path("a.cu").write_text("#include \"c.cuh\"\nvoid other();\nint main() { run(1); other(); k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n")
         Path("b.cu").write_text("#include \"c.cuh\"\nvoid other() { run(2); k<<<1, 1>>>(); }\n")

@@ -478,6 +478,7 @@ int main(int argc, char**) {
                 ran = subprocess.run(["./here", *["x"] * words], capture_output=True, text=True, check=False, timeout=60)
                 self.assertEqual(ran.returncode, -number, ran.stderr)
                 self.assertIn(f"========= {says}\n=========     at p.cu:{line}\n", ran.stderr)
+                self.assertTrue(ran.stderr.endswith("========= ERROR SUMMARY: 1 error\n"), ran.stderr)
 
     def test_reports_tell_the_cause_and_each_mistake_once(self):
         made = self.run_text(CAUSES, "--no-run")

@@ -242,7 +242,8 @@ class Driver:
         contract = ["-ffp-contract=off"] if self.line.last("-fmad") == "false" else []
         defined = [f"-D__CUDA_ARCH__={self.architecture()}"]
         separate = self.line.last("-rdc") == "true" or "-dc" in self.line
-        defined.append("-D__CUDACC_RDC__=1" if separate else "-DWARPBOOK_WHOLE_PROGRAM=1")
+        # A mere declaration of a constant is not `used`, and that is no news to anyone.
+        defined += ["-D__CUDACC_RDC__=1"] if separate else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]
         if {"-extended-lambda", "-expt-extended-lambda"} & set(self.line.given):
             defined.append("-D__CUDACC_EXTENDED_LAMBDA__=1")
         if "-expt-relaxed-constexpr" in self.line:

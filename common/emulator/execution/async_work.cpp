@@ -31,8 +31,6 @@ bool is_in(const AsyncWork& work, const Progress& progress) {
   return done != progress.end() && work.operation <= done->second;
 }
 
-thread_local constinit bool in_host_function = false;
-
 }  // namespace
 
 void join(Progress& progress, const Progress& other) {
@@ -45,6 +43,8 @@ void async_operation(unsigned stream, const Progress& progress) {
 }
 
 unsigned current_stream() { return pending().stream; }
+
+const Progress& current_progress() { return pending().progress; }
 
 std::vector<AsyncWork> concurrent_work() {
   Pending& all = pending();
@@ -72,12 +72,9 @@ void async_end(const Progress& progress) {
   all.any = !all.work.empty();
 }
 
-HostFunction::HostFunction() { in_host_function = true; }
-HostFunction::~HostFunction() { in_host_function = false; }
-
 void visit_async(const std::function<bool(const AsyncWork&)>& is_told) {
   Pending& all = pending();
-  if (!all.any.load(std::memory_order_relaxed) || in_host_function) return;
+  if (!all.any.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.work, is_told);
   all.any = !all.work.empty();

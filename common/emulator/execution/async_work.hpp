@@ -38,6 +38,9 @@ void async_operation(unsigned stream, const Progress& progress);
 /// The stream whose operation is under way.
 unsigned current_stream();
 
+/// What comes before the end of the operation under way.
+const Progress& current_progress();
+
 /// Work of other streams that nothing orders before the operation under way.
 std::vector<AsyncWork> concurrent_work();
 
@@ -46,15 +49,6 @@ void async_begin(AsyncWork work);
 
 /// The host has waited for all this.
 void async_end(const Progress& progress);
-
-/// While one lives, the host does a stream's work: what comes before it there is done.
-class HostFunction {
-public:
-  HostFunction();
-  ~HostFunction();
-  HostFunction(const HostFunction&) = delete;
-  HostFunction& operator=(const HostFunction&) = delete;
-};
 
 /// Visits all work that the host has not waited for, and forgets what `is_told` is true for.
 void visit_async(const std::function<bool(const AsyncWork&)>& is_told);

@@ -25,7 +25,7 @@
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
 #define __shared__ static thread_local
 #ifdef WARPBOOK_WHOLE_PROGRAM  // Without -rdc, a file has constants of its own, whatever their names are elsewhere.
-#define __constant__ __device__ __attribute__((internal_linkage))
+#define __constant__ __device__ __attribute__((internal_linkage, used))
 #else
 #define __constant__ __device__
 #endif

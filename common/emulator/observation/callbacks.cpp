@@ -189,10 +189,25 @@ WARPBOOK_EXPORT void __warpbook_division_by_zero() {
   if (watch.is_new_global({pc, pc})) warpbook::emulator::report_division_by_zero(*current_block, pc);
 }
 
-/// The guard of a function-local static is read by this; it lies on the host.
-WARPBOOK_EXPORT std::uint8_t __tsan_atomic8_load(const volatile std::uint8_t* address, int /*order*/) {
-  return __atomic_load_n(address, __ATOMIC_ACQUIRE);
-}
+// What the host loads and stores as an atomic: its own flags, or those that it shares with kernels. All of them in the
+// strictest order.
+#define WARPBOOK_DEFINE_ATOMIC(bits)                                                                                   \
+  WARPBOOK_EXPORT std::uint##bits##_t __tsan_atomic##bits##_load(const std::uint##bits##_t* address, int) {            \
+    observe<bits / 8, Operation::atomic>(address, __builtin_return_address(0));                                        \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                                                 \
+  }                                                                                                                    \
+  WARPBOOK_EXPORT void __tsan_atomic##bits##_store(std::uint##bits##_t* address, std::uint##bits##_t value, int) {     \
+    observe<bits / 8, Operation::atomic>(address, __builtin_return_address(0));                                        \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                                                \
+  }
+WARPBOOK_DEFINE_ATOMIC(8)
+WARPBOOK_DEFINE_ATOMIC(16)
+WARPBOOK_DEFINE_ATOMIC(32)
+WARPBOOK_DEFINE_ATOMIC(64)
+#undef WARPBOOK_DEFINE_ATOMIC
+
+WARPBOOK_EXPORT void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+WARPBOOK_EXPORT void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

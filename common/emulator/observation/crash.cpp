@@ -16,6 +16,7 @@
 
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
+#include "common/emulator/observation/findings.hpp"
 #include "common/emulator/observation/host_reports.hpp"
 #include "common/emulator/observation/source_location.hpp"
 
@@ -48,19 +49,19 @@ bool is_own(const std::string& line) {
          std::filesystem::exists(line.substr(0, line.rfind(':')), error);
 }
 
-/// The line of the instruction; of one in a library, that of whoever called it.
+/// The line of the instruction; of one in a library, that of whoever called it; "" where unknown.
 std::string line_of(const void* pc) {
   std::string line = source_location(static_cast<const std::byte*>(pc) + 1);
   constexpr int kMost = 32;
   void* callers[kMost];
   const int count = is_own(line) ? 0 : backtrace(callers, kMost);
   for (int i = 0; i < count && !is_own(line); ++i) line = source_location(callers[i]);
-  return is_own(line) ? line : "an unknown line";
+  return is_own(line) ? line : std::string{};
 }
 
 std::string ended(const char* what, int signal, const char* why, const std::string& line) {
   return fmt::format("========= {} ended by signal {} ({}{})\n=========     at {}\n", what, signal, strsignal(signal),
-                     why, line);
+                     why, line.empty() ? "an unknown line" : line);
 }
 
 void stop_handling(int signal) {
@@ -82,13 +83,15 @@ void tell(int signal, siginfo_t* info, void* context) {
   const AddressRange stacks = local_range();
   {
     const Unwatched unwatched;
-    std::string text = ended(block == nullptr ? "Program" : "Kernel", signal, overflow ? ": the stack is used up" : "",
-                             line_of(place.pc));
+    Finding crash{.kind = "crash", .place = line_of(place.pc)};
+    crash.text = ended(block == nullptr ? "Program" : "Kernel", signal, overflow ? ": the stack is used up" : "",
+                       crash.place);
     if (block != nullptr)
-      text += fmt::format("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
+      crash.text += fmt::format("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
     if (overflow && block != nullptr && stacks.begin != nullptr)
-      text += "=========     A thread's own arrays, and functions that call themselves, have to fit on its stack.\n";
-    std::fputs(text.c_str(), stderr);
+      crash.text +=
+          "=========     A thread's own arrays, and functions that call themselves, have to fit on its stack.\n";
+    publish_finding(crash);
     observer().crashing();
   }
   // Done again, what it did ends the program as if nobody had looked; or the signal comes again.
@@ -111,8 +114,11 @@ void tell(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-void end_program(int signal, const void* pc) {
-  std::fputs(ended("Program", signal, "", source_location(pc)).c_str(), stderr);
+void end_program(int signal, const void* pc) { end_program(signal, {.kind = "crash", .place = source_location(pc)}); }
+
+void end_program(int signal, Finding mistake) {
+  mistake.text += ended("Program", signal, "", mistake.place);
+  publish_finding(mistake);
   observer().crashing();
   stop_handling(signal);
   raise(signal);

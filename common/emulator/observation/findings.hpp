@@ -15,7 +15,7 @@ using Sites = std::pair<const void*, const void*>;
 /// A mistake of the program.
 struct Finding {
   const char* kind = "";         ///< "out_of_bounds", "race", ...; the same words as in the corpus of planted bugs
-  std::string text;              ///< whole lines, as they are printed
+  std::string text = {};         ///< whole lines, as they are printed
   std::string place;             ///< "file:line", "" where unknown
   std::string other_place = {};  ///< of the second access of a race
   Sites sites = {};              ///< Where in the program.

@@ -5,9 +5,9 @@
 #include <csignal>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "common/emulator/observation/findings.hpp"
 #include "common/emulator/observation/source_location.hpp"
 
 namespace warpbook::emulator {
@@ -136,8 +136,7 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
                              "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
                              does, bytes, line(pc), offset, touched.serial, touched.bytes, line(touched.pc),
                              allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
-  publish_finding(finding);
-  end_program(SIGSEGV, pc);
+  end_program(SIGSEGV, std::move(finding));
 }
 
 }  // namespace warpbook::emulator

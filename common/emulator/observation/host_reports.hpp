@@ -7,6 +7,7 @@
 #include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/observation/counters.hpp"
+#include "common/emulator/observation/findings.hpp"
 
 namespace warpbook::emulator {
 
@@ -48,6 +49,9 @@ void report_early_wait(const void* pc);
 
 /// Says which line of the host ends the program, tells what was found, and ends it.
 void end_program(int signal, const void* pc);
+
+/// The same where there is a report on what the line did: the mistake and the end count as one.
+void end_program(int signal, Finding mistake);
 
 /// The host touches memory of the arena: where that is the device's own, reports it and ends the program, as a GPU's
 /// host would be.

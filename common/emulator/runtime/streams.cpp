@@ -113,6 +113,15 @@ void host_has_waited_for(const Progress& progress) {
   async_end(progress);
 }
 
+/// A host function begins as if the host had waited for an event recorded right before it (CUDA Runtime API,
+/// cudaStreamAddCallback). Which threads of the host learn of that, and how, nobody sees: all of them count.
+void host_function_begins() {
+  Progress before = current_progress();
+  async_end(before);              // All nodes of a graph are one operation: this ends those that were run by now.
+  --before.at(current_stream());  // The operation itself goes on.
+  join(streams().waited, before);
+}
+
 /// Whether the host knows that all of it is done.
 bool is_done(const Progress& progress) {
   return std::all_of(progress.begin(), progress.end(), [](const auto& stream) {
@@ -308,7 +317,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     return remember(cudaErrorInvalidValue);
   }
   return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
-    const HostFunction done_by_the_host;
+    host_function_begins();
     callback(stream, sticky_error(), user_data);
     return 0.0;
   }));
@@ -328,7 +337,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
     return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
   }
   return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
-    const HostFunction done_by_the_host;
+    host_function_begins();
     function(user_data);
     return 0.0;
   }));
