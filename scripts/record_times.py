@@ -10,7 +10,8 @@ measures, without comments. A case whose record has the present hash is not meas
 it ended. If the hash or the device differs, the chapter begins anew. `run.parts` lists commit, date and number of cases of each run
 that made the record.
 
-Exit status: 0 all cases, or all that were asked for, are recorded; 2 no case matches; otherwise that of run_all, whose whole cases are kept.
+Exit status: 0 all cases, or all that were asked for, are recorded; 2 no case matches; otherwise that of run_all, whose whole cases are
+kept, or 1 where it left some out.
 """
 
 import argparse
