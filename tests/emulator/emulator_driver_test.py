@@ -128,7 +128,7 @@ class Commands(Driver):
                                  "static void run(int of) { int host[2] = {0, of}; cudaMemcpyToSymbol(value, host, sizeof host); }\n")
         Path("a.cu").write_text("#include \"c.cuh\"\nvoid other();\nint main() { run(1); other(); k<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n")
         Path("b.cu").write_text("#include \"c.cuh\"\nvoid other() { run(2); k<<<1, 1>>>(); }\n")
-        self.compiles("a.cu", "b.cu", "-o", "program")
+        self.assertEqual(self.compiles("a.cu", "b.cu", "-o", "program").stderr, "")
         self.runs(expected="2\n1\n")
         Path("a.cu").write_text("extern __constant__ int n;\n__global__ void k(int* p) { *p = n; }\nint main() { int *p, h = 0; cudaMalloc(&p, 4);\n"
                                 "k<<<1, 1>>>(p); cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); cudaFree(p); return h != 5; }\n")
