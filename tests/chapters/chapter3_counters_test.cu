@@ -304,8 +304,8 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("element_tiles", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
   same("v8", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes,
   same("v8", "shape=64,3,48 perm=2,1,0 dtype=half");
-  same("v8", "shape=64,2,256 perm=2,1,0 dtype=int8");          // of bytes where half a tile is full,
-  same("fixed_tile", "shape=64,12,64 perm=2,1,0 dtype=int8");  // and these else.
+  same("v8", "shape=64,2,256 perm=2,1,0 dtype=int8");          // of bytes only where half a tile is full,
+  same("fixed_tile", "shape=64,12,64 perm=2,1,0 dtype=int8");  // and fixed tiles where it is not.
   same("fixed_tile", "shape=640,7 perm=1,0 dtype=float");
   same("input_runs", "shape=640,3 perm=1,0 dtype=float");
   same("gathered_words", "shape=33,16,7 perm=1,0,2 dtype=half");
