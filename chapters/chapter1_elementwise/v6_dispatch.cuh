@@ -4,7 +4,8 @@
 /// v1 to v5 multiply, and take one type. Elementwise operations differ in nothing but the function, so it becomes a
 /// template parameter, and so do the types: a pack has as many elements as 16 bytes hold of the widest. A function that
 /// needs something from device memory comes as a factory, which each thread asks once. A table chooses the kernel: few
-/// elements go singly as in v1, many by v4's packs, two per thread, or by v5's shifted ones.
+/// elements go by one pack per thread as in v4, or singly as in v1; many by packs, two per thread, or by v5's shifted
+/// ones.
 ///
 /// Expect v4's time for aligned arrays and v5's for others. This is what `elementwise.cuh` gives away.
 ///
@@ -22,40 +23,49 @@ namespace warpbook::chapter1::v6 {
 inline constexpr int kThreads = 128;
 template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
 
-/// What runs for arrays: one element per thread, aligned packs, or packs of which some input's are not aligned.
-enum class Kernel { singles, packs, shifted_packs };
+/// What runs for arrays: one pack per thread, one element, two aligned packs, or a pack of which some input's is not
+/// aligned.
+enum class Kernel { single_packs, singles, packs, shifted_packs };
+
+/// What the rules look at.
+struct Extent {
+  std::int64_t count = 0;
+  bool shifted = false;  ///< Some input lies otherwise than the output.
+  bool whole = false;    ///< There are packs and no edges, and none is shifted.
+};
 
 /// A row of the table.
 struct Rule {
-  bool (*holds)(std::int64_t count, bool shifted);
+  bool (*holds)(const Extent&);
   Kernel kernel;
   const char* evidence;  ///< A case of chapter1.json that this rule decides.
 };
 
 /// Such a launch lasts as long as its longest chain of instructions.
-inline bool is_small(std::int64_t count, bool /*shifted*/) { return count < 1 << 18; }
-inline bool lies_alike(std::int64_t /*count*/, bool shifted) { return !shifted; }
-inline bool always(std::int64_t /*count*/, bool /*shifted*/) { return true; }
+inline bool is_small_and_whole(const Extent& arrays) { return arrays.count <= 1 << 20 && arrays.whole; }
+inline bool is_small(const Extent& arrays) { return arrays.count < 1 << 18; }
+inline bool lies_alike(const Extent& arrays) { return !arrays.shifted; }
+inline bool always(const Extent& /*arrays*/) { return true; }
 
 //! [rules]
-/// Tried from the top; the first rule that holds decides. `shifted`: some input lies otherwise than the output.
+/// Tried from the top; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
+    {is_small_and_whole, Kernel::single_packs, "n=262144 op=mul dtype=half"},
     {is_small, Kernel::singles, "n=65537 op=mul dtype=half offset=0,1,3"},
     {lies_alike, Kernel::packs, "n=33554432 op=mul dtype=half"},
     {always, Kernel::shifted_packs, "n=33554432 op=mul dtype=half offset=3,1,6"},
 };
 
-/// The rule for arrays of `count` elements.
-inline const Rule& choose(std::int64_t count, bool shifted) {
-  return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(count, shifted); });
+inline const Rule& choose(const Extent& arrays) {
+  return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(arrays); });
 }
 //! [rules]
 
-/// One element per thread, of arrays of few elements.
-template <class Factory, class Z, class... X>
-__global__ void singles_kernel(Z* z, int count, Factory factory, const X*... x) {
+/// One pack per thread, of arrays without edges: a pack of one element fits all.
+template <int kWidth, class Factory, class Z, class... X>
+__global__ void single_packs_kernel(Pack<Z, kWidth>* z, int packs, Factory factory, const Pack<X, kWidth>*... x) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) z[i] = factory()(x[i]...);
+  if (i < packs) z[i] = apply<Z>(factory(), x[i]...);
 }
 
 //! [kernel]
@@ -102,6 +112,20 @@ template <class Z, class... X> Cut<sizeof...(X)> cut_arrays(std::int64_t count, 
   return cut(count, kWidth<Z, X...>, v5::placement(z), inputs);
 }
 
+template <int kInputs> Extent extent(std::int64_t count, const Cut<kInputs>& cut) {
+  return {.count = count, .shifted = cut.shifted(), .whole = !cut.shifted() && cut.edge == 0};
+}
+
+/// Launches the kernel of single packs, of fewer than 2^31 elements.
+template <int kWidth, class Factory, class Z, class... X>
+cudaError_t run_single_packs(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
+  constexpr int kBlock = 256;
+  return launch(single_packs_kernel<kWidth, Factory, Z, X...>,
+                {.grid = ceil_div<std::int64_t>(count / kWidth, kBlock), .block = kBlock, .stream = stream},
+                reinterpret_cast<Pack<Z, kWidth>*>(z), int(count / kWidth), factory,
+                reinterpret_cast<const Pack<X, kWidth>*>(x)...);
+}
+
 /// Launches the kernel of packs, aligned or shifted. `input` are the numbers of the inputs.
 template <bool kShifted, class Factory, class Z, class... X, std::size_t... input>
 cudaError_t run_packs(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
@@ -115,15 +139,15 @@ cudaError_t run_packs(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z
                 factory, v5::Input<X>{x, cut.shift_bytes[input]}...);
 }
 
-/// Runs one kernel for count > 0 elements: `singles` for fewer than 2^31, `packs` where no input is shifted.
+/// Runs one kernel for count > 0 elements: `singles` for fewer than 2^31, `single_packs` where they are whole packs,
+/// `packs` where no input is shifted.
 template <class Factory, class Z, class... X>
 cudaError_t run_kernel(Kernel kernel, const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
                        cudaStream_t stream, const X*... x) {
   constexpr auto kInputs = std::index_sequence_for<X...>{};
-  if (kernel == Kernel::singles) {
-    return launch(singles_kernel<Factory, Z, X...>,
-                  {.grid = ceil_div<std::int64_t>(count, 256), .block = 256, .stream = stream}, z, int(count), factory,
-                  x...);
+  if (kernel == Kernel::singles) return run_single_packs<1>(factory, z, count, stream, x...);
+  if (kernel == Kernel::single_packs) {
+    return run_single_packs<kWidth<Z, X...>>(factory, z, count, stream, x...);
   }
   return kernel == Kernel::packs ? run_packs<false>(cut, factory, z, count, stream, kInputs, x...)
                                  : run_packs<true>(cut, factory, z, count, stream, kInputs, x...);
@@ -133,7 +157,7 @@ cudaError_t run_kernel(Kernel kernel, const Cut<sizeof...(X)>& cut, const Factor
 template <class Factory, class Z, class... X>
 cudaError_t run(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
   const auto cut = cut_arrays(count, z, x...);
-  return run_kernel(choose(count, cut.shifted()).kernel, cut, factory, z, count, stream, x...);
+  return run_kernel(choose(extent(count, cut)).kernel, cut, factory, z, count, stream, x...);
 }
 
 }  // namespace warpbook::chapter1::v6

@@ -122,7 +122,7 @@ const v6::Rule& rule_for(const Case& c) {
   };
   const Placement inputs[] = {place(c.inputs()[0]), place(c.inputs()[1])};
   const int width = 16 / c.output().element_bytes;
-  return v6::choose(c.output().elements, cut(c.output().elements, width, place(c.output()), inputs).shifted());
+  return v6::choose(v6::extent(c.output().elements, cut(c.output().elements, width, place(c.output()), inputs)));
 }
 
 constexpr int kRandomCases = 300;
