@@ -63,9 +63,10 @@ inline const Rule& choose(const Extent& arrays) {
 
 /// One pack per thread, of arrays without edges: a pack of one element fits all.
 template <int kWidth, class Factory, class Z, class... X>
-__global__ void single_packs_kernel(Pack<Z, kWidth>* z, int packs, Factory factory, const Pack<X, kWidth>*... x) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < packs) z[i] = apply<Z>(factory(), x[i]...);
+__global__ void single_packs_kernel(Pack<Z, kWidth>* z, std::int64_t packs, Factory factory,
+                                    const Pack<X, kWidth>*... x) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < packs) z[i] = apply<Z>(factory(), Pack<X, kWidth>(x[i])...);
 }
 
 //! [kernel]
@@ -116,13 +117,13 @@ template <int kInputs> Extent extent(std::int64_t count, const Cut<kInputs>& cut
   return {.count = count, .shifted = cut.shifted(), .whole = !cut.shifted() && cut.edge == 0};
 }
 
-/// Launches the kernel of single packs, of fewer than 2^31 elements.
+/// Launches the kernel of single packs.
 template <int kWidth, class Factory, class Z, class... X>
 cudaError_t run_single_packs(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
   constexpr int kBlock = 256;
   return launch(single_packs_kernel<kWidth, Factory, Z, X...>,
                 {.grid = ceil_div<std::int64_t>(count / kWidth, kBlock), .block = kBlock, .stream = stream},
-                reinterpret_cast<Pack<Z, kWidth>*>(z), int(count / kWidth), factory,
+                reinterpret_cast<Pack<Z, kWidth>*>(z), count / kWidth, factory,
                 reinterpret_cast<const Pack<X, kWidth>*>(x)...);
 }
 
@@ -139,8 +140,7 @@ cudaError_t run_packs(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z
                 factory, v5::Input<X>{x, cut.shift_bytes[input]}...);
 }
 
-/// Runs one kernel for count > 0 elements: `singles` for fewer than 2^31, `single_packs` where they are whole packs,
-/// `packs` where no input is shifted.
+/// Runs one kernel for count > 0 elements: `single_packs` where they are whole packs, `packs` where no input is shifted.
 template <class Factory, class Z, class... X>
 cudaError_t run_kernel(Kernel kernel, const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
                        cudaStream_t stream, const X*... x) {

@@ -22,6 +22,11 @@ inline cudaError_t run_permute(const Prepared& q, cudaStream_t stream) {
   return permute(q.dst, q.src, m.rank, m.shape.data(), m.order.data(), q.problem.element_bytes, stream);
 }
 
+/// Few elements take v5's one per thread.
+inline cudaError_t run_singles(const Prepared& q, cudaStream_t stream) {
+  return v5::run(q.problem, q.src, q.dst, stream);
+}
+
 /// A row of the table.
 struct Rule {
   bool (*holds)(const StridedProblem&);
@@ -32,6 +37,7 @@ struct Rule {
 //! [kernel]
 /// Tried from the top on a simplified problem that is not contiguous; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
+    {predicates::is_small, run_singles, "shape=2,4,2 strides=16,4,2 dtype=float"},
     {predicates::prefers_pieces, row_pieces::run_prepared, "shape=1048576,60 strides=64,1 offset=3 dtype=half"},
     {predicates::prefers_shifted_rows, shifted_rows::run_prepared,
      "shape=64,1023,1023 strides=1048576,1024,1 offset=1025 dtype=half"},

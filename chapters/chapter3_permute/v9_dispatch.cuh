@@ -41,6 +41,7 @@ struct Rule {
 inline constexpr Rule kRules[] = {
     {predicates::is_wide_transpose, Kernel::transpose, "shape=32,1024,1024 perm=0,2,1 dtype=float"},
     {predicates::takes_wide_tiles, Kernel::wide_tiles, "shape=512,512,128 perm=2,1,0 dtype=float"},
+    {predicates::is_small, Kernel::gather, "shape=3,255,511 perm=0,2,1 dtype=float"},
     {predicates::is_tiled_gather, Kernel::fixed_tiles, "shape=1000,1511,5 perm=1,0,2 dtype=float"},
     {predicates::takes_placed_words, Kernel::placed_words, "shape=6,20,10,30,32 perm=3,1,4,0,2 dtype=half"},
     {predicates::is_gather_of_words, Kernel::gathered_words, "shape=64,512,512,3 perm=0,3,1,2 dtype=half"},

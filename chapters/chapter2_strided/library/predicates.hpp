@@ -19,6 +19,9 @@
 
 namespace warpbook::chapter2::predicates {
 
+/// Few elements: a launch lasts as long as a thread's chain of instructions.
+inline bool is_small(const StridedProblem& q) { return q.count() <= 1 << 14; }
+
 // ------------------------------------------------------------------------------------------------- repeated elements
 
 /// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows of which each shares
@@ -136,17 +139,21 @@ inline double filled(std::int64_t count, std::int64_t side) {
   return static_cast<double>(count) / static_cast<double>(ceil_div(count, side) * side);
 }
 
-/// Matrices that fill at least half of v8's tiles, both sides contiguous.
+/// Fewer narrow elements than make enough blocks of narrow_tile's large tiles.
+inline bool is_short_of_tiles(const StridedProblem& q) { return q.count() * q.element_bytes < 8 << 20; }
+
+/// Matrices that fill at least half of v8's tiles, both sides contiguous; of halves few, of bytes none.
 inline bool fills_strided_tiles(const StridedProblem& q) {
-  if (q.element_bytes < 4 || q.element_bytes > 8 || v8::refuse(q) != nullptr) return false;
+  if (q.element_bytes == 1 || q.element_bytes > 8 || v8::refuse(q) != nullptr) return false;
+  if (q.element_bytes == 2 && !is_short_of_tiles(q)) return false;
   const Matrices m = matrices_of(q);
   if (m.column.src_stride != 1 || m.row.dst_stride != 1) return false;
-  return filled(m.column.size.divisor, 32) * filled(m.row.size.divisor, q.element_bytes == 4 ? 128 : 64) >= 0.5;
+  return filled(m.column.size.divisor, 32) * filled(m.row.size.divisor, q.element_bytes <= 4 ? 128 : 64) >= 0.5;
 }
 
 /// The same of narrow elements; a fifth of a tile is enough if it has all rows.
 inline bool fills_narrow_tiles(const StridedProblem& q) {
-  if (narrow_tile::refuse(q) != nullptr) return false;
+  if (is_short_of_tiles(q) || narrow_tile::refuse(q) != nullptr) return false;
   const narrow_tile::Matrix m = narrow_tile::matrix_of(q);
   const double rows = filled(m.rows.count, 512);
   return filled(m.columns.count, 128 / q.element_bytes) * rows >= (rows > 0.9 ? 0.2 : 0.5);

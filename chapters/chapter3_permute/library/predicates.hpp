@@ -37,6 +37,9 @@ inline bool is_wide_transpose(const PermuteProblem& q) {
 /// and for other problems; of bytes, half a tile has to be full.
 inline bool takes_wide_tiles(const PermuteProblem& q) { return fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048); }
 
+/// Few elements: a launch lasts as long as a thread's chain of instructions, and the caches make up for any order.
+inline bool is_small(const PermuteProblem& q) { return q.count() < 1 << 19; }
+
 /// How many times the bytes it needs a gather of 1024 neighbours of the output, about a block's, fetches from the input
 /// in sectors of 32 bytes, if its L1 keeps each until the block is done.
 inline double gathered_excess(const PermuteProblem& q) {

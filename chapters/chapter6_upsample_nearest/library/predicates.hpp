@@ -19,9 +19,9 @@ inline bool is_doubled_large(const Images& images) {
   return is_doubled_wide(images) && images.out_count() * images.element_bytes >= 64 << 20;
 }
 
-/// The same with more packs than a GPU has threads: with fewer, all loads are under way anyway.
+/// The same with enough packs for four per thread.
 inline bool is_doubled_in_flight(const Images& images) {
-  return is_doubled_wide(images) && images.in_count() * images.element_bytes / 8 >= 1 << 18;
+  return is_doubled_wide(images) && images.in_count() * images.element_bytes / 8 >= 1 << 15;
 }
 
 inline bool is_channels_last(const Images& images) { return channels_last::refuse(images) == nullptr; }
