@@ -37,28 +37,28 @@ __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 
   const auto [image, row, item] = items.place(i);
   const auto [column, pack] = pixel_packs.divide(item);
   const int first_row = items.height.first_output(row);
-  const int last_row = items.height.first_output(row + 1);
   const int first_column = items.width.first_output(int(column));
-  const int last_column = items.width.first_output(int(column) + 1);
+  const int rows = items.height.first_output(row + 1) - first_row;
+  const int columns = items.width.first_output(int(column) + 1) - first_column;
   const std::int64_t pixel_step = pixel_packs.divisor;
-  const auto output = [&](int r, int c) {
-    return dy[((image * items.height.out + r) * items.width.out + c) * pixel_step + pack];
-  };
+  const std::int64_t first = (image * items.height.out + first_row) * items.width.out + first_column;
+  dy += first * pixel_step + pack;
+  const auto output = [&](int r, int c) { return dy[(std::int64_t{r} * items.width.out + c) * pixel_step]; };
   float sum[kWidth] = {};
   if constexpr (kFew) {
-    const auto has = [&](int k) { return first_row + k / 2 < last_row && first_column + k % 2 < last_column; };
+    const auto has = [&](int k) { return k / 2 < rows && k % 2 < columns; };
     Pack<T, kWidth> found[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      if (has(k)) found[k] = output(first_row + k / 2, first_column + k % 2);
+      if (has(k)) found[k] = output(k / 2, k % 2);
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       if (has(k)) add(sum, found[k]);
     }
   } else {
-    for (int r = first_row; r < last_row; ++r) {
-      for (int c = first_column; c < last_column; ++c) add(sum, output(r, c));
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < columns; ++c) add(sum, output(r, c));
     }
   }
   Pack<T, kWidth> result;
