@@ -7,7 +7,6 @@
 #include "chapters/chapter3_permute/asides/wide_rows.cuh"
 #include "chapters/chapter3_permute/library/composite_tile.cuh"
 #include "chapters/chapter3_permute/library/element_tiles.cuh"
-#include "chapters/chapter3_permute/library/fitted_tile.cuh"
 #include "chapters/chapter3_permute/library/fixed_tile.cuh"
 #include "chapters/chapter3_permute/library/gather.cuh"
 #include "chapters/chapter3_permute/library/gathered_words.cuh"
@@ -106,8 +105,6 @@ std::vector<Step> steps() {
       C::aside("wide_rows", "v3", "Several words under way per thread, where v3 has enough.", {"requests"},
                wide_rows::run, wide_rows::refuse),
       C::aside("tma", "v6", "Hopper's copy engine fetches the tile.", {"requests"}, tma::run, tma::refuse),
-      C::library("fitted_tile", "v7's tile, one side of which fits images' channels.", fitted_tile::run,
-                 simplified<v6::refuse>),
       C::library("element_tiles", "Tiles of single elements or 4-byte words, at any size and alignment.",
                  element_tiles::run, simplified<element_tiles::refuse>),
       C::library("gather", "Any permutation, element by element in the output's order.", gather::run),

@@ -10,7 +10,6 @@
 /// take.
 #pragma once
 
-#include "chapters/chapter3_permute/library/fitted_tile.cuh"
 #include "chapters/chapter3_permute/library/gather.cuh"
 #include "chapters/chapter3_permute/library/predicates.hpp"
 
@@ -18,7 +17,7 @@ namespace warpbook::chapter3::v9 {
 
 /// What runs for a problem.
 enum class Kernel {
-  transpose,        ///< v7's tiles of matrices, one of them with a side that fits images.
+  transpose,        ///< v7's tiles of matrices.
   wide_tiles,       ///< v8's tiles, of any rank.
   fixed_tiles,      ///< Composite matrices by tiles whose sides the compiler knows.
   gathered_words,   ///< A gather that writes words.
@@ -66,7 +65,7 @@ inline const Rule& choose(const PermuteProblem& q) {
 inline cudaError_t run_kernel(Kernel kernel, const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
   switch (kernel) {
   case Kernel::transpose:
-    return fitted_tile::run_tiles(q, src, dst, stream);
+    return v7::run(q, src, dst, stream);
   case Kernel::wide_tiles:
     return v8::run_wide(q, src_order(q), src, dst, stream);
   case Kernel::fixed_tiles:

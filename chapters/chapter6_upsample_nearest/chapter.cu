@@ -72,6 +72,8 @@ std::vector<Step> steps() {
       C::step("v8", "dispatch", "", "The right kernel for the problem: upsample_nearest.cuh.", {}, run_header),
       C::library("packs_in_flight", "Small doubled images: four packs under way.",
                  ways(FORWARD(packs_in_flight), kOneWay), forward_only<v5::refuse>),
+      C::library("passing_gradient", "Doubled images backward, where the gradient fits the L2.",
+                 ways(kOneWay, BACKWARD(passing_gradient)), backward_only<v5::refuse>),
       C::library("staged_rows", "Rows that 16 bytes do not divide, through shared memory.",
                  ways(FORWARD(staged_rows), kOneWay), forward_only<staged_rows::refuse>),
       C::library("channels_last", "Packs of a pixel's channels, at any scale.",

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "chapters/chapter6_upsample_nearest/library/packs_in_flight.cuh"
+#include "chapters/chapter6_upsample_nearest/library/passing_gradient.cuh"
 #include "chapters/chapter6_upsample_nearest/library/predicates.hpp"
 
 namespace warpbook::chapter6::v8 {
@@ -39,6 +40,7 @@ inline constexpr Rule<W> kForwardRules[] = {
 
 template <class T>
 inline constexpr Rule<T> kBackwardRules[] = {
+    {predicates::is_doubled_in_cache, passing_gradient::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
     {predicates::is_doubled, v4::backward<T>, "shape=32,64,256,256 dir=backward dtype=half"},
     {predicates::is_channels_last, channels_last::backward<T>,
      "shape=32,64,256,256 dir=backward dtype=half layout=nhwc"},

@@ -294,25 +294,26 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
     CHECK(dispatched.divisions_32 == 0);
     CHECK(dispatched.divisions_64 == 0);
   };
-  same("fitted_tile", kHalf);
+  same("v7", kHalf);
   same("gather", "shape=16,16,64 perm=1,0,2 dtype=half");
-  same("element_tiles", "shape=640,3,35 perm=2,1,0 dtype=float");
-  same("element_tiles", "shape=480,3,61 perm=2,1,0 dtype=half");
-  same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
-  same("composite_tile", "shape=320,3,35 perm=2,1,0 dtype=int8");
-  same("fixed_tile", "shape=320,3,36 perm=2,1,0 dtype=half");
-  same("element_tiles", "shape=250,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
+  same("gather", "shape=640,3,35 perm=2,1,0 dtype=float");  // Which is small; those below are large enough for tiles.
+  same("element_tiles", "shape=5120,3,35 perm=2,1,0 dtype=float");
+  same("element_tiles", "shape=3000,3,61 perm=2,1,0 dtype=half");
+  same("composite_tile", "shape=5120,3,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
+  same("composite_tile", "shape=5120,3,35 perm=2,1,0 dtype=int8");
+  same("fixed_tile", "shape=5120,3,36 perm=2,1,0 dtype=half");
+  same("element_tiles", "shape=1530,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
   same("v8", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes,
   same("v8", "shape=64,3,48 perm=2,1,0 dtype=half");
-  same("v8", "shape=64,2,256 perm=2,1,0 dtype=int8");          // of bytes only where half a tile is full,
-  same("fixed_tile", "shape=64,12,64 perm=2,1,0 dtype=int8");  // and fixed tiles where it is not.
-  same("fixed_tile", "shape=640,7 perm=1,0 dtype=float");
-  same("input_runs", "shape=640,3 perm=1,0 dtype=float");
-  same("gathered_words", "shape=33,16,7 perm=1,0,2 dtype=half");
-  same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=float");
-  same("fixed_tile", "shape=64,3,35,5 perm=3,1,2,0 dtype=complex128");
-  same("placed_words", "shape=6,2,10,3,32 perm=3,1,4,0,2 dtype=half");             // Pieces of whole words,
-  same("placed_words", "shape=7,5,17,3,8,2,3,2 perm=1,4,6,3,0,5,7,2 dtype=int8");  // and any others.
+  same("v8", "shape=64,2,256 perm=2,1,0 dtype=int8");           // of bytes only where half a tile is full,
+  same("fixed_tile", "shape=64,130,64 perm=2,1,0 dtype=int8");  // and fixed tiles where it is not.
+  same("fixed_tile", "shape=76800,7 perm=1,0 dtype=float");
+  same("input_runs", "shape=179200,3 perm=1,0 dtype=float");
+  same("gathered_words", "shape=33,2300,7 perm=1,0,2 dtype=half");
+  same("fixed_tile", "shape=1024,3,35,5 perm=3,1,2,0 dtype=float");
+  same("fixed_tile", "shape=1024,3,35,5 perm=3,1,2,0 dtype=complex128");
+  same("placed_words", "shape=6,10,10,30,32 perm=3,1,4,0,2 dtype=half");            // Pieces of whole words,
+  same("placed_words", "shape=28,5,17,3,8,2,3,2 perm=1,4,6,3,0,5,7,2 dtype=int8");  // and any others.
 }
 
 }  // namespace warpbook::chapter3

@@ -58,8 +58,10 @@ TEST_CASE("chapter 6, v4, v5 and packs_in_flight: 8 bytes here, 16 there") {
     check_step(version, kImages + "float dir=forward", {128, 128 * 8, 256, 256 * 16}, 0);
     check_step(version, kImages + "half dir=forward", {64, 64 * 8, 128, 128 * 16}, 0);
   }
-  check_step("v4", kImages + "half dir=backward", {128, 128 * 16, 64, 64 * 8}, 0);
-  check_step("v4", kImages + "float dir=backward", {256, 256 * 16, 128, 128 * 8}, 0);
+  for (const std::string version : {"v4", "passing_gradient"}) {
+    check_step(version, kImages + "half dir=backward", {128, 128 * 16, 64, 64 * 8}, 0);
+    check_step(version, kImages + "float dir=backward", {256, 256 * 16, 128, 128 * 8}, 0);
+  }
   // A float row is 32 packs, one warp's, so that v5 loads each row twice: 256 requests.
   check_step("v5", kImages + "float dir=forward", {256, 256 * 8, 256, 256 * 16}, 0);
   // A half row is 16 packs: a warp writes two rows, which show the same one. Four sectors a request, not eight.

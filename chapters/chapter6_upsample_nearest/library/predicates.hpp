@@ -14,10 +14,13 @@ inline bool is_doubled(const Images& images) { return v2::refuse(images) == null
 /// By 8 and 16 bytes.
 inline bool is_doubled_wide(const Images& images) { return v5::refuse(images) == nullptr; }
 
-/// The same with an output that is larger than an L2.
+/// The same with an output that is larger than an L2,
 inline bool is_doubled_large(const Images& images) {
   return is_doubled_wide(images) && images.out_count() * images.element_bytes >= 64 << 20;
 }
+
+/// or not.
+inline bool is_doubled_in_cache(const Images& images) { return is_doubled_wide(images) && !is_doubled_large(images); }
 
 /// The same with enough packs for four per thread.
 inline bool is_doubled_in_flight(const Images& images) {
