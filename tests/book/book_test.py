@@ -1145,6 +1145,10 @@ class InABrowser(unittest.TestCase):
                 self.assertEqual(self.window.errors, [])
                 width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
                 self.assertLessEqual(width, 390)
+                ladders = self.window.run("""[...document.querySelectorAll("svg.wide, svg.narrow")].map((drawing) =>
+                  drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
+                                             : drawing.getBoundingClientRect().width === 0)""")
+                self.assertEqual(set(ladders) - {True}, set())
         self.window.window(1280, 900)
 
     @unittest.skipUnless(AXE, "axe-core is not here: run `make deps docs`")
