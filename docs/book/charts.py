@@ -27,28 +27,38 @@ def figure(drawing, caption):
 
 
 def ladder(case, steps, title):
-    """Each step's share of the copy's speed in one case, with its time; a step that did not run there has no row."""
+    """Each step's share of the copy's speed in one case, with its time; a step that did not run there has no row. A phone shows
+    a narrow one, without the times."""
+    return ladder_of(case, steps, title, False) + ladder_of(case, steps, title, True)
+
+
+def ladder_of(case, steps, title, narrow):
     rows = [(step, of_step(case, step.version)) for step in steps]
     rows = [(step, row) for step, row in rows if row]
     top = max([1.0] + [case["copy_seconds"] / row["seconds"]["median"] for _, row in rows])
-    right, shares, times = 560, 632, WIDTH  # Where the longest bar ends; the columns' right edges.
-    scale = (right - LEFT) / top
-    line = LEFT + scale
-    y = 52
-    body = [text(0, 16, title, "title"), text(line - 6, 40, f"a plain copy: {time_text(case['copy_seconds'])}", "muted", "end"),
-            text(shares, 40, "of copy", "muted", "end"), text(times, 40, "median", "muted", "end")]
-    words = []
+    # Where the bars begin and the longest one ends; the columns' right edges.
+    left, right, shares, times = (16 + 7 * max(len(step.title) for step, _ in rows), 296, 356, None) if narrow else (LEFT, 560, 632, WIDTH)
+    scale = (right - left) / top
+    line = left + scale
+    lines = title.rsplit(": ", 1) if narrow else [title]
+    under = 24 + 16 * len(lines)
+    body = [text(0, 16 * number, words, "title" if number == 1 else "muted") for number, words in enumerate(lines, 1)]
+    body += [text(line - 6, under, f"a plain copy: {time_text(case['copy_seconds'])}", "muted", "end"), text(shares, under, "of copy", "muted", "end")]
+    if times:
+        body.append(text(times, under, "median", "muted", "end"))
+    y, words = under + 12, []
     for step, row in rows:
         median = row["seconds"]["median"]
         share = case["copy_seconds"] / median
-        body.append(text(LEFT - 8, y + 11, step.title, "", "end"))
-        body.append(f'<rect class="bar" x="{LEFT}" y="{y}" width="{max(1.0, share * scale):.1f}" height="{BAR}" rx="2"/>')
+        body.append(text(left - 8, y + 11, step.title, "", "end"))
+        body.append(f'<rect class="bar" x="{left}" y="{y}" width="{max(1.0, share * scale):.1f}" height="{BAR}" rx="2"/>')
         body.append(text(shares, y + 11, share_text(case, median), "value", "end"))
-        body.append(text(times, y + 11, time_text(median), "value", "end"))
+        if times:
+            body.append(text(times, y + 11, time_text(median), "value", "end"))
         words.append(f"{step.title} {share_text(case, median)}")
         y += ROW
-    body.append(f'<line class="limit" x1="{line:.1f}" y1="46" x2="{line:.1f}" y2="{y - 4}"/>')
-    return svg(y + 2, "".join(body), title, "Share of the copy's speed. " + ", ".join(words))
+    body.append(f'<line class="limit" x1="{line:.1f}" y1="{under + 6}" x2="{line:.1f}" y2="{y - 4}"/>')
+    return svg(y + 2, "".join(body), title, "Share of the copy's speed. " + ", ".join(words), "narrow" if narrow else "wide", 358 if narrow else WIDTH)
 
 
 def clocks(cases, title):

@@ -78,10 +78,16 @@ def run_doxygen():
         raise Problem(f"Doxygen has something to say:\n{log}")
 
 
+COLUMNS = re.compile(r"\S {3,}\S.* {3,}\S")
+
+
 def highlight(page_text):
-    """CUDA's own words in code, which Doxygen takes for plain C++."""
+    """CUDA's own words in code, which Doxygen takes for plain C++; and which code is none, but columns that were printed."""
     def fragment(match):
         code = match.group(0)
+        lines = re.sub(r"<(?!/div>)[^>]+>", "", code).split("</div>")
+        if "lineno" not in code and sum(bool(COLUMNS.search(line)) for line in lines) > 3:
+            code = code.replace('"fragment"', '"fragment columns"', 1)
         for word in CUDA_WORDS:
             code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
         for word in CUDA_NAMES:

@@ -166,7 +166,8 @@ def compose(chapter):
             slide("The operation", block(first.split("\n")) + first_figure(chapter.readme, opening)),
             text_slide("How fast can it be?", bound)]
     made += [step_slide(chapter, step.version) for step in chapter.steps if step.version in chapter.pages]
-    made += [slide("The ladder", ladder_pages.ladder_chart(chapter).replace("\\htmlonly[block]", "").replace("\\endhtmlonly", "")),
+    ladder = re.sub(r'<svg class="chart narrow".*?</svg>|\\htmlonly\[block\]|\\endhtmlonly', "", ladder_pages.ladder_chart(chapter), flags=re.S)
+    made += [slide("The ladder", ladder),
              text_slide("What we learned", lessons), text_slide("Questions", ANSWER.sub("", questions))]
     return finished(chapter.title, made)
 

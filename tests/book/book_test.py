@@ -1030,6 +1030,20 @@ class Site(unittest.TestCase):
             front.linked("A book, 1999.", {"B. Author": "https://example.org"})
         self.assertEqual(front.linked("B. Author, <1999>.", {"B. Author": "https://example.org"}), '<a href="https://example.org">B. Author</a>, &lt;1999&gt;.')
 
+    # A host by its name, and a path of characters that need no quoting. A file of a repository is named at a commit, as files
+    # move; PyTorch's main branch is the exception.
+    OUTSIDE = re.compile(r"https://(?:(?!github\.com)[a-z0-9-]+(?:\.[a-z0-9-]+)+/[\w./~-]*[\w/]"
+                         r"|github\.com/[\w-]+/[\w-]+(?:/(?:blob|tree)/[0-9a-f]{40}/[\w./-]*\w)?"
+                         r"|github\.com/pytorch/pytorch/blob/main/[\w./-]*\w)")
+
+    def test_addresses_outside_are_well_formed(self):
+        outside = self.pages["references.html"].outside
+        self.assertEqual([address for address in outside if not self.OUTSIDE.fullmatch(address)], [])
+        for slip in ("http://example.org/a", "https://example/a", "https://example.org/a b", "https://example.org/a.pdf,", "https://github.com/a",
+                     "https://github.com/a/b/blob/master/c.cu", "https://github.com/a/b/blob/main/c.cu", "https://github.com/a/b)"):
+            self.assertIsNone(self.OUTSIDE.fullmatch(slip), slip)
+        print(f"{len(outside)} links lead out of the book. Their form is right; none was opened.", file=sys.stderr)
+
     def test_a_word_of_the_glossary_is_explained_where_it_is_linked(self):
         text = (SITE / "chapter3-v4b.html").read_text(encoding="utf-8")
         told = re.search(r'<a class="term" title="([^"]*)" href="glossary.html#glossary-bank-conflict">', text)
@@ -1131,6 +1145,10 @@ class InABrowser(unittest.TestCase):
                 self.assertEqual(self.window.errors, [])
                 width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
                 self.assertLessEqual(width, 390)
+                ladders = self.window.run("""[...document.querySelectorAll("svg.wide, svg.narrow")].map((drawing) =>
+                  drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
+                                             : drawing.getBoundingClientRect().width === 0)""")
+                self.assertEqual(set(ladders) - {True}, set())
         self.window.window(1280, 900)
 
     @unittest.skipUnless(AXE, "axe-core is not here: run `make deps docs`")
@@ -1147,6 +1165,43 @@ class InABrowser(unittest.TestCase):
                 self.assertEqual(self.window.run('axe.run(document, {resultTypes: ["violations"]}).then((found) => found.violations.map('
                                                  "(fault) => [fault.id, fault.impact, ...fault.nodes.slice(0, 3).map((node) => node.html.slice(0, 120))]))"), [])
                 self.assertEqual(self.window.run('document.querySelectorAll("main").length'), 1)
+
+    def test_no_line_of_code_is_cut(self):
+        """What is wider than its box is cut on the screen. On a phone that is allowed to columns that were printed, which scroll."""
+        cut = """(() => { document.querySelectorAll("details").forEach((part) => { part.open = true; });
+          return [...document.querySelectorAll(".contents pre, .contents div.fragment")].filter((part) => part.scrollWidth > part.clientWidth + 1)
+            .filter((part) => innerWidth > 390 || !(part.matches(".columns") && getComputedStyle(part).overflowX === "auto"))
+            .map((part) => part.className + ": " + part.textContent.slice(0, 40)); })()"""
+        self.window.dark(False)
+        for width in (1400, 390):
+            self.window.window(width, 900, mobile=width < 500)
+            for name in self.told:
+                with self.subTest(page=name, width=width):
+                    self.open(name)
+                    self.assertEqual(self.window.run(cut), [])
+        self.window.window(1280, 900)
+
+    def test_the_menu_opens(self):
+        """On a phone by a tap on its button, which nothing may cover; at a desk the tree of pages is there."""
+        def settled(script):
+            return f"new Promise((done) => setTimeout(() => done({script}), 600))"
+
+        items = """[...document.querySelectorAll("#main-menu > li > a")].filter((item) => { const box = item.getBoundingClientRect();
+          return box.height > 0 && item.contains(document.elementFromPoint(box.left + 5, box.top + box.height / 2)); }).length"""
+        self.window.window(390, 844, mobile=True)
+        self.open("chapter3-v4b.html")
+        self.assertEqual(self.window.run(settled(items)), 0)
+        x, y = self.window.run('(() => { const box = document.querySelector(".main-menu-btn").getBoundingClientRect();'
+                               "return [box.left + box.width / 2, box.top + box.height / 2]; })()")
+        for kind in ("mousePressed", "mouseReleased"):
+            self.window.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.assertGreater(self.window.run(settled(items)), 3)
+        self.assertEqual(self.window.errors, [])
+        self.window.window(1400, 900)
+        self.open("chapter3-v4b.html")
+        seen = '[...document.querySelectorAll("#side-nav a")].filter((item) => item.offsetHeight > 0 && item.textContent.includes("v4b")).length'
+        self.assertEqual(self.window.run(settled(seen)), 1)
+        self.window.window(1280, 900)
 
     def test_an_error_on_a_page_is_seen(self):
         self.open("index.html")
