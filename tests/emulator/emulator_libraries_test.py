@@ -42,6 +42,11 @@ class Libraries(unittest.TestCase):
         self.assertIn("========= Invalid __global__ write by cublasSscal\n", ran.stderr)
         self.assertIn("The operand is x. It has 64 bytes; from the pointer on, 60 are allocated.\n", ran.stderr)
 
+    def test_cublas_lt(self):
+        self.build("cublas_lt", "-lcublasLt")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+
     @unittest.skipUnless(CCCL.is_dir(), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
         self.build("thrust")

@@ -3,6 +3,6 @@
 foreach(name libcudart.so libcudart_static.a libcudadevrt.a libcuda.so)
   file(WRITE "${folder}/${name}" "INPUT(\"${place}/libwarpbook_emulator.so\")\n")
 endforeach()
-foreach(name libcublas.so libcublas_static.a)
+foreach(name libcublas.so libcublas_static.a libcublasLt.so libcublasLt_static.a)
   file(WRITE "${folder}/${name}" "INPUT(\"${place}/libwarpbook_cublas.so\")\n")
 endforeach()

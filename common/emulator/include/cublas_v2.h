@@ -81,6 +81,7 @@ enum cublasComputeType_t {
   CUBLAS_COMPUTE_32I = 72,
 };
 
+using cublasDataType_t = cudaDataType;
 using cublasHandle_t = struct cublasContext*;
 
 extern "C" {
