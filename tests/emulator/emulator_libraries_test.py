@@ -47,6 +47,13 @@ class Libraries(unittest.TestCase):
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
 
+    def test_curand(self):
+        self.build("curand", "-lcurand")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+        ran = self.run_program("host pointer")
+        self.assertIn("========= Invalid __global__ write by curandGenerateUniform\n", ran.stderr)
+
     @unittest.skipUnless(CCCL.is_dir(), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
         self.build("thrust")
