@@ -661,47 +661,6 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
       Blas<T>::spr2(kColumns, of(uplo), n, s(), x, incx, y, incy, ap);                                                 \
     });                                                                                                                \
   }                                                                                                                    \
-  cublasStatus_t cublas##S##trmv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* a, int lda, T* x, int incx) {                  \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && lda >= std::max(1, n) &&            \
-                  incx != 0);                                                                                          \
-    return call.run<T>(1.0 * n * n, {matrix("A", a, n, n, lda, false), vector("x", x, n, incx, true)},                 \
-                       [=] { Blas<T>::trmv(kColumns, of(uplo), of(trans), of(diag), n, a, lda, x, incx); });           \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##trsv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* a, int lda, T* x, int incx) {                  \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && lda >= std::max(1, n) &&            \
-                  incx != 0);                                                                                          \
-    return call.run<T>(1.0 * n * n, {matrix("A", a, n, n, lda, false), vector("x", x, n, incx, true)},                 \
-                       [=] { Blas<T>::trsv(kColumns, of(uplo), of(trans), of(diag), n, a, lda, x, incx); });           \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tbmv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, int k, const T* a, int lda, T* x, int incx) {           \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && k >= 0 && lda >= k + 1 &&           \
-                  incx != 0);                                                                                          \
-    return call.run<T>(2.0 * n * (k + 1), {matrix("A", a, k + 1, n, lda, false), vector("x", x, n, incx, true)},       \
-                       [=] { Blas<T>::tbmv(kColumns, of(uplo), of(trans), of(diag), n, k, a, lda, x, incx); });        \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tbsv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, int k, const T* a, int lda, T* x, int incx) {           \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && k >= 0 && lda >= k + 1 &&           \
-                  incx != 0);                                                                                          \
-    return call.run<T>(2.0 * n * (k + 1), {matrix("A", a, k + 1, n, lda, false), vector("x", x, n, incx, true)},       \
-                       [=] { Blas<T>::tbsv(kColumns, of(uplo), of(trans), of(diag), n, k, a, lda, x, incx); });        \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tpmv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* ap, T* x, int incx) {                          \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && incx != 0);                         \
-    return call.run<T>(1.0 * n * n, {packed("AP", ap, n, false), vector("x", x, n, incx, true)},                       \
-                       [=] { Blas<T>::tpmv(kColumns, of(uplo), of(trans), of(diag), n, ap, x, incx); });               \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tpsv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* ap, T* x, int incx) {                          \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && incx != 0);                         \
-    return call.run<T>(1.0 * n * n, {packed("AP", ap, n, false), vector("x", x, n, incx, true)},                       \
-                       [=] { Blas<T>::tpsv(kColumns, of(uplo), of(trans), of(diag), n, ap, x, incx); });               \
-  }                                                                                                                    \
-                                                                                                                       \
   cublasStatus_t cublas##S##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, int m, int n,    \
                                  const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,        \
                                  int ldc) {                                                                            \
@@ -819,6 +778,29 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
         });                                                                                                            \
   }
 
+/// Products with a triangle, and solutions by one: `way` is mv or sv.
+#define WARPBOOK_TRIANGLE(S, T, way)                                                                                   \
+  cublasStatus_t cublas##S##tr##way(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,             \
+                                 cublasDiagType_t diag, int n, const T* a, int lda, T* x, int incx) {                  \
+    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && lda >= std::max(1, n) &&            \
+                  incx != 0);                                                                                          \
+    return call.run<T>(1.0 * n * n, {matrix("A", a, n, n, lda, false), vector("x", x, n, incx, true)},                 \
+                       [=] { Blas<T>::tr##way(kColumns, of(uplo), of(trans), of(diag), n, a, lda, x, incx); });        \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##tb##way(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,             \
+                                 cublasDiagType_t diag, int n, int k, const T* a, int lda, T* x, int incx) {           \
+    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && k >= 0 && lda >= k + 1 &&           \
+                  incx != 0);                                                                                          \
+    return call.run<T>(2.0 * n * (k + 1), {matrix("A", a, k + 1, n, lda, false), vector("x", x, n, incx, true)},       \
+                       [=] { Blas<T>::tb##way(kColumns, of(uplo), of(trans), of(diag), n, k, a, lda, x, incx); });     \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##tp##way(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,             \
+                                 cublasDiagType_t diag, int n, const T* ap, T* x, int incx) {                          \
+    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && incx != 0);                         \
+    return call.run<T>(1.0 * n * n, {packed("AP", ap, n, false), vector("x", x, n, incx, true)},                       \
+                       [=] { Blas<T>::tp##way(kColumns, of(uplo), of(trans), of(diag), n, ap, x, incx); });            \
+  }
+
 #define WARPBOOK_CUBLAS_PRODUCTS(S, T)                                                                                 \
   cublasStatus_t cublas##S##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,     \
                                  int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,               \
@@ -851,10 +833,15 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
 
 WARPBOOK_CUBLAS(S, float)
 WARPBOOK_CUBLAS(D, double)
+WARPBOOK_TRIANGLE(S, float, mv)
+WARPBOOK_TRIANGLE(S, float, sv)
+WARPBOOK_TRIANGLE(D, double, mv)
+WARPBOOK_TRIANGLE(D, double, sv)
 WARPBOOK_CUBLAS_PRODUCTS(S, float)
 WARPBOOK_CUBLAS_PRODUCTS(D, double)
 WARPBOOK_CUBLAS_PRODUCTS(H, __half)
 #undef WARPBOOK_CUBLAS
+#undef WARPBOOK_TRIANGLE
 #undef WARPBOOK_CUBLAS_PRODUCTS
 
 // ---- Products whose types are arguments
