@@ -108,7 +108,8 @@ fi
 
 # NVIDIA's headers of Thrust and CUB, for programs that the emulator runs. Everything else does without.
 cccl="nvidia-cuda-cccl==13.0.85"
-if [ "$device" = emulator ] && ! ls .venv/lib/python3*/site-packages/nvidia/cu13/include/cccl/cub/version.cuh >/dev/null 2>&1; then
+if [ "$device" = emulator ] &&
+  ! ls .venv/lib/python3*/site-packages/nvidia/cu13/include/cccl/cub/version.cuh >/dev/null 2>&1; then
   if install_wheels --no-deps "$cccl"; then
     echo "make deps: installed into .venv: $cccl"
     installed_any=true

@@ -34,7 +34,8 @@ INSTRUCTIONS = {
     "shl.b32": "ret = num_bits > 31 ? 0 : val << num_bits;",
     "shr.b32": "ret = num_bits > 31 ? 0 : val >> num_bits;",
 }
-REGISTER = re.compile(r'"mov\.u32 %0, %%(laneid|warpid|lanemask_\w\w|n?smid|(?:n?tid|n?ctaid)\.[xyz]);" : "=r"\((\w+)\)')
+REGISTER = re.compile(
+    r'"mov\.u32 %0, %%(laneid|warpid|lanemask_\w\w|n?smid|(?:n?tid|n?ctaid)\.[xyz]);" : "=r"\((\w+)\)')
 BUILT_IN = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
 ASM = re.compile(r"\basm\b(\s+volatile)?\s*\(")
 SWITCH = re.compile(r"\bNV_IF_TARGET\(\s*(NV_IS_HOST|NV_IS_DEVICE)\s*,")

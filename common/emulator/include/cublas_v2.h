@@ -189,14 +189,14 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
 /// Level 2 with a triangle: products (mv), and solutions (sv).
 #define WARPBOOK_CUBLAS_TRIANGLE(S, T, way)                                                                            \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##tr##way(cublasHandle_t handle, cublasFillMode_t uplo,                      \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, const T* a,    \
-                                                 int lda, T* x, int incx);                                             \
+                                                    cublasOperation_t trans, cublasDiagType_t diag, int n, const T* a, \
+                                                    int lda, T* x, int incx);                                          \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##tb##way(cublasHandle_t handle, cublasFillMode_t uplo,                      \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, int k,         \
-                                                 const T* a, int lda, T* x, int incx);                                 \
+                                                    cublasOperation_t trans, cublasDiagType_t diag, int n, int k,      \
+                                                    const T* a, int lda, T* x, int incx);                              \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##tp##way(cublasHandle_t handle, cublasFillMode_t uplo,                      \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, const T* ap,   \
-                                                 T* x, int incx);
+                                                    cublasOperation_t trans, cublasDiagType_t diag, int n,             \
+                                                    const T* ap, T* x, int incx);
 
 /// Products, which half has, too.
 #define WARPBOOK_CUBLAS_PRODUCTS(S, T)                                                                                 \

@@ -85,7 +85,7 @@ WARPBOOK_RANDOM void next_block(curandStatePhilox4_32_10* state, unsigned long l
   state->output = philox(state->ctr, state->key);
 }
 
-inline constexpr float kFloat = 2.3283064e-10F;          // 2^-32
+inline constexpr float kFloat = 2.3283064e-10F;            // 2^-32
 inline constexpr double kDouble = 1.1102230246251565e-16;  // 2^-53
 inline constexpr float kPi2 = 6.2831855F;
 inline constexpr double kPi = 3.1415926535897932;
@@ -107,7 +107,8 @@ WARPBOOK_RANDOM double2 box_muller(double uniform, double half_turns) {
   return {sin(half_turns * kPi) * radius, cos(half_turns * kPi) * radius};
 }
 WARPBOOK_RANDOM float2 box_muller(unsigned x, unsigned y) {
-  return box_muller(static_cast<float>(x) * kFloat + kFloat / 2, static_cast<float>(y) * (kFloat * kPi2) + kFloat * kPi2 / 2);
+  return box_muller(static_cast<float>(x) * kFloat + kFloat / 2,
+                    static_cast<float>(y) * (kFloat * kPi2) + kFloat * kPi2 / 2);
 }
 
 }  // namespace warpbook::emulator::random
@@ -213,10 +214,10 @@ WARPBOOK_RANDOM void curand_init(unsigned long long seed, unsigned long long seq
 /// A number from 1 to 4294967087.
 WARPBOOK_RANDOM double curand_MRG32k3a(curandStateMRG32k3a* state) {
   namespace random = warpbook::emulator::random;
-  const std::uint64_t x = (1403580U * std::uint64_t{state->s1[1]} +
-                           810728U * (random::kModulus1 - state->s1[0])) % random::kModulus1;
-  const std::uint64_t y = (527612U * std::uint64_t{state->s2[2]} +
-                           1370589U * (random::kModulus2 - state->s2[0])) % random::kModulus2;
+  const std::uint64_t x =
+      (1403580U * std::uint64_t{state->s1[1]} + 810728U * (random::kModulus1 - state->s1[0])) % random::kModulus1;
+  const std::uint64_t y =
+      (527612U * std::uint64_t{state->s2[2]} + 1370589U * (random::kModulus2 - state->s2[0])) % random::kModulus2;
   state->s1[0] = state->s1[1];
   state->s1[1] = state->s1[2];
   state->s1[2] = static_cast<unsigned>(x);
@@ -285,8 +286,7 @@ WARPBOOK_RANDOM float4 curand_normal4(curandStatePhilox4_32_10* state) {
 namespace warpbook::emulator::random {
 
 /// One of two numbers; the other one waits until the same is asked for again.
-template <class T, class Pair>
-WARPBOOK_RANDOM T one_of(int& waits, T& kept, int kind, Pair pair) {
+template <class T, class Pair> WARPBOOK_RANDOM T one_of(int& waits, T& kept, int kind, Pair pair) {
   if (waits == kind) {
     waits = 0;
     return kept;

@@ -17,24 +17,14 @@
 namespace warpbook::emulator::cccl {
 
 template <unsigned kBytes> struct Word;
-template <> struct Word<1> {
-  using type = std::uint8_t;
-};
-template <> struct Word<2> {
-  using type = std::uint16_t;
-};
-template <> struct Word<4> {
-  using type = std::uint32_t;
-};
-template <> struct Word<8> {
-  using type = std::uint64_t;
-};
-template <> struct Word<16> {
-  using type = std::uint64_t __attribute__((vector_size(16)));
-};
+template <> struct Word<1> { using type = std::uint8_t; };
+template <> struct Word<2> { using type = std::uint16_t; };
+template <> struct Word<4> { using type = std::uint32_t; };
+template <> struct Word<8> { using type = std::uint64_t; };
+template <> struct Word<16> { using type = std::uint64_t __attribute__((vector_size(16))); };
 
-/// One load, and one store, of up to 16 bytes, which other blocks may write or read at the same time. By them tiles hand
-/// on what they found, and their inputs, too, where an algorithm works in place.
+/// One load, and one store, of up to 16 bytes, which other blocks may write or read at the same time. By them tiles
+/// hand on what they found, and their inputs, too, where an algorithm works in place.
 template <class T> WARPBOOK_DEVICE_FUNCTION T load(const T* place) {
   using Bits = typename Word<sizeof(T)>::type;
   return __builtin_bit_cast(T, static_cast<Bits>(*reinterpret_cast<const volatile Bits*>(place)));
@@ -61,16 +51,14 @@ template <class T> struct Shuffled {
 };
 
 /// `flags` are those of PTX: the lanes' segment in the second byte, its last lane (first, for up) in the first.
-template <class T>
-WARPBOOK_DEVICE_FUNCTION Shuffled<T> shuffle_up(T value, int distance, int flags, unsigned mask) {
+template <class T> WARPBOOK_DEVICE_FUNCTION Shuffled<T> shuffle_up(T value, int distance, int flags, unsigned mask) {
   const auto lane = static_cast<int>(lane_index());
   const int segment = flags >> 8 & 31;
   const int first = (lane & segment) | (flags & 31 & ~segment);
   const bool valid = lane - distance >= first;
   return {__shfl_sync(mask, value, valid ? lane - distance : lane), valid};
 }
-template <class T>
-WARPBOOK_DEVICE_FUNCTION Shuffled<T> shuffle_down(T value, int distance, int flags, unsigned mask) {
+template <class T> WARPBOOK_DEVICE_FUNCTION Shuffled<T> shuffle_down(T value, int distance, int flags, unsigned mask) {
   const auto lane = static_cast<int>(lane_index());
   const int segment = flags >> 8 & 31;
   const int last = (lane & segment) | (flags & 31 & ~segment);

@@ -104,13 +104,13 @@ struct Matrix {
 
 void multiply(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, float alpha, const float* a, int lda,
               const float* b, int ldb, float beta, float* c, int ldc) {
-  cblas_sgemm(CblasColMajor, ta == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, tb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-              m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  cblas_sgemm(CblasColMajor, ta == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
+              tb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 void multiply(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, double alpha, const double* a, int lda,
               const double* b, int ldb, double beta, double* c, int ldc) {
-  cblas_dgemm(CblasColMajor, ta == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, tb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-              m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  cblas_dgemm(CblasColMajor, ta == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
+              tb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 constexpr double kRootOfTwoByPi = 0.7978845608028654;
@@ -144,7 +144,8 @@ struct Product {
             d.rows, d.columns, ld};
   }
 
-  template <class Wide> void run(int i, Wide alpha, Wide beta, const void* at, const void* bt, const void* ct, void* dt) const {
+  template <class Wide>
+  void run(int i, Wide alpha, Wide beta, const void* at, const void* bt, const void* ct, void* dt) const {
     const std::vector<Wide> va = Matrix(at, a, i).read<Wide>();
     const std::vector<Wide> vb = Matrix(bt, b, i).read<Wide>();
     std::vector<Wide> values = beta == 0 ? std::vector<Wide>(d.rows * d.columns) : Matrix(ct, c, i).read<Wide>();
@@ -173,16 +174,19 @@ private:
     }
     if (has(64)) {
       const std::vector<Wide> before = auxiliary(i).template read<Wide>();
-      each([&](Wide x, std::size_t at) { return static_cast<double>(x) * gelu_slope(static_cast<double>(before[at])); });
+      each(
+          [&](Wide x, std::size_t at) { return static_cast<double>(x) * gelu_slope(static_cast<double>(before[at])); });
     }
     if (!writes_bias()) return;
     std::vector<Wide> sums(bias_length());
     if (has(16)) {
       for (std::size_t at = 0; at < values.size(); ++at) sums[at % d.rows] += values[at];
     } else if (has(CUBLASLT_EPILOGUE_BGRADA)) {
-      for (std::size_t at = 0; at < va.size(); ++at) sums[of.transa == CUBLAS_OP_N ? at % a.rows : at / a.rows] += va[at];
+      for (std::size_t at = 0; at < va.size(); ++at)
+        sums[of.transa == CUBLAS_OP_N ? at % a.rows : at / a.rows] += va[at];
     } else {
-      for (std::size_t at = 0; at < vb.size(); ++at) sums[of.transb == CUBLAS_OP_N ? at / b.rows : at % b.rows] += vb[at];
+      for (std::size_t at = 0; at < vb.size(); ++at)
+        sums[of.transb == CUBLAS_OP_N ? at / b.rows : at % b.rows] += vb[at];
     }
     bias(i).write(sums);
   }
@@ -218,10 +222,10 @@ bool are_types(const Description& of, const Layout& a, const Layout& b, const La
 }
 
 bool is_epilogue(cublasLtEpilogue_t value) {
-  constexpr int kKnown[] = {CUBLASLT_EPILOGUE_DEFAULT,   CUBLASLT_EPILOGUE_RELU,       CUBLASLT_EPILOGUE_BIAS,
-                            CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU,       CUBLASLT_EPILOGUE_GELU_BIAS,
-                            CUBLASLT_EPILOGUE_GELU_AUX,  CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU,
-                            CUBLASLT_EPILOGUE_DGELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA,   CUBLASLT_EPILOGUE_BGRADB};
+  constexpr int kKnown[] = {CUBLASLT_EPILOGUE_DEFAULT,     CUBLASLT_EPILOGUE_RELU,          CUBLASLT_EPILOGUE_BIAS,
+                            CUBLASLT_EPILOGUE_RELU_BIAS,   CUBLASLT_EPILOGUE_GELU,          CUBLASLT_EPILOGUE_GELU_BIAS,
+                            CUBLASLT_EPILOGUE_GELU_AUX,    CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU,
+                            CUBLASLT_EPILOGUE_DGELU_BGRAD, CUBLASLT_EPILOGUE_BGRADA,        CUBLASLT_EPILOGUE_BGRADB};
   return std::find(std::begin(kKnown), std::end(kKnown), static_cast<int>(value)) != std::end(kKnown);
 }
 
@@ -235,9 +239,9 @@ cublasStatus_t check(cublasLtHandle_t handle, cublasLtMatmulDesc_t of, cublasLtM
   }
   const Product product{*of, *a, *b, *c, *d};
   const bool plain_b = of->transb == CUBLAS_OP_N;
-  const bool fits = (of->transa == CUBLAS_OP_N ? a->rows : a->columns) == d->rows &&
-                    (plain_b ? b->columns : b->rows) == d->columns && (plain_b ? b->rows : b->columns) == product.inner() &&
-                    c->rows == d->rows && c->columns == d->columns;
+  const bool fits =
+      (of->transa == CUBLAS_OP_N ? a->rows : a->columns) == d->rows && (plain_b ? b->columns : b->rows) == d->columns &&
+      (plain_b ? b->rows : b->columns) == product.inner() && c->rows == d->rows && c->columns == d->columns;
   if (!fits) return CUBLAS_STATUS_INVALID_VALUE;
   if (!are_types(*of, *a, *b, *c, *d) || !is_epilogue(of->epilogue)) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (product.has(128) && (d->order != CUBLASLT_ORDER_COL || of->auxiliary_ld < static_cast<std::int64_t>(d->rows))) {
@@ -354,12 +358,14 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDa
   return create(layout, Layout{type, CUBLASLT_ORDER_COL, rows, columns, ld, 1, 0});
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) { return destroy(layout); }
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
-                                                const void* value, std::size_t bytes) {
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute, const void* value,
+                                                std::size_t bytes) {
   return set(layout, attribute, value, bytes);
 }
-cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute,
-                                                void* value, std::size_t bytes, std::size_t* written) {
+cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute, void* value,
+                                                std::size_t bytes, std::size_t* written) {
   return get(layout, attribute, value, bytes, written);
 }
 
@@ -461,5 +467,5 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
     }
   };
   return warpbook::emulator::run_library_call(std::move(call)) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
-                                                                             : CUBLAS_STATUS_EXECUTION_FAILED;
+                                                                              : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -77,7 +77,8 @@ private:
     const unsigned long long round = count_ * kAtATurn;
     const unsigned long long in_round = offset_ % round;
     const unsigned long long begin = sequence * kAtATurn;
-    return offset_ / round * kAtATurn + (in_round <= begin ? 0 : std::min<unsigned long long>(in_round - begin, kAtATurn));
+    return offset_ / round * kAtATurn +
+           (in_round <= begin ? 0 : std::min<unsigned long long>(in_round - begin, kAtATurn));
   }
 
   unsigned long long seed_;
@@ -109,8 +110,7 @@ struct Settings {
       sequences = std::make_shared<AnySequences>(Sequences<curandStateXORWOW>(seed, offset, 4096));
       break;
     case CURAND_RNG_PSEUDO_MRG32K3A:
-      sequences =
-          std::make_shared<AnySequences>(Sequences<curandStateMRG32k3a>(seed, offset, legacy ? 4096 : 81'920));
+      sequences = std::make_shared<AnySequences>(Sequences<curandStateMRG32k3a>(seed, offset, legacy ? 4096 : 81'920));
       break;
     case CURAND_RNG_PSEUDO_PHILOX4_32_10:
       sequences = std::make_shared<AnySequences>(Sequences<curandStatePhilox4_32_10>(seed, offset, 65'536));
@@ -184,10 +184,12 @@ curandStatus_t generate(const char* function, const void* pc, curandGenerator_t 
   call.stream = generator->stream;
   call.flops = 10.0 * static_cast<double>(n);
   call.element_bytes = sizeof(T);
-  call.operands = [=] { return std::vector<LibraryOperand>{{"outputPtr", out, n * sizeof(T), 1, n * sizeof(T), true}}; };
+  call.operands = [=] {
+    return std::vector<LibraryOperand>{{"outputPtr", out, n * sizeof(T), 1, n * sizeof(T), true}};
+  };
   call.run = run;
   return warpbook::emulator::run_library_call(std::move(call)) == cudaSuccess ? CURAND_STATUS_SUCCESS
-                                                                             : CURAND_STATUS_LAUNCH_FAILURE;
+                                                                              : CURAND_STATUS_LAUNCH_FAILURE;
 }
 
 /// Normal numbers, each of which becomes `make(number)`.
@@ -262,9 +264,8 @@ curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
 }
 
 curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int* out, std::size_t n) {
-  return generate(WARPBOOK_HERE, generator, out, n, [=](auto& sequences) {
-    sequences.fill_singly(out, n, [](auto* state) { return curand(state); });
-  });
+  return generate(WARPBOOK_HERE, generator, out, n,
+                  [=](auto& sequences) { sequences.fill_singly(out, n, [](auto* state) { return curand(state); }); });
 }
 curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* out, std::size_t n) {
   return generate(WARPBOOK_HERE, generator, out, n, [=](auto& sequences) {

@@ -61,7 +61,8 @@ void check_device(int n) {
   run([&](void* storage, std::size_t& bytes) { return cub::DeviceReduce::Sum(storage, bytes, in.data, one.data, n); },
       "DeviceReduce::Sum");
   expect(*one.data == std::accumulate(host.begin(), host.end(), 0), "DeviceReduce::Sum");
-  run([&](void* storage, std::size_t& bytes) { return cub::DeviceScan::InclusiveSum(storage, bytes, in.data, out.data, n); },
+  run([&](void* storage,
+          std::size_t& bytes) { return cub::DeviceScan::InclusiveSum(storage, bytes, in.data, out.data, n); },
       "DeviceScan::InclusiveSum");
   std::vector<int> right(host.size());
   std::partial_sum(host.begin(), host.end(), right.begin());
@@ -77,9 +78,8 @@ void check_device(int n) {
       "DeviceRadixSort::SortPairs");
   std::vector<int> order(host.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return host[static_cast<std::size_t>(a)] < host[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return host[static_cast<std::size_t>(a)] < host[static_cast<std::size_t>(b)]; });
   expect(places_out.is(order), "DeviceRadixSort::SortPairs");
 
   Array<int> bins(16);

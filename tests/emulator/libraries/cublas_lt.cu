@@ -1,6 +1,6 @@
 /// \file
-/// cublasLtMatmul beside loops over doubles: types, operations, orders, batches and epilogues. Prints what is wrong; the
-/// status is 1 then.
+/// cublasLtMatmul beside loops over doubles: types, operations, orders, batches and epilogues. Prints what is wrong;
+/// the status is 1 then.
 #include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -85,8 +85,10 @@ template <class T> cublasLtMatrixLayout_t layout(int rows, int columns, cublasLt
   const std::int64_t stride = static_cast<std::int64_t>(ld) * (order == CUBLASLT_ORDER_COL ? columns : rows);
   expect(cublasLtMatrixLayoutCreate(&made, Type<T>::type, rows, columns, ld) == 0, "layout");
   expect(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order) == 0, "order");
-  expect(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch) == 0, "batch");
-  expect(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride) == 0,
+  expect(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch) == 0,
+         "batch");
+  expect(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride) ==
+             0,
          "stride");
   return made;
 }
@@ -98,13 +100,15 @@ int place(int row, int column, int rows, int columns, cublasLtOrder_t order, int
          (order == CUBLASLT_ORDER_COL ? column * ld + row : row * ld + column);
 }
 
-template <class In, class Out, class Scale> void check(const Case& of_case, cublasComputeType_t compute, const char* what) {
+template <class In, class Out, class Scale>
+void check(const Case& of_case, cublasComputeType_t compute, const char* what) {
   constexpr int m = 7, n = 5, k = 9, batches = 2;
   const bool na = of_case.ta == CUBLAS_OP_N, nb = of_case.tb == CUBLAS_OP_N;
   const int ar = na ? m : k, ac = na ? k : m, br = nb ? k : n, bc = nb ? n : k;
   const Array<In> a(400, 1), b(400, 2);
   Array<Out> d(400, 3), bias(m + n, 4), auxiliary(m * n * batches, 5);
-  const std::vector<double> va = a.values(), vb = b.values(), vc = d.values(), vbias = bias.values(), vaux = auxiliary.values();
+  const std::vector<double> va = a.values(), vb = b.values(), vc = d.values(), vbias = bias.values(),
+                            vaux = auxiliary.values();
   Array<Scale> scalars(2, 6);
   scalars.data[0] = Scale(0.5F);
   scalars.data[1] = Scale(static_cast<float>(of_case.beta));
@@ -130,7 +134,8 @@ template <class In, class Out, class Scale> void check(const Case& of_case, cubl
   int count = 0;
   cublasLtMatmulPreference_t preference = nullptr;
   cublasLtMatmulPreferenceCreate(&preference);
-  expect(cublasLtMatmulAlgoGetHeuristic(handle, product, la, lb, ld, ld, preference, 1, &found, &count) == 0 && count == 1,
+  expect(cublasLtMatmulAlgoGetHeuristic(handle, product, la, lb, ld, ld, preference, 1, &found, &count) == 0 &&
+             count == 1,
          "heuristic", what);
   expect(cublasLtMatmul(handle, product, &at[0], a.data, la, b.data, lb, &at[1], d.data, ld, d.data, ld, &found.algo,
                         nullptr, 0, nullptr) == 0,
@@ -200,8 +205,8 @@ void check_refusals() {
   cublasLtMatrixLayoutCreate(&floats, CUDA_R_32F, 4, 4, 4);
   float one = 1;
   const auto call = [&](cublasLtMatrixLayout_t a) {
-    return cublasLtMatmul(handle, product, &one, &one, a, &one, floats, &one, &one, floats, &one, floats, nullptr, nullptr,
-                          0, nullptr);
+    return cublasLtMatmul(handle, product, &one, &one, a, &one, floats, &one, &one, floats, &one, floats, nullptr,
+                          nullptr, 0, nullptr);
   };
   expect(call(bytes) == CUBLAS_STATUS_INVALID_VALUE, "bytes are refused");
   expect(call(small) == CUBLAS_STATUS_INVALID_VALUE, "shapes that do not fit are refused");

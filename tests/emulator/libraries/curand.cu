@@ -69,19 +69,34 @@ __global__ void moments(double* sums) {
 struct Known {
   const char* name;
   curandRngType_t type;
-  unsigned integers[4];       ///< the first
-  unsigned further[2];        ///< from the 4096th on
-  float uniform;              ///< the first
-  float normal;               ///< the first
-  unsigned in_sequence;       ///< numbers that neighbours in the output come from one sequence
+  unsigned integers[4];  ///< the first
+  unsigned further[2];   ///< from the 4096th on
+  float uniform;         ///< the first
+  float normal;          ///< the first
+  unsigned in_sequence;  ///< numbers that neighbours in the output come from one sequence
 };
 const Known kKnown[] = {
-    {"XORWOW", CURAND_RNG_PSEUDO_DEFAULT, {624778773U, 3522650202U, 2363946744U, 1266286439U},
-     {1867875844U, 3978931785U}, 0.145467639F, 0.780973554F, 1},
-    {"MRG32k3a", CURAND_RNG_PSEUDO_MRG32K3A, {3379073520U, 653317650U, 4012281984U, 4237272334U},
-     {2648318237U, 1156825951U}, 0.786751866F, -0.360653788F, 1},
-    {"Philox", CURAND_RNG_PSEUDO_PHILOX4_32_10, {546353992U, 3665621163U, 1140953199U, 3419031310U},
-     {2053518784U, 926199030U}, 0.12720795F, -1.61649048F, 4},
+    {"XORWOW",
+     CURAND_RNG_PSEUDO_DEFAULT,
+     {624778773U, 3522650202U, 2363946744U, 1266286439U},
+     {1867875844U, 3978931785U},
+     0.145467639F,
+     0.780973554F,
+     1},
+    {"MRG32k3a",
+     CURAND_RNG_PSEUDO_MRG32K3A,
+     {3379073520U, 653317650U, 4012281984U, 4237272334U},
+     {2648318237U, 1156825951U},
+     0.786751866F,
+     -0.360653788F,
+     1},
+    {"Philox",
+     CURAND_RNG_PSEUDO_PHILOX4_32_10,
+     {546353992U, 3665621163U, 1140953199U, 3419031310U},
+     {2053518784U, 926199030U},
+     0.12720795F,
+     -1.61649048F,
+     4},
 };
 
 template <class T> T* managed(std::size_t n) {
@@ -122,7 +137,8 @@ template <class State> void check(const Known& known) {
   cudaDeviceSynchronize();
   expect(uniform[0] == known.uniform, "uniform", known.name);
   expect(close(normal[0], known.normal), "normal", known.name);
-  expect(curandGenerateNormal(generator, normal, 3, 0, 1) == CURAND_STATUS_LENGTH_NOT_MULTIPLE, "odd length", known.name);
+  expect(curandGenerateNormal(generator, normal, 3, 0, 1) == CURAND_STATUS_LENGTH_NOT_MULTIPLE, "odd length",
+         known.name);
 
   unsigned* drawn = managed<unsigned>(kThreads);
   float* drawn_uniform = managed<float>(kThreads);

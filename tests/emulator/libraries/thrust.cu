@@ -43,8 +43,8 @@ void expect(bool right, const char* what) {
   ++wrong;
 }
 
-template <class T> void expect_same(const thrust::device_vector<T>& found, const std::vector<T>& right,
-                                    const char* what) {
+template <class T>
+void expect_same(const thrust::device_vector<T>& found, const std::vector<T>& right, const char* what) {
   const thrust::host_vector<T> host = found;
   expect(host.size() == right.size() && std::equal(right.begin(), right.end(), host.begin()), what);
 }
@@ -178,15 +178,14 @@ void check_orders(int n) {
   expect_same(keys, sorted, "sort_by_key: keys");
   std::vector<int> order(host.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return host[static_cast<std::size_t>(a)] < host[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return host[static_cast<std::size_t>(a)] < host[static_cast<std::size_t>(b)]; });
   expect_same(values, order, "sort_by_key: values");
 
   thrust::device_vector<int> kinds(n);
   thrust::device_vector<int> counts(n);
-  const auto ends = thrust::reduce_by_key(keys.begin(), keys.end(), thrust::make_constant_iterator(1), kinds.begin(),
-                                          counts.begin());
+  const auto ends =
+      thrust::reduce_by_key(keys.begin(), keys.end(), thrust::make_constant_iterator(1), kinds.begin(), counts.begin());
   keys.erase(thrust::unique(keys.begin(), keys.end()), keys.end());
   std::vector<int> unique = sorted;
   unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
