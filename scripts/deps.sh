@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs by package name what the build needs and is missing, and says what it installed: `make deps`.
-#   scripts/deps.sh emulator   clang, LLVM's headers and the libraries
+#   scripts/deps.sh emulator   clang, LLVM's headers, the libraries, and NVIDIA's headers of Thrust and CUB into .venv
 #   scripts/deps.sh docs       what the book is made of, and the browser that tests it; also behind either device
 #   scripts/deps.sh gpu        a C++ compiler, the libraries and, where no CUDA Toolkit is found, nvcc's wheels into .venv
 set -eu
@@ -35,7 +35,7 @@ needed() {
     return
   elif [ "$device" = emulator ]; then
     major=$(clang_major)
-    echo "$common clang-$major llvm-$major-dev libboost-context-dev libopenblas-dev"
+    echo "$common clang-$major llvm-$major-dev libboost-context-dev libopenblas-dev python3-venv"
   elif scripts/find_nvcc.sh >/dev/null; then
     echo "$common"
   else
@@ -82,14 +82,19 @@ if [ -n "$missing" ]; then
   installed_any=true
 fi
 
+# Installs wheels into .venv.
+install_wheels() {
+  { .venv/bin/python3 -m pip --version >/dev/null 2>&1 || python3 -m venv .venv; } &&
+    .venv/bin/python3 -m pip --quiet --disable-pip-version-check install "$@"
+}
+
 if [ "$device" = gpu ] && ! scripts/find_nvcc.sh >/dev/null; then
   # The wheels of the toolkit's 13.0 releases bring nvcc itself; those before 13 do not. 13.0 runs on every driver that
   # any 13 runs on.
   version=13.0
-  [ -d .venv ] || python3 -m venv .venv
   set -- "nvidia-cuda-nvcc==$version.*" "nvidia-cuda-runtime==$version.*" "nvidia-cuda-crt==$version.*" \
     "nvidia-nvvm==$version.*" "nvidia-cuda-cccl==$version.*"
-  if .venv/bin/python3 -m pip --quiet --disable-pip-version-check install "$@" && nvcc=$(scripts/find_nvcc.sh); then
+  if install_wheels "$@" && nvcc=$(scripts/find_nvcc.sh); then
     toolkit=$(dirname "$(dirname "$nvcc")")
     [ -e "$toolkit/lib64" ] || ln -s lib "$toolkit/lib64"  # The wheels' nvcc looks in lib64 for what they put in lib.
     echo "make deps: installed into .venv:" "$@"
@@ -101,11 +106,22 @@ if [ "$device" = gpu ] && ! scripts/find_nvcc.sh >/dev/null; then
   fi
 fi
 
+# NVIDIA's headers of Thrust and CUB, for programs that the emulator runs. Everything else does without.
+cccl="nvidia-cuda-cccl==13.0.85"
+if [ "$device" = emulator ] &&
+  ! ls .venv/lib/python3*/site-packages/nvidia/cu13/include/cccl/cub/version.cuh >/dev/null 2>&1; then
+  if install_wheels --no-deps "$cccl"; then
+    echo "make deps: installed into .venv: $cccl"
+    installed_any=true
+  else
+    echo "make deps: $cccl could not be installed; programs with Thrust or CUB do not compile for the emulator" >&2
+  fi
+fi
+
 # The checker of accessibility that the book's test runs in the browser. The book itself does without.
 axe="axe-core-python==0.1.0"
 if [ -n "$docs" ] && ! ls .venv/lib/python3*/site-packages/axe_core_python/axe.min.js >/dev/null 2>&1; then
-  if { .venv/bin/python3 -m pip --version >/dev/null 2>&1 || python3 -m venv .venv; } &&
-    .venv/bin/python3 -m pip --quiet --disable-pip-version-check install --no-deps "$axe"; then
+  if install_wheels --no-deps "$axe"; then
     echo "make deps: installed into .venv: $axe"
     installed_any=true
   else

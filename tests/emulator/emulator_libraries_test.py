@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("WARPBOOK_BUILD", ROOT / "build" / "emulator"))
 NVCC = BUILD / "toolkit" / "bin" / "nvcc"
+CCCL = BUILD / "toolkit" / "cccl"
 NOTHING = "========= ERROR SUMMARY: 0 errors\n"
 
 
@@ -40,6 +41,35 @@ class Libraries(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("========= Invalid __global__ write by cublasSscal\n", ran.stderr)
         self.assertIn("The operand is x. It has 64 bytes; from the pointer on, 60 are allocated.\n", ran.stderr)
+
+    def test_cublas_lt(self):
+        self.build("cublas_lt", "-lcublasLt")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+
+    def test_curand(self):
+        self.build("curand", "-lcurand")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+        ran = self.run_program("host pointer")
+        self.assertIn("========= Invalid __global__ write by curandGenerateUniform\n", ran.stderr)
+
+    @unittest.skipUnless(CCCL.is_dir(), "NVIDIA's CCCL is not installed: make deps")
+    def test_thrust(self):
+        self.build("thrust")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
+        self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+        ran = self.run_program("beyond")
+        self.assertIn("========= Invalid __global__ read of size 4 bytes\n", ran.stderr)
+        self.assertIn("index 100 of 100 elements of 4 bytes\n", ran.stderr)
+
+    @unittest.skipUnless(CCCL.is_dir(), "NVIDIA's CCCL is not installed: make deps")
+    def test_cub(self):
+        self.build("cub")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
+        self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
 
 
 if __name__ == "__main__":

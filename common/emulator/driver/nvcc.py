@@ -27,7 +27,7 @@ LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++",
 LINKED = re.compile(r"\.(o|obj|a|lib|so(\.\d+)*)$")
 ARCHITECTURES = {"h200": 900, "a100": 800, "t4": 750}  # by WARPBOOK_GPU
 # Libraries of the toolkit: what the emulator has of them is in its own library, and what it lacks did not compile.
-LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cublasLt|cu(rand|fft|sparse|solver)\w*|cudnn\w*|"
+LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cu(fft|sparse|solver)\w*|cudnn\w*|"
                        r"npp\w*|nvToolsExt|nvrtc|nvidia-ml|nvjpeg|cupti)$")
 # What is asked of the host's compiler and would change what a kernel computes or counts.
 HOST_ONLY = re.compile(r"-(O\w*|ffast-math|funsafe-\S*|funroll-\S*|ftree-\S*|fvect\S*|flto\S*|m(arch|tune|cpu|fpmath)=\S*|"
@@ -206,7 +206,7 @@ class Driver:
         command = [self.settings.compiler if language != "c" else self.settings.c_compiler,
                    *(self.kernel_options() if language == "cu" else self.host_options(language)),
                    "-ivfsoverlay", str(sources.overlay(folder)), *flags, f"-I{sources.refuse_missing(folder)}",
-                   "-isystem", str(include), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept,
+                   "-isystem", str(TOOLKIT / "cccl"), "-isystem", str(include), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept,
                    *(["-w"] if "-w" in self.line else []), "-x", "c" if language == "c" else "c++",
                    os.path.abspath(file), *words]
         environment = dict(os.environ)
@@ -240,7 +240,7 @@ class Driver:
         if debug or "-g" in self.line:
             options = [option for option in options if option != "-gline-tables-only"] + ["-g"]
         contract = ["-ffp-contract=off"] if self.line.last("-fmad") == "false" else []
-        defined = [f"-D__CUDA_ARCH__={self.architecture()}"]
+        defined = [f"-D__CUDA_ARCH__={self.architecture()}", f"-D__CUDA_ARCH_LIST__={self.architecture()}"]
         separate = self.line.last("-rdc") == "true" or "-dc" in self.line
         # A mere declaration of a constant is not `used`, and that is no news to anyone.
         defined += ["-D__CUDACC_RDC__=1"] if separate else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]

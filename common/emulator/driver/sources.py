@@ -23,6 +23,10 @@ TOOLKIT = re.compile(
     r"cu(rand|blas|fft|sparse|solver|dnn|ff|pti|_ext|ob)\w*\.h$|(cuda|cub|thrust|nv|nvtx3|cutlass|cute|crt)/|"
     r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
+# What CCCL has and the emulator cannot run: these wait, or ask in other ways, for the device.
+REFUSED = re.compile(r"nv/|cuda/(std/)?(atomic|barrier|latch|semaphore|pipeline|ptx|annotated_ptr|experimental|stream\w*|"
+                     r"memory_resource|access_property|discard_memory|devices)|cuda/__")
+CCCL = re.compile(r"(cuda|cub|thrust|nv)/")
 # What the rewriter changes has one of these in it.
 REWRITTEN = re.compile(r"<\s*<\s*<|__shared__|asm")
 
@@ -38,6 +42,7 @@ class Sources:
 
     def __init__(self, include, folders):
         self.include = include  # the emulator's own headers
+        self.cccl = include.parent / "cccl"  # NVIDIA's, adapted; not there where they were not installed
         self.folders = folders  # where the program's are looked for
         self.rewritten = {}  # by absolute path
         self.missing = set()  # headers of the toolkit that the emulator lacks
@@ -62,8 +67,11 @@ class Sources:
                     self.add(folder / name)
                     break
             else:
-                if TOOLKIT.match(name) and not (self.include / name).is_file():
+                if TOOLKIT.match(name) and not self.has(name):
                     self.missing.add(name)
+
+    def has(self, name):
+        return (self.include / name).is_file() or ((self.cccl / name).is_file() and not REFUSED.match(name))
 
     def overlay(self, folder):
         """Writes the new texts and the file that puts them in the place of the old ones; returns its name."""
@@ -84,7 +92,10 @@ class Sources:
         headers.mkdir()
         for name in self.missing:
             (headers / name).parent.mkdir(parents=True, exist_ok=True)
-            (headers / name).write_text(f"#error the emulator has no <{name}>\n")
+            hint = ""
+            if CCCL.match(name) and not REFUSED.match(name) and not self.cccl.is_dir():
+                hint = ": `make deps` installs NVIDIA's CCCL, which has it; then build the emulator again"
+            (headers / name).write_text(f"#error the emulator has no <{name}>{hint}\n")
         return headers
 
     def tell(self, diagnostics):

@@ -29,6 +29,7 @@ unsigned block_extent_z() noexcept { return current_block == nullptr ? 1 : curre
 unsigned grid_extent_x() noexcept { return current_block == nullptr ? 1 : current_block->launch->grid.x; }
 unsigned grid_extent_y() noexcept { return current_block == nullptr ? 1 : current_block->launch->grid.y; }
 unsigned grid_extent_z() noexcept { return current_block == nullptr ? 1 : current_block->launch->grid.z; }
+bool in_kernel() noexcept { return current_block != nullptr; }
 unsigned lane_index() noexcept { return current_block == nullptr ? 0 : current_block->thread % kWarpSize; }
 
 void* dynamic_shared() noexcept { return current_block == nullptr ? nullptr : current_block->dynamic_shared; }

@@ -81,6 +81,7 @@ enum cublasComputeType_t {
   CUBLAS_COMPUTE_32I = 72,
 };
 
+using cublasDataType_t = cudaDataType;
 using cublasHandle_t = struct cublasContext*;
 
 extern "C" {
@@ -163,24 +164,6 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
                                                 const T* x, int incx, T* ap);                                          \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##spr2(cublasHandle_t handle, cublasFillMode_t uplo, int n, const T* alpha,  \
                                                  const T* x, int incx, const T* y, int incy, T* ap);                   \
-  WARPBOOK_EXPORT cublasStatus_t cublas##S##trmv(cublasHandle_t handle, cublasFillMode_t uplo,                         \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, const T* a,    \
-                                                 int lda, T* x, int incx);                                             \
-  WARPBOOK_EXPORT cublasStatus_t cublas##S##trsv(cublasHandle_t handle, cublasFillMode_t uplo,                         \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, const T* a,    \
-                                                 int lda, T* x, int incx);                                             \
-  WARPBOOK_EXPORT cublasStatus_t cublas##S##tbmv(cublasHandle_t handle, cublasFillMode_t uplo,                         \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, int k,         \
-                                                 const T* a, int lda, T* x, int incx);                                 \
-  WARPBOOK_EXPORT cublasStatus_t cublas##S##tbsv(cublasHandle_t handle, cublasFillMode_t uplo,                         \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, int k,         \
-                                                 const T* a, int lda, T* x, int incx);                                 \
-  WARPBOOK_EXPORT cublasStatus_t cublas##S##tpmv(cublasHandle_t handle, cublasFillMode_t uplo,                         \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, const T* ap,   \
-                                                 T* x, int incx);                                                      \
-  WARPBOOK_EXPORT cublasStatus_t cublas##S##tpsv(cublasHandle_t handle, cublasFillMode_t uplo,                         \
-                                                 cublasOperation_t trans, cublasDiagType_t diag, int n, const T* ap,   \
-                                                 T* x, int incx);                                                      \
   /* level 3: matrices */                                                                                              \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,  \
                                                  int m, int n, const T* alpha, const T* a, int lda, const T* b,        \
@@ -203,6 +186,18 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
   WARPBOOK_EXPORT cublasStatus_t cublas##S##dgmm(cublasHandle_t handle, cublasSideMode_t mode, int m, int n,           \
                                                  const T* a, int lda, const T* x, int incx, T* c, int ldc);
 
+/// Level 2 with a triangle: products (mv), and solutions (sv).
+#define WARPBOOK_CUBLAS_TRIANGLE(S, T, way)                                                                            \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##tr##way(cublasHandle_t handle, cublasFillMode_t uplo,                      \
+                                                    cublasOperation_t trans, cublasDiagType_t diag, int n, const T* a, \
+                                                    int lda, T* x, int incx);                                          \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##tb##way(cublasHandle_t handle, cublasFillMode_t uplo,                      \
+                                                    cublasOperation_t trans, cublasDiagType_t diag, int n, int k,      \
+                                                    const T* a, int lda, T* x, int incx);                              \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##tp##way(cublasHandle_t handle, cublasFillMode_t uplo,                      \
+                                                    cublasOperation_t trans, cublasDiagType_t diag, int n,             \
+                                                    const T* ap, T* x, int incx);
+
 /// Products, which half has, too.
 #define WARPBOOK_CUBLAS_PRODUCTS(S, T)                                                                                 \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##gemm(                                                                      \
@@ -218,10 +213,15 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
 
 WARPBOOK_CUBLAS(S, float)
 WARPBOOK_CUBLAS(D, double)
+WARPBOOK_CUBLAS_TRIANGLE(S, float, mv)
+WARPBOOK_CUBLAS_TRIANGLE(S, float, sv)
+WARPBOOK_CUBLAS_TRIANGLE(D, double, mv)
+WARPBOOK_CUBLAS_TRIANGLE(D, double, sv)
 WARPBOOK_CUBLAS_PRODUCTS(S, float)
 WARPBOOK_CUBLAS_PRODUCTS(D, double)
 WARPBOOK_CUBLAS_PRODUCTS(H, __half)
 #undef WARPBOOK_CUBLAS
+#undef WARPBOOK_CUBLAS_TRIANGLE
 #undef WARPBOOK_CUBLAS_PRODUCTS
 
 // ---- Products of matrices whose types are arguments: double, float, half, bfloat16; halves also into float

@@ -127,6 +127,29 @@ WARPBOOK_DEVICE_FUNCTION constexpr unsigned __dp4a(unsigned x, unsigned y, unsig
   return sum;
 }
 
+// ---- Two numbers of 16 bits in a word
+
+namespace warpbook::emulator {
+template <class Half, class Choose> constexpr unsigned by_halves(unsigned x, unsigned y, Choose choose) {
+  const auto low = static_cast<std::uint16_t>(choose(static_cast<Half>(x), static_cast<Half>(y)));
+  const auto high = static_cast<std::uint16_t>(choose(static_cast<Half>(x >> 16), static_cast<Half>(y >> 16)));
+  return static_cast<unsigned>(high) << 16 | low;
+}
+}  // namespace warpbook::emulator
+
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vmins2(unsigned x, unsigned y) {
+  return warpbook::emulator::by_halves<std::int16_t>(x, y, [](auto a, auto b) { return a < b ? a : b; });
+}
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vminu2(unsigned x, unsigned y) {
+  return warpbook::emulator::by_halves<std::uint16_t>(x, y, [](auto a, auto b) { return a < b ? a : b; });
+}
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vmaxs2(unsigned x, unsigned y) {
+  return warpbook::emulator::by_halves<std::int16_t>(x, y, [](auto a, auto b) { return a > b ? a : b; });
+}
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vmaxu2(unsigned x, unsigned y) {
+  return warpbook::emulator::by_halves<std::uint16_t>(x, y, [](auto a, auto b) { return a > b ? a : b; });
+}
+
 // ---- The bits of one type as another
 
 WARPBOOK_DEVICE_FUNCTION constexpr int __float_as_int(float x) { return __builtin_bit_cast(int, x); }

@@ -153,6 +153,38 @@ struct alignas(16) double4 {
   double x, y, z, w;
 };
 
+// CUDA 13's names for the types of 32 bytes, by their alignment. In types of their own, as there.
+struct alignas(16) long4_16a {
+  long int x, y, z, w;
+};
+struct alignas(32) long4_32a {
+  long int x, y, z, w;
+};
+struct alignas(16) ulong4_16a {
+  unsigned long int x, y, z, w;
+};
+struct alignas(32) ulong4_32a {
+  unsigned long int x, y, z, w;
+};
+struct alignas(16) longlong4_16a {
+  long long int x, y, z, w;
+};
+struct alignas(32) longlong4_32a {
+  long long int x, y, z, w;
+};
+struct alignas(16) ulonglong4_16a {
+  unsigned long long int x, y, z, w;
+};
+struct alignas(32) ulonglong4_32a {
+  unsigned long long int x, y, z, w;
+};
+struct alignas(16) double4_16a {
+  double x, y, z, w;
+};
+struct alignas(32) double4_32a {
+  double x, y, z, w;
+};
+
 /// A grid's or a block's extents; those left out are 1.
 struct dim3 {
   unsigned int x, y, z;

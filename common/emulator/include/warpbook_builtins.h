@@ -31,6 +31,9 @@ WARPBOOK_EXPORT unsigned grid_extent_x() noexcept __attribute__((const));
 WARPBOOK_EXPORT unsigned grid_extent_y() noexcept __attribute__((const));
 WARPBOOK_EXPORT unsigned grid_extent_z() noexcept __attribute__((const));
 
+/// Whether a kernel is running, and not the host's code: for functions of both.
+WARPBOOK_EXPORT bool in_kernel() noexcept __attribute__((pure));
+
 /// The lane of the running thread.
 WARPBOOK_EXPORT unsigned lane_index() noexcept __attribute__((const));
 

@@ -158,7 +158,8 @@ template <class T, class Result, class Compute>
 cublasStatus_t reduce(const Call& call, double flops, std::vector<LibraryOperand> operands, Result* result,
                       Compute compute) {
   add_scalar(call, operands, "result", result, true);
-  return call.run<T>(flops, std::move(operands), [=] { *result = compute(); }, call.on_host());
+  return call.run<T>(
+      flops, std::move(operands), [=] { *result = compute(); }, call.on_host());
 }
 
 /// The first index, from 1, of a smallest absolute value; 0 where there is none.
@@ -291,8 +292,9 @@ cublasStatus_t multiply_pointed(const Call& call, const Shape& s, std::function<
   const cublasStatus_t status = call.run_with(
       0, sizeof(In), [=] { return std::vector<LibraryOperand>(std::begin(pointers), std::end(pointers)); }, [] {});
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  return multiply_all<In, Out, Scale>(call, s, batch, alpha, beta, std::move(scalars),
-                                      [=](int i) { return Product<In, Out>{a[i], b[i], c[i]}; });
+  return multiply_all<In, Out, Scale>(call, s, batch, alpha, beta, std::move(scalars), [=](int i) {
+    return Product<In, Out>{a[i], b[i], c[i]};
+  });
 }
 
 template <class T> std::vector<LibraryOperand> scalar_operands(const Call& call, const T* alpha, const T* beta) {
@@ -534,7 +536,8 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
     WARPBOOK_CALL(a != nullptr && b != nullptr && c != nullptr && s != nullptr);                                       \
     std::vector<LibraryOperand> operands;                                                                              \
     for (T * each : {a, b, c, s}) add_scalar(call, operands, "a, b, c or s", each, true);                              \
-    return call.run<T>(10, operands, [=] { Blas<T>::rotg(a, b, c, s); }, call.on_host());                              \
+    return call.run<T>(                                                                                                \
+        10, operands, [=] { Blas<T>::rotg(a, b, c, s); }, call.on_host());                                             \
   }                                                                                                                    \
   cublasStatus_t cublas##S##rotm(cublasHandle_t handle, int n, T* x, int incx, T* y, int incy, const T* parameters) {  \
     WARPBOOK_CALL(parameters != nullptr);                                                                              \
@@ -551,7 +554,8 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
     for (T * each : {d1, d2, x1}) add_scalar(call, operands, "d1, d2 or x1", each, true);                              \
     add_scalar(call, operands, "y1", y1);                                                                              \
     if (!call.on_host()) operands.push_back(vector("param", parameters, 5, 1, true));                                  \
-    return call.run<T>(20, operands, [=] { Blas<T>::rotmg(d1, d2, x1, *y1, parameters); }, call.on_host());            \
+    return call.run<T>(                                                                                                \
+        20, operands, [=] { Blas<T>::rotmg(d1, d2, x1, *y1, parameters); }, call.on_host());                           \
   }                                                                                                                    \
                                                                                                                        \
   cublasStatus_t cublas##S##gemv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha,         \
@@ -661,47 +665,6 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
       Blas<T>::spr2(kColumns, of(uplo), n, s(), x, incx, y, incy, ap);                                                 \
     });                                                                                                                \
   }                                                                                                                    \
-  cublasStatus_t cublas##S##trmv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* a, int lda, T* x, int incx) {                  \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && lda >= std::max(1, n) &&            \
-                  incx != 0);                                                                                          \
-    return call.run<T>(1.0 * n * n, {matrix("A", a, n, n, lda, false), vector("x", x, n, incx, true)},                 \
-                       [=] { Blas<T>::trmv(kColumns, of(uplo), of(trans), of(diag), n, a, lda, x, incx); });           \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##trsv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* a, int lda, T* x, int incx) {                  \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && lda >= std::max(1, n) &&            \
-                  incx != 0);                                                                                          \
-    return call.run<T>(1.0 * n * n, {matrix("A", a, n, n, lda, false), vector("x", x, n, incx, true)},                 \
-                       [=] { Blas<T>::trsv(kColumns, of(uplo), of(trans), of(diag), n, a, lda, x, incx); });           \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tbmv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, int k, const T* a, int lda, T* x, int incx) {           \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && k >= 0 && lda >= k + 1 &&           \
-                  incx != 0);                                                                                          \
-    return call.run<T>(2.0 * n * (k + 1), {matrix("A", a, k + 1, n, lda, false), vector("x", x, n, incx, true)},       \
-                       [=] { Blas<T>::tbmv(kColumns, of(uplo), of(trans), of(diag), n, k, a, lda, x, incx); });        \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tbsv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, int k, const T* a, int lda, T* x, int incx) {           \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && k >= 0 && lda >= k + 1 &&           \
-                  incx != 0);                                                                                          \
-    return call.run<T>(2.0 * n * (k + 1), {matrix("A", a, k + 1, n, lda, false), vector("x", x, n, incx, true)},       \
-                       [=] { Blas<T>::tbsv(kColumns, of(uplo), of(trans), of(diag), n, k, a, lda, x, incx); });        \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tpmv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* ap, T* x, int incx) {                          \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && incx != 0);                         \
-    return call.run<T>(1.0 * n * n, {packed("AP", ap, n, false), vector("x", x, n, incx, true)},                       \
-                       [=] { Blas<T>::tpmv(kColumns, of(uplo), of(trans), of(diag), n, ap, x, incx); });               \
-  }                                                                                                                    \
-  cublasStatus_t cublas##S##tpsv(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,                \
-                                 cublasDiagType_t diag, int n, const T* ap, T* x, int incx) {                          \
-    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && incx != 0);                         \
-    return call.run<T>(1.0 * n * n, {packed("AP", ap, n, false), vector("x", x, n, incx, true)},                       \
-                       [=] { Blas<T>::tpsv(kColumns, of(uplo), of(trans), of(diag), n, ap, x, incx); });               \
-  }                                                                                                                    \
-                                                                                                                       \
   cublasStatus_t cublas##S##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo, int m, int n,    \
                                  const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,        \
                                  int ldc) {                                                                            \
@@ -819,6 +782,29 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
         });                                                                                                            \
   }
 
+/// Products with a triangle, and solutions by one: `way` is mv or sv.
+#define WARPBOOK_TRIANGLE(S, T, way)                                                                                   \
+  cublasStatus_t cublas##S##tr##way(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,             \
+                                    cublasDiagType_t diag, int n, const T* a, int lda, T* x, int incx) {               \
+    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && lda >= std::max(1, n) &&            \
+                  incx != 0);                                                                                          \
+    return call.run<T>(1.0 * n * n, {matrix("A", a, n, n, lda, false), vector("x", x, n, incx, true)},                 \
+                       [=] { Blas<T>::tr##way(kColumns, of(uplo), of(trans), of(diag), n, a, lda, x, incx); });        \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##tb##way(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,             \
+                                    cublasDiagType_t diag, int n, int k, const T* a, int lda, T* x, int incx) {        \
+    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && k >= 0 && lda >= k + 1 &&           \
+                  incx != 0);                                                                                          \
+    return call.run<T>(2.0 * n * (k + 1), {matrix("A", a, k + 1, n, lda, false), vector("x", x, n, incx, true)},       \
+                       [=] { Blas<T>::tb##way(kColumns, of(uplo), of(trans), of(diag), n, k, a, lda, x, incx); });     \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##tp##way(cublasHandle_t handle, cublasFillMode_t uplo, cublasOperation_t trans,             \
+                                    cublasDiagType_t diag, int n, const T* ap, T* x, int incx) {                       \
+    WARPBOOK_CALL(is_known(uplo) && is_known(trans) && is_known(diag) && n >= 0 && incx != 0);                         \
+    return call.run<T>(1.0 * n * n, {packed("AP", ap, n, false), vector("x", x, n, incx, true)},                       \
+                       [=] { Blas<T>::tp##way(kColumns, of(uplo), of(trans), of(diag), n, ap, x, incx); });            \
+  }
+
 #define WARPBOOK_CUBLAS_PRODUCTS(S, T)                                                                                 \
   cublasStatus_t cublas##S##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,     \
                                  int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,               \
@@ -851,10 +837,15 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
 
 WARPBOOK_CUBLAS(S, float)
 WARPBOOK_CUBLAS(D, double)
+WARPBOOK_TRIANGLE(S, float, mv)
+WARPBOOK_TRIANGLE(S, float, sv)
+WARPBOOK_TRIANGLE(D, double, mv)
+WARPBOOK_TRIANGLE(D, double, sv)
 WARPBOOK_CUBLAS_PRODUCTS(S, float)
 WARPBOOK_CUBLAS_PRODUCTS(D, double)
 WARPBOOK_CUBLAS_PRODUCTS(H, __half)
 #undef WARPBOOK_CUBLAS
+#undef WARPBOOK_TRIANGLE
 #undef WARPBOOK_CUBLAS_PRODUCTS
 
 // ---- Products whose types are arguments

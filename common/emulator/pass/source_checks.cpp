@@ -85,9 +85,10 @@ private:
       for (User* other : store->getPointerOperand()->users())  // A pointer variable: it is what it is set to.
         if (auto* copy = dyn_cast<LoadInst>(other)) follow(*copy, offset);
     } else if (auto* copy = dyn_cast<MemTransferInst>(&user); copy != nullptr && copy->getRawDest() != &pointer) {
-      // Copying a struct that has no values yet is no mistake. A half is a struct, too, but its copy is a use.
+      // Copying a struct that has no values yet is no mistake, nor one without members, which takes a byte. A half is
+      // a struct, too, but its copy is a use.
       const auto* length = dyn_cast<ConstantInt>(copy->getLength());
-      if (length != nullptr && length->getZExtValue() <= kNarrow)
+      if (length != nullptr && length->getZExtValue() > 1 && length->getZExtValue() <= kNarrow)
         loads_.push_back({copy, {offset, length->getZExtValue()}});
     } else if (auto* intrinsic = dyn_cast<IntrinsicInst>(&user);
                intrinsic == nullptr || !(intrinsic->isLifetimeStartOrEnd() || intrinsic->isAssumeLikeIntrinsic())) {

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Adapts NVIDIA's CCCL (Thrust, CUB, libcu++) to the emulator: `adapt_cccl.py CCCL OUTPUT`.
+
+Copies its headers to OUTPUT. In a program for the emulator host and device are one, so in the copy
+
+- what CCCL asks the preprocessor of the device is answered as for the host (`__CUDA_ARCH__`), except for CUB's tuning;
+- `NV_IF_TARGET(NV_IS_HOST, ...)` of Thrust and CUB is asked when the program runs; an algorithm of Thrust's that a
+  kernel calls is taken for the host's all the same, and its calls of the runtime are reported;
+- PTX becomes calls of warpbook_cccl.h; where PTX is left, compiling what uses it fails and names the instruction.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+# By file: each of its asm statements becomes this.
+STATEMENTS = {
+    "cub/thread/thread_load.cuh": "retval = *ptr;",
+    "cub/thread/thread_store.cuh": "*ptr = val;",
+    "cub/detail/strong_load.cuh": "retval = ::warpbook::emulator::cccl::load(ptr);",
+    "cub/detail/strong_store.cuh": "::warpbook::emulator::cccl::store(ptr, val);",
+    "cub/warp/specializations/warp_reduce_shfl.cuh":
+        "output = ::warpbook::emulator::cccl::add_below(input, offset, shfl_c, member_mask);",
+    "cub/warp/specializations/warp_scan_shfl.cuh":
+        "output = ::warpbook::emulator::cccl::add_above(input, offset, shfl_c, member_mask);",
+}
+# By what stands in an asm statement.
+INSTRUCTIONS = {
+    "bfe.u32": "bits = ::warpbook::emulator::cccl::extract(source, bit_start, num_bits);",
+    "shfl.sync.up": "word = ::warpbook::emulator::cccl::shuffle_up(word, src_offset, flags, member_mask).value;",
+    "shfl.sync.down": "word = ::warpbook::emulator::cccl::shuffle_down(word, src_offset, flags, member_mask).value;",
+    "vote.ballot.sync": "mask = ::warpbook::emulator::cccl::same_bit(label, current_bit);",
+    "shl.b32": "ret = num_bits > 31 ? 0 : val << num_bits;",
+    "shr.b32": "ret = num_bits > 31 ? 0 : val >> num_bits;",
+}
+REGISTER = re.compile(
+    r'"mov\.u32 %0, %%(laneid|warpid|lanemask_\w\w|n?smid|(?:n?tid|n?ctaid)\.[xyz]);" : "=r"\((\w+)\)')
+BUILT_IN = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
+ASM = re.compile(r"\basm\b(\s+volatile)?\s*\(")
+SWITCH = re.compile(r"\bNV_IF_TARGET\(\s*(NV_IS_HOST|NV_IS_DEVICE)\s*,")
+# What is a kernel's body, or asks for what kernels have.
+BOTH_SIDES = ("thrust/system/cuda/detail/core/agent_launcher.h", "thrust/detail/allocator/temporary_allocator.inl")
+
+
+def end_of(text, at):
+    """Behind the parenthesis that closes the one at `at`; and the top-level commas on the way."""
+    depth, commas = 0, []
+    while True:
+        character = text[at]
+        if character == '"':
+            at += 1
+            while text[at] != '"':
+                at += 2 if text[at] == "\\" else 1
+        elif character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+            if depth == 0:
+                return at + 1, commas
+        elif character == "," and depth == 1:
+            commas.append(at)
+        elif text.startswith("//", at):
+            at = text.index("\n", at)
+        at += 1
+
+
+def replace_asm(name, text):
+    at = 0
+    while found := ASM.search(text, at):
+        end, _ = end_of(text, found.end() - 1)
+        statement = text[found.start():end]
+        new = STATEMENTS.get(name)
+        if register := REGISTER.search(statement):
+            of, dot, axis = register[1].partition(".")
+            new = f"{register[2]} = " + (f"{BUILT_IN[of]}.{axis}" if dot else f"::warpbook::emulator::ptx::{of}()")
+        elif "prefetch.global.L2" in statement:
+            new = "(void)addr"
+        if name == "cub/util_ptx.cuh":
+            new = next((made for words, made in INSTRUCTIONS.items() if words in statement), None)
+        if new is None:
+            at = end
+            continue
+        text = text[: found.start()] + new.removesuffix(";") + text[end:]
+        at = found.start()
+    return text
+
+
+def block(text):
+    """The statements of one of NV_IF_TARGET's arguments, which mostly stand in parentheses."""
+    text = text.strip()
+    while text.startswith("//"):
+        text = text.partition("\n")[2].strip()
+    if text.startswith("(") and end_of(text, 0)[0] == len(text):
+        text = text[1:-1]
+    return text if text.rstrip().endswith((";", "}")) or not text.strip() else text + ";"
+
+
+def ask_when_running(text):
+    while found := SWITCH.search(text):
+        opening = text.index("(", found.start())
+        end, commas = end_of(text, opening)
+        first = block(text[commas[0] + 1: commas[1] if len(commas) > 1 else end - 1])
+        second = block(text[commas[1] + 1: end - 1]) if len(commas) > 1 else ""
+        condition = ("" if found[1] == "NV_IS_DEVICE" else "!") + "::warpbook::emulator::in_kernel()"
+        text = f"{text[:found.start()]}if ({condition}) {{ {first} }} else {{ {second} }}{text[end:]}"
+    return text
+
+
+def adapt(name, text):
+    if name == "cub/iterator/tex_obj_input_iterator.cuh":  # Over textures.
+        return "#pragma once\n"
+    if name == "cub/util_arch.cuh":  # The host chooses among CUB's tunings what a kernel was compiled with.
+        return text.replace("!defined(__CUDA_ARCH__)", "0")
+    if name not in BOTH_SIDES and not name.startswith("cuda/__ptx/"):
+        text = re.sub(r"\b__CUDA_ARCH__\b", "WARPBOOK_DEVICE_ALONE", text)
+    text = replace_asm(name, text)
+    text = re.sub(r'"([=+]?)h"', r'"\1r"', text)  # A constraint that clang does not know on this machine.
+    text = text.replace("extern __shared__", "extern WARPBOOK_DYNAMIC_SHARED")
+    text = re.sub(r"\b__cvta_generic_to_(?=shared|global)", "::warpbook::emulator::cccl::from_generic_to_", text)
+    text = re.sub(r"\b__cvta_(shared|global)_to_generic", "::warpbook::emulator::cccl::to_generic", text)
+    if name.startswith(("cub/", "thrust/")) and not name.endswith("cdp_dispatch.h"):
+        text = ask_when_running(text)
+    if name == "cub/util_device.cuh":
+        text = text.replace("empty_kernel_attrs.ptxVersion * 10", "CUB_PTX_ARCH")
+        text = re.sub(r"(define CUB_TEMP_GET_PTX) WARPBOOK_DEVICE_ALONE", r"\1 CUB_PTX_ARCH", text)
+    if name == "thrust/system/cuda/detail/core/triple_chevron_launch.h":
+        text = text.replace("k<<<grid, block, shared_mem, stream>>>(args...);",
+                            "(::warpbook::emulator::configure(grid, block, shared_mem, stream), k(args...), "
+                            "::warpbook::emulator::launch());")
+    text = text.replace("define _CUB_HAS_TRANSFORM_UBLKCP", "undef _CUB_HAS_TRANSFORM_UBLKCP")  # Needs bulk copies.
+    if name == "cub/agent/agent_radix_sort_onesweep.cuh":  # A shorter way for equal keys, which ends with PTX's `exit`.
+        text = text.replace("agent.TryShortCircuit(keys, bins);", "")
+    if name == "cuda/std/__cccl/compiler.h":
+        text = text.replace("#define __CCCL_COMPILER_H", """#define __CCCL_COMPILER_H
+#include <warpbook_cccl.h>""", 1)
+    return text
+
+
+def main():
+    source, output = map(Path, sys.argv[1:])
+    shutil.rmtree(output, ignore_errors=True)
+    for folder in ("cub", "cuda", "nv", "thrust"):
+        for path in sorted((source / folder).rglob("*")):
+            if path.is_file():
+                name = str(path.relative_to(source))
+                (output / name).parent.mkdir(parents=True, exist_ok=True)
+                (output / name).write_text(adapt(name, path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

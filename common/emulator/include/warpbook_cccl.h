@@ -1,0 +1,92 @@
+/// \file
+/// What stands for PTX in NVIDIA's CCCL (Thrust, CUB), as driver/adapt_cccl.py adapts it.
+#pragma once
+
+// Where the emulator lacks the types.
+#define CCCL_DISABLE_FP16_SUPPORT
+#define CCCL_DISABLE_BF16_SUPPORT
+#define CCCL_DISABLE_NVFP8_SUPPORT
+#define CCCL_DISABLE_NVFP6_SUPPORT
+#define CCCL_DISABLE_NVFP4_SUPPORT
+
+#include "cuda_runtime.h"
+#include "warpbook_builtins.h"
+#include "warpbook_chevrons.h"
+#include "warpbook_ptx.h"
+
+namespace warpbook::emulator::cccl {
+
+template <unsigned kBytes> struct Word;
+template <> struct Word<1> { using type = std::uint8_t; };
+template <> struct Word<2> { using type = std::uint16_t; };
+template <> struct Word<4> { using type = std::uint32_t; };
+template <> struct Word<8> { using type = std::uint64_t; };
+template <> struct Word<16> { using type = std::uint64_t __attribute__((vector_size(16))); };
+
+/// One load, and one store, of up to 16 bytes, which other blocks may write or read at the same time. By them tiles
+/// hand on what they found, and their inputs, too, where an algorithm works in place.
+template <class T> WARPBOOK_DEVICE_FUNCTION T load(const T* place) {
+  using Bits = typename Word<sizeof(T)>::type;
+  return __builtin_bit_cast(T, static_cast<Bits>(*reinterpret_cast<const volatile Bits*>(place)));
+}
+template <class T> WARPBOOK_DEVICE_FUNCTION void store(T* place, T value) {
+  using Bits = typename Word<sizeof(T)>::type;
+  memory_fence();
+  *reinterpret_cast<volatile Bits*>(place) = __builtin_bit_cast(Bits, value);
+}
+
+/// Memory of all kinds has one address space.
+template <class T> WARPBOOK_DEVICE_FUNCTION std::size_t from_generic_to_shared(T* place) {
+  return reinterpret_cast<std::size_t>(place);
+}
+template <class T> WARPBOOK_DEVICE_FUNCTION std::size_t from_generic_to_global(T* place) {
+  return reinterpret_cast<std::size_t>(place);
+}
+WARPBOOK_DEVICE_FUNCTION void* to_generic(std::size_t place) { return reinterpret_cast<void*>(place); }
+
+/// What `shfl.sync` brings, and whether it came from another lane of the segment.
+template <class T> struct Shuffled {
+  T value;
+  bool valid;
+};
+
+/// `flags` are those of PTX: the lanes' segment in the second byte, its last lane (first, for up) in the first.
+template <class T> WARPBOOK_DEVICE_FUNCTION Shuffled<T> shuffle_up(T value, int distance, int flags, unsigned mask) {
+  const auto lane = static_cast<int>(lane_index());
+  const int segment = flags >> 8 & 31;
+  const int first = (lane & segment) | (flags & 31 & ~segment);
+  const bool valid = lane - distance >= first;
+  return {__shfl_sync(mask, value, valid ? lane - distance : lane), valid};
+}
+template <class T> WARPBOOK_DEVICE_FUNCTION Shuffled<T> shuffle_down(T value, int distance, int flags, unsigned mask) {
+  const auto lane = static_cast<int>(lane_index());
+  const int segment = flags >> 8 & 31;
+  const int last = (lane & segment) | (flags & 31 & ~segment);
+  const bool valid = lane + distance <= last;
+  return {__shfl_sync(mask, value, valid ? lane + distance : lane), valid};
+}
+
+/// The value, and the one from `distance` lanes on added where there is one.
+template <class T> WARPBOOK_DEVICE_FUNCTION T add_below(T value, int distance, int flags, unsigned mask) {
+  const Shuffled<T> other = shuffle_down(value, distance, flags, mask);
+  return other.valid ? static_cast<T>(other.value + value) : value;
+}
+template <class T> WARPBOOK_DEVICE_FUNCTION T add_above(T value, int distance, int flags, unsigned mask) {
+  const Shuffled<T> other = shuffle_up(value, distance, flags, mask);
+  return other.valid ? static_cast<T>(other.value + value) : value;
+}
+
+/// The lanes whose label agrees with the caller's in this bit.
+WARPBOOK_DEVICE_FUNCTION unsigned same_bit(unsigned label, unsigned bit) {
+  const bool set = (label & bit) != 0;
+  const unsigned lanes = __ballot_sync(0xffffffffU, set ? 1 : 0);
+  return set ? lanes : ~lanes;
+}
+
+/// PTX's `bfe.u32`.
+template <class T> WARPBOOK_DEVICE_FUNCTION unsigned extract(T source, unsigned first, unsigned bits) {
+  const std::uint64_t shifted = first > 31 ? 0 : std::uint64_t{static_cast<std::uint32_t>(source)} >> first;
+  return static_cast<unsigned>(bits > 31 ? shifted : shifted & ((1U << bits) - 1));
+}
+
+}  // namespace warpbook::emulator::cccl
