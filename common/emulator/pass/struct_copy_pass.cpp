@@ -42,6 +42,7 @@
 #include "common/emulator/pass/local_bounds_pass.hpp"
 #include "common/emulator/pass/machine_instructions.hpp"
 #include "common/emulator/pass/memory_stages.hpp"
+#include "common/emulator/pass/ptx_pass.hpp"
 #include "common/emulator/pass/source_checks.hpp"
 #include "common/emulator/pass/unrolled_loops.hpp"
 
@@ -477,6 +478,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::LaunchPass());
               manager.addPass(warpbook::emulator::DeviceCodePass());
+              manager.addPass(warpbook::emulator::PtxPass());
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
