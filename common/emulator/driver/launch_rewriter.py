@@ -32,8 +32,10 @@ TOKEN = re.compile(
 )
 
 CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
-# Inline PTX's constraints that the host does not have, or not for results. The pass goes by an argument's type.
-CONSTRAINT = re.compile(r'"[=+&]*[hf]"' if platform.machine() in ("x86_64", "AMD64") else r'"[=+&]*[hlfdq]"')
+# Inline PTX's constraints, and those of them that the host does not have, or not for results. The pass goes by an
+# argument's type.
+CONSTRAINT = re.compile(r'"[=+&]*[rhlfdqn]"')
+FOREIGN = re.compile(r'"[=+&]*[hf]"' if platform.machine() in ("x86_64", "AMD64") else r'"[=+&]*[hlfdq]"')
 # Before a parenthesis these are no function's name.
 KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
 
@@ -102,9 +104,7 @@ class Rewriter:
             if self.is_chevron(position, "<"):
                 position = self.rewrite_launch(position)
             elif self.tokens[position].kind == "string" and self.is_constraint(position):
-                token = self.tokens[position]
-                self.edits.append((token.end - 2, token.end - 1, ["r"]))
-                self.constraints += 1
+                self.rewrite_constraint(position)
             elif self.tokens[position].text == "__shared__" and self.is_extern(position):
                 token = self.tokens[position]
                 self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
@@ -279,6 +279,16 @@ class Rewriter:
         self.edits.append((end, end, [", ::warpbook::emulator::launch())"]))
         self.launches += 1
         return chevron + 2
+
+    def rewrite_constraint(self, position):
+        token = self.tokens[position]
+        before = self.back_over_brackets(position - 1) if self.tokens[position - 1].text == ")" else None
+        if before and self.is_constraint(before - 1):  # nvcc misses no comma between arguments
+            self.edits.append((token.begin, token.begin, [", "]))
+            self.constraints += 1
+        if FOREIGN.fullmatch(token.text):
+            self.edits.append((token.end - 2, token.end - 1, ["r"]))
+            self.constraints += 1
 
     def apply(self):
         output, pieces, size, at = [], [], 0, 0

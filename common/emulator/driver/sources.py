@@ -24,7 +24,7 @@ TOOLKIT = re.compile(
     r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
 # What the rewriter changes has one of these in it.
-REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[hlfdq]"')
+REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[rhlfdqn]"')
 
 
 def shown(path):

@@ -1,6 +1,7 @@
 #include "common/emulator/pass/ptx_emitter.hpp"
 
 #include <llvm/ADT/StringSwitch.h>
+#include <llvm/Analysis/CFG.h>
 
 #include <algorithm>
 
@@ -54,11 +55,16 @@ void Emitter::leave_whole() {
 
 void Emitter::emit_all(const std::vector<Statement>& statements) {
   BasicBlock* head = assembly_.getParent();
+  may_repeat_ = any_of(successors(head), [&](BasicBlock* next) { return isPotentiallyReachable(next, head); }) ||
+                any_of(statements, [](const Statement& one) { return one.kind == Statement::Kind::label; });
   BasicBlock* tail = head->splitBasicBlock(assembly_.getIterator());
   head->getTerminator()->eraseFromParent();
   at_.SetInsertPoint(head);
   at_.SetCurrentDebugLocation(assembly_.getDebugLoc());
   if (!bind_arguments()) return;
+  const auto& text = *cast<InlineAsm>(assembly_.getCalledOperand());
+  const bool clobbers = StringRef(text.getConstraintString()).contains("~{memory}");
+  if (text.hasSideEffects()) keep_order();
   for (const Statement& statement : statements) {
     emit(statement);
     if (!error_.empty()) return;
@@ -66,10 +72,17 @@ void Emitter::emit_all(const std::vector<Statement>& statements) {
   for (const auto& entry : labels_)
     if (entry.second->empty() && entry.second->getParent() == nullptr) fail("label " + entry.first() + " is missing");
   if (!error_.empty()) return;
+  if (clobbers) keep_order();
   at_.CreateBr(tail);
   at_.SetInsertPoint(&assembly_);
   make_results();
   assembly_.eraseFromParent();
+}
+
+/// Keeps the compiler from moving accesses across: a loop that asks by `asm volatile` asks each time.
+void Emitter::keep_order() {
+  FenceInst* fence = at_.CreateFence(AtomicOrdering::SequentiallyConsistent, SyncScope::SingleThread);
+  fence->setMetadata(LLVMContext::MD_nosanitize, MDNode::get(module_.getContext(), {}));
 }
 
 // ---- Arguments

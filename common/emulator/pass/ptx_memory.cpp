@@ -63,13 +63,14 @@ Emitter::Value* Emitter::address(const Operand& operand, Space space) {
 void Emitter::load(bool is_load) {
   const std::optional<Space> where = space();
   if (!where) return;
+  const bool around_l1 = has("cg");
   has_any({"weak",
            "cta",
            "gpu",
            "sys",
            "cluster",
            "ca",
-           "cg",
+
            "cs",
            "lu",
            "wb",
@@ -89,10 +90,12 @@ void Emitter::load(bool is_load) {
            "L2::evict_normal"});
   const bool acquires = has("acquire");
   const bool releases = has("release");
-  const bool is_volatile = has_any({"volatile", "relaxed", "cv"}) || acquires || releases;
+  bool is_volatile = has_any({"volatile", "relaxed", "cv"}) || acquires || releases;
   const bool policy = has("L2::cache_hint");
   const unsigned lanes = has("v2") ? 2 : has("v4") ? 4 : has("v8") ? 8 : 1;
   const Type type = need_type();
+  // Flags between blocks are stored so, and loops wait for them.
+  is_volatile |= around_l1 && lanes == 1 && type.bits >= 32 && (may_repeat_ || !is_load);
   if (lanes * type.bits > 128) return fail("\"" + now_->name + "\" is not emulated: more than 16 bytes");
   if (operands() != (policy ? 3 : 2)) return fail("\"" + now_->text + "\": a load or a store has two operands");
   const Operand& values = operand(is_load ? 0 : 1);

@@ -295,8 +295,9 @@ private:
   static bool costs_a_slot(const Instruction& instruction) {
     if (isa<PHINode>(instruction) || isa<AllocaInst>(instruction) || isa<BitCastInst>(instruction) ||
         isa<GetElementPtrInst>(instruction) || isa<DbgInfoIntrinsic>(instruction) || isa<ZExtInst>(instruction) ||
-        isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<ExtractElementInst>(instruction) ||
-        isa<InsertElementInst>(instruction) || isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
+        isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<FenceInst>(instruction) ||
+        isa<ExtractElementInst>(instruction) || isa<InsertElementInst>(instruction) ||
+        isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
       return false;
     if (warpbook::emulator::is_part_of_instruction(instruction)) return false;
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) return !intrinsic->isAssumeLikeIntrinsic();

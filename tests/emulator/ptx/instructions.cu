@@ -334,7 +334,8 @@ __global__ void lanes(int* wrong) {
 #define EXPECT(source, inside)                                                                                         \
   if (x != u32(source) * u32(source) + 1 || p != u32(inside)) atomicAdd(wrong, 1);
   SHUFFLE("idx", 5, 31)
-  EXPECT(5, 1) SHUFFLE("up", 3, 0) EXPECT(lane < 3 ? lane : lane - 3, lane >= 3) SHUFFLE("down", 4, 31)
+  EXPECT(5, 1)
+  SHUFFLE("up", 3, 0) EXPECT(lane < 3 ? lane : lane - 3, lane >= 3) SHUFFLE("down", 4, 31)
       EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
           SHUFFLE("down", 2, 7 | 24 << 8) EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
       SHUFFLE("idx", 9, 7 | 24 << 8) EXPECT(lane / 8 * 8 + 1, 1) SHUFFLE("up", 1, 24 << 8)
@@ -480,6 +481,24 @@ __global__ void handed_over(int* wrong) {
   if (x != 50) atomicAdd(wrong, 1);
 }
 
+/// Each block waits for the one before it, by loads that a compiler must not take out of their loop.
+__global__ void chain(int* flag, int* sum) {
+  if (threadIdx.x == 0) {
+    int turn;
+    do asm volatile("ld.global.cg.s32 %0, [%1];" : "=r"(turn) : "l"(flag));
+    while (turn != static_cast<int>(blockIdx.x));
+    asm volatile("membar.gl;" ::: "memory");
+    *sum += turn;
+    asm volatile("membar.gl;" ::: "memory");
+    asm volatile("st.global.cg.s32 [%0], %1;" ::"l"(flag), "r"(turn + 1) : "memory");
+  }
+  if (threadIdx.x == 40) asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(flag + 1) : "memory");
+  if (threadIdx.x == 2)
+    asm volatile("{ .reg .pred p; .reg .s32 v; MORE%=: ld.acquire.gpu.global.s32 v, [%0]; setp.eq.s32 p, v, 0; @p bra "
+                 "MORE%=; }" ::"l"(flag + 1)
+                 : "memory");
+}
+
 int main() {
   integers();
   reals();
@@ -512,6 +531,9 @@ int main() {
   check(std::memcmp(w, words_after, sizeof words_after) == 0 && w[4] >= 1 && w[4] <= 32, "atomics on words", 0);
   check(l[0] == u64(496) << 32 && l[1] < 32, "atomics on 64 bits", 0);
   check(f[0] == 16 && f[1] == 32 && d[0] == 8 && w[24] == 0x50004c00, "atomics on floats", 0);
+  std::memset(w, 0, 12);
+  chain<<<20, 64>>>(reinterpret_cast<int*>(w), reinterpret_cast<int*>(w + 2)), done("chain");
+  check(w[0] == 20 && w[1] == 20 && w[2] == 190, "chain", 0);
   cudaFree(wrong), cudaFree(data), cudaFree(w);
   std::printf("%d wrong\n", bad);
   return bad != 0;
