@@ -36,6 +36,8 @@ CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 # argument's type.
 CONSTRAINT = re.compile(r'"[=+&]*[rhlfdqn]"')
 FOREIGN = re.compile(r'"[=+&]*[hf]"' if platform.machine() in ("x86_64", "AMD64") else r'"[=+&]*[hlfdq]"')
+# A special register that nvcc takes with one percent sign as well as with two.
+REGISTER = re.compile(r"(?<!%)%(?=(?:n?(?:tid|ctaid|smid|warpid)|laneid|lanemask_\w\w|clock|clock64|globaltimer)\b)")
 # Before a parenthesis these are no function's name.
 KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
 
@@ -103,6 +105,8 @@ class Rewriter:
         while position < len(self.tokens):
             if self.is_chevron(position, "<"):
                 position = self.rewrite_launch(position)
+            elif self.tokens[position].text in ("asm", "__asm__", "__asm"):
+                self.rewrite_registers(position)
             elif self.tokens[position].kind == "string" and self.is_constraint(position):
                 self.rewrite_constraint(position)
             elif self.tokens[position].text == "__shared__" and self.is_extern(position):
@@ -279,6 +283,20 @@ class Rewriter:
         self.edits.append((end, end, [", ::warpbook::emulator::launch())"]))
         self.launches += 1
         return chevron + 2
+
+    def rewrite_registers(self, position):
+        """Doubles the percent signs of special registers in an asm statement that has arguments."""
+        at = position + 1
+        while at < len(self.tokens) and self.tokens[at].kind == "name" or self.is_run(at, "(", 1):
+            at += 1
+        last = at
+        while last < len(self.tokens) and self.tokens[last].kind in ("string", "name"):  # a name: a macro
+            last += 1
+        if last < len(self.tokens) and self.tokens[last].text in (":", "::"):
+            for token in self.tokens[at:last]:
+                for found in REGISTER.finditer(token.text) if token.kind == "string" else ():
+                    self.edits.append((token.begin + found.start(), token.begin + found.start(), ["%"]))
+                    self.constraints += 1
 
     def rewrite_constraint(self, position):
         token = self.tokens[position]

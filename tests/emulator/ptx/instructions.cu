@@ -295,6 +295,8 @@ __global__ void registers(int* wrong) {
   if (x != u32(expression)) atomicAdd(wrong, 1);
   IS("%%tid.x", threadIdx.x)
   IS("%%tid.y", threadIdx.y)
+  asm volatile("mov.u32 %0, %laneid;" : "=r"(x));  // nvcc asks for no second sign
+  if (x != (threadIdx.y * blockDim.x + threadIdx.x) % 32) atomicAdd(wrong, 1);
   IS("%%ntid.x", blockDim.x)
   IS("%%ntid.y", blockDim.y)
   IS("%%ctaid.x", blockIdx.x)
@@ -335,9 +337,10 @@ __global__ void lanes(int* wrong) {
   if (x != u32(source) * u32(source) + 1 || p != u32(inside)) atomicAdd(wrong, 1);
   SHUFFLE("idx", 5, 31)
   EXPECT(5, 1)
-  SHUFFLE("up", 3, 0) EXPECT(lane < 3 ? lane : lane - 3, lane >= 3) SHUFFLE("down", 4, 31)
-      EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
-          SHUFFLE("down", 2, 7 | 24 << 8) EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
+  SHUFFLE("up", 3, 0)
+  EXPECT(lane < 3 ? lane : lane - 3, lane >= 3) SHUFFLE("down", 4, 31) EXPECT(lane > 27 ? lane : lane + 4, lane <= 27)
+      SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1) SHUFFLE("down", 2, 7 | 24 << 8)
+          EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
       SHUFFLE("idx", 9, 7 | 24 << 8) EXPECT(lane / 8 * 8 + 1, 1) SHUFFLE("up", 1, 24 << 8)
           EXPECT(lane % 8 == 0 ? lane : lane - 1, lane % 8 != 0) asm volatile(
               "{ .reg .pred p; setp.lt.u32 p, %1, 10; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(x) : "r"(lane));
