@@ -156,7 +156,7 @@ static void integers() {
   u32 seed = 1;
   for (u32& one : in) one = (seed = seed * 1664525 + 1013904223) >> 28 ? seed : edges[seed % 12];
   for (int i = 0; i < 4 * kValues; i += 2) in[i] = edges[i / 2 % 12];
-  for (int i = 0; i < kValues; ++i) in[3 * i + 2] = i % 2 ? i : in[3 * i + 2];
+  for (int i = 0; i < kValues; ++i) in[3 * i + 2] = i % 4 == 1 ? i / 2 + 8 : i % 4 == 3 ? i : in[3 * i + 2];
   u32 *d, *values;
   u64* wide;
   constexpr int kMost = 64;
@@ -338,9 +338,9 @@ __global__ void lanes(int* wrong) {
   SHUFFLE("idx", 5, 31)
   EXPECT(5, 1)
   SHUFFLE("up", 3, 0)
-  EXPECT(lane < 3 ? lane : lane - 3, lane >= 3) SHUFFLE("down", 4, 31) EXPECT(lane > 27 ? lane : lane + 4, lane <= 27)
-      SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1) SHUFFLE("down", 2, 7 | 24 << 8)
-          EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
+  EXPECT(lane < 3 ? lane : lane - 3, lane >= 3)
+  SHUFFLE("down", 4, 31) EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
+      SHUFFLE("down", 2, 7 | 24 << 8) EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
       SHUFFLE("idx", 9, 7 | 24 << 8) EXPECT(lane / 8 * 8 + 1, 1) SHUFFLE("up", 1, 24 << 8)
           EXPECT(lane % 8 == 0 ? lane : lane - 1, lane % 8 != 0) asm volatile(
               "{ .reg .pred p; setp.lt.u32 p, %1, 10; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(x) : "r"(lane));
