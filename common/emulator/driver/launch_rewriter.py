@@ -1,16 +1,17 @@
-"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, and reads of PTX's special
-registers; nothing else is touched.
+"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, and inline PTX's constraints;
+nothing else is touched.
 
     kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
                                         ::warpbook::emulator::launch())
     extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
-    asm("mov.u32 %0, %%smid;" : "=r"(i));   (i) = ::warpbook::emulator::ptx::smid();
+    asm("mov.b16 %0, %1;" : "=h"(i) ...     asm("mov.b16 %0, %1;" : "=r"(i) ...
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
 leads from a place in the new text to the reader's own. include/warpbook_chevrons.h says what becomes of it.
 """
 
 import bisect
+import platform
 import re
 from dataclasses import dataclass, field
 
@@ -31,9 +32,12 @@ TOKEN = re.compile(
 )
 
 CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
-# What a read of a special register says; include/warpbook_ptx.h has these.
-REGISTER = re.compile(r'"\s*mov\.[us](?:32|64)\s+%0\s*,\s*%{1,2}(smid|nsmid|laneid|warpid|lanemask_(?:eq|lt|le|ge|gt)|'
-                      r'clock|clock64|globaltimer)\s*;\s*(?:\\n|\\t|\s)*"')
+# Inline PTX's constraints, and those of them that the host does not have, or not for results. The pass goes by an
+# argument's type.
+CONSTRAINT = re.compile(r'"[=+&]*[rhlfdqn]"')
+FOREIGN = re.compile(r'"[=+&]*[hf]"' if platform.machine() in ("x86_64", "AMD64") else r'"[=+&]*[hlfdq]"')
+# A special register that nvcc takes with one percent sign as well as with two.
+REGISTER = re.compile(r"(?<!%)%(?=(?:n?(?:tid|ctaid|smid|warpid)|laneid|lanemask_\w\w|clock|clock64|globaltimer)\b)")
 # Before a parenthesis these are no function's name.
 KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
 
@@ -58,7 +62,7 @@ class Rewritten:
     old: str
     launches: int = 0
     arrays: int = 0
-    registers: int = 0
+    constraints: int = 0
     _begins: list = field(default_factory=list)
 
     def origin(self, line, column):
@@ -94,7 +98,7 @@ class Rewriter:
         self.edits = []  # (begin, end, [pieces]); a piece is a text of ours, or (begin, end) of the old text
         self.launches = 0
         self.arrays = 0
-        self.registers = 0
+        self.constraints = 0
 
     def run(self):
         position = 0
@@ -102,7 +106,9 @@ class Rewriter:
             if self.is_chevron(position, "<"):
                 position = self.rewrite_launch(position)
             elif self.tokens[position].text in ("asm", "__asm__", "__asm"):
-                self.rewrite_register(position)
+                self.rewrite_registers(position)
+            elif self.tokens[position].kind == "string" and self.is_constraint(position):
+                self.rewrite_constraint(position)
             elif self.tokens[position].text == "__shared__" and self.is_extern(position):
                 token = self.tokens[position]
                 self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
@@ -242,6 +248,11 @@ class Rewriter:
                 at += step
         return False
 
+    def is_constraint(self, position):
+        """Whether the text at `position` is a constraint of an argument, as in `"=h"(x)`; nothing else in C++ looks so."""
+        after = self.tokens[position + 1 : position + 2]
+        return bool(CONSTRAINT.fullmatch(self.tokens[position].text) and after and after[0].text == "(")
+
     # ---- Changing them
 
     def rewrite_launch(self, position):
@@ -273,26 +284,29 @@ class Rewriter:
         self.launches += 1
         return chevron + 2
 
-    def rewrite_register(self, position):
-        """Rewrites `asm("mov.u32 %0, %%smid;" : "=r"(id))`, a read of a special register; leaves other assembly."""
+    def rewrite_registers(self, position):
+        """Doubles the percent signs of special registers in an asm statement that has arguments."""
         at = position + 1
-        if at < len(self.tokens) and self.tokens[at].text in ("volatile", "__volatile__"):
+        while at < len(self.tokens) and self.tokens[at].kind == "name" or self.is_run(at, "(", 1):
             at += 1
-        tokens = self.tokens[at : at + 5]
-        if [token.text for token in tokens[::2]][:1] != ["("] or len(tokens) < 5:
-            return
-        register = REGISTER.fullmatch(tokens[1].text)
-        if register is None or tokens[2].text != ":" or tokens[3].kind != "string" or tokens[4].text != "(":
-            return
-        inner, outer = self.closing(at + 4), self.closing(at)
-        if inner is None or outer is None:
-            return
-        self.edits.append((self.tokens[position].begin, tokens[4].begin,
-                           re.findall(r"\\?\r?\n", self.text[self.tokens[position].begin : tokens[4].begin])))
-        rest = self.text[self.tokens[inner].end : self.tokens[outer].end]
-        self.edits.append((self.tokens[inner].end, self.tokens[outer].end,
-                           [f" = ::warpbook::emulator::ptx::{register[1]}()", *re.findall(r"\\?\r?\n", rest)]))
-        self.registers += 1
+        last = at
+        while last < len(self.tokens) and self.tokens[last].kind in ("string", "name"):  # a name: a macro
+            last += 1
+        if last < len(self.tokens) and self.tokens[last].text in (":", "::"):
+            for token in self.tokens[at:last]:
+                for found in REGISTER.finditer(token.text) if token.kind == "string" else ():
+                    self.edits.append((token.begin + found.start(), token.begin + found.start(), ["%"]))
+                    self.constraints += 1
+
+    def rewrite_constraint(self, position):
+        token = self.tokens[position]
+        before = self.back_over_brackets(position - 1) if self.tokens[position - 1].text == ")" else None
+        if before and self.is_constraint(before - 1):  # nvcc misses no comma between arguments
+            self.edits.append((token.begin, token.begin, [", "]))
+            self.constraints += 1
+        if FOREIGN.fullmatch(token.text):
+            self.edits.append((token.end - 2, token.end - 1, ["r"]))
+            self.constraints += 1
 
     def apply(self):
         output, pieces, size, at = [], [], 0, 0
@@ -313,7 +327,7 @@ class Rewriter:
                     add(self.text[piece[0] : piece[1]], piece[0])
             at = end
         add(self.text[at:], at)
-        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays, self.registers)
+        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays, self.constraints)
 
 
 def rewrite(text):

@@ -6,13 +6,10 @@
 #include <sched.h>
 
 #include <atomic>
-#include <chrono>
 
-#include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/block_runner.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
-#include "common/emulator/include/warpbook_ptx.h"
 
 namespace warpbook::emulator {
 
@@ -87,16 +84,6 @@ void trap_thread() {
                           (place.empty() ? "" : " at " + place) + ", " + describe_thread(block) + "\n");
   }
   abort_kernel(cudaErrorLaunchFailure);
-}
-
-unsigned multiprocessor_index() noexcept {
-  return current_block == nullptr ? 0 : static_cast<unsigned>(current_block->linear_block % multiprocessor_count());
-}
-unsigned multiprocessor_count() noexcept { return static_cast<unsigned>(device_table().multiprocessors); }
-unsigned long long nanoseconds() noexcept {
-  return static_cast<unsigned long long>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
 }
 
 void observe_read(const void* address, unsigned bytes) {

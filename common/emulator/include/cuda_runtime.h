@@ -24,6 +24,7 @@
 #include "warpbook_launch.h"
 
 #ifdef __clang__  // A project may compile files without kernels by another compiler: these have nothing for the device.
+#include "address_spaces.h"
 #include "atomic_functions.h"
 #include "device_launch_parameters.h"
 #include "integer_functions.h"

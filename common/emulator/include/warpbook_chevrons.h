@@ -13,7 +13,6 @@
 
 #include "driver_types.h"
 #include "warpbook_export.h"
-#include "warpbook_ptx.h"
 
 namespace warpbook::emulator {
 

@@ -42,6 +42,7 @@
 #include "common/emulator/pass/local_bounds_pass.hpp"
 #include "common/emulator/pass/machine_instructions.hpp"
 #include "common/emulator/pass/memory_stages.hpp"
+#include "common/emulator/pass/ptx_pass.hpp"
 #include "common/emulator/pass/source_checks.hpp"
 #include "common/emulator/pass/unrolled_loops.hpp"
 
@@ -294,8 +295,9 @@ private:
   static bool costs_a_slot(const Instruction& instruction) {
     if (isa<PHINode>(instruction) || isa<AllocaInst>(instruction) || isa<BitCastInst>(instruction) ||
         isa<GetElementPtrInst>(instruction) || isa<DbgInfoIntrinsic>(instruction) || isa<ZExtInst>(instruction) ||
-        isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<ExtractElementInst>(instruction) ||
-        isa<InsertElementInst>(instruction) || isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
+        isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<FenceInst>(instruction) ||
+        isa<ExtractElementInst>(instruction) || isa<InsertElementInst>(instruction) ||
+        isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
       return false;
     if (warpbook::emulator::is_part_of_instruction(instruction)) return false;
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) return !intrinsic->isAssumeLikeIntrinsic();
@@ -477,6 +479,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::LaunchPass());
               manager.addPass(warpbook::emulator::DeviceCodePass());
+              manager.addPass(warpbook::emulator::PtxPass());
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
