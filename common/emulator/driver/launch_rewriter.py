@@ -1,9 +1,10 @@
-"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, and reads of PTX's special
-registers; nothing else is touched.
+"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, qualifiers of lambdas, and reads of
+PTX's special registers; nothing else is touched.
 
     kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
                                         ::warpbook::emulator::launch())
     extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
+    [=] __device__ (int i) {}          [=] (int i) __device__ {}
     asm("mov.u32 %0, %%smid;" : "=r"(i));   (i) = ::warpbook::emulator::ptx::smid();
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
@@ -59,6 +60,7 @@ class Rewritten:
     launches: int = 0
     arrays: int = 0
     registers: int = 0
+    lambdas: int = 0
     _begins: list = field(default_factory=list)
 
     def origin(self, line, column):
@@ -95,6 +97,7 @@ class Rewriter:
         self.launches = 0
         self.arrays = 0
         self.registers = 0
+        self.lambdas = 0
 
     def run(self):
         position = 0
@@ -103,6 +106,8 @@ class Rewriter:
                 position = self.rewrite_launch(position)
             elif self.tokens[position].text in ("asm", "__asm__", "__asm"):
                 self.rewrite_register(position)
+            elif self.tokens[position].text == "]":
+                self.rewrite_lambda(position)
             elif self.tokens[position].text == "__shared__" and self.is_extern(position):
                 token = self.tokens[position]
                 self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
@@ -273,6 +278,26 @@ class Rewriter:
         self.launches += 1
         return chevron + 2
 
+    def rewrite_lambda(self, position):
+        """Puts the qualifiers of `[=] __device__ (int i) {` where attributes of lambdas stand: behind the parameters."""
+        at = position + 1
+        while at < len(self.tokens) and self.tokens[at].text in ("__device__", "__host__"):
+            at += 1
+        if at == position + 1 or at == len(self.tokens) or self.tokens[at].text not in ("(", "{"):
+            return
+        words = " ".join(token.text for token in self.tokens[position + 1 : at])
+        has_parameters = self.tokens[at].text == "("
+        closing = self.closing(at) if has_parameters else None
+        if has_parameters and closing is None:
+            return
+        begin, end = self.tokens[position + 1].begin, self.tokens[at - 1].end
+        self.edits.append((begin, end, [*re.findall(r"\\?\r?\n", self.text[begin:end]),
+                                        *([] if has_parameters else [f"() {words}"])]))
+        if has_parameters:
+            after = self.tokens[closing].end
+            self.edits.append((after, after, [f" {words}"]))
+        self.lambdas += 1
+
     def rewrite_register(self, position):
         """Rewrites `asm("mov.u32 %0, %%smid;" : "=r"(id))`, a read of a special register; leaves other assembly."""
         at = position + 1
@@ -313,7 +338,8 @@ class Rewriter:
                     add(self.text[piece[0] : piece[1]], piece[0])
             at = end
         add(self.text[at:], at)
-        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays, self.registers)
+        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays, self.registers,
+                         self.lambdas)
 
 
 def rewrite(text):

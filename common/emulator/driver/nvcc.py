@@ -211,7 +211,9 @@ class Driver:
                    os.path.abspath(file), *words]
         environment = dict(os.environ)
         if "-expt-relaxed-constexpr" in self.line:
-            environment["WARPBOOK_RELAXED_CONSTEXPR"] = "1"  # The compiler pass asks for it.
+            environment["WARPBOOK_RELAXED_CONSTEXPR"] = "1"  # The compiler pass asks for these.
+        if not self.is_separate():
+            environment["WARPBOOK_WHOLE_PROGRAM"] = "1"
         if self.verbose:
             print("#$", shlex.join(command), file=sys.stderr)
         if "-dryrun" in self.line:
@@ -234,6 +236,9 @@ class Driver:
         old = asked is None or OLD_STANDARD.match(asked)
         return ["-std=gnu++17" if old else f"-std={asked}", "-Wno-register"]
 
+    def is_separate(self):
+        return self.line.last("-rdc") == "true" or "-dc" in self.line
+
     def kernel_options(self):
         debug = "-G" in self.line
         options = self.settings.options
@@ -241,9 +246,8 @@ class Driver:
             options = [option for option in options if option != "-gline-tables-only"] + ["-g"]
         contract = ["-ffp-contract=off"] if self.line.last("-fmad") == "false" else []
         defined = [f"-D__CUDA_ARCH__={self.architecture()}"]
-        separate = self.line.last("-rdc") == "true" or "-dc" in self.line
         # A mere declaration of a constant is not `used`, and that is no news to anyone.
-        defined += ["-D__CUDACC_RDC__=1"] if separate else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]
+        defined += ["-D__CUDACC_RDC__=1"] if self.is_separate() else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]
         if {"-extended-lambda", "-expt-extended-lambda"} & set(self.line.given):
             defined.append("-D__CUDACC_EXTENDED_LAMBDA__=1")
         if "-expt-relaxed-constexpr" in self.line:

@@ -117,6 +117,14 @@ bool is_for_devices_alone(const Function& function) {
   return false;
 }
 
+/// Functions of CUDA's runtime that kernels may call.
+bool is_runtime_for_kernels(StringRef name) {
+  static const StringSet<> names = {
+      "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cudaMalloc", "cudaFree",
+      "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamCreateWithFlags", "cudaStreamDestroy"};
+  return names.contains(name.take_until([](char c) { return c == '<'; }));
+}
+
 void refuse(Instruction& instruction, const Twine& text) {
   const Function& function = *instruction.getFunction();
   const std::string words = text.str();
@@ -149,12 +157,19 @@ public:
 private:
   void from_device(CallBase& call, const Function& callee, bool global) {
     const StringRef name = callee.getName();
-    const bool of_runtime = is_own(callee) && StringRef(plain_name(callee)).starts_with("cuda");
+    const std::string plain = plain_name(callee);
+    const bool of_runtime = StringRef(plain).starts_with("cuda") && !is_runtime_for_kernels(plain) && is_own(callee);
+    if (name == "__warpbook_launch" && std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) {
+      refuse(call,
+             "kernel launch from __device__ or __global__ functions requires separate compilation mode (-rdc=true)");
+      return;
+    }
     const bool for_kernels = callee.hasFnAttribute(kDevice) || callee.isIntrinsic() || is_own(callee) ||
-                             is_in_device_library(name) || is_standard_for_kernels(name);
+                             is_in_device_library(name) || is_standard_for_kernels(name) ||
+                             is_runtime_for_kernels(plain);
     if (for_kernels && !of_runtime) return;
     if (callee.hasFnAttribute(kGlobal)) {
-      refuse(call, "a kernel that launches kernels is not emulated");
+      refuse(call, "a __global__ function call must be configured");
       return;
     }
     // One that another file defines says nothing of itself.
