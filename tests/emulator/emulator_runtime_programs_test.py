@@ -76,6 +76,21 @@ class Programs(unittest.TestCase):
                 self.assertIn(f"launched with a pointer to {memory} memory of its parent\n=========     at p.cu:3",
                               ran.stderr.replace(self.folder.name + "/", ""))
 
+    def test_behind_an_error_the_host_is_not_said_to_race(self):
+        ran = self.run_text("""#include <cstdio>
+            __global__ void k(float* x) { x[1 << 20] = 1; }
+            int main() {
+              float *d, *h; cudaStream_t s; cudaStreamCreate(&s);
+              cudaMalloc(&d, 4); cudaMallocHost(&h, 4);
+              cudaMemcpyAsync(d, h, 4, cudaMemcpyHostToDevice, s);
+              k<<<1, 1, 0, s>>>(d);
+              cudaStreamSynchronize(s);
+              h[0] = 1;
+              printf("%g\\n", h[0]);
+            }""")
+        self.assertIn("Invalid __global__ write", ran.stderr)
+        self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

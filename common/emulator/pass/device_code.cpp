@@ -1,5 +1,7 @@
 #include "common/emulator/pass/device_code.hpp"
 
+#include "common/emulator/pass/kernel_registry.hpp"
+
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Demangle/Demangle.h>
@@ -236,11 +238,20 @@ void read_qualifiers(Module& module) {
   annotations->eraseFromParent();  // It would keep alive what nobody uses any more.
 }
 
+/// Without -rdc, a file has device variables of its own, whatever their names are elsewhere.
+void keep_variables_apart(Module& module) {
+  for (GlobalVariable& variable : module.globals())
+    if (variable.hasAttribute(kDevice) && variable.hasExternalLinkage() && !variable.isDeclaration())
+      variable.setLinkage(GlobalValue::InternalLinkage);
+}
+
 }  // namespace
 
 PreservedAnalyses DeviceCodePass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   read_qualifiers(module);
+  if (std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) keep_variables_apart(module);
   Judge(module).run();
+  register_kernels(module);
   return PreservedAnalyses::none();
 }
 

@@ -62,10 +62,7 @@ cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
     switch (attribute.id) {
     case cudaLaunchAttributeCooperative:
-      if (attribute.val.cooperative != 0) {
-        return cudaErrorNotSupported;
-      }
-      break;
+      break;  // `is_cooperative` asks for it
     case cudaLaunchAttributeClusterDimension:
       if (attribute.val.clusterDim.x != 1 || attribute.val.clusterDim.y != 1 || attribute.val.clusterDim.z != 1) {
         return cudaErrorNotSupported;
@@ -76,6 +73,19 @@ cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
     }
   }
   return cudaSuccess;
+}
+
+bool is_cooperative(const cudaLaunchConfig_t& config) {
+  return std::any_of(config.attrs, config.attrs + config.numAttrs, [](const cudaLaunchAttribute& attribute) {
+    return attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0;
+  });
+}
+
+/// Blocks of this shape that the card holds at a time.
+unsigned blocks_on_card(const cudaLaunchConfig_t& config, const Kernel& kernel) {
+  return static_cast<unsigned>(device_table().multiprocessors) *
+         resident_blocks(device_table(), config.blockDim.x * config.blockDim.y * config.blockDim.z,
+                         kernel.static_shared + config.dynamicSmemBytes);
 }
 
 /// What was wrong with a launch.
@@ -114,7 +124,16 @@ cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel,
         " are possible here; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows more.";
     return cudaErrorInvalidValue;
   }
-  return check_attributes(config);
+  if (const cudaError_t error = check_attributes(config); error != cudaSuccess || !is_cooperative(config)) {
+    return error;
+  }
+  const std::uint64_t blocks = std::uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
+  if (blocks > blocks_on_card(config, kernel)) {
+    reason.text = "A cooperative launch has all blocks on the card at a time: these are " + std::to_string(blocks) +
+                  ", and it holds " + std::to_string(blocks_on_card(config, kernel)) + ".";
+    return cudaErrorCooperativeLaunchTooLarge;
+  }
+  return cudaSuccess;
 }
 
 std::shared_ptr<const void> keep_arguments(const KernelCall& call) {
@@ -155,9 +174,8 @@ LaunchInfo launch_info(const cudaLaunchConfig_t& config, const void* address, co
   launch.block = config.blockDim;
   launch.dynamic_shared_bytes = config.dynamicSmemBytes;
   launch.static_shared_bytes = kernel.static_shared;
-  launch.resident_blocks = static_cast<unsigned>(device_table().multiprocessors) *
-                           resident_blocks(device_table(), config.blockDim.x * config.blockDim.y * config.blockDim.z,
-                                           kernel.static_shared + config.dynamicSmemBytes);
+  launch.resident_blocks = blocks_on_card(config, kernel);
+  launch.cooperative = is_cooperative(config);
   return launch;
 }
 

@@ -212,12 +212,28 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   return remember(error);
 }
 
-cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
-                 cudaStream_t stream, bool is_async) {
+/// A row of elements of one value.
+void fill_row(std::byte* row, unsigned value, unsigned element_bytes, std::size_t count) {
+  if (element_bytes == 1) {
+    std::memset(row, static_cast<int>(value), count);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(row + i * element_bytes, &value, element_bytes);
+}
+
+}  // namespace
+
+cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned element_bytes, std::size_t count,
+                 std::size_t height, cudaStream_t stream, bool is_async) {
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
   }
+  if ((element_bytes != 1 && element_bytes != 2 && element_bytes != 4) ||
+      reinterpret_cast<std::uintptr_t>(pointer) % element_bytes != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const std::size_t width = count * element_bytes;
   const Place place = place_of(pointer);
   const std::size_t bytes = extent(pitch, width, height);
   if ((height > 1 && width > pitch) || (bytes != 0 && (!place.device || place.bytes < bytes))) {
@@ -237,7 +253,7 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
     // is not reported: only calls that say that they are asynchronous are looked at.
     begin_work(work, !is_async);
     for (std::size_t row = 0; row < height && width != 0; ++row) {
-      std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);
+      fill_row(static_cast<std::byte*>(pointer) + row * pitch, value, element_bytes, count);
       observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
     }
     return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
@@ -247,6 +263,8 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
   }
   return remember(error);
 }
+
+namespace {
 
 cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   const RuntimeLock lock;
@@ -496,7 +514,7 @@ cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, 
 
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
   const ApiCall api("cudaMemset");
-  return fill(pointer, bytes, value, bytes, 1, nullptr, false);
+  return fill(pointer, bytes, static_cast<unsigned>(value), 1, bytes, 1, nullptr, false);
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
@@ -512,16 +530,16 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStr
     }));
   }
   const ApiCall api("cudaMemsetAsync");
-  return fill(pointer, bytes, value, bytes, 1, stream, true);
+  return fill(pointer, bytes, static_cast<unsigned>(value), 1, bytes, 1, stream, true);
 }
 
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   const ApiCall api("cudaMemset2D");
-  return fill(pointer, pitch, value, width, height, nullptr, false);
+  return fill(pointer, pitch, static_cast<unsigned>(value), 1, width, height, nullptr, false);
 }
 
 cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
                               cudaStream_t stream) {
   const ApiCall api("cudaMemset2DAsync");
-  return fill(pointer, pitch, value, width, height, stream, true);
+  return fill(pointer, pitch, static_cast<unsigned>(value), 1, width, height, stream, true);
 }

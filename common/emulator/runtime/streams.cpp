@@ -189,7 +189,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
     if (stream->capture->invalid) {
       return cudaErrorStreamCaptureInvalidated;
     }
-    stream->capture->nodes.push_back(std::make_shared<const GraphNode>(GraphNode{type, std::move(run)}));
+    stream->capture->nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(run)}));
     stream->captured = stream->capture->nodes.size();
     return cudaSuccess;
   }
