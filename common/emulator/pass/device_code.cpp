@@ -11,6 +11,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <cstdlib>
 #include <string>
@@ -238,11 +239,16 @@ void read_qualifiers(Module& module) {
   annotations->eraseFromParent();  // It would keep alive what nobody uses any more.
 }
 
-/// Without -rdc, a file has device variables of its own, whatever their names are elsewhere.
+/// Without -rdc, a file has device variables of its own, whatever their names are elsewhere. What nobody reads stays, too:
+/// who writes it is looked at.
 void keep_variables_apart(Module& module) {
+  SmallVector<GlobalValue*, 8> apart;
   for (GlobalVariable& variable : module.globals())
-    if (variable.hasAttribute(kDevice) && variable.hasExternalLinkage() && !variable.isDeclaration())
+    if (variable.hasAttribute(kDevice) && variable.hasExternalLinkage() && !variable.isDeclaration()) {
       variable.setLinkage(GlobalValue::InternalLinkage);
+      apart.push_back(&variable);
+    }
+  appendToUsed(module, apart);
 }
 
 }  // namespace
