@@ -36,6 +36,8 @@ needed() {
   elif [ "$device" = emulator ]; then
     major=$(clang_major)
     echo "$common clang-$major llvm-$major-dev libboost-context-dev libopenblas-dev python3-venv"
+    # Programs with OpenMP: any clang's runtime does, and only one can be installed.
+    ls /usr/lib/llvm-*/lib/libomp.so >/dev/null 2>&1 || echo "libomp-$major-dev"
   elif scripts/find_nvcc.sh >/dev/null; then
     echo "$common"
   else

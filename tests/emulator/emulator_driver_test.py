@@ -240,8 +240,25 @@ class Commands(Driver):
         made = call(self.nvcc, "m.cu", "-o", "program", "-Xcompiler", "-fopenmp")
         if made.returncode == 1:
             self.assertRegex(made.stderr, r"^nvcc: error: -fopenmp: the compiler's OpenMP is missing: install libomp-\d+-dev\n$")
-        else:
-            self.runs(expected="9\n")
+            return
+        ran = call("./program")
+        self.assertEqual((ran.stdout, ran.returncode), ("9\n", 0), ran.stderr)
+        self.assertIn(NOTHING, ran.stderr)
+        Path("n.cu").write_text("#include <omp.h>\nint main() { return omp_get_thread_num(); }\n")
+        self.compiles("n.cu", "-lgomp", "-o", "program")  # As GCC has it: the header is there, whatever is asked for.
+        self.runs(expected="", errors=NOTHING)
+
+    def test_device_variables_of_one_name_are_each_files_own(self):
+        for name, other in (("a", "int main() { run_b(); run_a(); return cudaDeviceSynchronize(); }"), ("b", "")):
+            Path(name + ".cu").write_text(f"""#include <cstdio>
+                void run_b();
+                __device__ int count;
+                __global__ void of_{name}() {{ count += 1; printf("{name} %d\\n", count); }}
+                void run_{name}() {{ of_{name}<<<1, 1>>>(); }}
+                {other}""")
+        self.compiles("a.cu", "b.cu", "-o", "program")
+        ran = call("./program")
+        self.assertEqual((ran.stdout, ran.returncode), ("b 1\na 1\n", 0), ran.stderr)
 
 
 class Refusals(Driver):

@@ -207,8 +207,8 @@ class Program(unittest.TestCase):
             ran = self.run_text(f"#include <{include}>\nint main() {{}}\n")
             self.assertEqual(ran.returncode, 1)
             self.assertIn(f"error: the emulator has no <{include}>", ran.stderr)
-        for body, name in [("cudaTextureObject_t t = 0;", "cudaTextureObject_t"),
-                           ("cudaLaunchCooperativeKernel(nullptr, 1, 1, nullptr);", "cudaLaunchCooperativeKernel")]:
+        for body, name in [("cudaIpcMemHandle_t handle;", "cudaIpcMemHandle_t"),
+                           ("cudaMallocMipmappedArray(nullptr);", "cudaMallocMipmappedArray")]:
             ran = self.run_text("int main() { " + body + " }\n")
             self.assertEqual(ran.returncode, 1)
             self.assertIn(f"'{name}'", ran.stderr)

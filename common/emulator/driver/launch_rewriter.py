@@ -1,9 +1,10 @@
-"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, and inline PTX's constraints;
-nothing else is touched.
+"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, qualifiers of lambdas, and inline
+PTX's constraints; nothing else is touched.
 
     kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
                                         ::warpbook::emulator::launch())
     extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
+    [=] __device__ (int i) {}          [=] (int i) __device__ {}
     asm("mov.b16 %0, %1;" : "=h"(i) ...     asm("mov.b16 %0, %1;" : "=r"(i) ...
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
@@ -62,7 +63,6 @@ class Rewritten:
     old: str
     launches: int = 0
     arrays: int = 0
-    constraints: int = 0
     _begins: list = field(default_factory=list)
 
     def origin(self, line, column):
@@ -98,7 +98,6 @@ class Rewriter:
         self.edits = []  # (begin, end, [pieces]); a piece is a text of ours, or (begin, end) of the old text
         self.launches = 0
         self.arrays = 0
-        self.constraints = 0
 
     def run(self):
         position = 0
@@ -109,6 +108,8 @@ class Rewriter:
                 self.rewrite_registers(position)
             elif self.tokens[position].kind == "string" and self.is_constraint(position):
                 self.rewrite_constraint(position)
+            elif self.tokens[position].text == "]":
+                self.rewrite_lambda(position)
             elif self.tokens[position].text == "__shared__" and self.is_extern(position):
                 token = self.tokens[position]
                 self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
@@ -284,6 +285,25 @@ class Rewriter:
         self.launches += 1
         return chevron + 2
 
+    def rewrite_lambda(self, position):
+        """Puts the qualifiers of `[=] __device__ (int i) {` where attributes of lambdas stand: behind the parameters."""
+        at = position + 1
+        while at < len(self.tokens) and self.tokens[at].text in ("__device__", "__host__"):
+            at += 1
+        if at == position + 1 or at == len(self.tokens) or self.tokens[at].text not in ("(", "{"):
+            return
+        words = " ".join(token.text for token in self.tokens[position + 1 : at])
+        has_parameters = self.tokens[at].text == "("
+        closing = self.closing(at) if has_parameters else None
+        if has_parameters and closing is None:
+            return
+        begin, end = self.tokens[position + 1].begin, self.tokens[at - 1].end
+        self.edits.append((begin, end, [*re.findall(r"\\?\r?\n", self.text[begin:end]),
+                                        *([] if has_parameters else [f"() {words}"])]))
+        if has_parameters:
+            after = self.tokens[closing].end
+            self.edits.append((after, after, [f" {words}"]))
+
     def rewrite_registers(self, position):
         """Doubles the percent signs of special registers in an asm statement that has arguments."""
         at = position + 1
@@ -296,17 +316,14 @@ class Rewriter:
             for token in self.tokens[at:last]:
                 for found in REGISTER.finditer(token.text) if token.kind == "string" else ():
                     self.edits.append((token.begin + found.start(), token.begin + found.start(), ["%"]))
-                    self.constraints += 1
 
     def rewrite_constraint(self, position):
         token = self.tokens[position]
         before = self.back_over_brackets(position - 1) if self.tokens[position - 1].text == ")" else None
         if before and self.is_constraint(before - 1):  # nvcc misses no comma between arguments
             self.edits.append((token.begin, token.begin, [", "]))
-            self.constraints += 1
         if FOREIGN.fullmatch(token.text):
             self.edits.append((token.end - 2, token.end - 1, ["r"]))
-            self.constraints += 1
 
     def apply(self):
         output, pieces, size, at = [], [], 0, 0
@@ -327,7 +344,7 @@ class Rewriter:
                     add(self.text[piece[0] : piece[1]], piece[0])
             at = end
         add(self.text[at:], at)
-        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays, self.constraints)
+        return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays)
 
 
 def rewrite(text):

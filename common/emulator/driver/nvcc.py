@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from functools import cached_property
 from pathlib import Path
 
 from options import Refused, parse
@@ -58,12 +59,19 @@ class Settings:
         self.options.append(f"-fpass-plugin={TOOLKIT / 'lib' / 'warpbook_pass.so'}")
         self.c_compiler = re.sub(r"clang\+\+(?=[^/]*$)", "clang", compiler)
 
-    def lacks_openmp(self):
-        """The package that the compiler's OpenMP is in, where it is not there."""
-        library, resources = (subprocess.run([self.compiler, option], check=True, capture_output=True, text=True).stdout
+    @cached_property
+    def openmp(self):
+        """The header and the library of the compiler's OpenMP, or of another clang's: a program of one runs with the
+        runtime of the other. None where there is none."""
+        library, resources = (subprocess.run([self.compiler, option], check=True, capture_output=True,
+                                             text=True).stdout.strip()
                               for option in ("-print-file-name=libomp.so", "-print-resource-dir"))
-        if os.path.isabs(library) and (Path(resources.strip()) / "include" / "omp.h").is_file():
-            return None
+        pairs = [(Path(resources) / "include" / "omp.h", Path(library))]
+        pairs += [(header, header.parents[3] / "libomp.so")
+                  for header in sorted(Path("/usr/lib").glob("llvm-*/lib/clang/*/include/omp.h"))]
+        return next((pair for pair in pairs if pair[0].is_file() and pair[1].is_file()), None)
+
+    def openmp_package(self):
         return "libomp-" + (re.search(r"\d+$", self.compiler) or ["N"])[0] + "-dev"
 
 
@@ -78,8 +86,9 @@ class Driver:
         self.verbose = "-v" in self.line or "-dryrun" in self.line
         self.settings = Settings()
         self.drop_toolkits()
-        if any(flag.startswith("-fopenmp") for flag in self.line.host) and self.settings.lacks_openmp():
-            raise Refused(f"-fopenmp: the compiler's OpenMP is missing: install {self.settings.lacks_openmp()}")
+        self.is_parallel = any(flag.startswith("-fopenmp") for flag in self.line.host)
+        if self.is_parallel and self.settings.openmp is None:
+            raise Refused(f"-fopenmp: the compiler's OpenMP is missing: install {self.settings.openmp_package()}")
 
     def drop_toolkits(self):
         """A real toolkit's headers and libraries must not take the place of the emulator's."""
@@ -201,17 +210,25 @@ class Driver:
         sources.add(file)
         if language != "cu":
             sources.rewritten.clear()
+        openmp = folder / "openmp"
+        openmp.mkdir()
+        if self.settings.openmp is not None:
+            (openmp / "omp.h").symlink_to(self.settings.openmp[0])
+        else:
+            (openmp / "omp.h").write_text(f"#error <omp.h> is missing: install {self.settings.openmp_package()}\n")
         kept = [flag for flag in self.line.host
                 if not STRICT.match(flag) and (language != "cu" or not HOST_ONLY.match(flag))]
         command = [self.settings.compiler if language != "c" else self.settings.c_compiler,
                    *(self.kernel_options() if language == "cu" else self.host_options(language)),
                    "-ivfsoverlay", str(sources.overlay(folder)), *flags, f"-I{sources.refuse_missing(folder)}",
-                   "-isystem", str(TOOLKIT / "cccl"), "-isystem", str(include), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept,
+                   "-isystem", str(TOOLKIT / "cccl"), "-isystem", str(include), "-idirafter", str(openmp), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept,
                    *(["-w"] if "-w" in self.line else []), "-x", "c" if language == "c" else "c++",
                    os.path.abspath(file), *words]
         environment = dict(os.environ)
         if "-expt-relaxed-constexpr" in self.line:
-            environment["WARPBOOK_RELAXED_CONSTEXPR"] = "1"  # The compiler pass asks for it.
+            environment["WARPBOOK_RELAXED_CONSTEXPR"] = "1"  # The compiler pass asks for these.
+        if not self.is_separate():
+            environment["WARPBOOK_WHOLE_PROGRAM"] = "1"
         if self.verbose:
             print("#$", shlex.join(command), file=sys.stderr)
         if "-dryrun" in self.line:
@@ -234,6 +251,9 @@ class Driver:
         old = asked is None or OLD_STANDARD.match(asked)
         return ["-std=gnu++17" if old else f"-std={asked}", "-Wno-register"]
 
+    def is_separate(self):
+        return self.line.last("-rdc") == "true" or "-dc" in self.line
+
     def kernel_options(self):
         debug = "-G" in self.line
         options = self.settings.options
@@ -241,9 +261,8 @@ class Driver:
             options = [option for option in options if option != "-gline-tables-only"] + ["-g"]
         contract = ["-ffp-contract=off"] if self.line.last("-fmad") == "false" else []
         defined = [f"-D__CUDA_ARCH__={self.architecture()}", f"-D__CUDA_ARCH_LIST__={self.architecture()}"]
-        separate = self.line.last("-rdc") == "true" or "-dc" in self.line
         # A mere declaration of a constant is not `used`, and that is no news to anyone.
-        defined += ["-D__CUDACC_RDC__=1"] if separate else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]
+        defined += ["-D__CUDACC_RDC__=1"] if self.is_separate() else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]
         if {"-extended-lambda", "-expt-extended-lambda"} & set(self.line.given):
             defined.append("-D__CUDACC_EXTENDED_LAMBDA__=1")
         if "-expt-relaxed-constexpr" in self.line:
@@ -278,8 +297,13 @@ class Driver:
 
     def link(self, inputs, output):
         library = TOOLKIT / "lib"
+        # What GCC's programs ask for is clang's own here.
+        if self.settings.openmp is not None and (self.is_parallel or "-lgomp" in inputs or "-lomp" in inputs):
+            place = self.settings.openmp[1]
+            inputs = [word for word in inputs if word not in ("-lgomp", "-lomp", "-liomp5")]
+            inputs += [str(place), f"-Wl,-rpath,{place.resolve().parent}"]
         return self.call([self.settings.compiler, *(["-shared"] if "-shared" in self.line else []),
-                          *(["-g"] if {"-g", "-G"} & set(self.line.given) else []), *self.line.host, "-o", output, *inputs,
+                          *(["-g"] if {"-g", "-G"} & set(self.line.given) else []), *(word for word in self.line.host if not word.startswith("-fopenmp")), "-o", output, *inputs,
                           *self.line.linker, "-Wno-unused-command-line-argument", f"-L{library}", "-lcudadevrt",
                           "-lcudart_static", "-lrt", "-lpthread", "-ldl"])
 

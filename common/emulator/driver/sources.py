@@ -28,7 +28,7 @@ REFUSED = re.compile(r"nv/|cuda/(std/)?(atomic|barrier|latch|semaphore|pipeline|
                      r"memory_resource|access_property|discard_memory|devices)|cuda/__")
 CCCL = re.compile(r"(cuda|cub|thrust|nv)/")
 # What the rewriter changes has one of these in it.
-REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[rhlfdqn]"')
+REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[rhlfdqn]"|\]\s*__(host|device)__|asm')
 
 
 def shown(path):
@@ -59,7 +59,7 @@ class Sources:
             return
         if REWRITTEN.search(text):
             result = rewrite(text)
-            if result.launches or result.arrays or result.constraints:
+            if result.text != result.old:
                 self.rewritten[path] = result
         for quote, name in INCLUDE.findall(text):
             for folder in [path.parent, *self.folders] if quote == '"' else self.folders:

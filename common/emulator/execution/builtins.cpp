@@ -64,6 +64,38 @@ void memory_fence() {
   current_runner->count_fence(__builtin_return_address(0));
 }
 
+bool is_cooperative_launch() { return current_block->launch->cooperative; }
+
+void grid_barrier() {
+  const void* const pc = __builtin_return_address(0);
+  BlockContext& block = *current_block;
+  if (!block.launch->cooperative) {
+    {
+      const Unwatched unwatched;
+      const std::string place = observer().locate(pc);
+      observer().report("grid_barrier", pc,
+                        "========= A barrier of the whole grid in a launch that is not cooperative\n=========     at " +
+                            (place.empty() ? "an unknown line" : place) + "\n=========     in kernel " +
+                            block.launch->name + ", " + describe_thread(block) +
+                            "\n=========     Launch the kernel by cudaLaunchCooperativeKernel.\n");
+    }
+    abort_kernel(cudaErrorLaunchFailure);
+  }
+  current_runner->barrier(false, pc);
+  if (block.thread == 0) {
+    const std::uint64_t blocks = std::uint64_t{block.launch->grid.x} * block.launch->grid.y * block.launch->grid.z;
+    memory_fence();
+    observer().grid_barrier(block, true);
+    const std::uint64_t before = grid_arrivals.fetch_add(1);
+    current_runner->note_change();
+    while (grid_arrivals.load() / blocks == before / blocks)
+      current_runner->poll({&grid_arrivals, sizeof grid_arrivals}, pc);
+    observer().grid_barrier(block, false);
+    memory_fence();
+  }
+  current_runner->barrier(false, pc);
+}
+
 void yield_thread() { current_runner->sleep(__builtin_return_address(0)); }
 
 void wait_for_block(const unsigned* word, unsigned bits) {

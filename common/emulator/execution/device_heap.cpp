@@ -2,6 +2,8 @@
 /// Functions of the C and C++ libraries that mean something else in a kernel: the compiler pass calls these instead, in
 /// programs that it launches kernels for. On the host they are the library's own.
 
+#include "common/emulator/execution/device_heap.hpp"
+
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
@@ -10,25 +12,23 @@
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
 
-namespace {
+namespace warpbook::emulator {
 
-using warpbook::emulator::current_block;
-
-/// Memory of the device's heap: the host's, known to kernels by its bounds.
 void* heap_allocate(std::size_t bytes) {
   void* memory = std::malloc(bytes);  // NOLINT(cppcoreguidelines-*): this is malloc
-  if (memory != nullptr) warpbook::emulator::register_heap(memory, bytes);
+  if (memory != nullptr) register_heap(memory, bytes);
   return memory;
 }
 
-/// Frees memory of the device's heap; false where it is none.
 bool heap_free(void* memory) {
-  if (memory == nullptr || !warpbook::emulator::unregister_heap(memory)) return false;
+  if (memory == nullptr || !unregister_heap(memory)) return false;
   std::free(memory);  // NOLINT(cppcoreguidelines-*): this is free
   return true;
 }
 
-}  // namespace
+}  // namespace warpbook::emulator
+
+using namespace warpbook::emulator;
 
 // NOLINTBEGIN(readability-identifier-naming): the pass knows these names.
 extern "C" {

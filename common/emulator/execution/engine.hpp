@@ -28,6 +28,7 @@ struct LaunchInfo {
   std::size_t dynamic_shared_bytes = 0;  ///< as launched
   std::size_t static_shared_bytes = 0;   ///< of the kernel's own `__shared__` arrays, 0 where it cannot be told
   std::uint64_t id = 0;                  ///< counts launches, from 1
+  bool cooperative = false;              ///< all blocks are on the card at a time, and may meet
   bool from_graph = false;               ///< launched by a graph: less launch overhead
   unsigned resident_blocks = ~0U;        ///< that the card holds at a time
 };
@@ -168,6 +169,8 @@ public:
   virtual void event_gone(const void* /*event*/) {}
   /// A thread ordered its accesses before and after a fence.
   virtual void fence(BlockContext&) {}
+  /// A thread of each block comes to a barrier of the whole grid (`arrives`), or goes on from it: as if by an atomic.
+  virtual void grid_barrier(BlockContext&, bool /*arrives*/) {}
 };
 
 /// Installs the observer (nullptr: none). It must outlive all launches; none may be running.

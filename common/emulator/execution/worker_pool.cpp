@@ -235,6 +235,7 @@ public:
     const std::lock_guard one_launch(launch_mutex_);
     launch.id = ++launches_;
     launch_error.store(cudaSuccess);
+    grid_arrivals.store(0);
     const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
     const std::uint64_t threads_of_block = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
     const std::uint64_t threads = blocks * threads_of_block;
@@ -439,6 +440,8 @@ unsigned worker_count() {
   static const unsigned count = cores();
   return count;
 }
+
+std::atomic<std::uint64_t> grid_arrivals{0};
 
 bool launch_has_failed() { return launch_error.load(std::memory_order_relaxed) != cudaSuccess; }
 

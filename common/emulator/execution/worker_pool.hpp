@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,9 @@ struct LaunchResult {
 /// Runs all blocks of a valid launch, and returns when they are done. The calling thread runs blocks too; one launch at
 /// a time. `launch.id` is set here.
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call);
+
+/// How often blocks of the running launch have come to a barrier of the whole grid.
+extern std::atomic<std::uint64_t> grid_arrivals;
 
 /// True once a block of the running launch has ended with an error: others will not be run.
 bool launch_has_failed();

@@ -1,6 +1,5 @@
 /// \file
-/// Cooperative groups within a block: the block, tiles of up to a warp, and the threads that go the same way. A grid
-/// can be asked for ranks and sizes; barriers that span blocks are not emulated.
+/// Cooperative groups: the block, tiles of up to a warp, the threads that go the same way, and the grid.
 #pragma once
 
 #include <cstdint>
@@ -230,8 +229,8 @@ public:
   WARPBOOK_GROUP static dim3 group_dim() { return gridDim; }
   WARPBOOK_GROUP static dim3 dim_blocks() { return gridDim; }
   WARPBOOK_GROUP static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
-  WARPBOOK_GROUP static bool is_valid() { return false; }  // as on a GPU without a cooperative launch
-  __attribute__((unavailable("barriers of a whole grid are not emulated"))) static void sync();
+  WARPBOOK_GROUP static bool is_valid() { return warpbook::emulator::is_cooperative_launch(); }
+  WARPBOOK_GROUP static void sync() { warpbook::emulator::grid_barrier(); }
 };
 
 WARPBOOK_GROUP inline grid_group this_grid() { return {}; }

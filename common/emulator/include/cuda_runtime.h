@@ -30,6 +30,7 @@
 #include "integer_functions.h"
 #include "math_functions.h"
 #include "memory_functions.h"
+#include "texture_functions.h"
 #include "warp_functions.h"
 #endif
 
@@ -56,6 +57,14 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   [[maybe_unused]] std::size_t index = 0;  // In a braced list, arguments are evaluated from left to right.
   const warpbook::emulator::Arguments<Parameters...> pack{{*static_cast<Parameters*>(arguments[index++])}...};
   return warpbook::emulator::launch_kernel(config, warpbook::emulator::erased_call(kernel, pack));
+}
+
+/// All blocks are on the card at a time.
+template <class Kernel>
+cudaError_t cudaLaunchCooperativeKernel(Kernel* kernel, dim3 grid, dim3 block, void** arguments,
+                                        std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, dynamic_shared,
+                                     stream);
 }
 
 /// A kernel, by its name or by a pointer to it, of whatever type.
@@ -193,6 +202,25 @@ inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdv
   return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
 }
 
+// ---- The format of texels
+
+inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
+}
+#ifdef __clang__
+/// Of a type that CUDA has vectors of.
+template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc() {
+  using Parts = warpbook::emulator::TexelParts<T>;
+  using Part = typename Parts::Part;
+  constexpr int kBits = 8 * sizeof(Part);
+  constexpr cudaChannelFormatKind kKind = std::is_floating_point_v<Part> ? cudaChannelFormatKindFloat
+                                          : std::is_signed_v<Part>       ? cudaChannelFormatKindSigned
+                                                                         : cudaChannelFormatKindUnsigned;
+  return {kBits, Parts::kCount > 1 ? kBits : 0, Parts::kCount > 2 ? kBits : 0, Parts::kCount > 3 ? kBits : 0, kKind};
+}
+#endif
+inline cudaChannelFormatDesc cudaCreateChannelDescHalf() { return {16, 0, 0, 0, cudaChannelFormatKindFloat}; }
+
 // ---- Events and graphs
 
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {
@@ -201,6 +229,10 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEven
 
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0) {
   return cudaGraphInstantiateWithFlags(executable, graph, flags);
+}
+inline cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                            std::size_t count) {
+  return cudaGraphAddDependencies(graph, from, to, nullptr, count);
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, cudaGraphNode_t*, char*,
                                         std::size_t) {

@@ -52,6 +52,14 @@ WARPBOOK_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
 WARPBOOK_EXPORT cudaError_t cudaDriverGetVersion(int* version);
 WARPBOOK_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
+// ---- Launches by address
+WARPBOOK_EXPORT cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                             std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments);
+/// All blocks are on the card at a time, and may wait for each other: `cooperative_groups::this_grid().sync()`.
+WARPBOOK_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                                        std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr);
+
 // ---- Memory
 WARPBOOK_EXPORT cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
 WARPBOOK_EXPORT cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream);
@@ -81,12 +89,51 @@ WARPBOOK_EXPORT cudaError_t cudaMemcpyPeer(void* destination, int destination_de
                                            int source_device, std::size_t bytes);
 WARPBOOK_EXPORT cudaError_t cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source,
                                                 int source_device, std::size_t bytes, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent);
+WARPBOOK_EXPORT cudaError_t cudaMemset3D(cudaPitchedPtr pitched, int value, cudaExtent extent);
+WARPBOOK_EXPORT cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitched, int value, cudaExtent extent,
+                                              cudaStream_t stream = nullptr);
 WARPBOOK_EXPORT cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes);
 WARPBOOK_EXPORT cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream = nullptr);
 WARPBOOK_EXPORT cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width,
                                          std::size_t height);
 WARPBOOK_EXPORT cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width,
                                               std::size_t height, cudaStream_t stream = nullptr);
+
+// ---- Textures and surfaces
+WARPBOOK_EXPORT cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, std::size_t width,
+                                            std::size_t height = 0, unsigned flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent,
+                                              unsigned flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaFreeArray(cudaArray_t array);
+WARPBOOK_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
+                                             cudaArray_t array);
+WARPBOOK_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyToArray(cudaArray_t to, std::size_t x, std::size_t y, const void* from,
+                                              std::size_t bytes, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, std::size_t x, std::size_t y,
+                                                std::size_t bytes, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DToArray(cudaArray_t to, std::size_t x, std::size_t y, const void* from,
+                                                std::size_t pitch, std::size_t width, std::size_t height,
+                                                cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, std::size_t x, std::size_t y, const void* from,
+                                                     std::size_t pitch, std::size_t width, std::size_t height,
+                                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DFromArray(void* to, std::size_t pitch, cudaArray_const_t from, std::size_t x,
+                                                  std::size_t y, std::size_t width, std::size_t height,
+                                                  cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, cudaArray_const_t from,
+                                                       std::size_t x, std::size_t y, std::size_t width,
+                                                       std::size_t height, cudaMemcpyKind kind,
+                                                       cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
+                                                    const cudaTextureDesc* description,
+                                                    const cudaResourceViewDesc* view);
+WARPBOOK_EXPORT cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+WARPBOOK_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaResourceDesc* resource);
+WARPBOOK_EXPORT cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
 
 // ---- Streams
 WARPBOOK_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* stream);
@@ -113,7 +160,37 @@ WARPBOOK_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event);
 /// Modelled time between two events, in milliseconds.
 WARPBOOK_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 
-// ---- Graphs, by capture
+// ---- Graphs, by capture or by hand
+WARPBOOK_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                   const cudaGraphNode_t* dependencies, std::size_t count,
+                                                   const cudaKernelNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                   const cudaGraphNode_t* dependencies, std::size_t count,
+                                                   const cudaMemcpy3DParms* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                     const cudaGraphNode_t* dependencies, std::size_t count,
+                                                     void* destination, const void* source, std::size_t bytes,
+                                                     cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                   const cudaGraphNode_t* dependencies, std::size_t count,
+                                                   const cudaMemsetParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                 const cudaGraphNode_t* dependencies, std::size_t count,
+                                                 const cudaHostNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                  const cudaGraphNode_t* dependencies, std::size_t count);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                       const cudaGraphNode_t* dependencies, std::size_t count,
+                                                       cudaGraph_t child);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                     const cudaGraphNode_t* to, const cudaGraphEdgeData* data,
+                                                     std::size_t count);
+WARPBOOK_EXPORT cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
+WARPBOOK_EXPORT cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                             const cudaKernelNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 WARPBOOK_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 WARPBOOK_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);

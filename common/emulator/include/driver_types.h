@@ -42,6 +42,7 @@ enum cudaError {
   cudaErrorLaunchFileScopedTex = 66,
   cudaErrorLaunchFileScopedSurf = 67,
   cudaErrorSyncDepthExceeded = 68,
+  cudaErrorLaunchPendingCountExceeded = 69,
   cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
@@ -132,6 +133,9 @@ using cudaHostFn_t = void (*)(void* userData);
 
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
+// For launches from kernels.
+#define cudaStreamTailLaunch ((cudaStream_t)0x3)
+#define cudaStreamFireAndForget ((cudaStream_t)0x4)
 
 inline constexpr unsigned int cudaStreamDefault = 0;
 inline constexpr unsigned int cudaStreamNonBlocking = 1;
@@ -175,8 +179,169 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeMemcpy = 1,
   cudaGraphNodeTypeMemset = 2,
   cudaGraphNodeTypeHost = 3,
+  cudaGraphNodeTypeGraph = 4,
   cudaGraphNodeTypeEmpty = 5,
 };
+
+/// What a hand-built graph's node is made of.
+struct cudaKernelNodeParams {
+  void* func;
+  dim3 gridDim;
+  dim3 blockDim;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;  ///< another way to hand over arguments, which the emulator lacks: nullptr
+};
+struct cudaMemsetParams {
+  void* dst;
+  std::size_t pitch;
+  unsigned int value;
+  unsigned int elementSize;
+  std::size_t width;
+  std::size_t height;
+};
+struct cudaHostNodeParams {
+  cudaHostFn_t fn;
+  void* userData;
+};
+struct cudaGraphEdgeData {
+  unsigned char from_port;
+  unsigned char to_port;
+  unsigned char type;
+  unsigned char reserved[5];
+};
+
+using cudaArray_t = struct cudaArray*;
+using cudaArray_const_t = const struct cudaArray*;
+
+/// Rows in memory; widths are in bytes.
+struct cudaPitchedPtr {
+  void* ptr;
+  std::size_t pitch;
+  std::size_t xsize;
+  std::size_t ysize;
+};
+/// Of an array in elements, of other memory in bytes.
+struct cudaExtent {
+  std::size_t width;
+  std::size_t height;
+  std::size_t depth;
+};
+struct cudaPos {
+  std::size_t x;
+  std::size_t y;
+  std::size_t z;
+};
+struct cudaMemcpy3DParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+
+// ---- Textures and surfaces
+using cudaTextureObject_t = unsigned long long;
+using cudaSurfaceObject_t = unsigned long long;
+using cudaMipmappedArray_t = struct cudaMipmappedArray*;
+
+enum cudaChannelFormatKind {
+  cudaChannelFormatKindSigned = 0,
+  cudaChannelFormatKindUnsigned = 1,
+  cudaChannelFormatKindFloat = 2,
+  cudaChannelFormatKindNone = 3,
+};
+/// The bits of a texel's numbers.
+struct cudaChannelFormatDesc {
+  int x;
+  int y;
+  int z;
+  int w;
+  cudaChannelFormatKind f;
+};
+enum cudaResourceType {
+  cudaResourceTypeArray = 0,
+  cudaResourceTypeMipmappedArray = 1,
+  cudaResourceTypeLinear = 2,
+  cudaResourceTypePitch2D = 3,
+};
+struct cudaResourceDesc {
+  cudaResourceType resType;
+  union {
+    struct {
+      cudaArray_t array;
+    } array;
+    struct {
+      cudaMipmappedArray_t mipmap;
+    } mipmap;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      void* devPtr;
+      cudaChannelFormatDesc desc;
+      std::size_t width;
+      std::size_t height;
+      std::size_t pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
+  } res;
+  unsigned int flags;
+};
+struct cudaResourceViewDesc;
+enum cudaTextureAddressMode {
+  cudaAddressModeWrap = 0,
+  cudaAddressModeClamp = 1,
+  cudaAddressModeMirror = 2,
+  cudaAddressModeBorder = 3,
+};
+enum cudaTextureFilterMode {
+  cudaFilterModePoint = 0,
+  cudaFilterModeLinear = 1,
+};
+enum cudaTextureReadMode {
+  cudaReadModeElementType = 0,
+  cudaReadModeNormalizedFloat = 1,
+};
+struct cudaTextureDesc {
+  cudaTextureAddressMode addressMode[3];
+  cudaTextureFilterMode filterMode;
+  cudaTextureReadMode readMode;
+  int sRGB;
+  float borderColor[4];
+  int normalizedCoords;
+  unsigned int maxAnisotropy;
+  cudaTextureFilterMode mipmapFilterMode;
+  float mipmapLevelBias;
+  float minMipmapLevelClamp;
+  float maxMipmapLevelClamp;
+  int disableTrilinearOptimization;
+  int seamlessCubemap;
+};
+enum cudaSurfaceBoundaryMode {
+  cudaBoundaryModeZero = 0,
+  cudaBoundaryModeClamp = 1,
+  cudaBoundaryModeTrap = 2,
+};
+inline constexpr unsigned int cudaArrayDefault = 0;
+inline constexpr unsigned int cudaArrayLayered = 1;
+inline constexpr unsigned int cudaArraySurfaceLoadStore = 2;
+inline constexpr unsigned int cudaArrayTextureGather = 8;
+
+inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, std::size_t pitch, std::size_t width, std::size_t height) {
+  return {pointer, pitch, width, height};
+}
+inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
+  return {width, height, depth};
+}
+inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { return {x, y, z}; }
 
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
@@ -213,6 +378,8 @@ enum cudaLimit {
   cudaLimitStackSize = 0,
   cudaLimitPrintfFifoSize = 1,
   cudaLimitMallocHeapSize = 2,
+  cudaLimitDevRuntimeSyncDepth = 3,
+  cudaLimitDevRuntimePendingLaunchCount = 4,
 };
 
 enum cudaFuncAttribute {
@@ -351,7 +518,7 @@ enum cudaDeviceP2PAttr {
   cudaDevP2PAttrNativeAtomicSupported = 3,
 };
 
-/// The properties that say something of an emulated device; textures, surfaces and inter-process features have none.
+/// The properties that say something of an emulated device.
 struct cudaDeviceProp {
   char name[256];
   std::size_t totalGlobalMem;
@@ -393,6 +560,16 @@ struct cudaDeviceProp {
   int pageableMemoryAccess;
   int concurrentManagedAccess;
   std::size_t textureAlignment;
+  std::size_t texturePitchAlignment;
+  int maxTexture1D;
+  int maxTexture1DLayered[2];
+  int maxTexture2D[2];
+  int maxTexture2DLinear[3];
+  int maxTexture2DLayered[3];
+  int maxTexture3D[3];
+  int maxSurface1D;
+  int maxSurface2D[2];
+  int maxSurface3D[3];
   std::size_t surfaceAlignment;
   int tccDriver;
   int isMultiGpuBoard;

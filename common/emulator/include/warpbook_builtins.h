@@ -61,6 +61,11 @@ WARPBOOK_EXPORT unsigned warp_active_mask() __attribute__((convergent));
 /// Orders the caller's memory accesses before it and after it, for all who look.
 WARPBOOK_EXPORT void memory_fence();
 
+/// Waits for all threads of the grid, which has to be launched cooperatively.
+WARPBOOK_EXPORT void grid_barrier() __attribute__((convergent));
+/// Whether it was.
+WARPBOOK_EXPORT bool is_cooperative_launch();
+
 /// Lets the other threads of the block run.
 WARPBOOK_EXPORT void yield_thread() __attribute__((convergent));
 /// Waits until a block that began before this one has set one of these bits of a word. Nobody sees the wait: how often

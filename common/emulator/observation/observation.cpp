@@ -148,6 +148,10 @@ void Observation::fence(BlockContext& block) {
   if (block.traced) watch(block).fence(block);
 }
 
+void Observation::grid_barrier(BlockContext& block, bool arrives) {
+  if (block.traced) watch(block).synchronise(block, arrives, false);
+}
+
 void Observation::barriers_differ(BlockContext& block, const void* pc, const void* other_pc) {
   if (watch(block).is_new_global({pc, other_pc})) report_different_barriers(block, pc, other_pc);
 }
@@ -161,7 +165,8 @@ void Observation::api_failed(const ApiError& error) {
 }
 
 void Observation::host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) {
-  if (!options_.race) return;
+  // Behind an error that stays, calls that would wait only return it: that the host did not wait is no mistake of its own.
+  if (!options_.race || !device_works_) return;
   visit_async([&](const AsyncWork& work) {
     const auto* const at = static_cast<const std::byte*>(address);
     HostRace race{address, writes, pc, work.pc, work.writes, work.kind(), nullptr};

@@ -1,5 +1,7 @@
 #include "common/emulator/pass/device_code.hpp"
 
+#include "common/emulator/pass/kernel_registry.hpp"
+
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Demangle/Demangle.h>
@@ -9,6 +11,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <cstdlib>
 #include <string>
@@ -117,6 +120,14 @@ bool is_for_devices_alone(const Function& function) {
   return false;
 }
 
+/// Functions of CUDA's runtime that kernels may call.
+bool is_runtime_for_kernels(StringRef name) {
+  static const StringSet<> names = {
+      "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cudaMalloc", "cudaFree",
+      "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamCreateWithFlags", "cudaStreamDestroy"};
+  return names.contains(name.take_until([](char c) { return c == '<'; }));
+}
+
 void refuse(Instruction& instruction, const Twine& text) {
   const Function& function = *instruction.getFunction();
   const std::string words = text.str();
@@ -149,12 +160,19 @@ public:
 private:
   void from_device(CallBase& call, const Function& callee, bool global) {
     const StringRef name = callee.getName();
-    const bool of_runtime = is_own(callee) && StringRef(plain_name(callee)).starts_with("cuda");
+    const std::string plain = plain_name(callee);
+    const bool of_runtime = StringRef(plain).starts_with("cuda") && !is_runtime_for_kernels(plain) && is_own(callee);
+    if (name == "__warpbook_launch" && std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) {
+      refuse(call,
+             "kernel launch from __device__ or __global__ functions requires separate compilation mode (-rdc=true)");
+      return;
+    }
     const bool for_kernels = callee.hasFnAttribute(kDevice) || callee.isIntrinsic() || is_own(callee) ||
-                             is_in_device_library(name) || is_standard_for_kernels(name);
+                             is_in_device_library(name) || is_standard_for_kernels(name) ||
+                             is_runtime_for_kernels(plain);
     if (for_kernels && !of_runtime) return;
     if (callee.hasFnAttribute(kGlobal)) {
-      refuse(call, "a kernel that launches kernels is not emulated");
+      refuse(call, "a __global__ function call must be configured");
       return;
     }
     // One that another file defines says nothing of itself.
@@ -221,11 +239,25 @@ void read_qualifiers(Module& module) {
   annotations->eraseFromParent();  // It would keep alive what nobody uses any more.
 }
 
+/// Without -rdc, a file has device variables of its own, whatever their names are elsewhere. What nobody reads stays, too:
+/// who writes it is looked at.
+void keep_variables_apart(Module& module) {
+  SmallVector<GlobalValue*, 8> apart;
+  for (GlobalVariable& variable : module.globals())
+    if (variable.hasAttribute(kDevice) && variable.hasExternalLinkage() && !variable.isDeclaration()) {
+      variable.setLinkage(GlobalValue::InternalLinkage);
+      apart.push_back(&variable);
+    }
+  appendToUsed(module, apart);
+}
+
 }  // namespace
 
 PreservedAnalyses DeviceCodePass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   read_qualifiers(module);
+  if (std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) keep_variables_apart(module);
   Judge(module).run();
+  register_kernels(module);
   return PreservedAnalyses::none();
 }
 

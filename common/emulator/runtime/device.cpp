@@ -39,11 +39,25 @@ cudaDeviceProp properties_of(const DeviceTable& device) {
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
   p.sharedMemPerMultiprocessor = device.shared_bytes_per_multiprocessor;
   p.regsPerMultiprocessor = device.registers_per_multiprocessor;
+  p.cooperativeLaunch = 1;
   p.managedMemory = p.concurrentManagedAccess = 1;
   p.sharedMemPerBlockOptin = device.shared_bytes_per_block_optin;
   p.maxBlocksPerMultiProcessor = device.blocks_per_multiprocessor;
   p.reservedSharedMemPerBlock = device.shared_bytes_reserved;
   p.textureAlignment = p.surfaceAlignment = 512;
+  p.texturePitchAlignment = 32;
+  // As on all cards since compute capability 6.0 (CUDA C++ Programming Guide, technical specifications).
+  p.maxTexture1D = p.maxTexture2D[0] = 131072;
+  p.maxTexture2D[1] = 65536;
+  p.maxTexture1DLayered[0] = p.maxTexture2DLayered[0] = p.maxTexture2DLayered[1] = p.maxSurface1D = 32768;
+  p.maxTexture1DLayered[1] = p.maxTexture2DLayered[2] = 2048;
+  p.maxTexture2DLinear[0] = 131072;
+  p.maxTexture2DLinear[1] = 65000;
+  p.maxTexture2DLinear[2] = 2097120;
+  p.maxTexture3D[0] = p.maxTexture3D[1] = p.maxTexture3D[2] = 16384;
+  p.maxSurface2D[0] = 131072;
+  p.maxSurface2D[1] = 65536;
+  p.maxSurface3D[0] = p.maxSurface3D[1] = p.maxSurface3D[2] = 16384;
   p.streamPrioritiesSupported = p.computePreemptionSupported = 1;
   return p;
 }

@@ -79,13 +79,6 @@ template <class Allocate> cudaError_t allocate_to(CUdeviceptr* pointer, Allocate
   return error;
 }
 
-/// Words of more than a byte: the host makes them, and they are copied.
-template <class Word> cudaError_t fill_words(CUdeviceptr pointer, Word value, std::size_t count) {
-  if (pointer % sizeof(Word) != 0) return remember(cudaErrorInvalidValue);
-  const std::vector<Word> words(count, value);
-  return cudaMemcpy(address(pointer), words.data(), count * sizeof(Word), cudaMemcpyHostToDevice);
-}
-
 std::mutex contexts_mutex;
 std::set<CUcontext> contexts;  // those that live
 CUctx_st primary;
@@ -374,11 +367,11 @@ CUresult cuMemsetD8(CUdeviceptr pointer, unsigned char value, std::size_t count)
 }
 
 CUresult cuMemsetD16(CUdeviceptr pointer, unsigned short value, std::size_t count) {
-  return driver_call(WARPBOOK_CALLER, [&] { return fill_words(pointer, value, count); });
+  return driver_call(WARPBOOK_CALLER, [&] { return fill(address(pointer), 0, value, 2, count, 1, nullptr, false); });
 }
 
 CUresult cuMemsetD32(CUdeviceptr pointer, unsigned value, std::size_t count) {
-  return driver_call(WARPBOOK_CALLER, [&] { return fill_words(pointer, value, count); });
+  return driver_call(WARPBOOK_CALLER, [&] { return fill(address(pointer), 0, value, 4, count, 1, nullptr, false); });
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, std::size_t count, CUstream stream) {

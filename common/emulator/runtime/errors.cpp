@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/faults.hpp"
 #include "common/emulator/runtime/state.hpp"
 
@@ -43,6 +44,10 @@ constexpr ErrorText kErrors[] = {
     {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"},
     {cudaErrorMissingConfiguration, "cudaErrorMissingConfiguration", "__global__ function call is not configured"},
     {cudaErrorPriorLaunchFailure, "cudaErrorPriorLaunchFailure", "unspecified launch failure in prior launch"},
+    {cudaErrorLaunchMaxDepthExceeded, "cudaErrorLaunchMaxDepthExceeded",
+     "launch would exceed maximum depth of nested launches"},
+    {cudaErrorLaunchPendingCountExceeded, "cudaErrorLaunchPendingCountExceeded",
+     "launch failed because launch would exceed cudaLimitDevRuntimePendingLaunchCount"},
     {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
@@ -173,6 +178,7 @@ void ApiCall::failed(cudaError_t error) {
 }
 
 cudaError_t remember(cudaError_t error) {
+  if (in_kernel()) return remember_in_kernel(error);
   if (const cudaError_t lasting = sticky.load(); lasting != cudaSuccess) {
     error = lasting;
   }
@@ -210,12 +216,16 @@ cudaError_t device_state() {
 using namespace warpbook::emulator;
 
 cudaError_t cudaGetLastError() {
+  if (in_kernel()) return last_error_in_kernel(true);
   const cudaError_t error = remember(cudaSuccess) != cudaSuccess ? sticky_error() : last_error;
   last_error = cudaSuccess;
   return error;
 }
 
-cudaError_t cudaPeekAtLastError() { return sticky_error() != cudaSuccess ? sticky_error() : last_error; }
+cudaError_t cudaPeekAtLastError() {
+  if (in_kernel()) return last_error_in_kernel(false);
+  return sticky_error() != cudaSuccess ? sticky_error() : last_error;
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
   const ErrorText* found = find_error(error);

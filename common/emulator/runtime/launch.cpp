@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/shared_memory.hpp"
@@ -12,6 +13,7 @@
 #include "common/emulator/include/warpbook_chevrons.h"
 #include "common/emulator/include/warpbook_launch.h"
 #include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/faults.hpp"
 #include "common/emulator/runtime/state.hpp"
 
@@ -60,10 +62,7 @@ cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
     switch (attribute.id) {
     case cudaLaunchAttributeCooperative:
-      if (attribute.val.cooperative != 0) {
-        return cudaErrorNotSupported;
-      }
-      break;
+      break;  // `is_cooperative` asks for it
     case cudaLaunchAttributeClusterDimension:
       if (attribute.val.clusterDim.x != 1 || attribute.val.clusterDim.y != 1 || attribute.val.clusterDim.z != 1) {
         return cudaErrorNotSupported;
@@ -76,39 +75,65 @@ cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
   return cudaSuccess;
 }
 
-cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel) {
+bool is_cooperative(const cudaLaunchConfig_t& config) {
+  return std::any_of(config.attrs, config.attrs + config.numAttrs, [](const cudaLaunchAttribute& attribute) {
+    return attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0;
+  });
+}
+
+/// Blocks of this shape that the card holds at a time.
+unsigned blocks_on_card(const cudaLaunchConfig_t& config, const Kernel& kernel) {
+  return static_cast<unsigned>(device_table().multiprocessors) *
+         resident_blocks(device_table(), config.blockDim.x * config.blockDim.y * config.blockDim.z,
+                         kernel.static_shared + config.dynamicSmemBytes);
+}
+
+/// What was wrong with a launch.
+struct Reason {
+  const char* kind = "invalid_launch";
+  std::string text{};
+};
+
+cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel, const void* pc, Reason& reason) {
   const dim3& block = config.blockDim;
   const auto text = [](const dim3& d) {
     return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
   };
   if (!within(config.gridDim, kMaxGrid)) {
-    ApiCall::explain("invalid_launch", "The grid is " + text(config.gridDim) + " blocks: from (1,1,1) to " +
-                                           text(kMaxGrid) + " are possible.");
+    reason.text =
+        "The grid is " + text(config.gridDim) + " blocks: from (1,1,1) to " + text(kMaxGrid) + " are possible.";
     return cudaErrorInvalidConfiguration;
   }
   if (!within(block, kMaxBlock) || block.x * block.y * block.z > kMaxThreadsPerBlock) {
-    ApiCall::explain("invalid_launch", "The block is " + text(block) + " threads: from (1,1,1) to " + text(kMaxBlock) +
-                                           ", and 1024 in all, are possible.");
+    reason.text = "The block is " + text(block) + " threads: from (1,1,1) to " + text(kMaxBlock) +
+                  ", and 1024 in all, are possible.";
     return cudaErrorInvalidConfiguration;
   }
   if (kernel.static_shared > device_table().shared_bytes_per_block) {
     // nvcc refuses to compile such a kernel.
-    observer().report("too_much_shared", ApiCall::pc(),
+    observer().report("too_much_shared", pc,
                       "========= " + kernel.name + " uses too much shared data (" +
                           std::to_string(kernel.static_shared) + " bytes, at most " +
                           std::to_string(device_table().shared_bytes_per_block) + ")\n");
     return cudaErrorInvalidConfiguration;
   }
   if (config.dynamicSmemBytes > kernel.max_dynamic_shared) {
-    ApiCall::explain("invalid_launch",
-                     std::to_string(config.dynamicSmemBytes) +
-                         " bytes of dynamic shared memory are asked for, at most " +
-                         std::to_string(kernel.max_dynamic_shared) +
-                         " are possible here; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize "
-                         "allows more.");
+    reason.text =
+        std::to_string(config.dynamicSmemBytes) + " bytes of dynamic shared memory are asked for, at most " +
+        std::to_string(kernel.max_dynamic_shared) +
+        " are possible here; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows more.";
     return cudaErrorInvalidValue;
   }
-  return check_attributes(config);
+  if (const cudaError_t error = check_attributes(config); error != cudaSuccess || !is_cooperative(config)) {
+    return error;
+  }
+  const std::uint64_t blocks = std::uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
+  if (blocks > blocks_on_card(config, kernel)) {
+    reason.text = "A cooperative launch has all blocks on the card at a time: these are " + std::to_string(blocks) +
+                  ", and it holds " + std::to_string(blocks_on_card(config, kernel)) + ".";
+    return cudaErrorCooperativeLaunchTooLarge;
+  }
+  return cudaSuccess;
 }
 
 std::shared_ptr<const void> keep_arguments(const KernelCall& call) {
@@ -124,16 +149,55 @@ std::shared_ptr<const void> keep_arguments(const KernelCall& call) {
 
 /// What `<<<>>>` said, until the launch takes it.
 thread_local cudaLaunchConfig_t configured;
+/// The same in kernels, by the thread of the block that this operating system thread runs: others may have their turn
+/// before the launch.
+thread_local std::map<unsigned, cudaLaunchConfig_t> configured_in_kernel;
 
 }  // namespace
 
 void configure(dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream) {
-  configured = {};
-  configured.gridDim = grid;
-  configured.blockDim = block;
-  configured.dynamicSmemBytes = shared_bytes;
-  configured.stream = stream;
+  cudaLaunchConfig_t& config = in_kernel() ? configured_in_kernel[current_block->thread] : configured;
+  config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
 }
+
+namespace {
+
+LaunchInfo launch_info(const cudaLaunchConfig_t& config, const void* address, const Kernel& kernel) {
+  LaunchInfo launch;
+  launch.kernel = address;
+  launch.name = kernel.name.c_str();
+  launch.grid = config.gridDim;
+  launch.block = config.blockDim;
+  launch.dynamic_shared_bytes = config.dynamicSmemBytes;
+  launch.static_shared_bytes = kernel.static_shared;
+  launch.resident_blocks = blocks_on_card(config, kernel);
+  launch.cooperative = is_cooperative(config);
+  return launch;
+}
+
+/// What a launch does when its turn has come. `arguments` keeps those of the call, where they do not outlive it.
+Work work_of(const LaunchInfo& info, const KernelCall& call, const std::shared_ptr<const void>& arguments,
+             const void* pc) {
+  KernelCall kept = call;
+  if (arguments != nullptr) kept.arguments = arguments.get();
+  return [launch = info, kept, arguments, pc](bool from_graph) mutable {
+    launch.from_graph = from_graph;
+    if (launch_loses_device()) {
+      set_sticky(cudaErrorDevicesUnavailable);
+      return 0.0;
+    }
+    const LaunchResult result = run_blocks(launch, kept);
+    async_begin({.launch = launch.id, .name = launch.name, .pc = pc});
+    if (result.error != cudaSuccess) set_sticky(result.error);
+    return result.modelled_seconds + run_followers(result.error != cudaSuccess);
+  };
+}
+
+}  // namespace
 
 cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& call) {
   const ApiCall api("cudaLaunchKernel");
@@ -149,41 +213,80 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
     return remember(cudaErrorInvalidResourceHandle);
   }
   const Kernel& kernel = kernel_of(call.kernel);
-  if (const cudaError_t error = check_launch(config, kernel); error != cudaSuccess) {
+  Reason reason;
+  if (const cudaError_t error = check_launch(config, kernel, ApiCall::pc(), reason); error != cudaSuccess) {
+    if (!reason.text.empty()) ApiCall::explain(reason.kind, reason.text);
     return remember(error);
   }
-  LaunchInfo launch;
-  launch.kernel = call.kernel;
-  launch.name = kernel.name.c_str();
-  launch.grid = config.gridDim;
-  launch.block = config.blockDim;
-  launch.dynamic_shared_bytes = config.dynamicSmemBytes;
-  launch.static_shared_bytes = kernel.static_shared;
-  launch.resident_blocks = static_cast<unsigned>(device_table().multiprocessors) *
-                           resident_blocks(device_table(), config.blockDim.x * config.blockDim.y * config.blockDim.z,
-                                           kernel.static_shared + config.dynamicSmemBytes);
-
-  KernelCall kept = call;
-  std::shared_ptr<const void> arguments;
-  if (stream->capture != nullptr) {
-    arguments = keep_arguments(call);
-    kept.arguments = arguments.get();
-  }
-  const auto run = [launch, kept, arguments, pc = ApiCall::pc()](bool from_graph) mutable {
-    launch.from_graph = from_graph;
-    if (launch_loses_device()) {
-      set_sticky(cudaErrorDevicesUnavailable);
-      return 0.0;
-    }
-    const LaunchResult result = run_blocks(launch, kept);
-    async_begin({.launch = launch.id, .name = launch.name, .pc = pc});
-    if (result.error != cudaSuccess) set_sticky(result.error);
-    return result.modelled_seconds;
-  };
+  const std::shared_ptr<const void> arguments = stream->capture != nullptr ? keep_arguments(call) : nullptr;
   // What goes wrong in the kernel is for later calls to tell, as on a GPU.
-  const cudaError_t error = submit(config.stream, cudaGraphNodeTypeKernel, run);
+  const cudaError_t error = submit(config.stream, cudaGraphNodeTypeKernel,
+                                   work_of(launch_info(config, call.kernel, kernel), call, arguments, ApiCall::pc()));
   return error == cudaSuccess ? error : remember(error);
 }
+
+namespace {
+
+constexpr unsigned kDeepestLaunch = 24;  // CUDA C++ Programming Guide, dynamic parallelism, configuration options
+
+std::string where_in_kernel(const BlockContext& block) {
+  return "in kernel " + std::string(block.launch->name) + ", " + describe_thread(block);
+}
+
+/// A child sees neither its parent's shared memory nor a thread's own: where an argument leads there, the kernel ends.
+bool leads_to_own_memory(const KernelCall& call, const BlockContext& block, const void* pc) {
+  const AddressRange shared = shared_range();
+  const AddressRange local = local_range();
+  const AddressRange dynamic{block.dynamic_shared, block.dynamic_shared + block.launch->dynamic_shared_bytes};
+  for (std::size_t at = 0; at + sizeof(void*) <= call.bytes; at += sizeof(void*)) {
+    const void* word = nullptr;
+    std::memcpy(&word, static_cast<const std::byte*>(call.arguments) + at, sizeof word);
+    const bool in_shared = shared.contains(word) || dynamic.contains(word);
+    if (!in_shared && !local.contains(word)) continue;
+    const std::string place = observer().locate(pc);
+    observer().report("own_memory_to_child", pc,
+                      std::string("========= A kernel is launched with a pointer to ") +
+                          (in_shared ? "shared" : "local") + " memory of its parent\n=========     at " +
+                          (place.empty() ? "an unknown line" : place) + "\n=========     " + where_in_kernel(block) +
+                          "\n=========     A child sees global memory alone: hand over the value, or a place there.\n");
+    return true;
+  }
+  return false;
+}
+
+void launch_from_kernel(const cudaLaunchConfig_t& config, const KernelCall& call, const void* pc) {
+  const BlockContext& block = *current_block;
+  cudaError_t error = cudaSuccess;
+  bool ends = false;
+  const bool foreign = is_foreign_stream(config.stream);
+  Work work;
+  {
+    const Unwatched unwatched;
+    static std::mutex& mutex = *new std::mutex;  // of what is known of kernels
+    const std::lock_guard lock(mutex);
+    const Kernel& kernel = kernel_of(call.kernel);
+    Reason reason;
+    error = check_launch(config, kernel, pc, reason);
+    if (foreign) {
+      error = cudaErrorInvalidResourceHandle;
+      reason.text = "A stream of the host is none for kernels.";
+    } else if (error == cudaSuccess && nesting_in_kernel() > kDeepestLaunch) {
+      error = cudaErrorLaunchMaxDepthExceeded;
+      reason.text = "At most 24 kernels can be nested.";
+    }
+    if (error == cudaSuccess) {
+      ends = leads_to_own_memory(call, block, pc);
+      work = work_of(launch_info(config, call.kernel, kernel), call, keep_arguments(call), pc);
+    } else {
+      observer().api_failed({"cudaLaunchKernel", pc, error, cudaGetErrorName(error), cudaGetErrorString(error),
+                             reason.kind, reason.text + (reason.text.empty() ? "" : " ") + where_in_kernel(block)});
+    }
+  }
+  if (ends) abort_kernel(cudaErrorIllegalAddress);
+  remember(error == cudaSuccess ? submit_in_kernel(config.stream, std::move(work)) : error);
+}
+
+}  // namespace
 
 cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* address) {
   const RuntimeLock lock;
@@ -285,6 +388,11 @@ cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* ker
 void __warpbook_launch(const void* kernel, void (*invoke)(const void* kernel, const void* arguments),
                        const void* arguments, std::size_t bytes) {
   using namespace warpbook::emulator;
+  if (in_kernel()) {
+    const cudaLaunchConfig_t& config = configured_in_kernel[current_block->thread];
+    launch_from_kernel(config, {kernel, invoke, arguments, nullptr, bytes}, __builtin_return_address(0));
+    return;
+  }
   const ApiCall api("cudaLaunchKernel");
   // What it returns, cudaGetLastError tells.
   launch_kernel(configured, {kernel, invoke, arguments, nullptr, bytes});

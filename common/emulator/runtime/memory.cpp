@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "common/emulator/execution/arena.hpp"
+#include "common/emulator/execution/device_heap.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/faults.hpp"
 #include "common/emulator/runtime/state.hpp"
 
@@ -132,6 +134,15 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
   return cudaSuccess;
 }
 
+/// Does a copy that a kernel asked for, after that kernel.
+void follow_copy(const Copy& copy) {
+  CopyKind kind{};
+  if (const cudaError_t error = check_copy(copy, kind); error != cudaSuccess)
+    set_sticky(cudaErrorIllegalAddress);
+  else
+    copy.run();
+}
+
 /// What others must leave alone until the work is done, row by row. Of memory that is not pinned, CUDA makes a copy of
 /// its own.
 void add_rows(std::vector<AsyncWork>& all, const void* pointer, std::size_t pitch, const Copy& copy, AsyncWork row) {
@@ -201,12 +212,28 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   return remember(error);
 }
 
-cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
-                 cudaStream_t stream, bool is_async) {
+/// A row of elements of one value.
+void fill_row(std::byte* row, unsigned value, unsigned element_bytes, std::size_t count) {
+  if (element_bytes == 1) {
+    std::memset(row, static_cast<int>(value), count);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(row + i * element_bytes, &value, element_bytes);
+}
+
+}  // namespace
+
+cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned element_bytes, std::size_t count,
+                 std::size_t height, cudaStream_t stream, bool is_async) {
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
   }
+  if ((element_bytes != 1 && element_bytes != 2 && element_bytes != 4) ||
+      reinterpret_cast<std::uintptr_t>(pointer) % element_bytes != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const std::size_t width = count * element_bytes;
   const Place place = place_of(pointer);
   const std::size_t bytes = extent(pitch, width, height);
   if ((height > 1 && width > pitch) || (bytes != 0 && (!place.device || place.bytes < bytes))) {
@@ -222,11 +249,11 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
   const cudaError_t error = submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
     std::vector<AsyncWork> work;
     add_rows(work, pointer, pitch, {.width = width, .height = height}, {.name = "memset", .writes = true, .pc = pc});
-    // The host does not wait for a cudaMemset of the device's own memory. A kernel of a non-blocking stream beside one is
-    // not reported: only calls that say that they are asynchronous are looked at.
+    // The host does not wait for a cudaMemset of the device's own memory. A kernel of a non-blocking stream beside one
+    // is not reported: only calls that say that they are asynchronous are looked at.
     begin_work(work, !is_async);
     for (std::size_t row = 0; row < height && width != 0; ++row) {
-      std::memset(static_cast<std::byte*>(pointer) + row * pitch, value, width);
+      fill_row(static_cast<std::byte*>(pointer) + row * pitch, value, element_bytes, count);
       observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
     }
     return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
@@ -236,6 +263,8 @@ cudaError_t fill(void* pointer, std::size_t pitch, int value, std::size_t width,
   }
   return remember(error);
 }
+
+namespace {
 
 cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   const RuntimeLock lock;
@@ -304,6 +333,14 @@ std::size_t device_bytes(const void* pointer) {
 }
 
 cudaError_t allocate_device(void** pointer, std::size_t bytes) {
+  if (in_kernel()) {
+    if (pointer == nullptr) return remember(cudaErrorInvalidValue);
+    {
+      const Unwatched unwatched;
+      *pointer = heap_allocate(bytes);
+    }
+    return remember(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
+  }
   const ApiCall api("cudaMalloc");
   return allocate(pointer, bytes, MemoryKind::device);
 }
@@ -364,6 +401,13 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
 }
 
 cudaError_t cudaFree(void* pointer) {
+  if (in_kernel()) {
+    const bool freed = [pointer] {
+      const Unwatched unwatched;
+      return pointer == nullptr || heap_free(pointer);
+    }();
+    return remember(freed ? cudaSuccess : cudaErrorInvalidValue);
+  }
   const ApiCall api("cudaFree");
   return release(pointer, false);
 }
@@ -444,6 +488,13 @@ cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes,
 
 cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  if (in_kernel()) {
+    if (kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) return remember(cudaErrorInvalidMemcpyDirection);
+    return remember(submit_in_kernel(stream, [=](bool) {
+      follow_copy({destination, bytes, source, bytes, bytes, 1, cudaMemcpyDefault});
+      return observer().copy_seconds(CopyKind::device_to_device, bytes, bytes, false);
+    }));
+  }
   const ApiCall api("cudaMemcpyAsync");
   return copy({destination, bytes, source, bytes, bytes, 1, kind}, stream, false);
 }
@@ -463,21 +514,32 @@ cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, 
 
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
   const ApiCall api("cudaMemset");
-  return fill(pointer, bytes, value, bytes, 1, nullptr, false);
+  return fill(pointer, bytes, static_cast<unsigned>(value), 1, bytes, 1, nullptr, false);
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
+  if (in_kernel()) {
+    return remember(submit_in_kernel(stream, [=](bool) {
+      if (place_of(pointer).bytes < bytes) {
+        set_sticky(cudaErrorIllegalAddress);
+        return 0.0;
+      }
+      std::memset(pointer, value, bytes);
+      if (in_arena(pointer)) observer().memory_written(pointer, bytes);
+      return observer().copy_seconds(CopyKind::fill, 0, bytes, false);
+    }));
+  }
   const ApiCall api("cudaMemsetAsync");
-  return fill(pointer, bytes, value, bytes, 1, stream, true);
+  return fill(pointer, bytes, static_cast<unsigned>(value), 1, bytes, 1, stream, true);
 }
 
 cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   const ApiCall api("cudaMemset2D");
-  return fill(pointer, pitch, value, width, height, nullptr, false);
+  return fill(pointer, pitch, static_cast<unsigned>(value), 1, width, height, nullptr, false);
 }
 
 cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width, std::size_t height,
                               cudaStream_t stream) {
   const ApiCall api("cudaMemset2DAsync");
-  return fill(pointer, pitch, value, width, height, stream, true);
+  return fill(pointer, pitch, static_cast<unsigned>(value), 1, width, height, stream, true);
 }

@@ -27,7 +27,7 @@ struct Capture {
   cudaStream_t origin = nullptr;                             ///< The stream on which the capture was begun.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;  ///< As asked for.
   bool invalid = false;                                      ///< Something was done that cannot be captured.
-  std::vector<std::shared_ptr<const GraphNode>> nodes;       ///< In the order in which they were enqueued.
+  std::vector<std::shared_ptr<GraphNode>> nodes;             ///< In the order in which they were enqueued.
 };
 
 }  // namespace warpbook::emulator
@@ -88,6 +88,10 @@ CUstream_st* find_stream(cudaStream_t handle);
 
 /// Runs work on a stream, or adds it to the stream's capture.
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run);
+
+/// Sets elements of 1, 2 or 4 bytes on a stream, `width` of them in each of `height` rows.
+cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned element_bytes, std::size_t width,
+                 std::size_t height, cudaStream_t stream, bool is_async);
 
 /// Visits all streams.
 void each_stream(const std::function<void(CUstream_st&)>& visit);

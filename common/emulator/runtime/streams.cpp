@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/state.hpp"
 
 namespace warpbook::emulator {
@@ -188,7 +189,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
     if (stream->capture->invalid) {
       return cudaErrorStreamCaptureInvalidated;
     }
-    stream->capture->nodes.push_back(std::make_shared<const GraphNode>(GraphNode{type, std::move(run)}));
+    stream->capture->nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(run)}));
     stream->captured = stream->capture->nodes.size();
     return cudaSuccess;
   }
@@ -205,6 +206,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
 using namespace warpbook::emulator;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  if (in_kernel()) return remember(create_stream_in_kernel(stream, flags));
   const ApiCall api("cudaStreamCreateWithFlags");
   const RuntimeLock lock;
   const cudaError_t state = device_state();
@@ -220,6 +222,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (in_kernel()) return remember(destroy_stream_in_kernel(stream));
   const ApiCall api("cudaStreamDestroy");
   const RuntimeLock lock;
   if (const CUstream_st* known = find_stream(stream)) join(streams().gone, known->done);

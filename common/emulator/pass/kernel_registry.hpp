@@ -1,0 +1,13 @@
+/// \file
+/// Kernels that are launched by their address alone (`cudaLaunchKernel((void*)kernel, ...)`): how to call them.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+namespace warpbook::emulator {
+
+/// Where a file uses functions that launch by address, has it tell the runtime, before main(), of each of its kernels:
+/// how large the parameters are and how to call it with them. True where anything changed.
+bool register_kernels(llvm::Module& module);
+
+}  // namespace warpbook::emulator
