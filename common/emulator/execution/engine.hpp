@@ -168,6 +168,8 @@ public:
   virtual void event_gone(const void* /*event*/) {}
   /// A thread ordered its accesses before and after a fence.
   virtual void fence(BlockContext&) {}
+  /// What would make the running launch faster, as the user would write it and what it costs; "" where nothing would.
+  virtual std::string faster_option() { return {}; }
 };
 
 /// Installs the observer (nullptr: none). It must outlive all launches; none may be running.
