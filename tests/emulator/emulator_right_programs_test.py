@@ -4,6 +4,7 @@ ends them is told with a line, and what nvcc refuses is refused."""
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -398,6 +399,18 @@ class InAFolder(unittest.TestCase):
         return emulate(*arguments, "p.cu", **environment)
 
 
+# Each of its blocks takes a second, in which it does nothing.
+LONG = """
+__device__ void lasts_a_second();
+__global__ void lasts(int* o) { lasts_a_second(); o[blockIdx.x] = 1; }
+int main() { int* o; cudaMalloc(&o, 64); lasts<<<12, 1>>>(o); cudaDeviceSynchronize(); cudaFree(o); }
+"""
+SECOND = """
+#include <unistd.h>
+void lasts_a_second() { sleep(1); }
+"""
+
+
 class Right(InAFolder):
     def test_right_results_and_no_report(self):
         sources = sorted(RIGHT.glob("*.cu"))
@@ -424,6 +437,20 @@ class Right(InAFolder):
             metric = f"l1tex__t_requests_pipe_lsu_mem_global_op_{kind}.sum"
             self.assertEqual({launch["kernel"]: launch["counters"][metric] for launch in launches if
                               launch["counters"][metric] != 1}, {})
+
+    def test_a_long_launch_is_told_at_a_terminal_alone(self):
+        Path("second.cpp").write_text(SECOND)
+        self.assertEqual(self.run_text(LONG, "--no-run", "second.cpp").returncode, 0)
+        ours, theirs = pty.openpty()
+        environment = {**os.environ, "WARPBOOK_WORKERS": "1", "WARPBOOK_CHECK": "all"}
+        at_terminal = subprocess.Popen(["./here"], stderr=theirs, env=environment)
+        piped = subprocess.run(["./here"], stderr=subprocess.PIPE, text=True, env=environment, timeout=300, check=True)
+        at_terminal.wait(timeout=300)
+        self.assertEqual(piped.stderr, NOTHING)
+        self.assertRegex(os.read(ours, 10000).decode(), r"\A========= lasts: 1[01] of 12 blocks have begun after 1\d seconds; "
+                         r"faster with WARPBOOK_TRACE=off, .*\r\n========= ERROR SUMMARY: 0 errors\r\n\Z")
+        os.close(ours)
+        os.close(theirs)
 
 
 class Wrong(InAFolder):

@@ -171,6 +171,8 @@ public:
   virtual void fence(BlockContext&) {}
   /// A thread of each block comes to a barrier of the whole grid (`arrives`), or goes on from it: as if by an atomic.
   virtual void grid_barrier(BlockContext&, bool /*arrives*/) {}
+  /// What would make the running launch faster, as the user would write it and what it costs; "" where nothing would.
+  virtual std::string faster_option() { return {}; }
 };
 
 /// Installs the observer (nullptr: none). It must outlive all launches; none may be running.

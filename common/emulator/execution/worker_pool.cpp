@@ -24,6 +24,7 @@
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/block_runner.hpp"
+#include "common/emulator/execution/progress.hpp"
 #include "common/emulator/execution/schedule.hpp"
 
 namespace warpbook::emulator {
@@ -250,10 +251,13 @@ public:
     if (share) {
       begin(job, workers - 1);
     }
-    job.work(*runners_[0], seats_[0]);
-    observer().worker_end(launch, 0);
-    if (share || job.waited.load()) {
-      finish();
+    {
+      const LaunchProgress progress(job.launch, blocks, job.next);
+      job.work(*runners_[0], seats_[0]);
+      observer().worker_end(launch, 0);
+      if (share || job.waited.load()) {
+        finish();
+      }
     }
     const double seconds = observer().launch_end(launch);
     return {static_cast<cudaError_t>(launch_error.load()), seconds};

@@ -15,25 +15,33 @@
 
 namespace {
 
+using warpbook::emulator::AccessShape;
 using warpbook::emulator::BlockContext;
 using warpbook::emulator::BlockWatch;
 using warpbook::emulator::check_host_access;
 using warpbook::emulator::confining_frame;
+using warpbook::emulator::CountedLoad;
 using warpbook::emulator::current_block;
 using warpbook::emulator::current_observer_data;
+using warpbook::emulator::LoadWalk;
 using warpbook::emulator::Operation;
+
+[[gnu::always_inline]] inline void observe(AccessShape shape, const void* address, const void* pc) {
+  if (current_observer_data == nullptr) {
+    if (confining_frame != nullptr) [[unlikely]]
+      check_host_access(address, shape.bytes, shape.operation, pc);
+    // To the host, what is volatile is as good as atomic: a flag.
+    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+      warpbook::emulator::host_access(address, shape.bytes, shape.is_volatile ? Operation::atomic : shape.operation,
+                                      pc);
+    return;
+  }
+  static_cast<BlockWatch*>(current_observer_data)->access(address, shape, pc);
+}
 
 template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = bytes, bool is_volatile = false>
 [[gnu::always_inline]] inline void observe(const void* address, const void* pc) {
-  if (current_observer_data == nullptr) {
-    if (confining_frame != nullptr) [[unlikely]]
-      check_host_access(address, bytes, operation, pc);
-    // To the host, what is volatile is as good as atomic: a flag.
-    if (warpbook::emulator::in_arena(address)) [[unlikely]]
-      warpbook::emulator::host_access(address, bytes, is_volatile ? Operation::atomic : operation, pc);
-    return;
-  }
-  static_cast<BlockWatch*>(current_observer_data)->access(address, {bytes, alignment, operation, is_volatile}, pc);
+  observe({bytes, alignment, operation, is_volatile}, address, pc);
 }
 
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
@@ -145,6 +153,21 @@ WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes,
     observe_atomic<Operation::reduction>(address, bytes, __builtin_return_address(0));
   else
     observe_atomic<Operation::atomic>(address, bytes, __builtin_return_address(0));
+}
+
+/// A load of a loop whose loads are otherwise handed over together; called before it is done.
+WARPBOOK_EXPORT void __warpbook_counted_load(const void* address, CountedLoad* load) {
+  const void* const pc = __builtin_return_address(0);
+  if (load->pc != pc) __atomic_store_n(&load->pc, pc, __ATOMIC_RELAXED);
+  const auto bytes = static_cast<std::uint8_t>(load->bytes);
+  observe({bytes, static_cast<std::uint8_t>(load->alignment), Operation::load}, address, pc);
+}
+
+/// A loop begins that only loads. Returns 0 where its loads have to be told one by one.
+WARPBOOK_EXPORT std::uint32_t __warpbook_counted_loads(const CountedLoad* loads, const LoadWalk* walks,
+                                                       std::uint32_t count, std::uint64_t turns) {
+  if (current_observer_data == nullptr) return 0;
+  return static_cast<BlockWatch*>(current_observer_data)->counted_loads({loads, count}, walks, turns) ? 1 : 0;
 }
 
 /// An inner loop begins, whose turns are counted.

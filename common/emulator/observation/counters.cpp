@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace warpbook::emulator {
 namespace {
@@ -78,38 +79,39 @@ void add_bytes(LineSectors& line, std::uint64_t sector, unsigned bytes) {
   sum = static_cast<std::uint8_t>(std::min(kSectorBytes, sum + bytes));
 }
 
-void add_sector(LineList& list, std::uint64_t sector, unsigned bytes, std::uint64_t& lowest, std::uint64_t& highest) {
+/// Returns the sector's line.
+LineSectors* add_sector(LineList& list, std::uint64_t sector, unsigned bytes, std::uint64_t& lowest,
+                        std::uint64_t& highest) {
   const std::uint64_t line = sector >> (kLineShift - kSectorShift);
   const std::uint32_t bit = 1U << (sector & 3U);
   const auto append = [&] {
-    list.lines[list.count++] = {line, bit, {}};
-    add_bytes(list.lines[list.count - 1], sector, bytes);
+    LineSectors& added = list.lines[list.count++];
+    added = {line, bit, {}};
+    add_bytes(added, sector, bytes);
     ++list.sectors;
+    return &added;
   };
   if (list.count == 0) {
     lowest = highest = line;
-    append();
-    return;
+    return append();
   }
   // Most requests run up or down: a line beyond both ends is new without a search.
   if (line > highest) {
     highest = line;
-    append();
-    return;
+    return append();
   }
   if (line < lowest) {
     lowest = line;
-    append();
-    return;
+    return append();
   }
   for (unsigned i = list.count; i-- > 0;) {
     if (list.lines[i].line != line) continue;
     list.sectors += (list.lines[i].sectors & bit) == 0 ? 1 : 0;
     list.lines[i].sectors |= bit;
     add_bytes(list.lines[i], sector, bytes);
-    return;
+    return &list.lines[i];
   }
-  append();
+  return append();
 }
 
 /// Adds the words that the lanes [first, last) touch to the banks; returns the passes of the busiest bank.
@@ -233,16 +235,29 @@ void collect_lines(const Request& request, unsigned bytes, LineList& result) {
   std::uint64_t lowest = 0;
   std::uint64_t highest = 0;
   std::uint64_t previous = ~std::uint64_t{0};
+  std::uint64_t previous_sector = ~std::uint64_t{0};
+  LineSectors* line = nullptr;  // of that
+  unsigned more = 0;            // bytes of that sector, which neighbours mostly share
+  const auto add_more = [&] {
+    if (more != 0) add_bytes(*line, previous_sector, std::exchange(more, 0));
+  };
   for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
     const std::uint64_t address = request.address[std::countr_zero(left)];
     if (address == previous) continue;
     previous = address;
     const std::uint64_t sector = address >> kSectorShift;
     const std::uint64_t last = (address + bytes - 1) >> kSectorShift;
+    if (sector == previous_sector && last == sector) {
+      more += bytes;
+      continue;
+    }
+    add_more();
     const unsigned beyond = last == sector ? 0 : static_cast<unsigned>((address + bytes) & (kSectorBytes - 1U));
-    add_sector(result, sector, bytes - beyond, lowest, highest);
-    if (last != sector) add_sector(result, last, beyond, lowest, highest);
+    line = add_sector(result, sector, bytes - beyond, lowest, highest);
+    if (last != sector) line = add_sector(result, last, beyond, lowest, highest);
+    previous_sector = last;
   }
+  add_more();
 }
 
 SharedCost shared_cost(const Request& request, unsigned bytes) { return cost(request, bytes, true); }

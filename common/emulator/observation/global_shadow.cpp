@@ -38,11 +38,36 @@ std::uint8_t* WrittenShadow::at(const void* address) const {
 
 void WrittenShadow::write(const void* address, std::size_t bytes, Writer by) {
   std::memset(at(address), static_cast<int>(by), bytes);
+  if (by == Writer::nobody) lose(address);
 }
 
-void WrittenShadow::copy(const void* to, const void* from, std::size_t bytes) { std::memmove(at(to), at(from), bytes); }
+void WrittenShadow::copy(const void* to, const void* from, std::size_t bytes) {
+  std::memmove(at(to), at(from), bytes);
+  lose(to);
+}
+
+/// What lies there may not be written any more.
+void WrittenShadow::lose(const void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto* const from = static_cast<const std::byte*>(address);
+  auto after = whole_.upper_bound(from);
+  if (after == whole_.begin()) return;
+  auto& [begin, bytes] = *--after;
+  bytes = std::min(bytes, static_cast<std::size_t>(from - begin));
+}
+
+bool WrittenShadow::is_whole(const AddressRange& allocation) {
+  const auto size = static_cast<std::size_t>(allocation.end - allocation.begin);
+  const std::lock_guard lock(mutex_);
+  std::size_t& bytes = whole_[allocation.begin];
+  const std::uint8_t* const written = at(allocation.begin);
+  const void* const gap = std::memchr(written + bytes, static_cast<int>(Writer::nobody), size - bytes);
+  bytes = gap == nullptr ? size : static_cast<std::size_t>(static_cast<const std::uint8_t*>(gap) - written);
+  return bytes == size;
+}
 
 void WrittenShadow::forget(const void* address, std::size_t bytes) {
+  lose(address);
   constexpr std::size_t kPage = 4096;  // allocations begin at pages, and no other one lies in their last
   madvise(at(address), (bytes + kPage - 1) / kPage * kPage, MADV_DONTNEED);
 }
@@ -69,8 +94,10 @@ void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, const Bloc
     reserved_ = true;
     base_ = reserve(bytes);
   }
+  launch_id_ = launch;
   launch_ = static_cast<std::uint16_t>(launch);
   if (launch_ == 0 && base_ != nullptr) madvise(base_, bytes, MADV_DONTNEED);  // before a number comes again
+  forget_put_off();
   threads_ = threads;
   blocks_.assign(sample.size(), Block{});
 }
@@ -131,6 +158,13 @@ void RaceShadow::read(Cell& cell, const GlobalActor& actor, unsigned mask, std::
   if (!strong) cell.flags &= static_cast<std::uint8_t>(~kStrongReaders);
 }
 
+/// Takes note of a load of some bytes of a word.
+void RaceShadow::load_word(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const {
+  if ((cell.masks >> 4 & mask) == 0) cell.flags |= kStrongReaders;
+  cell.masks |= static_cast<std::uint8_t>(mask << 4);
+  read(cell, actor, mask, site, strong);
+}
+
 void RaceShadow::find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask) {
   for (unsigned i = 0; i < cell.readers.size(); ++i)
     if (cell.readers[i].thread == actor.thread + 1 && (cell.read_masks >> 4 * i & mask) != 0)
@@ -171,9 +205,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
     }
     if (operation == Operation::load) {
-      if ((state.masks >> 4 & mask) == 0) state.flags |= kStrongReaders;
-      state.masks |= static_cast<std::uint8_t>(mask << 4);
-      read(state, actor, mask, site, strong);
+      load_word(state, actor, mask, site, strong);
       only_writers = false;
       continue;
     }
@@ -209,9 +241,116 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
   return std::nullopt;
 }
 
+// ---- Loads that are put off
+
+LaunchUse* RaceShadow::use(const std::byte* allocation) {
+  if (!sample_.complete()) return nullptr;
+  const std::lock_guard lock(put_off_mutex_);
+  return &uses_[allocation];
+}
+
+/// A launch begins. Of those that the host has waited for nobody asks any more.
+void RaceShadow::forget_put_off() {
+  std::set<std::uint64_t> asked;
+  visit_async([&](const AsyncWork& work) {
+    asked.insert(work.launch);
+    return false;
+  });
+  const std::lock_guard lock(put_off_mutex_);
+  uses_.clear();
+  std::erase_if(put_off_, [&](const PutOffLaunch& launch) { return launch_ == 0 || !asked.contains(launch.launch); });
+}
+
+bool RaceShadow::put_off(const GlobalActor& actor, std::span<const WalkedLoad> loads, std::uint32_t turns) {
+  for (const WalkedLoad& load : loads)
+    if (load.use == nullptr || load.use->written || load.use->mixed) return false;
+  {
+    const std::lock_guard lock(put_off_mutex_);
+    if (put_off_.empty() || put_off_.back().launch != launch_id_) put_off_.push_back({launch_id_, threads_, {}});
+    PutOffLaunch& launch = put_off_.back();
+    for (const WalkedLoad& load : loads) load.use->put_off.store(true, std::memory_order_relaxed);
+    if (join(launch, actor, loads, turns)) return true;
+    launch.last = launch.loads.size();
+    auto left = static_cast<std::uint16_t>(loads.size());
+    for (const WalkedLoad& load : loads)
+      launch.loads.push_back(
+          {load.walk, 0, actor.thread, 1, turns, left--, actor.interval, load.site, actor.epoch, load.bytes});
+    constexpr std::size_t kMost = 1 << 20;
+    if (launch.loads.size() < kMost) return true;
+  }
+  take_put_off();
+  return true;
+}
+
+/// Makes one of this thread's loop and the last one, where that is the same of the threads before it.
+bool RaceShadow::join(PutOffLaunch& launch, const GlobalActor& actor, std::span<const WalkedLoad> loads,
+                      std::uint32_t turns) const {
+  const std::span<PutOff> last = std::span(launch.loads).subspan(launch.last);
+  if (last.size() != loads.size()) return false;
+  const auto follows = [&](const PutOff& before, const WalkedLoad& load) {
+    const auto apart = static_cast<std::int64_t>(load.walk.begin - before.walk.begin);
+    return before.thread + before.threads == actor.thread && before.thread / threads_ == actor.block &&
+           before.turns == turns && before.interval == actor.interval && before.epoch == actor.epoch &&
+           before.site == load.site && before.bytes == load.bytes && before.walk.step == load.walk.step &&
+           (before.threads == 1 || apart == before.apart * before.threads);
+  };
+  if (!std::equal(last.begin(), last.end(), loads.begin(), follows)) return false;
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    if (last[i].threads++ == 1) last[i].apart = static_cast<std::int64_t>(loads[i].walk.begin - last[i].walk.begin);
+  }
+  return true;
+}
+
+/// Takes note of all of them.
+void RaceShadow::take_put_off() {
+  const std::lock_guard lock(put_off_mutex_);
+  if (put_off_.empty()) return;
+  const unsigned threads = threads_;
+  for (const PutOffLaunch& launch : put_off_) {
+    threads_ = launch.threads;
+    take(launch);
+  }
+  threads_ = threads;
+  put_off_.clear();
+  for (auto& [allocation, use] : uses_) use.put_off.store(false, std::memory_order_relaxed);
+}
+
+void RaceShadow::take(const PutOffLaunch& launch) {
+  const auto number = static_cast<std::uint16_t>(launch.launch);
+  const auto is_later = [&](std::uint16_t other) {
+    const auto behind = static_cast<std::uint16_t>(other - number);
+    return behind != 0 && behind <= static_cast<std::uint16_t>(launch_ - number);
+  };
+  const auto take_one = [&](const PutOff& load, std::uint32_t thread, std::uint32_t turn) {
+    const GlobalActor actor{.thread = load.thread + thread,
+                            .block = load.thread / threads_,
+                            .interval = load.interval,
+                            .epoch = load.epoch};
+    const auto address = load.walk.begin + static_cast<std::uintptr_t>(load.apart * thread + load.walk.step * turn);
+    for (std::uintptr_t word = address / kWord * kWord; word < address + load.bytes; word += kWord) {
+      Cell& state = *cell(word);
+      if (is_later(state.launch)) continue;
+      if (state.launch != number) {
+        state = {};
+        state.launch = number;
+      }
+      const std::uintptr_t begin = std::max(address, word) - word;
+      const std::uintptr_t end = std::min(address + load.bytes, word + kWord) - word;
+      load_word(state, actor, (1U << end) - (1U << begin), load.site, false);
+    }
+  };
+  for (std::size_t i = 0; i < launch.loads.size(); i += launch.loads[i].loads) {
+    const PutOff& first = launch.loads[i];
+    for (std::uint32_t thread = 0; thread < first.threads; ++thread)
+      for (std::uint32_t turn = 0; turn < first.turns; ++turn)
+        for (std::size_t load = i; load < i + first.loads; ++load) take_one(launch.loads[load], thread, turn);
+  }
+}
+
 std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, const void* address, std::size_t bytes,
                                                        bool writes) {
   if (base_ == nullptr) return std::nullopt;
+  take_put_off();
   const auto guard = lock();
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   for (std::uintptr_t word = begin / kWord * kWord; word < begin + bytes; word += kWord) {

@@ -21,12 +21,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "common/emulator/base/counted_loads.hpp"
 #include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/observation/counters.hpp"
@@ -52,12 +55,17 @@ public:
   void forget(const void* address, std::size_t bytes);
   /// True when at least one of the bytes was written: a struct that is copied may have padding.
   bool is_written(const void* address, unsigned bytes) const;
+  /// True where every byte of this allocation was written. No byte is looked at again once it was.
+  bool is_whole(const AddressRange& allocation);
   /// Who wrote them last.
   std::vector<Writer> writers(const void* address, std::size_t bytes) const;
 
 private:
   std::uint8_t* at(const void* address) const;
+  void lose(const void* address);
   std::uint8_t* base_ = nullptr;
+  std::mutex mutex_;                               ///< of what follows
+  std::map<const std::byte*, std::size_t> whole_;  ///< By allocation: so many of its first bytes were written.
 };
 
 /// What a thread, a warp or a block did so far to publish what it wrote, and to learn what others published.
@@ -94,12 +102,12 @@ struct BlockSteps {
 
 /// The thread that accesses memory, and its place in the launch's order of events.
 struct GlobalActor {
-  std::uint32_t thread = 0;    ///< linear index in the grid
-  std::uint32_t block = 0;     ///< of the grid
-  std::uint16_t interval = 0;  ///< counts the barriers of its block
-  std::uint8_t epoch = 0;      ///< counts the meetings of its warp since then
-  bool epoch_known = true;     ///< false where only some lanes met: nothing is said of races inside the warp
-  bool block_scope = false;    ///< what is atomic is so for the block alone
+  std::uint32_t thread = 0;           ///< linear index in the grid
+  std::uint32_t block = 0;            ///< of the grid
+  std::uint16_t interval = 0;         ///< counts the barriers of its block
+  std::uint8_t epoch = 0;             ///< counts the meetings of its warp since then
+  bool epoch_known = true;            ///< false where only some lanes met: nothing is said of races inside the warp
+  bool block_scope = false;           ///< what is atomic is so for the block alone
   const BlockSteps* steps = nullptr;  ///< its block's; null where none of it passed a fence
 };
 
@@ -115,7 +123,26 @@ struct GlobalRace {
   bool block_scope = false;                     ///< One is an atomic for its own block alone.
 };
 
+/// What a launch does with an allocation.
+struct LaunchUse {
+  std::atomic<bool> put_off = false;  ///< loads of it are taken note of only when somebody asks
+  bool written = false;               ///< It was written.
+  bool mixed = false;                 ///< loads that had been put off met others
+};
+
+/// A load of a loop, turn after turn.
+struct WalkedLoad {
+  LoadWalk walk;       ///< Where it goes.
+  std::uint16_t site;  ///< Where in the program.
+  std::uint8_t bytes;  ///< Its width.
+  LaunchUse* use;      ///< Of its allocation; null where its loads cannot be put off.
+};
+
 /// Who touched each word of global memory last, in one launch at a time.
+///
+/// Loads of a loop from what nobody has written in the launch race with nothing so far. They are put off: kept as the
+/// loop that they are, and taken note of in the order in which they were, once somebody writes to such an allocation,
+/// or asks. Mostly nobody does.
 class RaceShadow {
 public:
   /// Two stores that race if the later one changes what the earlier one wrote.
@@ -136,11 +163,24 @@ public:
   std::optional<GlobalRace> add(const GlobalActor& actor, std::uintptr_t address, unsigned bytes, Operation operation,
                                 bool strong, std::uint16_t site, Pending& pending);
 
+  /// What the running launch does with the allocation that begins there; null where loads are never put off.
+  LaunchUse* use(const std::byte* allocation);
+  /// An access to that allocation comes, by itself.
+  void touch(LaunchUse& use, Operation operation) {
+    if (use.put_off.load(std::memory_order_relaxed)) [[unlikely]] {
+      take_put_off();
+      use.mixed = true;
+    }
+    if (operation != Operation::load) use.written = true;
+  }
+  /// Puts off the loads of a loop, turn after turn; false where they have to be added one by one.
+  bool put_off(const GlobalActor& actor, std::span<const WalkedLoad> loads, std::uint32_t turns);
+
   /// What a launch did with memory that somebody else touches now.
   struct Touched {
-    std::uint16_t site;  ///< Where in the program.
-    bool writes;         ///< or reads
-    bool strong;         ///< atomic or volatile
+    std::uint16_t site;   ///< Where in the program.
+    bool writes;          ///< or reads
+    bool strong;          ///< atomic or volatile
     const void* address;  ///< The first byte, or the word that it is in.
   };
   /// An access of an earlier launch, the last of its kind, that conflicts with one of the host or of another stream.
@@ -191,7 +231,34 @@ private:
   static constexpr std::uint8_t kStrongReaders = 2;
   static constexpr std::uint8_t kBlockWriter = 4;  // strong for the writer's block alone
 
+  /// A load of a loop by threads that follow each other in a block, and each do the same there after the other.
+  struct PutOff {
+    LoadWalk walk;         // of the first thread
+    std::int64_t apart;    // from one thread to the next, in bytes
+    std::uint32_t thread;  // the first one
+    std::uint32_t threads;
+    std::uint32_t turns;
+    std::uint16_t loads;  // of its loop from this one on, which follow each other
+    std::uint16_t interval;
+    std::uint16_t site;
+    std::uint8_t epoch;
+    std::uint8_t bytes;
+  };
+  /// Those of a launch.
+  struct PutOffLaunch {
+    std::uint64_t launch;
+    unsigned threads;  // of a block
+    std::vector<PutOff> loads;
+    std::size_t last = 0;  // where the last loop begins
+  };
+
   std::unique_lock<std::mutex> lock();
+  void forget_put_off();
+  void take_put_off();
+  void take(const PutOffLaunch& launch);
+  bool join(PutOffLaunch& launch, const GlobalActor& actor, std::span<const WalkedLoad> loads,
+            std::uint32_t turns) const;
+  void load_word(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
   Cell* cell(std::uintptr_t address) const;
   Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
@@ -204,26 +271,30 @@ private:
 
   std::byte* base_ = nullptr;
   bool reserved_ = false;
-  std::uint16_t launch_ = 0;
+  std::uint64_t launch_id_ = 0;
+  std::uint16_t launch_ = 0;  ///< in short
   unsigned threads_ = 1;
   BlockSample sample_;
-  std::mutex mutex_;           ///< where blocks are not in order: of all cells, and of what follows
-  std::vector<Block> blocks_;  ///< of the sample
+  std::mutex put_off_mutex_;                    ///< of what follows
+  std::map<const std::byte*, LaunchUse> uses_;  ///< by allocation, in the running launch
+  std::vector<PutOffLaunch> put_off_;           ///< the running launch's, and those that the host has not waited for
+  std::mutex mutex_;                            ///< where blocks are not in order: of all cells, and of what follows
+  std::vector<Block> blocks_;                   ///< of the sample
   std::vector<bool> retried_ = std::vector<bool>(0x10000);  ///< by site, of the whole program
 };
 
 /// What is checked of global memory; one for the whole program.
 struct GlobalChecks {
-  bool init = false;                 ///< reads of what nobody wrote
-  bool race = false;                 ///< races, in the launch that runs
-  bool race_all = false;             ///< in all of its blocks
-  WrittenShadow* written = nullptr;  ///< Null: reads of memory that nobody wrote are not looked for.
-  RaceShadow* races = nullptr;       ///< Null: races are not looked for.
-  std::vector<const void*> sites;    ///< instructions, by the number that the race shadow knows them by
+  bool init = false;                  ///< reads of what nobody wrote
+  bool race = false;                  ///< races, in the launch that runs
+  bool race_all = false;              ///< in all of its blocks
+  WrittenShadow* written = nullptr;   ///< Null: reads of memory that nobody wrote are not looked for.
+  RaceShadow* races = nullptr;        ///< Null: races are not looked for.
+  std::vector<const void*> sites;     ///< instructions, by the number that the race shadow knows them by
   std::vector<AsyncWork> concurrent;  ///< Work of other streams that nothing orders before the launch.
   unsigned stream = 0;                ///< The launch's own stream.
-  std::mutex mutex;                  ///< of what follows, and of the sites
-  std::set<std::array<std::uint64_t, 3>> told_streams{};  ///< two streams that meet, and the allocation where they do
+  std::mutex mutex;                   ///< of what follows, and of the sites
+  std::set<std::array<std::uint64_t, 3>> told_streams{};    ///< two streams that meet, and the allocation where they do
   std::vector<std::pair<std::uint16_t, Finding>> doubtful;  ///< races of the launch, unless this load begins retries
   /// True the first time that nothing orders this stream and the other one at an allocation: it is one mistake, however
   /// many accesses show it. The caller holds the lock.

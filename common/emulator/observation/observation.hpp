@@ -42,6 +42,7 @@ public:
 
   void launch_begin(const LaunchInfo& launch) override;
   bool in_order() override { return global_.race_all; }
+  std::string faster_option() override;
   void memory_written(const void* address, std::size_t bytes) override;
   void memory_copied(const void* to, const void* from, std::size_t bytes) override;
   void copy_begins(const AsyncWork& copy) override;

@@ -401,16 +401,20 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->limit = static_cast<std::uintptr_t>(home.range.end - home.range.begin) - bytes;
     site->space = home.space;
     site->extras = 0;
+    site->use = nullptr;
     if (racing_ && home.space == Space::elsewhere && operation != Operation::load) checks_->missed_elsewhere = true;
     if (home.space >= Space::local) return site;
     site->copied = shape.copied;
     if (logging_) site->extras |= log_extras(*site);
     if (home.space == Space::global && checks_ != nullptr) {
-      if (checks_->init && home.kind == MemoryKind::device) site->extras |= kInit;
-      if (racing_ && in_arena(address) && (!checks_->race_all || RaceShadow::follows(site->limit)))
+      const bool init = checks_->init && home.kind == MemoryKind::device;
+      if (init && (operation != Operation::load || !checks_->written->is_whole(home.range))) site->extras |= kInit;
+      if (racing_ && in_arena(address) && (!checks_->race_all || RaceShadow::follows(site->limit))) {
         site->extras |= kRace;
-      else if (racing_ && operation != Operation::load)
+        site->use = checks_->races->use(home.range.begin);
+      } else if (racing_ && operation != Operation::load) {
         (in_arena(address) ? checks_->missed_large : checks_->missed_elsewhere) = true;
+      }
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(block, pc, home.space, shape);
@@ -433,7 +437,7 @@ void BlockWatch::log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t addres
     entry.requests = requests;
     entry.capacity = capacity;
   }
-  if (entry.used == 0) {
+  if (entry.used == 0 && entry.walks == 0) {
     if (warp.touched.empty()) ++pending_;
     warp.touched.push_back(log);
   }
@@ -451,7 +455,9 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   WarpLog& warp = warps_[index_of_warp];
   ++warp.steps;
   if (warp.touched.empty()) return;
-  if (following_ && index_of_warp == 0) [[unlikely]]
+  const bool followed = following_ && index_of_warp == 0;
+  if (!walks_.empty()) settle_walks(warp, followed);
+  if (followed) [[unlikely]]
     follow(warp);
   check_shared(block, index_of_warp);
   writes_ = {};
@@ -479,7 +485,10 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   warp.loops.clear();
   for (const StageRounds& stage : stages_)
     warp.rounds.add({stage.beyond_l1, stage.global - stage.beyond_l1, stage.shared});
-  if (--pending_ == 0) pool_.reset();
+  if (--pending_ == 0) {
+    pool_.reset();
+    walks_.clear();
+  }
 }
 
 void BlockWatch::begin_loop(std::uint32_t number) {
@@ -522,7 +531,7 @@ BlockWatch::SiteRounds BlockWatch::count_requests(const SiteLog& entry, const Lo
   std::uint32_t group = ~0U;  // of turns, that was last counted
   bool waits = false;         // whether it goes beyond the L1
   for (std::uint32_t place = 0; place < entry.used; ++place) {
-    const Request& request = entry.requests[place];
+    const Request& request = entry.walks == 0 ? entry.requests[place] : walked_request(entry, place);
     if (request.mask == 0) continue;
     const std::uint64_t weight = weight_of(place);
     const auto turn = weight == 1 ? static_cast<std::uint32_t>(place / together) : place;

@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "common/emulator/base/counted_loads.hpp"
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/base/tally.hpp"
 #include "common/emulator/execution/engine.hpp"
@@ -43,6 +45,7 @@ struct alignas(64) Site {
   std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                      ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access
+  LaunchUse* use = nullptr;             ///< of the allocation, where the race shadow may put off loads of it
 };
 
 /// What an instruction does to memory.
@@ -130,6 +133,10 @@ public:
     if (site->extras != 0) follow_access(*site, at);
   }
 
+  /// The running thread comes to a loop that does nothing but load. True where all its loads are as they should be:
+  /// then they are taken note of, and none of them is told any more. Else nothing is done.
+  bool counted_loads(std::span<const CountedLoad> loads, const LoadWalk* walks, std::uint64_t turns);
+
   /// The running thread comes to an inner loop.
   void begin_loop(std::uint32_t number);
 
@@ -186,12 +193,23 @@ private:
   static constexpr std::uint8_t kStore = 8;  ///< the block is traced, and it is a store to shared memory
   static constexpr std::uint8_t kChecks = kInit | kRace;
 
+  /// A lane's loads of a counted loop at a site.
+  struct LaneWalk {
+    LoadWalk walk;
+    std::uint32_t first;  ///< occurrence
+    std::uint32_t turns;
+    std::uint32_t lane;
+    std::uint32_t next;  ///< the site's next one in `walks_`; of the last one nothing
+  };
   /// What the lanes of one warp did at one site since the warp was last in step.
   struct SiteLog {
     Request* requests = nullptr;
     std::uint32_t direct = 0;  ///< requests whose place is their occurrence; those after them are a sample
     std::uint32_t used = 0;    ///< all requests
     std::uint32_t capacity = 0;
+    std::uint32_t walks = 0;       ///< that are not among the requests
+    std::uint32_t first_walk = 0;  ///< in `walks_`, where there are any
+    std::uint32_t last_walk = 0;
     std::array<std::uint32_t, kWarpSize> count{};  ///< accesses of each lane
   };
   struct WarpLog {
@@ -234,6 +252,14 @@ private:
   void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);
   void log(const Site& site, std::uintptr_t address, unsigned thread);
   Site* look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc);
+  Site* known_site(const CountedLoad& load, const LoadWalk& walk, std::uint64_t turns);
+  void log_walk(WarpLog& warp, std::uint32_t log, const LoadWalk& walk, std::uint32_t turns, unsigned lane);
+  void check_walks(const BlockContext& block, std::span<Site* const> sites, const LoadWalk* walks, std::uint32_t turns);
+  void place_walks(SiteLog& entry);
+  void settle_walks(WarpLog& warp, bool all);
+  const Request& walked_request(const SiteLog& entry, std::uint32_t place);
+  std::uint16_t race_site(Site& site);
+  GlobalActor actor(const BlockContext& block, bool block_scope) const;
   void log_new(WarpLog& warp, std::uint32_t log, std::uintptr_t address, unsigned lane, std::uint32_t occurrence);
   void flush(const BlockContext& block, unsigned warp);
   StageRounds& rounds_of(std::uint32_t stage);
@@ -286,6 +312,10 @@ private:
   std::vector<StageRounds> stages_;  ///< of the warp that is counted
   std::vector<unsigned> used_sites_;
   RequestPool pool_;
+  std::vector<LaneWalk> walks_;
+  static constexpr unsigned kWalkedAtATime = 32;
+  std::array<Request, kWalkedAtATime> walked_;  ///< requests of the site that is counted, from `walked_begin_` on
+  std::uint32_t walked_begin_ = ~0U;
   L1Cache<> l1_;
   WrittenLines writes_;  ///< that the warp's stores wrote last
   SharedShadow shadow_;

@@ -18,27 +18,39 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
     if (site.operation != Operation::load) checks_->written->write(at, site.bytes, Writer::kernel);
   }
   if ((site.extras & kRace) == 0) return;
-  if (site.number == 0) {
-    const std::lock_guard lock(checks_->mutex);
-    if (checks_->sites.size() == 0xffff) return;
-    checks_->sites.push_back(site.pc);
-    site.number = static_cast<std::uint16_t>(checks_->sites.size());
-  }
-  const WarpLog& warp = warps_[block.thread / kWarpSize];
-  const GlobalActor actor{static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
-                          static_cast<std::uint32_t>(block.linear_block),
-                          interval_,
-                          warp.epoch,
-                          warp.epoch_known,
-                          site.block_scope,
-                          fenced_ ? &steps_ : nullptr};
+  const std::uint16_t number = race_site(site);
+  if (number == 0) return;
   const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
   if (!checks_->concurrent.empty()) [[unlikely]]
     check_streams(block, site, at, strong);
-  const auto race = checks_->races->add(actor, address, site.bytes, site.operation, strong,
-                                        static_cast<std::uint16_t>(site.number - 1), pending_race_);
+  if (site.use != nullptr) checks_->races->touch(*site.use, site.operation);
+  const auto race = checks_->races->add(actor(block, site.block_scope), address, site.bytes, site.operation, strong,
+                                        static_cast<std::uint16_t>(number - 1), pending_race_);
   if (race) [[unlikely]]
     report(block, *race);
+}
+
+/// The site's number in the race shadow, plus 1; 0 where there are too many.
+std::uint16_t BlockWatch::race_site(Site& site) {
+  if (site.number == 0) {
+    const std::lock_guard lock(checks_->mutex);
+    if (checks_->sites.size() == 0xffff) return 0;
+    checks_->sites.push_back(site.pc);
+    site.number = static_cast<std::uint16_t>(checks_->sites.size());
+  }
+  return site.number;
+}
+
+/// The running thread.
+GlobalActor BlockWatch::actor(const BlockContext& block, bool block_scope) const {
+  const WarpLog& warp = warps_[block.thread / kWarpSize];
+  return {static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
+          static_cast<std::uint32_t>(block.linear_block),
+          interval_,
+          warp.epoch,
+          warp.epoch_known,
+          block_scope,
+          fenced_ ? &steps_ : nullptr};
 }
 
 void BlockWatch::check_streams(const BlockContext& block, const Site& site, const void* address, bool strong) {

@@ -35,6 +35,7 @@
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/pass/arithmetic.hpp"
 #include "common/emulator/pass/atomic_flags.hpp"
+#include "common/emulator/pass/counted_loads.hpp"
 #include "common/emulator/pass/device_code.hpp"
 #include "common/emulator/pass/joined_loads.hpp"
 #include "common/emulator/pass/launch_pass.hpp"
@@ -490,6 +491,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::ContractionPass());
               manager.addPass(TallyPass());
+              manager.addPass(warpbook::emulator::CountedLoadsPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
               manager.addPass(warpbook::emulator::DivisionPass());
             });
