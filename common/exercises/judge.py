@@ -53,7 +53,7 @@ class Verdict:
     device: str = ""
     emulated: bool = True
     seconds: float = 0.0  # That the check took.
-    score: float | None = None  # A project's, of one.
+    score: float | None = None  # Of one: a project's, and what is no better than it was handed out.
     printed: tuple = ()  # The first lines that kernels printed.
 
     @property
@@ -62,7 +62,8 @@ class Verdict:
 
     @property
     def points(self):
-        """Of one: a right solution that wastes the device is worth half, and a project what it reaches."""
+        """Of one: a right solution that wastes the device is worth half, unless that is how it was handed out, and a project what it
+        reaches."""
         if self.score is not None:
             return self.score
         return {DONE: 1.0, SLOW: 0.5}.get(self.status, 0.0)
@@ -144,7 +145,10 @@ class Judge:
         cases = referee.cases
         wrong = [line for line in finished if line["status"] != "pass"]
         if wrong:
-            verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
+            found = self.findings(done.stderr, file)
+            verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), found)
+            if not found and exercise.kind != "bug":
+                verdict.details += own_arrays(file.read_text(encoding="utf-8", errors="replace"))
             if exercise.kind == "project":
                 verdict.score = RIGHT_POINTS / 100 * (len(finished) - len(wrong)) / len(cases)
                 verdict.details += (f"{verdict.score * 100:.0f} of 100 points",)
@@ -274,8 +278,12 @@ def judge_project_speed(verdict, times):
 def judge_question(exercise, text, name):
     """A prediction is right to three digits; a sentence is the reader's to compare with ours."""
     if exercise.kind == "explain":
-        if len(own_words(exercise, text)) < 3:
+        words = own_words(exercise, text)
+        if len(words) < 3:
             return Verdict(NOT_BEGUN, "there is no sentence yet", file=name)
+        if not any(word.lower().startswith(exercise.terms) for word in words):
+            reason = "your sentence names nothing of what the question is about: say what happens, and to what (nobody grades it)"
+            return Verdict(WRONG, reason, (reason,), file=name)
         return Verdict(DONE, f"Compare with ours, nobody grades it: {exercise.answer}", file=name)
     found = ANSWER.search(text)
     value = number_of(found[1]) if found else None
@@ -352,14 +360,28 @@ def findings(stderr, root, file):
         if block[0].startswith("Race"):
             block = race_advice(block, source, numbers)
         result.append(block + [f"{n:5} | {source[n - 1].strip()}" for n in numbers if 0 < n <= len(source)])
-    return result
+    return sorted(result, key=lambda block: not block[0].startswith("Invalid"))  # Where it went wrong first; what came of it follows.
+
+
+def own_arrays(text):
+    """What to ask about a wrong result that no check explains: an array of which each thread has a copy, where threads were to share it."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    if "__shared__" in plain or "__syncthreads" not in plain:
+        return ()
+    found = re.search(r"^[ \t]*(?!return\b|const\b|constexpr\b|static\b)[\w:<>]+[ \t]+(\w+)(?:[ \t]*\[[^\];]*\])+[ \t]*;", plain, re.MULTILINE)
+    return (f"{found[1]} is each thread's own, and no thread sees what another one puts there: is __shared__ missing?",) if found else ()
 
 
 def race_advice(block, source, numbers):
-    """A race's report, with the advice that the source asks for where threads of one block meet."""
+    """A race's report, with the advice that its lines ask for where threads of one block meet, or where a store is one place's twice."""
+    lines = [(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]
+    if block[-1].startswith("Threads write one place") and len(lines) == 1 and stores(lines[0][1]) and not updates_in_place(lines):
+        advice = ("Two threads store to one place, so the index, or the guard around it, is not the one that belongs here. (Only where a "
+                  "place sums up what several threads bring is an atomic the answer.)")  # fmt: skip
+        return block[:-1] + [advice]
     if not block[-1].startswith("No barrier lies"):
         return block
-    if updates_in_place([(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]):
+    if updates_in_place(lines):
         advice = "Threads change one place at the same time, and no barrier helps: let one atomic operation (atomicAdd) read and write it."
     elif between := [n for n in range(min(numbers) + 1, max(numbers)) if "__syncthreads" in source[n - 1]]:
         advice = f"Not all threads of the block reach the __syncthreads() of line {between[0]}: it belongs outside of every branch and loop that some leave."
@@ -369,16 +391,23 @@ def race_advice(block, source, numbers):
     return block[:-1] + [advice]
 
 
+CHANGED = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")
+
+
+def stores(line):
+    """Whether a line of source stores what it does not sum up: x[i] = y."""
+    return bool((found := CHANGED.search(line)) and not found[2])
+
+
 def updates_in_place(lines):
     """Whether lines of source, with their numbers, read a place and write it anew: x += y, or old = x; x = old + y."""
-    changed = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")
     if len(lines) == 1:
-        found = changed.search(lines[0][1])
+        found = CHANGED.search(lines[0][1])
         return bool(found and (found[2] or found[1] in lines[0][1][found.end() :]))
     if len(lines) != 2 or abs(lines[0][0] - lines[1][0]) > 3:
         return False
     (_, one), (_, other) = lines
-    return any((found := changed.search(a)) and found[1] in b and not changed.match(b.strip()) for a, b in ((one, other), (other, one)))
+    return any((found := CHANGED.search(a)) and found[1] in b and not CHANGED.match(b.strip()) for a, b in ((one, other), (other, one)))
 
 
 def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
@@ -461,12 +490,17 @@ def judge_counters(verdict, exercise, by_case, cases):
         value = value_of(bar.counter, by_case[templates[bar.case]])
         verdict.measured[bar.counter] = value
         if not bar.met_by(value):
-            missed.append((bar, shown(value)))
+            missed.append((bar, value))
     if missed:
         verdict.status = SLOW
+        begun = [bar.is_as_begun(value) for bar, value in missed if bar.begins is not None]
+        missed = [(bar, shown(value)) for bar, value in missed]
         verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
         lines = [(f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})", EXPLAINED.get(bar.counter)) for bar, value in missed]
         verdict.details = ("right on all cases; but", *(f"{line}: {meaning}" if meaning else line for line, meaning in lines))
+        if begun and all(begun):
+            verdict.score = 0.0
+            verdict.details += ("no better than as it was handed out: no points yet",)
 
 
 def measure(sums):

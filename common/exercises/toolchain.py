@@ -41,6 +41,7 @@ ALLOWED_SYMBOLS = re.compile(
 )
 NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
+FORBIDDEN = re.compile(r"(\S+:\d+): error: attempt to use a poisoned identifier")
 CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it.
 # A compiler takes its memory in large pages where the system has them: a tenth of its time.
 COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
@@ -97,6 +98,8 @@ def step_source(chapter, exercise=None, file=None):
         if exercise.helpers:
             helpers = f"\nnamespace warpbook::chapter{number} {{\n{exercise.helpers.strip()}\n}}\n"
         include = f'#include "{file}"\n'
+        if exercise.forbid:  # Whatever way a file spells them: macros are expanded when the compiler looks.
+            include = f"#ifdef WARPBOOK_EMULATED\n#pragma GCC poison {' '.join(exercise.forbid)}\n#endif\n{include}"
     return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
 #include "{chapter.path}/{chapter.header}"
 #include "common/exercises/check.hpp"
@@ -232,6 +235,10 @@ class Toolchain:
         if refused := list(dict.fromkeys(CONFINED.findall(done.stderr))):
             return Compiled(error="\n".join(refused), refused=True)
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
+        if found := re.search(FORBIDDEN, messages):
+            names = ", ".join(f"{name}()" for name in exercise.forbid)
+            problem = f"{found[1]}: the exercise is to do without {names}; a name of your own has to be another"
+            return Compiled(error=problem, refused=True)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
         with concurrent.futures.ThreadPoolExecutor(1) as beside:

@@ -149,6 +149,24 @@ class Regions(unittest.TestCase):
         report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
         self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
         self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+        report = ["Race reported", "Threads write one place in one statement: use an atomic, or give each a place of its own."]
+        for line, sums in (("to[y * rows] = tile[x][y];", False), ("sum[i] += x;", True), ("sum[i] = sum[i] + x;", True), ("put(to, x);", True)):
+            told = judge.race_advice(report, [line], [1])[-1]
+            self.assertEqual(told == report[-1], sums, line)
+            self.assertEqual("store to one place" in told, not sums, line)
+
+    def test_an_array_that_nobody_shares_is_asked_about(self):
+        for text, asked in (
+            ("W tile[kTile][kTile + 1];\n  __syncthreads();", "tile"),
+            ("float part [256];\n__syncthreads();", "part"),
+            ("__shared__ W tile[kTile][kTile];\nW word[4];\n__syncthreads();", ""),
+            ("W word[4];\n", ""),
+            ("// __shared__ W tile[2];\n__syncthreads();", ""),
+            ("return a[i];\n__syncthreads();", ""),
+        ):
+            with self.subTest(text):
+                told = "".join(judge.own_arrays(text))
+                self.assertEqual(told.partition(" is each thread's own")[0], asked)
 
     def test_the_compilers_words_are_few(self):
         warning = "{}k.cuh:7:3: warning: comparison of different signs [-Wsign-compare]\n    7 |   if (i < n)\n      |       ~ ^ ~\n"
@@ -225,8 +243,8 @@ class Contract(unittest.TestCase):
         for chapter, e in CODE:
             with self.subTest(e.key):
                 step = (ROOT / chapter.path / e.step_file).read_text(encoding="utf-8")
-                self.assertEqual(e.put_back(e.handed_out), step)
-                self.assertEqual(e.solution, step)
+                self.assertEqual(e.put_back(e.handed_out), e.solution)
+                self.assertEqual(e.solution == step, not e.forbid)
                 self.assertEqual(len(set(e.hints)), 3)
                 self.assertTrue(e.removed())
                 # A bug is not marked; everything else is.
@@ -247,7 +265,9 @@ class Contract(unittest.TestCase):
                 self.assertEqual(len(set(e.hints)), 3)
                 answers = {e.handed_out: judge.NOT_BEGUN, e.solution: judge.DONE}
                 if e.kind == "explain":
-                    answers |= {e.handed_out + "ok": judge.NOT_BEGUN, e.handed_out + "Because the banks differ.": judge.DONE}
+                    answers |= {e.handed_out + "ok": judge.NOT_BEGUN}
+                    answers |= {e.handed_out + said: judge.WRONG for said in ("I do not know.", "asdf qwer yxcv jklo", "See what is said above.")}
+                    answers |= {e.handed_out + f"It is the {term.upper()}s": judge.DONE for term in e.terms}
                 else:
                     number = float(e.answer)
                     answers |= {book.ANSWER.sub(f"constexpr double kAnswer = {text};", e.handed_out): status for text, status in (
@@ -291,6 +311,12 @@ class Contract(unittest.TestCase):
         for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertIn(verdict.status, (judge.WRONG, judge.SLOW), verdict.reason)
+                self.assertEqual(verdict.points, 0, "bars of what is right already need `begins`")
+                begins = [bar for bar in e.bars if bar.begins is not None]
+                self.assertEqual(bool(begins), verdict.status == judge.SLOW)
+                self.assertEqual([bar for bar in begins if bar.met_by(bar.begins)], [])
+                told = "\n".join(verdict.details)
+                self.assertEqual([bar for bar in begins if f"{bar.counter}: {judge.shown(bar.begins)};" not in told], [])
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_the_solution_passes(self):
@@ -342,6 +368,7 @@ class Contract(unittest.TestCase):
                 told = "\n".join((verdict.reason, *verdict.details))
                 self.assertEqual(verdict.status, variant["verdict"], told)
                 self.assertIn(variant.get("says", ""), told)
+                self.assertEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), told)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_projects(self):
@@ -354,11 +381,12 @@ class Contract(unittest.TestCase):
             3: [("if (as_batch_transpose(q, m) == nullptr", "if (q.rank < 0", 40, "load sectors"),
                 ("[kTile + 1]", "[kTile]", 55, "bank conflicts"),
                 ("simplified(p)", "p", 65, "load requests"),
-                ("tile[x][y + k];", "tile[y + k][x];", 40 * 8 / 13, "belongs"),
-                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 8 / 13, "8 of the 13 cases"),
-                (".stream = stream", ".stream = nullptr", 40 * 1 / 13, "1 of the 13 cases"),
-                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 11 / 13, "11 of the 13 cases"),
-                ("kTile = 32", "kTile = 64", 40 * 12 / 13, "too much shared data")],
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 10 / 15, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 15, "10 of the 15 cases"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 15, "1 of the 15 cases"),
+                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 12 / 15, "12 of the 15 cases"),
+                ("m.batch < 65536 &&", "", 40 * 14 / 15, "14 of the 15 cases"),
+                ("kTile = 32", "kTile = 64", 40 * 14 / 15, "too much shared data")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
