@@ -24,7 +24,7 @@ LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-co
            "-Wno-unneeded-internal-declaration", "-Wno-pedantic", "-Wunused-value", "-Wunused-comparison"]  # fmt: skip
 
 # What a reader's file may call that it does not hold itself, by the object file's undefined symbols: what CUDA offers to
-# kernels and launchers (memory is allocated and copied by the check), what compilers and the emulator's passes call by
+# kernels and launchers (memory is allocated and copied by the check, and a lack of it is no file's to tell), what compilers and the emulator's passes call by
 # themselves, and mathematics. confine_pass.cpp refuses what is not named, and looks at how some of these are called.
 ALLOWED_SYMBOLS = re.compile(
     r"""cuda(?:GetDevice|DeviceGetAttribute|GetLastError|PeekAtLastError|GetErrorName|GetErrorString|MemsetAsync)
@@ -34,7 +34,7 @@ ALLOWED_SYMBOLS = re.compile(
     |multiprocessor_|nanoseconds).*
     | mem(?:cpy|set|move)(?:@.*)? | printf | puts | putchar | abort | __assert_fail
     | _Unwind_Resume | __gxx_personality_v0 | __cxa_(?:guard_\w+|begin_catch|pure_virtual) | __tls_get_addr | _GLOBAL_OFFSET_TABLE_
-    | __[a-z]+[sdthx][if]\d? | std::terminate\(\) | std::__throw_\w+\(.* | vtable\ for\ __cxxabiv1::.*
+    | __[a-z]+[sdthx][if]\d? | std::terminate\(\) | std::__throw_(?!bad_a)\w+\(.* | vtable\ for\ __cxxabiv1::.*
     | (?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|fma|f?abs|floor|ceil|round|trunc|rint
     |nearbyint|l?lround|l?lrint|fmod|remainder|fmin|fmax|hypot|erf|erfc|tgamma|ldexp|scalbn|copysign)f?""",
     re.VERBOSE,

@@ -79,6 +79,7 @@ ATTACKS = [
     symbol("ends the program well", "", "std::quick_exit(0);"),
     symbol("calls the reference", "", "permute_on_host(p, static_cast<const std::byte*>(src), static_cast<std::byte*>(dst)); return cudaSuccess;"),
     symbol("opens the results", "#include <fstream>", 'std::ofstream("results.jsonl") << "{}"; return cudaSuccess;'),
+    symbol("says that memory is short, which is nobody's fault", "#include <new>", "std::__throw_bad_alloc();", daily=True, told="calls std::__throw_bad_alloc"),
     symbol("asks the system", "#include <unistd.h>\n#include <sys/syscall.h>", "syscall(SYS_exit_group, 0);"),
     symbol("looks for a function by its name", "#include <dlfcn.h>", 'if (auto* f = dlsym(nullptr, "exit")) reinterpret_cast<void (*)(int)>(f)(0);'),
     # ---- code beside the step
