@@ -98,6 +98,7 @@ class Exercise:
     yardstick: bool
     kernel_writes: bool  # The result must come from a kernel.
     captured: bool  # All work has to come to the stream that is given, which is captured.
+    returns_errors: bool  # What a launch returns has to be returned: a launch is made to fail.
     builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
     pieces: tuple
     goals: tuple = ()  # A project's, in order: (points, what is reached, bars).
@@ -320,7 +321,7 @@ CHAPTER_TYPES = {
 }  # fmt: skip
 EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
-    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "given": {str: str}, "story": bool,
+    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "returns_errors": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
     "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
     "terms": [str], "forbid": [str], "written": {str: str},
@@ -433,6 +434,7 @@ def read_exercise(table, number, folder, defaults, measured):
         helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), captured=table.get("captured", False),
+        returns_errors=table.get("returns_errors", False),
         builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
         goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
         terms=tuple(table.get("terms", ())), forbid=tuple(table.get("forbid", ())),

@@ -24,10 +24,12 @@ COUNTERS = {
     "32-bit divisions": (["warpbook__integer_divisions_32bit.sum"], None),
     "divisions": (["warpbook__integer_divisions_64bit.sum", "warpbook__integer_divisions_32bit.sum"], None),
     "kernel launches": (None, None),
+    "threads": (["threads_of_all_blocks"], None),  # Of the longest launch.
 }  # fmt: skip
 
 # What a counter of our own means.
 EXPLAINED = {
+    "threads": "of the longest launch; does each of them have too much to do, while most of the device idles?",
     "load requests per wait": "how many loads a block has under way before a warp waits for the first; one per warp, or several?",
 }
 

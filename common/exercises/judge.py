@@ -126,10 +126,11 @@ class Judge:
                 verdict.details += tuple(compiled.notes.splitlines())
             return verdict
 
-    def execute(self, exercise, program, scratch, cases, results, arrays=None):
+    def execute(self, exercise, program, scratch, cases, results, arrays=None, launch_fails=False):
         """Runs a check: on the arrays, or where there are none, to be timed."""
         command = [program, "--results", results] + ["--yardstick"] * exercise.yardstick
-        command += ["--arrays", arrays] + ["--captured"] * exercise.captured if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
+        way = ["--launch-fails"] if launch_fails else ["--captured"] * exercise.captured
+        command += ["--arrays", arrays] + way if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
         run = self.sandbox or plain_run
         return run(command + cases, cwd=scratch, scratch=scratch, seconds=self.seconds,
                    environment=None if self.sandbox else os.environ, reserves=True)  # fmt: skip
@@ -160,6 +161,8 @@ class Judge:
         if verdict.emulated:
             by_case = {line["case"]: counted(exercise, line["counters"]) for line in finished}
             judge_counters(verdict, exercise, by_case, cases)
+            if verdict.done and exercise.returns_errors:
+                self.judge_errors(verdict, exercise, program, scratch, referee)
             if verdict.done and exercise.kind == "project":
                 self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
             elif verdict.done and real is not None:
@@ -187,6 +190,16 @@ class Judge:
         lines = read_lines(results)
         finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
         return done, lines, finished
+
+    def judge_errors(self, verdict, exercise, program, scratch, referee):
+        """Where the launch fails, does the step say so?"""
+        results = scratch / "faults.jsonl"
+        self.execute(exercise, program, scratch, referee.cases[:1], results, scratch / referee.name, launch_fails=True)
+        said = next((line["error"] for line in read_lines(results) if "error" in line), "")
+        if not said.startswith("launch failed: "):
+            verdict.status = WRONG
+            verdict.reason = "right on all cases; but where the launch fails, its error is not returned"
+            verdict.details = (verdict.reason, f"  on {referee.cases[0]}, on a stream to which no launch succeeds")
 
     def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file, referee):
         """Goal by goal: each counts where all before it are reached."""
@@ -504,20 +517,20 @@ def value_of(counter, sums):
 def judge_counters(verdict, exercise, by_case, cases):
     """Right everywhere: did it use the memory as it should? `by_case`: the counters of each case's launches together."""
     templates = dict(zip(exercise.cases, cases))
-    missed = []
+    missed, begun = [], []
     for bar in exercise.bars:
         value = value_of(bar.counter, by_case[templates[bar.case]])
         verdict.measured[bar.counter] = value
         if not bar.met_by(value):
-            missed.append((bar, value))
+            missed.append((bar, shown(value)))
+        if bar.begins is not None:
+            begun.append(not bar.met_by(value) and bar.is_as_begun(value))
     if missed:
         verdict.status = SLOW
-        begun = [bar.is_as_begun(value) for bar, value in missed if bar.begins is not None]
-        missed = [(bar, shown(value)) for bar, value in missed]
         verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
         lines = [(f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})", EXPLAINED.get(bar.counter)) for bar, value in missed]
         verdict.details = ("right on all cases; but", *(f"{line}: {meaning}" if meaning else line for line, meaning in lines))
-        if begun and all(begun):
+        if begun and all(begun):  # On every bar that the file as handed out misses.
             verdict.score = 0.0
             verdict.details += ("no better than as it was handed out: no points yet",)
 

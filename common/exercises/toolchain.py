@@ -263,6 +263,8 @@ class Toolchain:
             if not found:
                 continue
             name = found[1]
+            if name.startswith(("exercises/", "..")):
+                return f'it includes "{name}": {ALONE}'
             if "warpbook" in name or (name.startswith(NOT_FOR_KERNELS) and name not in self.header_closure(exercise)):
                 return (f'it includes "{name}", which it was not handed out with: the exercise is to write the step, not to '
                         "call a finished one")  # fmt: skip
@@ -353,6 +355,7 @@ def scratch_folder():
 # ---- the compiler's words
 DIAGNOSTIC = re.compile(r"^(?P<file>[^\s:(][^:(]*)[:(](?P<line>\d+)(?:[:,]\d+)?\)?:? ?(?P<kind>(?:fatal )?error|warning|note)[^:]*: (?P<text>.*)$")
 MOST_ERRORS = 4
+ALONE = "a file is handed in alone, so copy into it what it needs of your other files"
 
 
 def shorten(output, file, source, root):
@@ -371,7 +374,7 @@ def shorten(output, file, source, root):
         if not found["kind"].endswith("error") and found["kind"] != "warning":
             continue
         if os.path.basename(found["file"]) == file.name and pathlib.Path(found["file"]).name != source.name:
-            if (found["line"], found["text"]) not in [(m[0]["line"], m[0]["text"]) for m in mine]:  # Once, not for each type.
+            if not any(same_message(found, m[0]) for m in mine):  # Once, not for each type.
                 mine.append((found, rest))
             continue
         # The first note behind it that points into the reader's file.
@@ -386,6 +389,10 @@ def shorten(output, file, source, root):
         shown += excerpt(rest)
     if errors and any("<<<" in line for line in shown):
         shown.append("    (<<<>>> is no C++: launch(kernel, {.grid = ..., .block = ..., .stream = stream}, arguments...), as common/cuda/launch.cuh has it)")
+    if any("from a __host__ function" in line for line in shown):
+        shown.append("    (a kernel is declared __global__, and what kernels call __device__)")
+    if any("file not found" in line for line in shown):
+        shown.append(f"    ({ALONE})")
     if len(errors) > MOST_ERRORS:
         shown.append(f"and {len(errors) - MOST_ERRORS} more errors: begin with the first")
     if not errors:
@@ -401,6 +408,11 @@ def shorten(output, file, source, root):
     if not shown and ("error" in output or "fatal" in output):
         shown = output.splitlines()[:6]
     return "\n".join(shown)
+
+
+def same_message(one, other):
+    """What is told of one line twice, in words that differ by no more than what they quote, such as a template's arguments."""
+    return one["line"] == other["line"] and re.sub(r'"[^"]*"', "", one["text"]) == re.sub(r'"[^"]*"', "", other["text"])
 
 
 def clean(text):

@@ -178,6 +178,10 @@ class Regions(unittest.TestCase):
         self.assertIn("k.cuh:9: error: expected expression", told)
         self.assertIn("launch(kernel, {", told)
         self.assertNotIn("launch(kernel", twice)
+        called = 'k.cuh:{}:8: error: calling a __device__ function("f()") from a __host__ function("void k<{}>()") is not allowed\n'
+        told = toolchain.shorten("".join(called.format(line, of) for of in ("int", "char") for line in (3, 5)), file, source, ROOT)
+        self.assertEqual((told.count("error"), told.count("declared __global__")), (2, 1), told)
+        self.assertIn("handed in alone", toolchain.shorten("k.cuh:2:10: fatal error: 'mine.cuh' file not found\n", file, source, ROOT))
 
     def test_numbers_are_written_one_way(self):
         self.assertEqual([judge.shown(n) for n in (16384.0, 12288, 1.05263, 0, None)], ["16,384", "12,288", "1.053", "0", "no such access"])
@@ -878,7 +882,7 @@ class Handout(unittest.TestCase):
         for path in pages:
             text = path.read_text(encoding="utf-8")
             self.assertNotIn("run_all", text, path)
-            self.assertNotRegex(text, r"<!--|\[\[book|\(a figure\)", path)
+            self.assertNotRegex(text, r"<!--|\[\[book|\(a figure\)|▸|(?:[Tt]heir|[Ii]ts|steps?'s?) pages? ", path)
             for code in re.findall(r"`([^`\n]+)`|^    (.*)$", text, re.MULTILINE) if path.suffix == ".md" else ():
                 for word in re.findall(r"(?<![\w./-])make ([a-z]\w*)", "".join(code)):
                     self.assertIn(word, targets, f"{path.name}: make {word}")
@@ -909,6 +913,11 @@ First. `tests/x.py` tries it. See `common/cuda/a.cuh`, it is there. Look:
 - [v1](pages/v1.md): a step.
 - `make headers` writes it. Gone.
 - Stays. `make test` does not.
+
+Some did not pay. Their pages say why.
+
+1. What is 2 * 3? ▸ *6, since *two* threes
+   make it.*
 """
         self.assertEqual(handout_pages.page(text, "chapters/c/README.md", {"common/cuda/a.cuh", "chapters/c/README.md"}, {}), """# A
 
@@ -922,6 +931,14 @@ First. See `common/cuda/a.cuh`, it is there.
 
 - v1: a step.
 - Stays.
+
+Some did not pay.
+
+1. What is 2 * 3? (The answer is number 1 at the end.)
+
+## Answers
+
+1. 6, since *two* threes make it.
 """)
 
     @unittest.skipUnless(NIGHTLY and DEVICE == "emulator", "builds a whole handout: make nightly")
