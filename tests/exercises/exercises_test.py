@@ -810,7 +810,7 @@ class Handout(unittest.TestCase):
         for chapter in BOOK:
             self.assertFalse((self.tree / chapter.path / "chapter.cu").exists())
         self.assertFalse(any("[exercise" in text for name, text in texts.items() if name.endswith(".cuh")))
-        self.assertFalse(any("[cheats]" in text for name, text in texts.items() if name.endswith(".toml")))
+        self.assertFalse(any("[cheats]" in text or "[exercise.written]" in text for name, text in texts.items() if name.endswith(".toml")))
         self.assertFalse(set(handout.TEACHERS) & set(texts))
         said = subprocess.run([self.tree / "workbook", "--help"], capture_output=True, text=True, check=True).stdout
         self.assertIn("hint", said)
@@ -851,7 +851,8 @@ class Handout(unittest.TestCase):
             self.assertEqual(ours.handed_out, theirs.handed_out)
             self.assertIs(theirs.solution is None, ours.is_graded)
             self.assertEqual(theirs.path(self.tree).read_text(encoding="utf-8"), ours.handed_out)
-            self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours), (theirs.cases, theirs.bars, theirs.hints, theirs.ours))
+            self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours, ours.forbid, ours.terms),
+                             (theirs.cases, theirs.bars, theirs.hints, theirs.ours, theirs.forbid, theirs.terms))
 
     def test_all_that_is_included_is_there(self):
         for path in [*self.tree.glob("chapters/*/*"), *self.tree.glob("exercises/*/*.cuh")]:
