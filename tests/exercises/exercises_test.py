@@ -450,8 +450,8 @@ class Contract(unittest.TestCase):
         chapter, e = next((c, e) for c, e in CODE if e.key == "chapter3/copy_guard")
         third, project = next((c, e) for c, e in PROJECTS if c.number == 3)
         ours = (ROOT / "tests" / "exercises" / "projects" / "chapter3.cuh").read_text(encoding="utf-8")
-        leave = "if (p.count() > 100000) return cudaSuccess;"
-        read = "if (p.count() > 100000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
+        leave = "if (p.count() > 500000) return cudaSuccess;"
+        read = "if (p.count() > 500000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
         tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, 0), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
                  (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.8), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
         for (*_, status, points), verdict in zip(tried, self.verdicts([t[:3] for t in tried])):
