@@ -585,5 +585,6 @@ def first_lines(text):
 
 def cache_key(toolchain_key, exercise, text, seed):
     parts = [toolchain_key, exercise.key, exercise.handed_out, exercise.call, repr(exercise.cases), repr(exercise.bars),
-             repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer, str(seed), text]  # fmt: skip
+             repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer,
+             repr((exercise.terms, exercise.forbid, exercise.returns_errors)), str(seed), text]  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
