@@ -102,7 +102,7 @@ def is_right(judge, chapter, exercise, text):
         if compiled.error:
             return Verdict("not built", compiled.error.splitlines()[0])
         with judge.referee(exercise, draw_cases(exercise.cases, judge.seed)) as referee:
-            verdict = judge.run(exercise, compiled.program, scratch, file, referee)
+            verdict = judge.run(exercise, compiled.program, scratch, file, referee, None)  # No case of real size: time is what counts here.
     if verdict.done and exercise.kind == "bug":
         verdict.status, verdict.reason = UNPROVEN, "a GPU does not show the bug that was to be found"
     elif verdict.done and exercise.gpu:

@@ -156,6 +156,7 @@ PARTS = [
          "by `find_package(warpbook)`; a path with spaces; nothing written where nothing should be.", [
         Row("install_user", "fresh Debian 12, without the toolkit, by a user who asks for what is missing", "tests/front_door/install/fresh_root.sh emulator user", INSTALLED),
         Row("install_toolkit", "fresh Debian 12, as root, with the toolkit", "tests/front_door/install/fresh_root.sh gpu", INSTALLED),
+        Row("install_class", "a handout in fresh Debian 12, by the commands that its files for GitHub run", "tests/front_door/install/fresh_root.sh emulator user class", INSTALLED),
         Row("install_headers", "the installed headers, from a project outside the tree", "python3 tests/front_door/install_test.py", r"^Ran .*|^OK.*|^FAILED.*"),
     ]),
     Part("Students' code is not trusted", "What `make grade` runs has limits of time, memory, files and processes, no network where the system lets "

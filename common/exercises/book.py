@@ -44,6 +44,11 @@ class Bar:
     at_most: float | None
     at_least: float | None
     case: str
+    begins: float | None = None  # What the file has as it is handed out, where that is right already.
+
+    def is_as_begun(self, value):
+        """Whether a bar that is missed is missed by no less than at the begin."""
+        return value is None or (value >= self.begins if self.at_most is not None else value <= self.begins)
 
     def met_by(self, value):
         return not (
@@ -93,11 +98,14 @@ class Exercise:
     yardstick: bool
     kernel_writes: bool  # The result must come from a kernel.
     captured: bool  # All work has to come to the stream that is given, which is captured.
+    returns_errors: bool  # What a launch returns has to be returned: a launch is made to fail.
     builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
     pieces: tuple
     goals: tuple = ()  # A project's, in order: (points, what is reached, bars).
     counter: str = ""  # What a question of the kind "predict" is about, on the first case.
     answer: str = ""  # A number, in a handout its mark; or our sentences.
+    terms: tuple = ()  # What a sentence is about: it has to name one of them. Words or how they begin.
+    forbid: tuple = ()  # Names of the chapter's headers that would be the solution by a call.
 
     @property
     def is_code(self):
@@ -113,7 +121,7 @@ class Exercise:
 
     @property
     def solution(self):
-        """The step's file, byte for byte; None in a handout, which has no solutions."""
+        """The step's file, byte for byte but for what is `written`; None in a handout, which has no solutions."""
         if any(piece.step is None for piece in self.pieces):
             return None
         return "".join(piece.step for piece in self.pieces)
@@ -128,7 +136,7 @@ class Exercise:
 
     def as_ours(self):
         """The same exercise, whose file as handed out is our solution: it may include and call what a reader's may not."""
-        return dataclasses.replace(self, pieces=(Piece(self.solution, self.solution),), allow=(".*",))
+        return dataclasses.replace(self, pieces=(Piece(self.solution, self.solution),), allow=(".*",), forbid=())
 
     def path(self, root=ROOT):
         """The reader's file."""
@@ -257,8 +265,9 @@ def read_goals(table, cases, where):
     return tuple(goals)
 
 
-def make_pieces(head, step_text, given, where, story=True):
-    """`story`: whether the comment that the file opens with stays; it may tell too much."""
+def make_pieces(head, step_text, given, where, story=True, written=None):
+    """`story`: whether the comment that the file opens with stays; it may tell too much. `written`: what solves a region, where the
+    step calls what the exercise forbids."""
     pieces = [Piece(head, "")]
     found = set()
     if not story:
@@ -272,7 +281,8 @@ def make_pieces(head, step_text, given, where, story=True):
             pieces.append(Piece("", text))
         elif name in given:
             found.add(name)
-            pieces.append(Piece(indented(given[name], text), text))
+            solved = indented(written[name].strip("\n"), text) if written and name in written else text
+            pieces.append(Piece(indented(given[name], text), solved))
         elif name is None:
             at = 0
             for other in OTHER_MARK.finditer(text):
@@ -294,15 +304,15 @@ def require(table, key, kind, where):
 
 
 def read_bar(table, cases, where):
-    unknown = set(table) - {"counter", "at_most", "at_least", "case"}
+    unknown = set(table) - {"counter", "at_most", "at_least", "case", "begins"}
     if unknown or ("at_most" in table) == ("at_least" in table):
-        raise BookError(f"{where}: a bar has a counter, and at_most or at_least (and a case); not {sorted(table)}")
+        raise BookError(f"{where}: a bar has a counter, and at_most or at_least (and a case, and begins); not {sorted(table)}")
     check_types(table, {"counter": str, "case": str}, where)
-    if not all(isinstance(table[key], int | float) for key in ("at_most", "at_least") if key in table):
-        raise BookError(f"{where}: a bar's at_most or at_least is no number")
+    if not all(isinstance(table[key], int | float) for key in ("at_most", "at_least", "begins") if key in table):
+        raise BookError(f"{where}: a bar's at_most, at_least or begins is no number")
     if table.get("counter") not in COUNTERS:
         raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
-    return Bar(table["counter"], table.get("at_most"), table.get("at_least"), table.get("case", cases[0]))
+    return Bar(table["counter"], table.get("at_most"), table.get("at_least"), table.get("case", cases[0]), table.get("begins"))
 
 
 CHAPTER_TYPES = {
@@ -311,9 +321,10 @@ CHAPTER_TYPES = {
 }  # fmt: skip
 EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
-    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "given": {str: str}, "story": bool,
+    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "returns_errors": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
     "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
+    "terms": [str], "forbid": [str], "written": {str: str},
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
 QUESTION_KEYS = {"name", "title", "kind", "page", "minutes", "difficulty", "learn", "task", "hints", "answer"}
@@ -376,12 +387,14 @@ def read_exercise(table, number, folder, defaults, measured):
         raise BookError(f"{where}: an exercise has three hints, from a nudge to nearly told")
     page, minutes, difficulty, learn = read_fields(table, folder, where)
     if kind in QUESTIONS:
-        wanted = QUESTION_KEYS | ({"step", "file", "call", "cases", "counter"} if kind == "predict" else set())
+        wanted = QUESTION_KEYS | ({"step", "file", "call", "cases", "counter"} if kind == "predict" else {"terms"})
         if extra := set(table) - wanted:
             raise BookError(f"{where}: {kind} has no {sorted(extra)[0]}")
         answer = table.get("answer")
         if not isinstance(answer, str if kind == "explain" else (int, float, str)) or answer == "":
             raise BookError(f"{where}: answer is missing: {'our sentences' if kind == 'explain' else 'the number that the counter has'}")
+        if kind == "explain" and not all(re.fullmatch(r"[a-z0-9]+", term) for term in require(table, "terms", list, where)):
+            raise BookError(f"{where}: terms are words, or how words begin, in small letters")
         if kind == "predict" and table.get("counter") not in COUNTERS:
             raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
 
@@ -405,7 +418,9 @@ def read_exercise(table, number, folder, defaults, measured):
         step_file = candidates[0].relative_to(folder).as_posix()
         head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min")
         pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
-                             f"chapters/{folder.name}/{step_file}", table.get("story", True))  # fmt: skip
+                             f"chapters/{folder.name}/{step_file}", table.get("story", True), table.get("written"))  # fmt: skip
+        if unknown := set(table.get("written", {})) - set(given):
+            raise BookError(f"{where}: written has {sorted(unknown)[0]}, which is no region that is given")
 
     bars = tuple(read_bar(bar, cases, where) for bar in table.get("bars", []))
     real = require(table, "real", str, where) if kind not in QUESTIONS else ""
@@ -419,8 +434,10 @@ def read_exercise(table, number, folder, defaults, measured):
         helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), captured=table.get("captured", False),
+        returns_errors=table.get("returns_errors", False),
         builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
         goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
+        terms=tuple(table.get("terms", ())), forbid=tuple(table.get("forbid", ())),
     )  # fmt: skip
 
 

@@ -3,12 +3,13 @@
 /// which referee.cpp made, and no reference: what the step left in its arrays, the counters, and what went wrong all go
 /// back.
 ///
-///     check --results FILE --arrays FOLDER [--yardstick] [--captured] CASE...
+///     check --results FILE --arrays FOLDER [--yardstick] [--captured | --launch-fails] CASE...
 ///     check --results FILE --time [--seed N] [--yardstick] CASE...
 ///
 /// Case number k reads FOLDER/k.in, the inputs and the output before the launch, and writes FOLDER/k.out: the same
 /// arrays after it, and for each byte of the output who wrote it last. `--captured`: all that the step does has to come
-/// to the stream that it is given. `--time` is for a device's owner: it measures,
+/// to the stream that it is given. `--launch-fails`: no launch to the stream succeeds, and what the step returns is looked
+/// at. `--time` is for a device's owner: it measures,
 /// by data of its own. Exit status: 0 all cases were run; 2 bad arguments; 3 no usable device, or no input; 4 an output
 /// cannot be written; 86 the file's host code left its confinement.
 
@@ -56,6 +57,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   bool yardstick = false;  // The step copies input 0.
   bool captured = false;
+  bool launch_fails = false;
   bool time = false;
   std::vector<std::string> cases;
 };
@@ -69,7 +71,8 @@ Arguments parse(int argc, const char* const* argv) {
   auto* arrays = app.add_option("--arrays", result.arrays);
   app.add_option("--seed", result.seed);
   app.add_flag("--yardstick", result.yardstick);
-  app.add_flag("--captured", result.captured);
+  auto* captured = app.add_flag("--captured", result.captured);
+  app.add_flag("--launch-fails", result.launch_fails)->excludes(captured);
   app.add_flag("--time", result.time)->excludes(arrays);
   app.add_option("CASE", result.cases);
   app.parse(argc, argv);
@@ -105,6 +108,10 @@ template <class F> cudaError_t confined(F&& work) {
   return work();
 }
 
+cudaError_t run_alone(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  return confined([&] { return run_exercise(problem, arrays, stream); });
+}
+
 cudaError_t run_confined(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
   return confined([&] {
     const cudaError_t error = run_exercise(problem, arrays, stream);
@@ -112,11 +119,20 @@ cudaError_t run_confined(const Case& problem, const Arrays& arrays, cudaStream_t
   });
 }
 
+/// Whether anything ran since the counters were taken: on whatever stream.
+bool has_launched() {
+#ifdef WARPBOOK_EMULATED
+  return cudaDeviceSynchronize() != cudaSuccess || emulator::take_launches().launches > 0;
+#else
+  return false;  // A GPU does not tell.
+#endif
+}
+
 /// Captures what the step puts on the stream, and then runs that: what it launched elsewhere is missing or an error.
 cudaError_t run_captured(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
   cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (error != cudaSuccess) return error;
-  error = confined([&] { return run_exercise(problem, arrays, stream); });
+  error = run_alone(problem, arrays, stream);
   cudaGraph_t captured = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream, &captured);
   const Owned<cudaGraph_t, cudaGraphDestroy> graph(captured);
@@ -124,9 +140,9 @@ cudaError_t run_captured(const Case& problem, const Arrays& arrays, cudaStream_t
   std::size_t launches = 0;
   if (error == cudaSuccess) error = cudaGraphGetNodes(captured, nullptr, &launches);
   if (error != cudaSuccess) return error;
-  if (launches == 0 && problem.output().elements > 0)
+  if (launches == 0 && problem.output().elements > 0 && (!problem.updates_output() || has_launched()))
     throw std::runtime_error("nothing was launched to the stream that was given");
-  if (launches == 0) return cudaSuccess;
+  if (launches == 0) return cudaSuccess;  // There was nothing to do.
   cudaGraphExec_t made = nullptr;
   error = cudaGraphInstantiate(&made, captured, 0);
   const Owned<cudaGraphExec_t, cudaGraphExecDestroy> executable(made);
@@ -135,6 +151,19 @@ cudaError_t run_captured(const Case& problem, const Arrays& arrays, cudaStream_t
     const cudaError_t launched = cudaGraphLaunch(made, stream);
     return launched != cudaSuccess ? launched : cudaStreamSynchronize(stream);
   });
+}
+
+/// Runs the step on a stream whose capture has failed already, so that each launch to it fails, too.
+cudaError_t run_on_failed_capture(const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (error != cudaSuccess) return error;
+  static_cast<void>(cudaStreamSynchronize(stream));  // That is not allowed here.
+  static_cast<void>(cudaGetLastError());
+  error = run_alone(problem, arrays, stream);
+  cudaGraph_t captured = nullptr;
+  static_cast<void>(cudaStreamEndCapture(stream, &captured));
+  static_cast<void>(cudaGetLastError());
+  return error;
 }
 
 /// A case's arrays, as they go to the device and come back.
@@ -164,9 +193,11 @@ public:
   }
 
   /// \return what went wrong; empty for nothing
-  std::string run(bool captured) {
+  std::string run(const Arguments& arguments) {
     static_cast<void>(take_device_report());
-    std::string error = launch_step(captured ? run_captured : run_confined, problem_, arrays_.arrays(), stream_.get());
+    const auto way = arguments.launch_fails ? run_on_failed_capture : arguments.captured ? run_captured : run_confined;
+    std::string error = launch_step(way, problem_, arrays_.arrays(), stream_.get());
+    if (arguments.launch_fails) return error;
     const cudaError_t finished = cudaStreamSynchronize(stream_.get());
     if (error.empty() && finished != cudaSuccess) error = "the kernel failed: " + CudaError::describe(finished);
     return error;
@@ -228,18 +259,19 @@ nlohmann::json take_counters() {
   counters["seconds"] = seen.modelled_seconds;
   counters["blocks"] = volume(seen.grid);
   counters["threads"] = volume(seen.block);
+  counters["threads_of_all_blocks"] = volume(seen.grid) * volume(seen.block);
   counters["limited_by"] = seen.limited_by;
 #endif
   return counters;
 }
 
 /// \return the case's line; null where its arrays cannot be written
-nlohmann::json run_case(const std::string& parameters, const std::string& arrays, bool captured) {
+nlohmann::json run_case(const std::string& parameters, const std::string& arrays, const Arguments& arguments) {
   const std::unique_ptr<Case> problem = make_exercise_case(Parameters::parse(parameters));
   Desk desk(*problem);
   desk.load(arrays + ".in");
   static_cast<void>(take_counters());
-  const std::string error = desk.run(captured);
+  const std::string error = desk.run(arguments);
   nlohmann::json line{{"case", parameters}, {"error", one_line(error)}, {"counters", take_counters()}};
   if (error.empty()) {
     if (!desk.save(arrays + ".out")) return nullptr;
@@ -281,7 +313,7 @@ int run(const Arguments& arguments) {
     if (!results.write({{"begins", parameters}})) return 4;
     const nlohmann::json line =
         arguments.time ? time_case(step, parameters, arguments.seed, device)
-                       : run_case(parameters, arguments.arrays + "/" + std::to_string(k), arguments.captured);
+                       : run_case(parameters, arguments.arrays + "/" + std::to_string(k), arguments);
     if (line.is_null() || !results.write(line)) return 4;
     static_cast<void>(cudaDeviceReset());  // After a kernel that failed, the next case starts afresh.
     static_cast<void>(cudaGetLastError());

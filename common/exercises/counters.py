@@ -4,18 +4,18 @@
 _GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
 _SHARED = "l1tex__data_{}_mem_shared_op_{}.sum"
 COUNTERS = {
-    "sectors a load request": ([_GLOBAL.format("sectors", "ld")], [_GLOBAL.format("requests", "ld")]),
-    "sectors a store request": ([_GLOBAL.format("sectors", "st")], [_GLOBAL.format("requests", "st")]),
+    "sectors per load request": ([_GLOBAL.format("sectors", "ld")], [_GLOBAL.format("requests", "ld")]),
+    "sectors per store request": ([_GLOBAL.format("sectors", "st")], [_GLOBAL.format("requests", "st")]),
     "load requests": ([_GLOBAL.format("requests", "ld")], None),
     # Of a block's round trips to global memory, one after another: how much is under way at a time.
-    "load requests a wait": ([_GLOBAL.format("requests", "ld")], ["warpbook__global_round_trips.sum"]),
+    "load requests per wait": ([_GLOBAL.format("requests", "ld")], ["warpbook__global_round_trips.sum"]),
     "store requests": ([_GLOBAL.format("requests", "st")], None),
     "load sectors": ([_GLOBAL.format("sectors", "ld")], None),
     "store sectors": ([_GLOBAL.format("sectors", "st")], None),
     "bank conflicts of shared loads": ([_SHARED.format("bank_conflicts_pipe_lsu", "ld")], None),
     "bank conflicts of shared stores": ([_SHARED.format("bank_conflicts_pipe_lsu", "st")], None),
     "shared loads": (["smsp__inst_executed_op_shared_ld.sum"], None),
-    "wavefronts a shared load": ([_SHARED.format("pipe_lsu_wavefronts", "ld")], ["smsp__inst_executed_op_shared_ld.sum"]),
+    "wavefronts per shared load": ([_SHARED.format("pipe_lsu_wavefronts", "ld")], ["smsp__inst_executed_op_shared_ld.sum"]),
     "shared wavefronts": ([_SHARED.format("pipe_lsu_wavefronts", kind) for kind in ("ld", "st", "atom")], None),
     "atomic requests": ([_GLOBAL.format("requests", "atom"), _GLOBAL.format("requests", "red")], None),
     "atomic sectors": ([_GLOBAL.format("sectors", "atom"), _GLOBAL.format("sectors", "red")], None),
@@ -24,11 +24,13 @@ COUNTERS = {
     "32-bit divisions": (["warpbook__integer_divisions_32bit.sum"], None),
     "divisions": (["warpbook__integer_divisions_64bit.sum", "warpbook__integer_divisions_32bit.sum"], None),
     "kernel launches": (None, None),
+    "threads": (["threads_of_all_blocks"], None),  # Of the longest launch.
 }  # fmt: skip
 
 # What a counter of our own means.
 EXPLAINED = {
-    "load requests a wait": "how many loads a block has under way before a warp waits for the first; one per warp, or several?",
+    "threads": "of the longest launch; does each of them have too much to do, while most of the device idles?",
+    "load requests per wait": "how many loads a block has under way before a warp waits for the first; one per warp, or several?",
 }
 
 # What a solution is compared with ours by, on a case of real size, and what more of it usually means.

@@ -267,8 +267,10 @@ def handout_build(text, book):
 
 
 def handout_toml(text, chapter):
-    """exercises.toml without the cheats that only the tests try, and without the numbers that are to be predicted."""
+    """exercises.toml without the cheats that only the tests try, without what solves a region, and without the numbers that are to
+    be predicted."""
     text = re.sub(r"(?ms)^(#[^\n]*\n)*\[cheats\]\n.*?(?=^\[\[)", "", text)
+    text = re.sub(r"(?ms)^\[exercise\.written\]\n.*?(?=^\[\[|\Z)", "", text)
     for exercise in (e for e in chapter.exercises if e.kind == "predict"):
         mark = f'answer = "{mark_of(exercise.key, float(exercise.answer))}"'
         text = re.sub(rf'(?ms)(^name = "{exercise.name}"$(?:(?!^\[\[).)*?)^answer = [^\n]*$', lambda m, mark=mark: m[1] + mark, text)

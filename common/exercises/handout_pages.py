@@ -12,6 +12,8 @@ PATH = re.compile(r"(?<![\w./-])(?:scripts|tests|docs|chapters|common)/[\w./-]+"
 FIGURE = re.compile(r"<!-- figure .*?<!-- end -->", re.S)
 COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->|^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", re.M | re.S)
 NO_FIGURE = "(a figure)"
+ANSWER = re.compile(r"▸ \*(.+?)\*(?=\n|\Z)", re.S)
+STEPS_PAGE = re.compile(r"\b(?:[Tt]heir|[Ii]ts|steps?'s?) pages?\b")
 CODE = re.compile(r"`([^`]+)`")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)")
@@ -23,7 +25,20 @@ def page(text, name, files, chapters):
     titles |= {f"chapter{number}": os.path.relpath(f"{folder}/README.md", os.path.dirname(name)) for number, folder in chapters.items()}
     text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({titles[m[2]]})" if m[2] in titles else m[1], text)
     text = "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part)
-    return with_links_within(without_absent(COMMENT.sub("", FIGURE.sub(NO_FIGURE, text)), files), name, files)
+    text = with_links_within(without_absent(COMMENT.sub("", FIGURE.sub(NO_FIGURE, text)), files), name, files)
+    return with_answers_behind(text)
+
+
+def with_answers_behind(text):
+    """Nobody reads an answer before the question is thought about."""
+    answers = []
+
+    def behind(found):
+        answers.append(f"{len(answers) + 1}. {' '.join(found[1].split())}")
+        return f"(The answer is number {len(answers)} at the end.)"
+
+    text = ANSWER.sub(behind, text)
+    return text + ("\n## Answers\n\n" + "\n".join(answers) + "\n" if answers else "")
 
 
 def is_absent(code, files):
@@ -87,7 +102,7 @@ def blocks(text):
 
 def without_absent_sentences(text, files):
     sentences = SENTENCE.split(text)
-    there = [s for s in sentences if not any(is_absent(code, files) for code in CODE.findall(s))]
+    there = [s for s in sentences if not STEPS_PAGE.search(s) and not any(is_absent(code, files) for code in CODE.findall(s))]
     if there == sentences:
         return text
     if not there or there[0] != sentences[0]:

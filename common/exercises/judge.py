@@ -53,7 +53,7 @@ class Verdict:
     device: str = ""
     emulated: bool = True
     seconds: float = 0.0  # That the check took.
-    score: float | None = None  # A project's, of one.
+    score: float | None = None  # Of one: a project's, and what is no better than it was handed out.
     printed: tuple = ()  # The first lines that kernels printed.
 
     @property
@@ -62,7 +62,8 @@ class Verdict:
 
     @property
     def points(self):
-        """Of one: a right solution that wastes the device is worth half, and a project what it reaches."""
+        """Of one: a right solution that wastes the device is worth half, unless that is how it was handed out, and a project what it
+        reaches."""
         if self.score is not None:
             return self.score
         return {DONE: 1.0, SLOW: 0.5}.get(self.status, 0.0)
@@ -125,10 +126,11 @@ class Judge:
                 verdict.details += tuple(compiled.notes.splitlines())
             return verdict
 
-    def execute(self, exercise, program, scratch, cases, results, arrays=None):
+    def execute(self, exercise, program, scratch, cases, results, arrays=None, launch_fails=False):
         """Runs a check: on the arrays, or where there are none, to be timed."""
         command = [program, "--results", results] + ["--yardstick"] * exercise.yardstick
-        command += ["--arrays", arrays] + ["--captured"] * exercise.captured if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
+        way = ["--launch-fails"] if launch_fails else ["--captured"] * exercise.captured
+        command += ["--arrays", arrays] + way if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
         run = self.sandbox or plain_run
         return run(command + cases, cwd=scratch, scratch=scratch, seconds=self.seconds,
                    environment=None if self.sandbox else os.environ, reserves=True)  # fmt: skip
@@ -144,16 +146,23 @@ class Judge:
         cases = referee.cases
         wrong = [line for line in finished if line["status"] != "pass"]
         if wrong:
-            verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), self.findings(done.stderr, file))
+            found = self.findings(done.stderr, file)
+            verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), found)
+            if not found and exercise.kind != "bug":
+                verdict.details += own_arrays(file.read_text(encoding="utf-8", errors="replace"))
             if exercise.kind == "project":
-                verdict.score = RIGHT_POINTS / 100 * (len(finished) - len(wrong)) / len(cases)
-                verdict.details += (f"{verdict.score * 100:.0f} of 100 points",)
+                judge_part(verdict, len(finished) - len(wrong), len(cases))
             return verdict
         if not is_complete(done, lines, finished, cases):
-            return judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
+            verdict = judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
+            if exercise.kind == "project" and verdict.status != REFUSED:
+                judge_part(verdict, len(finished), len(cases))
+            return verdict
         if verdict.emulated:
-            by_case = {line["case"]: line["counters"] for line in finished}
+            by_case = {line["case"]: counted(exercise, line["counters"]) for line in finished}
             judge_counters(verdict, exercise, by_case, cases)
+            if verdict.done and exercise.returns_errors:
+                self.judge_errors(verdict, exercise, program, scratch, referee)
             if verdict.done and exercise.kind == "project":
                 self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
             elif verdict.done and real is not None:
@@ -181,6 +190,16 @@ class Judge:
         lines = read_lines(results)
         finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
         return done, lines, finished
+
+    def judge_errors(self, verdict, exercise, program, scratch, referee):
+        """Where the launch fails, does the step say so?"""
+        results = scratch / "faults.jsonl"
+        self.execute(exercise, program, scratch, referee.cases[:1], results, scratch / referee.name, launch_fails=True)
+        said = next((line["error"] for line in read_lines(results) if "error" in line), "")
+        if not said.startswith("launch failed: "):
+            verdict.status = WRONG
+            verdict.reason = "right on all cases; but where the launch fails, its error is not returned"
+            verdict.details = (verdict.reason, f"  on {referee.cases[0]}, on a stream to which no launch succeeds")
 
     def judge_project(self, verdict, exercise, by_case, cases, program, scratch, file, referee):
         """Goal by goal: each counts where all before it are reached."""
@@ -220,7 +239,7 @@ class Judge:
             verdict.reason = f"{exercise.real}: {finished[0]['reason']}"
             verdict.details = (f"right on all small cases, and wrong on {exercise.real}", f"  {verdict.reason}")
         elif is_complete(done, lines, finished, referee.cases):
-            judge_need(verdict, exercise, finished[0]["counters"])
+            judge_need(verdict, exercise, counted(exercise, finished[0]["counters"]))
         else:
             judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
             if verdict.status == TIMED_OUT:
@@ -261,6 +280,12 @@ class Judge:
         return verdict
 
 
+def judge_part(verdict, right, cases):
+    """A project that is right on some cases."""
+    verdict.score = RIGHT_POINTS / 100 * right / cases
+    verdict.details += (f"{verdict.score * 100:.0f} of 100 points",)
+
+
 def judge_project_speed(verdict, times):
     """On a GPU time alone is judged: at most twice ours, 1.2 times, 1.05 times."""
     lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in (MOST_TIME, 1.2, 1.05)]
@@ -274,8 +299,12 @@ def judge_project_speed(verdict, times):
 def judge_question(exercise, text, name):
     """A prediction is right to three digits; a sentence is the reader's to compare with ours."""
     if exercise.kind == "explain":
-        if len(own_words(exercise, text)) < 3:
+        words = own_words(exercise, text)
+        if len(words) < 3:
             return Verdict(NOT_BEGUN, "there is no sentence yet", file=name)
+        if not any(word.lower().startswith(exercise.terms) for word in words):
+            reason = "your sentence names nothing of what the question is about: say what happens, and to what (nobody grades it)"
+            return Verdict(WRONG, reason, (reason,), file=name)
         return Verdict(DONE, f"Compare with ours, nobody grades it: {exercise.answer}", file=name)
     found = ANSWER.search(text)
     value = number_of(found[1]) if found else None
@@ -352,14 +381,28 @@ def findings(stderr, root, file):
         if block[0].startswith("Race"):
             block = race_advice(block, source, numbers)
         result.append(block + [f"{n:5} | {source[n - 1].strip()}" for n in numbers if 0 < n <= len(source)])
-    return result
+    return sorted(result, key=lambda block: not block[0].startswith("Invalid"))  # Where it went wrong first; what came of it follows.
+
+
+def own_arrays(text):
+    """What to ask about a wrong result that no check explains: an array of which each thread has a copy, where threads were to share it."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    if "__shared__" in plain or "__syncthreads" not in plain:
+        return ()
+    found = re.search(r"^[ \t]*(?!return\b|const\b|constexpr\b|static\b)[\w:<>]+[ \t]+(\w+)(?:[ \t]*\[[^\];]*\])+[ \t]*;", plain, re.MULTILINE)
+    return (f"{found[1]} is each thread's own, and no thread sees what another one puts there: is __shared__ missing?",) if found else ()
 
 
 def race_advice(block, source, numbers):
-    """A race's report, with the advice that the source asks for where threads of one block meet."""
+    """A race's report, with the advice that its lines ask for where threads of one block meet, or where a store is one place's twice."""
+    lines = [(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]
+    if block[-1].startswith("Threads write one place") and len(lines) == 1 and stores(lines[0][1]) and not updates_in_place(lines):
+        advice = ("Two threads store to one place, so the index, or the guard around it, is not the one that belongs here. (Only where a "
+                  "place sums up what several threads bring is an atomic the answer.)")  # fmt: skip
+        return block[:-1] + [advice]
     if not block[-1].startswith("No barrier lies"):
         return block
-    if updates_in_place([(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]):
+    if updates_in_place(lines):
         advice = "Threads change one place at the same time, and no barrier helps: let one atomic operation (atomicAdd) read and write it."
     elif between := [n for n in range(min(numbers) + 1, max(numbers)) if "__syncthreads" in source[n - 1]]:
         advice = f"Not all threads of the block reach the __syncthreads() of line {between[0]}: it belongs outside of every branch and loop that some leave."
@@ -369,16 +412,23 @@ def race_advice(block, source, numbers):
     return block[:-1] + [advice]
 
 
+CHANGED = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")
+
+
+def stores(line):
+    """Whether a line of source stores what it does not sum up: x[i] = y."""
+    return bool((found := CHANGED.search(line)) and not found[2])
+
+
 def updates_in_place(lines):
     """Whether lines of source, with their numbers, read a place and write it anew: x += y, or old = x; x = old + y."""
-    changed = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")
     if len(lines) == 1:
-        found = changed.search(lines[0][1])
+        found = CHANGED.search(lines[0][1])
         return bool(found and (found[2] or found[1] in lines[0][1][found.end() :]))
     if len(lines) != 2 or abs(lines[0][0] - lines[1][0]) > 3:
         return False
     (_, one), (_, other) = lines
-    return any((found := changed.search(a)) and found[1] in b and not changed.match(b.strip()) for a, b in ((one, other), (other, one)))
+    return any((found := CHANGED.search(a)) and found[1] in b and not CHANGED.match(b.strip()) for a, b in ((one, other), (other, one)))
 
 
 def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
@@ -442,6 +492,17 @@ def judge_ended(verdict, lines, done, seconds, found):
     return verdict
 
 
+def counted(exercise, sums):
+    """The counters as they are judged: an atomic reads, so where ours needs none, it is a load by another name."""
+    if exercise.ours is None or exercise.ours["counters"].get("atomic requests"):
+        return sums
+    result = dict(sums)
+    for what in ("requests", "sectors"):
+        (load,), _ = COUNTERS[f"load {what}"]
+        result[load] = result.get(load, 0) + value_of(f"atomic {what}", sums)
+    return result
+
+
 def value_of(counter, sums):
     above, below = COUNTERS[counter]
     if above is None:
@@ -456,17 +517,22 @@ def value_of(counter, sums):
 def judge_counters(verdict, exercise, by_case, cases):
     """Right everywhere: did it use the memory as it should? `by_case`: the counters of each case's launches together."""
     templates = dict(zip(exercise.cases, cases))
-    missed = []
+    missed, begun = [], []
     for bar in exercise.bars:
         value = value_of(bar.counter, by_case[templates[bar.case]])
         verdict.measured[bar.counter] = value
         if not bar.met_by(value):
             missed.append((bar, shown(value)))
+        if bar.begins is not None:
+            begun.append(not bar.met_by(value) and bar.is_as_begun(value))
     if missed:
         verdict.status = SLOW
         verdict.reason = "right, but " + "; ".join(f"{bar.counter}: {value} (the bar: {bar.limit()})" for bar, value in missed)
         lines = [(f"  {bar.counter}: {value}; the bar is {bar.limit()}  (on {templates[bar.case]})", EXPLAINED.get(bar.counter)) for bar, value in missed]
         verdict.details = ("right on all cases; but", *(f"{line}: {meaning}" if meaning else line for line, meaning in lines))
+        if begun and all(begun):  # On every bar that the file as handed out misses.
+            verdict.score = 0.0
+            verdict.details += ("no better than as it was handed out: no points yet",)
 
 
 def measure(sums):
@@ -519,5 +585,6 @@ def first_lines(text):
 
 def cache_key(toolchain_key, exercise, text, seed):
     parts = [toolchain_key, exercise.key, exercise.handed_out, exercise.call, repr(exercise.cases), repr(exercise.bars),
-             repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer, str(seed), text]  # fmt: skip
+             repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer,
+             repr((exercise.terms, exercise.forbid, exercise.returns_errors)), str(seed), text]  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -169,5 +169,6 @@ def solution_lines(exercise):
         return [f"our answer: {exercise.answer}"]
     plain = "".join(p.step for p in exercise.pieces if not is_mark(p.step))
     given = "".join(p.handed_out for p in exercise.pieces[1:])
-    names = (f"exercises/chapter{exercise.chapter}/{exercise.name}.cuh, as handed out", f"chapters/{exercise.folder}/{exercise.step_file}")
+    ours = "our solution" if exercise.forbid else f"chapters/{exercise.folder}/{exercise.step_file}"
+    names = (f"exercises/chapter{exercise.chapter}/{exercise.name}.cuh, as handed out", ours)
     return [line.rstrip("\n") for line in difflib.unified_diff(given.splitlines(), plain.splitlines(), *names, lineterm="")]

@@ -24,7 +24,7 @@ LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-co
            "-Wno-unneeded-internal-declaration", "-Wno-pedantic", "-Wunused-value", "-Wunused-comparison"]  # fmt: skip
 
 # What a reader's file may call that it does not hold itself, by the object file's undefined symbols: what CUDA offers to
-# kernels and launchers (memory is allocated and copied by the check), what compilers and the emulator's passes call by
+# kernels and launchers (memory is allocated and copied by the check, and a lack of it is no file's to tell), what compilers and the emulator's passes call by
 # themselves, and mathematics. confine_pass.cpp refuses what is not named, and looks at how some of these are called.
 ALLOWED_SYMBOLS = re.compile(
     r"""cuda(?:GetDevice|DeviceGetAttribute|GetLastError|PeekAtLastError|GetErrorName|GetErrorString|MemsetAsync)
@@ -34,13 +34,14 @@ ALLOWED_SYMBOLS = re.compile(
     |multiprocessor_|nanoseconds).*
     | mem(?:cpy|set|move)(?:@.*)? | printf | puts | putchar | abort | __assert_fail
     | _Unwind_Resume | __gxx_personality_v0 | __cxa_(?:guard_\w+|begin_catch|pure_virtual) | __tls_get_addr | _GLOBAL_OFFSET_TABLE_
-    | __[a-z]+[sdthx][if]\d? | std::terminate\(\) | std::__throw_\w+\(.* | vtable\ for\ __cxxabiv1::.*
+    | __[a-z]+[sdthx][if]\d? | std::terminate\(\) | std::__throw_(?!bad_a)\w+\(.* | vtable\ for\ __cxxabiv1::.*
     | (?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|fma|f?abs|floor|ceil|round|trunc|rint
     |nearbyint|l?lround|l?lrint|fmod|remainder|fmin|fmax|hypot|erf|erfc|tgamma|ldexp|scalbn|copysign)f?""",
     re.VERBOSE,
 )
 NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
+FORBIDDEN = re.compile(r"(\S+:\d+): error: attempt to use a poisoned identifier")
 CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it.
 # A compiler takes its memory in large pages where the system has them: a tenth of its time.
 COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
@@ -97,6 +98,8 @@ def step_source(chapter, exercise=None, file=None):
         if exercise.helpers:
             helpers = f"\nnamespace warpbook::chapter{number} {{\n{exercise.helpers.strip()}\n}}\n"
         include = f'#include "{file}"\n'
+        if exercise.forbid:  # Whatever way a file spells them: macros are expanded when the compiler looks.
+            include = f"#ifdef WARPBOOK_EMULATED\n#pragma GCC poison {' '.join(exercise.forbid)}\n#endif\n{include}"
     return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
 #include "{chapter.path}/{chapter.header}"
 #include "common/exercises/check.hpp"
@@ -232,6 +235,10 @@ class Toolchain:
         if refused := list(dict.fromkeys(CONFINED.findall(done.stderr))):
             return Compiled(error="\n".join(refused), refused=True)
         messages = shorten(done.stderr + done.stdout, file, source, self.root)
+        if found := re.search(FORBIDDEN, messages):
+            names = ", ".join(f"{name}()" for name in exercise.forbid)
+            problem = f"{found[1]}: the exercise is to do without {names}; a name of your own has to be another"
+            return Compiled(error=problem, refused=True)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
         with concurrent.futures.ThreadPoolExecutor(1) as beside:
@@ -256,6 +263,8 @@ class Toolchain:
             if not found:
                 continue
             name = found[1]
+            if name.startswith(("exercises/", "..")):
+                return f'it includes "{name}": {ALONE}'
             if "warpbook" in name or (name.startswith(NOT_FOR_KERNELS) and name not in self.header_closure(exercise)):
                 return (f'it includes "{name}", which it was not handed out with: the exercise is to write the step, not to '
                         "call a finished one")  # fmt: skip
@@ -346,6 +355,7 @@ def scratch_folder():
 # ---- the compiler's words
 DIAGNOSTIC = re.compile(r"^(?P<file>[^\s:(][^:(]*)[:(](?P<line>\d+)(?:[:,]\d+)?\)?:? ?(?P<kind>(?:fatal )?error|warning|note)[^:]*: (?P<text>.*)$")
 MOST_ERRORS = 4
+ALONE = "a file is handed in alone, so copy into it what it needs of your other files"
 
 
 def shorten(output, file, source, root):
@@ -364,7 +374,7 @@ def shorten(output, file, source, root):
         if not found["kind"].endswith("error") and found["kind"] != "warning":
             continue
         if os.path.basename(found["file"]) == file.name and pathlib.Path(found["file"]).name != source.name:
-            if (found["line"], found["text"]) not in [(m[0]["line"], m[0]["text"]) for m in mine]:  # Once, not for each type.
+            if not any(same_message(found, m[0]) for m in mine):  # Once, not for each type.
                 mine.append((found, rest))
             continue
         # The first note behind it that points into the reader's file.
@@ -379,6 +389,10 @@ def shorten(output, file, source, root):
         shown += excerpt(rest)
     if errors and any("<<<" in line for line in shown):
         shown.append("    (<<<>>> is no C++: launch(kernel, {.grid = ..., .block = ..., .stream = stream}, arguments...), as common/cuda/launch.cuh has it)")
+    if any("from a __host__ function" in line for line in shown):
+        shown.append("    (a kernel is declared __global__, and what kernels call __device__)")
+    if any("file not found" in line for line in shown):
+        shown.append(f"    ({ALONE})")
     if len(errors) > MOST_ERRORS:
         shown.append(f"and {len(errors) - MOST_ERRORS} more errors: begin with the first")
     if not errors:
@@ -394,6 +408,11 @@ def shorten(output, file, source, root):
     if not shown and ("error" in output or "fatal" in output):
         shown = output.splitlines()[:6]
     return "\n".join(shown)
+
+
+def same_message(one, other):
+    """What is told of one line twice, in words that differ by no more than what they quote, such as a template's arguments."""
+    return one["line"] == other["line"] and re.sub(r'"[^"]*"', "", one["text"]) == re.sub(r'"[^"]*"', "", other["text"])
 
 
 def clean(text):

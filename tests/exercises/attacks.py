@@ -79,6 +79,7 @@ ATTACKS = [
     symbol("ends the program well", "", "std::quick_exit(0);"),
     symbol("calls the reference", "", "permute_on_host(p, static_cast<const std::byte*>(src), static_cast<std::byte*>(dst)); return cudaSuccess;"),
     symbol("opens the results", "#include <fstream>", 'std::ofstream("results.jsonl") << "{}"; return cudaSuccess;'),
+    symbol("says that memory is short, which is nobody's fault", "#include <new>", "std::__throw_bad_alloc();", daily=True, told="calls std::__throw_bad_alloc"),
     symbol("asks the system", "#include <unistd.h>\n#include <sys/syscall.h>", "syscall(SYS_exit_group, 0);"),
     symbol("looks for a function by its name", "#include <dlfcn.h>", 'if (auto* f = dlsym(nullptr, "exit")) reinterpret_cast<void (*)(int)>(f)(0);'),
     # ---- code beside the step
@@ -140,6 +141,15 @@ ATTACKS = [
          "#include <typeinfo>\nstruct Base { virtual int f() { return 1; } };\n__attribute__((noinline)) static Base* fake(const char* s) { static const void* table[1]; table[0] = s + 8; return reinterpret_cast<Base*>(table); }"),
     host("jumps back", "void* frame[5]; if (__builtin_setjmp(frame) == 0) __builtin_longjmp(frame, 1);"),
     host("an array as large as it likes", "volatile char* a = static_cast<char*>(__builtin_alloca((std::size_t)(-n))); a[0] = 1;"),
+    host("reads the input by atomics that change nothing", "unsigned sum = 0; for (std::int64_t i = 0; i < n / 4; ++i) sum += __atomic_fetch_or((unsigned*)s + i, 0u, __ATOMIC_RELAXED); if (sum == 77) return cudaErrorUnknown;", told="device memory"),
+    host("reads the input by a failing compare and swap", "unsigned sum = 0; for (std::int64_t i = 0; i < n / 4; ++i) { unsigned was = 1; __atomic_compare_exchange_n((unsigned*)s + i, &was, 1u, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); sum += was; } if (sum == 77) return cudaErrorUnknown;", told="device memory"),
+    host("reads the input by loads with a mask", "int on[64] = {1, 1}; int t[64] = {}; fetch(t, (const int*)s, on, (int)(n / 4 % 64)); if (t[0] + t[1] == 77) return cudaErrorUnknown;",
+         "__attribute__((target(\"avx2\"), noinline)) static void fetch(int* __restrict__ t, const int* __restrict__ s, const int* __restrict__ on, int n) {\n#pragma clang loop vectorize(enable)\nfor (int i = 0; i < n; ++i) if (on[i]) t[i] = s[i]; }", daily=True, told="vectorized with a mask"),
+    host("copies by the memcpy that is no call", "char t[4]; __builtin_memcpy_inline(t, s, 4); __builtin_memcpy_inline(d, t, 4);", told="device memory"),
+    host("stores past the caches", "for (std::int64_t i = 0; i < n / 16; ++i) __builtin_nontemporal_store(Four{1, 2, 3, 4}, (Four*)d + i);", "typedef int Four __attribute__((vector_size(16)));"),
+    host("moves the stack", "stack = stack - 4096;", "register unsigned long stack asm(\"rsp\");", told="read_register"),
+    host("reads its caller's arguments", "if (sum(1, s) == 77) return cudaErrorUnknown;",
+         "#include <cstdarg>\n__attribute__((noinline)) static int sum(int n, ...) { va_list l; va_start(l, n); int r = 0; for (int i = 0; i < 100; ++i) r += va_arg(l, int); va_end(l); return r; }", told="va_start"),
     host("device functions on the host", "for (std::int64_t i = 0; i < n / 4; ++i) atomicExch(reinterpret_cast<unsigned*>(d) + i, 7u);"),
     host("fills by memset", "for (std::int64_t i = 0; i < n; ++i) (void)cudaMemsetAsync(d + i, 7, 1, stream);"),
     # ---- kernels that cheat
@@ -155,6 +165,8 @@ ATTACKS = [
     # ---- what the compiler reads
     Attack("files", "the finished step", '#include "chapters/chapter3_permute/permute.cuh"', daily=True),
     Attack("files", "the finished step by a macro", "#define WHERE \"chapters/chapter3_permute/asides/copy.cuh\"\n#include WHERE"),
+    Attack("files", "the finished step by another word", '#import "chapters/chapter3_permute/permute.cuh"', told="not handed out"),
+    Attack("files", "the emulator's insides by a macro", '#define WHERE "common/emulator/observation/confinement.hpp"\n#include WHERE', "warpbook::emulator::confining_frame = nullptr;", told="confining_frame"),
     Attack("files", "a file of the system's", '#include "/etc/passwd"'),
     Attack("files", "the inputs", '#include <cstdint>\nconstexpr unsigned char data[] = {\n#embed "../arrays/0.in"\n};'),
     Attack("files", "the harness", '#include "common/harness/verify.hpp"'),

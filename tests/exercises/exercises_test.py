@@ -149,6 +149,24 @@ class Regions(unittest.TestCase):
         report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
         self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
         self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+        report = ["Race reported", "Threads write one place in one statement: use an atomic, or give each a place of its own."]
+        for line, sums in (("to[y * rows] = tile[x][y];", False), ("sum[i] += x;", True), ("sum[i] = sum[i] + x;", True), ("put(to, x);", True)):
+            told = judge.race_advice(report, [line], [1])[-1]
+            self.assertEqual(told == report[-1], sums, line)
+            self.assertEqual("store to one place" in told, not sums, line)
+
+    def test_an_array_that_nobody_shares_is_asked_about(self):
+        for text, asked in (
+            ("W tile[kTile][kTile + 1];\n  __syncthreads();", "tile"),
+            ("float part [256];\n__syncthreads();", "part"),
+            ("__shared__ W tile[kTile][kTile];\nW word[4];\n__syncthreads();", ""),
+            ("W word[4];\n", ""),
+            ("// __shared__ W tile[2];\n__syncthreads();", ""),
+            ("return a[i];\n__syncthreads();", ""),
+        ):
+            with self.subTest(text):
+                told = "".join(judge.own_arrays(text))
+                self.assertEqual(told.partition(" is each thread's own")[0], asked)
 
     def test_the_compilers_words_are_few(self):
         warning = "{}k.cuh:7:3: warning: comparison of different signs [-Wsign-compare]\n    7 |   if (i < n)\n      |       ~ ^ ~\n"
@@ -160,6 +178,10 @@ class Regions(unittest.TestCase):
         self.assertIn("k.cuh:9: error: expected expression", told)
         self.assertIn("launch(kernel, {", told)
         self.assertNotIn("launch(kernel", twice)
+        called = 'k.cuh:{}:8: error: calling a __device__ function("f()") from a __host__ function("void k<{}>()") is not allowed\n'
+        told = toolchain.shorten("".join(called.format(line, of) for of in ("int", "char") for line in (3, 5)), file, source, ROOT)
+        self.assertEqual((told.count("error"), told.count("declared __global__")), (2, 1), told)
+        self.assertIn("handed in alone", toolchain.shorten("k.cuh:2:10: fatal error: 'mine.cuh' file not found\n", file, source, ROOT))
 
     def test_numbers_are_written_one_way(self):
         self.assertEqual([judge.shown(n) for n in (16384.0, 12288, 1.05263, 0, None)], ["16,384", "12,288", "1.053", "0", "no such access"])
@@ -225,8 +247,8 @@ class Contract(unittest.TestCase):
         for chapter, e in CODE:
             with self.subTest(e.key):
                 step = (ROOT / chapter.path / e.step_file).read_text(encoding="utf-8")
-                self.assertEqual(e.put_back(e.handed_out), step)
-                self.assertEqual(e.solution, step)
+                self.assertEqual(e.put_back(e.handed_out), e.solution)
+                self.assertEqual(e.solution == step, not e.forbid)
                 self.assertEqual(len(set(e.hints)), 3)
                 self.assertTrue(e.removed())
                 # A bug is not marked; everything else is.
@@ -247,7 +269,9 @@ class Contract(unittest.TestCase):
                 self.assertEqual(len(set(e.hints)), 3)
                 answers = {e.handed_out: judge.NOT_BEGUN, e.solution: judge.DONE}
                 if e.kind == "explain":
-                    answers |= {e.handed_out + "ok": judge.NOT_BEGUN, e.handed_out + "Because the banks differ.": judge.DONE}
+                    answers |= {e.handed_out + "ok": judge.NOT_BEGUN}
+                    answers |= {e.handed_out + said: judge.WRONG for said in ("I do not know.", "asdf qwer yxcv jklo", "See what is said above.")}
+                    answers |= {e.handed_out + f"It is the {term.upper()}s": judge.DONE for term in e.terms}
                 else:
                     number = float(e.answer)
                     answers |= {book.ANSWER.sub(f"constexpr double kAnswer = {text};", e.handed_out): status for text, status in (
@@ -291,6 +315,12 @@ class Contract(unittest.TestCase):
         for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertIn(verdict.status, (judge.WRONG, judge.SLOW), verdict.reason)
+                self.assertEqual(verdict.points, 0, "bars of what is right already need `begins`")
+                begins = [bar for bar in e.bars if bar.begins is not None]
+                self.assertEqual(bool(begins), verdict.status == judge.SLOW)
+                self.assertEqual([bar for bar in begins if bar.met_by(bar.begins)], [])
+                told = "\n".join(verdict.details)
+                self.assertEqual([bar for bar in begins if f"{bar.counter}: {judge.shown(bar.begins)};" not in told], [])
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_the_solution_passes(self):
@@ -342,23 +372,38 @@ class Contract(unittest.TestCase):
                 told = "\n".join((verdict.reason, *verdict.details))
                 self.assertEqual(verdict.status, variant["verdict"], told)
                 self.assertIn(variant.get("says", ""), told)
+                self.assertEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), told)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_projects(self):
         """A solution of our own, from the empty file, gets all points; each of its stages gets what it reaches."""
         stages = {
             1: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (i < count)", "if (i < 0)", 40 * 4 / 6, "4 of the 6 cases")],
+            2: [("if (p.count() == 0)", "if (p.view.dims > 5 || p.count() == 0)", 40 * 9 / 10, "9 of the 10 cases"),
+                ("const Prepared q =", "if (p.alignment < 16) return cudaErrorMisalignedAddress;\n  const Prepared q =", 40 * 9 / 10, "misaligned")],
             4: [("p.places <= kMostBins", "p.places < 0", 60, "atomic requests"),
-                ("if (place >= 0 && place < places)", "if (place >= 0)", 40 * 4 / 5, "4 of the 5 cases")],
-            6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions")],
+                ("if (place >= 0 && place < places)", "if (place >= 0)", 40 * 5 / 7, "5 of the 7 cases"),
+                ("const std::int64_t place = index[i];", "const std::int64_t place = int(index[i]);", 40 * 6 / 7, "6 of the 7 cases"),
+                ("p.count == 0 || ", "", 40 * 6 / 7, "invalid configuration"),
+                (".stream = stream", ".stream = cudaStreamPerThread", 40 * 1 / 7, "nothing was launched to the stream")],
+            5: [("alpha_of<T>(p)", "1.0F", 40 * 5 / 7, "5 of the 7 cases"),
+                ("if (p.empty())", "if (p.src.dims > 3 || p.empty())", 40 * 6 / 7, "6 of the 7 cases"),
+                ("dims.src_stride[d] = Number(p.src.strides[d]);",
+                 "dims.src_stride[d] = 1;\n    for (int e = d + 1; e < p.src.dims; ++e) dims.src_stride[d] *= Number(p.src.sizes[e]);", 40 * 6 / 7, "6 of the 7 cases"),
+                ("if (p.empty()) return cudaSuccess;", "", 40 * 6 / 7, "divided by zero")],
+            6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions"),
+                ("images.in_alignment >= 8 && images.out_alignment == 16 &&", "", 40 * 7 / 8, "misaligned"),
+                ("height.source(row)", "int(std::int64_t(row) * height.in / height.out)", 40 * 7 / 8, "7 of the 8 cases"),
+                ("const std::int64_t packs =", "if (images.height.out < images.height.in) return cudaErrorInvalidValue;\n  const std::int64_t packs =", 40 * 7 / 8, "7 of the 8 cases")],
             3: [("if (as_batch_transpose(q, m) == nullptr", "if (q.rank < 0", 40, "load sectors"),
                 ("[kTile + 1]", "[kTile]", 55, "bank conflicts"),
                 ("simplified(p)", "p", 65, "load requests"),
-                ("tile[x][y + k];", "tile[y + k][x];", 40 * 8 / 13, "belongs"),
-                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 8 / 13, "8 of the 13 cases"),
-                (".stream = stream", ".stream = nullptr", 40 * 1 / 13, "1 of the 13 cases"),
-                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 11 / 13, "11 of the 13 cases"),
-                ("kTile = 32", "kTile = 64", 40 * 12 / 13, "too much shared data")],
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 10 / 15, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 15, "10 of the 15 cases"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 15, "1 of the 15 cases"),
+                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 12 / 15, "12 of the 15 cases"),
+                ("m.batch < 65536 &&", "", 40 * 14 / 15, "14 of the 15 cases"),
+                ("kTile = 32", "kTile = 64", 40 * 14 / 15, "too much shared data")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
@@ -405,8 +450,8 @@ class Contract(unittest.TestCase):
         chapter, e = next((c, e) for c, e in CODE if e.key == "chapter3/copy_guard")
         third, project = next((c, e) for c, e in PROJECTS if c.number == 3)
         ours = (ROOT / "tests" / "exercises" / "projects" / "chapter3.cuh").read_text(encoding="utf-8")
-        leave = "if (p.count() > 100000) return cudaSuccess;"
-        read = "if (p.count() > 100000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
+        leave = "if (p.count() > 500000) return cudaSuccess;"
+        read = "if (p.count() > 500000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
         tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, 0), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
                  (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.8), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
         for (*_, status, points), verdict in zip(tried, self.verdicts([t[:3] for t in tried])):
@@ -765,7 +810,7 @@ class Handout(unittest.TestCase):
         for chapter in BOOK:
             self.assertFalse((self.tree / chapter.path / "chapter.cu").exists())
         self.assertFalse(any("[exercise" in text for name, text in texts.items() if name.endswith(".cuh")))
-        self.assertFalse(any("[cheats]" in text for name, text in texts.items() if name.endswith(".toml")))
+        self.assertFalse(any("[cheats]" in text or "[exercise.written]" in text for name, text in texts.items() if name.endswith(".toml")))
         self.assertFalse(set(handout.TEACHERS) & set(texts))
         said = subprocess.run([self.tree / "workbook", "--help"], capture_output=True, text=True, check=True).stdout
         self.assertIn("hint", said)
@@ -806,7 +851,8 @@ class Handout(unittest.TestCase):
             self.assertEqual(ours.handed_out, theirs.handed_out)
             self.assertIs(theirs.solution is None, ours.is_graded)
             self.assertEqual(theirs.path(self.tree).read_text(encoding="utf-8"), ours.handed_out)
-            self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours), (theirs.cases, theirs.bars, theirs.hints, theirs.ours))
+            self.assertEqual((ours.cases, ours.bars, ours.hints, ours.ours, ours.forbid, ours.terms),
+                             (theirs.cases, theirs.bars, theirs.hints, theirs.ours, theirs.forbid, theirs.terms))
 
     def test_all_that_is_included_is_there(self):
         for path in [*self.tree.glob("chapters/*/*"), *self.tree.glob("exercises/*/*.cuh")]:
@@ -837,7 +883,7 @@ class Handout(unittest.TestCase):
         for path in pages:
             text = path.read_text(encoding="utf-8")
             self.assertNotIn("run_all", text, path)
-            self.assertNotRegex(text, r"<!--|\[\[book|\(a figure\)", path)
+            self.assertNotRegex(text, r"<!--|\[\[book|\(a figure\)|▸|(?:[Tt]heir|[Ii]ts|steps?'s?) pages? ", path)
             for code in re.findall(r"`([^`\n]+)`|^    (.*)$", text, re.MULTILINE) if path.suffix == ".md" else ():
                 for word in re.findall(r"(?<![\w./-])make ([a-z]\w*)", "".join(code)):
                     self.assertIn(word, targets, f"{path.name}: make {word}")
@@ -868,6 +914,11 @@ First. `tests/x.py` tries it. See `common/cuda/a.cuh`, it is there. Look:
 - [v1](pages/v1.md): a step.
 - `make headers` writes it. Gone.
 - Stays. `make test` does not.
+
+Some did not pay. Their pages say why.
+
+1. What is 2 * 3? ▸ *6, since *two* threes
+   make it.*
 """
         self.assertEqual(handout_pages.page(text, "chapters/c/README.md", {"common/cuda/a.cuh", "chapters/c/README.md"}, {}), """# A
 
@@ -881,6 +932,14 @@ First. See `common/cuda/a.cuh`, it is there.
 
 - v1: a step.
 - Stays.
+
+Some did not pay.
+
+1. What is 2 * 3? (The answer is number 1 at the end.)
+
+## Answers
+
+1. 6, since *two* threes make it.
 """)
 
     @unittest.skipUnless(NIGHTLY and DEVICE == "emulator", "builds a whole handout: make nightly")

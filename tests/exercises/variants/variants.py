@@ -3,8 +3,9 @@
     [[variant]]
     of = "one_element"              the exercise
     what = "one thread does all"    what is special about it
-    verdict = "slow"                what the check has to say: done, slow or wrong
+    verdict = "slow"                what the check has to say: done, slow, wrong or refused
     says = "times ours"             optional: a part of its message
+    points = 0                      optional: what it earns, where that is not 1, 0.5 and nothing for done, slow and the others
     regions.NAME = "..."            what stands in a marked region instead of our code
     edits = [["a", "b"], ...]       then, in the whole file, a becomes b
 
@@ -19,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "common" / 
 
 import book  # noqa: E402
 
-KEYS = {"of", "what", "verdict", "says", "regions", "edits"}
+KEYS = {"of", "what", "verdict", "says", "points", "regions", "edits"}
 
 
 def replaced(text, regions, where):
@@ -53,7 +54,7 @@ def read(chapters):
         chapter = next(c for c in chapters if path.stem == f"chapter{c.number}")
         exercises = {e.name: e for e in chapter.exercises}
         for variant in tomllib.loads(path.read_text(encoding="utf-8"))["variant"]:
-            if set(variant) - KEYS or variant["verdict"] not in ("done", "slow", "wrong"):
+            if set(variant) - KEYS or variant["verdict"] not in ("done", "slow", "wrong", "refused"):
                 raise ValueError(f"{path.name}: {variant}")
             found.append((chapter, exercises[variant["of"]], variant))
     return found
