@@ -1,9 +1,11 @@
-"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, and reads of PTX's special
-registers; nothing else is touched.
+"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, reads of PTX's special registers,
+and qualifiers where C++ has no place for them; nothing else is touched.
 
     kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
                                         ::warpbook::emulator::launch())
     extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
+    [=] __device__(int i) { }          [=] (int i) __device__ { }
+    __shared__ alignas(16) int a[4];   alignas(16) __shared__ int a[4];
     asm("mov.u32 %0, %%smid;" : "=r"(i));   (i) = ::warpbook::emulator::ptx::smid();
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
@@ -34,6 +36,7 @@ CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 # What a read of a special register says; include/warpbook_ptx.h has these.
 REGISTER = re.compile(r'"\s*mov\.[us](?:32|64)\s+%0\s*,\s*%{1,2}(smid|nsmid|laneid|warpid|lanemask_(?:eq|lt|le|ge|gt)|'
                       r'clock|clock64|globaltimer)\s*;\s*(?:\\n|\\t|\s)*"')
+QUALIFIERS = {"__device__", "__host__"}
 # Before a parenthesis these are no function's name.
 KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
 
@@ -103,10 +106,14 @@ class Rewriter:
                 position = self.rewrite_launch(position)
             elif self.tokens[position].text in ("asm", "__asm__", "__asm"):
                 self.rewrite_register(position)
-            elif self.tokens[position].text == "__shared__" and self.is_extern(position):
-                token = self.tokens[position]
-                self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
-                self.arrays += 1
+            elif self.tokens[position].text in QUALIFIERS and position > 0 and self.tokens[position - 1].text == "]":
+                position = self.rewrite_lambda(position)
+            elif self.tokens[position].text == "__shared__":
+                self.rewrite_alignment(position)
+                if self.is_extern(position):
+                    token = self.tokens[position]
+                    self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
+                    self.arrays += 1
             position += 1
         return self.apply()
 
@@ -272,6 +279,36 @@ class Rewriter:
         self.edits.append((end, end, [", ::warpbook::emulator::launch())"]))
         self.launches += 1
         return chevron + 2
+
+    def rewrite_lambda(self, position):
+        """Moves the qualifiers of a lambda behind its parameters; returns where to go on."""
+        after = position
+        while after < len(self.tokens) and self.tokens[after].text in QUALIFIERS:
+            after += 1
+        begin, end = self.tokens[position].begin, self.tokens[after - 1].end
+        words = [" " + token.text for token in self.tokens[position:after]]
+        opens = after < len(self.tokens) and self.tokens[after].text == "("
+        last = self.closing(after) if opens else None
+        if opens and last is None:
+            return after
+        self.edits.append((begin, end, re.findall(r"\\?\r?\n", self.text[begin:end])))
+        behind = self.tokens[last].end if opens else end
+        self.edits.append((behind, behind, [*([] if opens else [" ()"]), *words]))
+        return after - 1
+
+    def rewrite_alignment(self, position):
+        """Moves an `alignas(...)` that follows `__shared__` to the declaration's begin."""
+        if [token.text for token in self.tokens[position + 1 : position + 3]] != ["alignas", "("]:
+            return
+        last = self.closing(position + 2)
+        if last is None:
+            return
+        first = position
+        while first > 0 and self.tokens[first - 1].text in ("extern", "static", "const", "volatile"):
+            first -= 1
+        begin, end = self.tokens[position + 1].begin, self.tokens[last].end
+        self.edits.append((self.tokens[first].begin, self.tokens[first].begin, [(begin, end), " "]))
+        self.edits.append((begin, end, []))
 
     def rewrite_register(self, position):
         """Rewrites `asm("mov.u32 %0, %%smid;" : "=r"(id))`, a read of a special register; leaves other assembly."""

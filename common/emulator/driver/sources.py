@@ -24,7 +24,7 @@ TOOLKIT = re.compile(
     r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
 # What the rewriter changes has one of these in it.
-REWRITTEN = re.compile(r"<\s*<\s*<|__shared__|asm")
+REWRITTEN = re.compile(r"<\s*<\s*<|__shared__|asm|\]\s*__(?:host|device)__")
 
 
 def shown(path):
@@ -54,7 +54,7 @@ class Sources:
             return
         if REWRITTEN.search(text):
             result = rewrite(text)
-            if result.launches or result.arrays or result.registers:
+            if result.text != result.old:
                 self.rewritten[path] = result
         for quote, name in INCLUDE.findall(text):
             for folder in [path.parent, *self.folders] if quote == '"' else self.folders:
