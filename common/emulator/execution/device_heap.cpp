@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <new>
+#include <string>
 
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
@@ -14,8 +15,9 @@ namespace {
 
 using warpbook::emulator::current_block;
 
-/// Memory of the device's heap: the host's, known to kernels by its bounds.
+/// Memory of the device's heap: the host's, known to kernels by its bounds. Null where the heap has no more.
 void* heap_allocate(std::size_t bytes) {
+  if (warpbook::emulator::heap_bytes() + bytes > warpbook::emulator::heap_limit) return nullptr;
   void* memory = std::malloc(bytes);  // NOLINT(cppcoreguidelines-*): this is malloc
   if (memory != nullptr) warpbook::emulator::register_heap(memory, bytes);
   return memory;
@@ -28,7 +30,33 @@ bool heap_free(void* memory) {
   return true;
 }
 
+/// In a kernel: says that it frees what it does not have.
+[[gnu::noinline]] void report_free(void* memory, const void* pc) {
+  using warpbook::emulator::observer;
+  const warpbook::emulator::HeapPiece piece = warpbook::emulator::heap_near(memory);
+  const bool twice = piece.freed && piece.range.begin == memory;
+  const std::string place = observer().locate(pc);
+  observer().report(twice ? "double_free" : "invalid_free", pc,
+                    std::string("========= Malloc/Free error encountered: ") +
+                        (twice ? "Double free" : "Invalid pointer to free") + "\n=========     at " +
+                        current_block->launch->name + " in " + (place.empty() ? "an unknown line" : place) +
+                        "\n=========     by " + warpbook::emulator::describe_thread(*current_block) +
+                        (twice ? "\n=========     What malloc() or new gave is freed once.\n"
+                               : "\n=========     A kernel frees what its malloc() or new gave, and nothing else.\n"));
+}
+
+[[noreturn]] void refuse_free(void* memory, const void* pc) {
+  report_free(memory, pc);
+  warpbook::emulator::abort_kernel(cudaErrorLaunchFailure);
+}
+
 }  // namespace
+
+namespace warpbook::emulator {
+
+std::atomic<std::size_t> heap_limit = std::size_t{8} << 20;
+
+}  // namespace warpbook::emulator
 
 // NOLINTBEGIN(readability-identifier-naming): the pass knows these names.
 extern "C" {
@@ -48,12 +76,20 @@ WARPBOOK_EXPORT void* __warpbook_new(std::size_t bytes) {
 
 // On the host, too, a pointer may be of the device's heap.
 WARPBOOK_EXPORT void __warpbook_free(void* memory) {
-  if (!heap_free(memory)) std::free(memory);  // NOLINT(cppcoreguidelines-*)
+  if (heap_free(memory) || memory == nullptr) return;
+  if (current_block != nullptr) refuse_free(memory, __builtin_return_address(0));
+  std::free(memory);  // NOLINT(cppcoreguidelines-*)
 }
 WARPBOOK_EXPORT void __warpbook_delete(void* memory) {
-  if (!heap_free(memory)) ::operator delete(memory);
+  if (heap_free(memory) || memory == nullptr) return;
+  if (current_block != nullptr) refuse_free(memory, __builtin_return_address(0));
+  ::operator delete(memory);
 }
-WARPBOOK_EXPORT void __warpbook_delete_sized(void* memory, std::size_t /*bytes*/) { __warpbook_delete(memory); }
+WARPBOOK_EXPORT void __warpbook_delete_sized(void* memory, std::size_t /*bytes*/) {
+  if (heap_free(memory) || memory == nullptr) return;
+  if (current_block != nullptr) refuse_free(memory, __builtin_return_address(0));
+  ::operator delete(memory);
+}
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)
