@@ -47,6 +47,7 @@ public:
   void copy_begins(const AsyncWork& copy) override;
   void memory_freed(const Allocation& allocation) override;
   void fence(BlockContext& block) override;
+  void copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc) override;
   void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;
   void inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) override;
   void crashing() override { conclude(true); }

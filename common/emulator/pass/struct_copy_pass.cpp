@@ -44,6 +44,7 @@
 #include "common/emulator/pass/memory_stages.hpp"
 #include "common/emulator/pass/source_checks.hpp"
 #include "common/emulator/pass/unrolled_loops.hpp"
+#include "common/emulator/pass/unset_values.hpp"
 
 namespace {
 
@@ -297,7 +298,8 @@ private:
         isa<TruncInst>(instruction) || isa<FreezeInst>(instruction) || isa<ExtractElementInst>(instruction) ||
         isa<InsertElementInst>(instruction) || isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
       return false;
-    if (warpbook::emulator::is_part_of_instruction(instruction)) return false;
+    if (warpbook::emulator::is_part_of_instruction(instruction) || warpbook::emulator::is_value_check(instruction))
+      return false;
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) return !intrinsic->isAssumeLikeIntrinsic();
     return !warpbook::emulator::is_division(instruction);
   }
@@ -479,6 +481,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(warpbook::emulator::DeviceCodePass());
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
+              manager.addPass(warpbook::emulator::UnsetValuesPass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
               manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());
@@ -486,8 +489,10 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             });
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::ContractionPass());
+              manager.addPass(warpbook::emulator::MarkedChecksPass());
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
+              manager.addPass(warpbook::emulator::RareChecksPass());
               manager.addPass(warpbook::emulator::DivisionPass());
             });
           }};
