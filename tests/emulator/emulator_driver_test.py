@@ -157,6 +157,27 @@ class Commands(Driver):
         self.compiles("@more", "-c", "-o", "m.o", NVCC_APPEND_FLAGS="-DOTHER -G")
         self.assertTrue(Path("m.o").is_file())
 
+    def test_qualifiers_where_cpp_has_no_place_for_them(self):
+        Path("each.cuh").write_text("template <class F> __host__ __device__ int twice(F f, int x) { return f(f(x)); }\n"
+                                    "inline int plus_2(int x) { return twice([] __host__ __device__(int y) { return y + 1; }, x); }\n")
+        Path("m.cu").write_text("""#include "each.cuh"
+            template <class F> __global__ void each(F f) { f(threadIdx.x); }
+            __global__ void turn(int* p) {
+              __shared__ alignas(16) int a[32]; extern __shared__ alignas(sizeof(double)) char b[];
+              a[threadIdx.x] = p[threadIdx.x]; b[threadIdx.x] = 1; __syncthreads();
+              p[threadIdx.x] = a[31 - threadIdx.x] + b[31 - threadIdx.x];
+            }
+            int main() {
+              int *p, h[32], k = 3; cudaMalloc(&p, 128);
+              each<<<1, 32>>>([=] __device__ (int i) { p[i] = k * i; });
+              each<<<1, 1>>>([p] __device__ (auto) mutable -> void { p[0] = 7; });
+              turn<<<1, 32, 32>>>(p);
+              cudaMemcpy(h, p, 128, cudaMemcpyDeviceToHost); cudaFree(p);
+              return h[0] == 94 && h[31] == 8 && plus_2(1) == 3 ? 0 : 1;
+            }""")
+        self.compiles("--extended-lambda", "m.cu", "-o", "program")
+        self.runs(expected="")
+
     def test_what_nvcc_defines(self):
         Path("m.cu").write_text(
             "#if !defined(__NVCC__) || !defined(__CUDACC__) || __CUDACC_VER_MAJOR__ < 12 || __cplusplus != WANTED\n"

@@ -1,10 +1,11 @@
-"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, qualifiers of lambdas, and inline
-PTX's constraints; nothing else is touched.
+"""Makes C++ of CUDA: `kernel<<<grid, block>>>(arguments)`, `extern __shared__` arrays, qualifiers where C++ has no place
+for them, and inline PTX's constraints; nothing else is touched.
 
     kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
                                         ::warpbook::emulator::launch())
     extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
     [=] __device__ (int i) {}          [=] (int i) __device__ {}
+    __shared__ alignas(16) int a[4];   alignas(16) __shared__ int a[4];
     asm("mov.b16 %0, %1;" : "=h"(i) ...     asm("mov.b16 %0, %1;" : "=r"(i) ...
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
@@ -110,10 +111,12 @@ class Rewriter:
                 self.rewrite_constraint(position)
             elif self.tokens[position].text == "]":
                 self.rewrite_lambda(position)
-            elif self.tokens[position].text == "__shared__" and self.is_extern(position):
-                token = self.tokens[position]
-                self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
-                self.arrays += 1
+            elif self.tokens[position].text == "__shared__":
+                self.rewrite_alignment(position)
+                if self.is_extern(position):
+                    token = self.tokens[position]
+                    self.edits.append((token.begin, token.end, ["WARPBOOK_DYNAMIC_SHARED"]))
+                    self.arrays += 1
             position += 1
         return self.apply()
 
@@ -303,6 +306,20 @@ class Rewriter:
         if has_parameters:
             after = self.tokens[closing].end
             self.edits.append((after, after, [f" {words}"]))
+
+    def rewrite_alignment(self, position):
+        """Moves an `alignas(...)` that follows `__shared__` to the declaration's begin."""
+        if [token.text for token in self.tokens[position + 1 : position + 3]] != ["alignas", "("]:
+            return
+        last = self.closing(position + 2)
+        if last is None:
+            return
+        first = position
+        while first > 0 and self.tokens[first - 1].text in ("extern", "static", "const", "volatile"):
+            first -= 1
+        begin, end = self.tokens[position + 1].begin, self.tokens[last].end
+        self.edits.append((self.tokens[first].begin, self.tokens[first].begin, [(begin, end), " "]))
+        self.edits.append((begin, end, []))
 
     def rewrite_registers(self, position):
         """Doubles the percent signs of special registers in an asm statement that has arguments."""

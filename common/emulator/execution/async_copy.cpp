@@ -32,8 +32,9 @@ struct Pipelines {
   std::vector<Pipeline> threads;
 };
 
+thread_local Pipelines all;
+
 Pipeline& pipeline() {
-  thread_local Pipelines all;
   const BlockContext& block = *current_block;
   if (all.launch != block.launch->id || all.block != block.linear_block) {
     all.launch = block.launch->id;
@@ -79,6 +80,13 @@ void async_wait(std::size_t groups_left) {
     std::memset(static_cast<std::byte*>(copy.shared) + copied, 0, copy.zero_fill);
   }
   mine.copies.erase(mine.copies.begin(), mine.copies.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void copies_go_on(BlockContext& block) {
+  if (all.launch != block.launch->id || all.block != block.linear_block) return;
+  for (unsigned thread = 0; thread < block.threads; ++thread)
+    for (const Copy& copy : all.threads[thread].copies)
+      observer().copy_goes_on(block, thread, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
 }
 
 }  // namespace warpbook::emulator

@@ -87,6 +87,7 @@ void BlockRunner::prepare(const LaunchInfo& launch, std::uint64_t linear_block, 
     Warp& warp = warps_[first / kWarpSize];
     warp.live = threads - first >= kWarpSize ? ~0U : (1U << (threads - first)) - 1;
     warp.pending = 0;
+    warp.unset = warp.got_unset = 0;
   }
 }
 
@@ -443,6 +444,7 @@ void BlockRunner::complete_barrier() {
     other_barrier_pc_ = nullptr;
   }
   observer().sync(context_, SyncScope::block, 0, ~0U);
+  if (context_.traced) copies_go_on(context_);
   arrivals_ = {predicates_, waiting_};
   waiting_ = 0;
   predicates_ = 0;
@@ -527,6 +529,8 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
   const unsigned* const positions = &positions_[std::size_t{warp_index} * kWarpSize];
   std::array<std::uint64_t, kWarpSize> values;
   each_lane([&](unsigned lane) { values[lane] = threads_[positions[lane]].value; });
+  if (meeting.kind == Meeting::shuffle && (warp.unset | warp.got_unset) != 0) [[unlikely]]
+    hand_on_nothing(warp_index, meeting.arrived);
   const auto result = [&](const Thread& thread) -> std::uint64_t {
     std::uint64_t lanes = 0;
     switch (meeting.kind) {
@@ -554,6 +558,18 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
     first = std::min(first, positions[lane]);
   });
   cursor_ = first;
+}
+
+/// Of a shuffle that these lanes came to: who gets what has no value.
+void BlockRunner::hand_on_nothing(unsigned warp_index, std::uint32_t arrived) {
+  Warp& warp = warps_[warp_index];
+  const std::uint32_t brought = warp.unset & arrived;
+  for (std::uint32_t rest = arrived; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const unsigned source = threads_[positions_[warp_index * kWarpSize + lane]].source;
+    warp.got_unset = (warp.got_unset & ~(1U << lane)) | (brought >> source & 1U) << lane;
+  }
+  warp.unset &= ~arrived;
 }
 
 std::uint32_t BlockRunner::active_mask(const void* pc) {

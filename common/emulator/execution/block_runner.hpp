@@ -89,6 +89,13 @@ public:
   /// Ends the block. Does not return.
   [[noreturn]] void abort(cudaError_t error);
 
+  /// What the running thread brings to its next shuffle is computed of a variable without a value.
+  void bring_nothing() { warps_[context_.thread / kWarpSize].unset |= 1U << context_.thread % kWarpSize; }
+  /// Whether it got such a thing from its last one.
+  bool got_nothing() const {
+    return (warps_[context_.thread / kWarpSize].got_unset >> context_.thread % kWarpSize & 1U) != 0;
+  }
+
   /// The block that runs.
   BlockContext& context() { return context_; }
   /// Where the threads' stacks, and so their local arrays, lie.
@@ -125,6 +132,8 @@ private:
   };
   struct Warp {
     std::uint32_t live = 0;
+    std::uint32_t unset = 0;      ///< lanes that bring what has no value to the next shuffle
+    std::uint32_t got_unset = 0;  ///< lanes that got such a thing from the last one
     unsigned pending = 0;
     std::array<PendingMeeting, kWarpSize> meetings;
   };
@@ -150,6 +159,7 @@ private:
   std::uint64_t result() const { return std::bit_cast<std::uint64_t>(arrivals_); }
   void complete_barrier();
   void complete_meeting(unsigned warp, unsigned index);
+  [[gnu::noinline]] void hand_on_nothing(unsigned warp, std::uint32_t arrived);
   bool release_active_masks();
   [[gnu::noinline]] void give_way();
   void end_rotation();
@@ -209,6 +219,9 @@ private:
   std::vector<Fiber> idle_fibers_;
   unsigned fibers_ = 0;  ///< made so far
 };
+
+/// Tells the observer of the block's asynchronous copies that nobody has waited for.
+void copies_go_on(BlockContext& block);
 
 /// The runner of this operating system thread; nullptr outside of kernels.
 extern thread_local constinit BlockRunner* current_runner __attribute__((tls_model("initial-exec")));

@@ -127,3 +127,10 @@ void observe_write(const void* address, unsigned bytes) {
 }
 
 }  // namespace warpbook::emulator
+
+// NOLINTBEGIN(readability-identifier-naming): pass/unset_values.cpp calls these names, around a shuffle.
+extern "C" {
+WARPBOOK_EXPORT void __warpbook_unset_lane(bool) { warpbook::emulator::current_runner->bring_nothing(); }
+WARPBOOK_EXPORT bool __warpbook_unset_shuffled() { return warpbook::emulator::current_runner->got_nothing(); }
+}
+// NOLINTEND(readability-identifier-naming)

@@ -122,6 +122,9 @@ public:
   /// An access that instrumentation cannot see, made by the engine for the kernel: CUDA's atomics and asynchronous
   /// copies. Comes before the access itself, in every block; `pc` is the return address in the kernel's code.
   virtual void access(BlockContext&, AccessKind, const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  /// A barrier of a traced block is complete, and a copy that `thread` asked for is still under way.
+  virtual void copy_goes_on(BlockContext&, unsigned /*thread*/, const void* /*shared*/, unsigned /*bytes*/,
+                            const void* /*pc*/) {}
   /// After the block's last thread, also when it was aborted.
   virtual void block_end(BlockContext&) {}
   /// A worker finds no more blocks to run; others may be at theirs. Called by each worker that took part.

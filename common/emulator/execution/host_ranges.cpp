@@ -13,6 +13,7 @@ struct Registered {
   std::mutex mutex;
   std::map<const std::byte*, std::size_t> ranges;
   std::map<const std::byte*, std::size_t> heap;  ///< of these, the device's heap
+  std::size_t heap_bytes = 0;
   std::deque<AddressRange> freed;                ///< of the heap, the latest
 };
 
@@ -37,6 +38,7 @@ void register_heap(const void* begin, std::size_t bytes) {
   register_range(begin, bytes);
   const std::lock_guard lock(registered().mutex);
   registered().heap[static_cast<const std::byte*>(begin)] = bytes;
+  registered().heap_bytes += bytes;
 }
 
 bool unregister_heap(const void* begin) {
@@ -47,9 +49,15 @@ bool unregister_heap(const void* begin) {
   if (const auto piece = all.heap.find(static_cast<const std::byte*>(begin)); piece != all.heap.end()) {
     if (all.freed.size() == kMost) all.freed.pop_front();
     all.freed.push_back({piece->first, piece->first + piece->second});
+    all.heap_bytes -= piece->second;
     all.heap.erase(piece);
   }
   return true;
+}
+
+std::size_t heap_bytes() {
+  const std::lock_guard lock(registered().mutex);
+  return registered().heap_bytes;
 }
 
 HeapPiece heap_near(const void* address) {

@@ -2,6 +2,7 @@
 /// Memory of the host that kernels may use: what the program registered, and the device's heap.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "common/emulator/execution/engine.hpp"
@@ -25,6 +26,10 @@ struct HeapPiece {
 void register_heap(const void* begin, std::size_t bytes);
 /// As `unregister_range`; remembers that it was there.
 bool unregister_heap(const void* begin);
+/// Bytes of the device's heap that are in use.
+std::size_t heap_bytes();
+/// How many there may be: cudaLimitMallocHeapSize.
+extern std::atomic<std::size_t> heap_limit;
 /// For reports: the piece of the heap that holds the address, or did, or that the address is right behind or before.
 HeapPiece heap_near(const void* address);
 

@@ -193,7 +193,22 @@ WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes) {
   const void* const pc = __builtin_return_address(0);
   auto& watch = *static_cast<BlockWatch*>(current_observer_data);
   if (watch.looks_for_unwritten() && watch.is_new_global({pc, pc}))
-    warpbook::emulator::report_uninitialised_local(*current_block, bytes, pc);
+    warpbook::emulator::report_uninitialised_local(*current_block, bytes, {pc, nullptr});
+}
+
+// A local variable that may have no value has none, and it matters; see pass/unset_values.hpp. A read is told before
+// what comes of it.
+WARPBOOK_EXPORT void __warpbook_unset_read(bool) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)->note_unset_read(__builtin_return_address(0));
+}
+WARPBOOK_EXPORT void __warpbook_unset_use(bool, std::uint64_t bytes) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)->use_unset(bytes, __builtin_return_address(0));
+}
+WARPBOOK_EXPORT void __warpbook_unset_store(bool, const void* address, std::uint64_t bytes) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)->store_unset(address, bytes, __builtin_return_address(0));
 }
 
 /// The atomic to come is one for the threads of its block alone.

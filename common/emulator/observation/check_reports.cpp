@@ -181,6 +181,17 @@ std::string advice_line(const std::string& advice) {
   return advice.empty() ? advice : fmt::format("=========     {}\n", advice);
 }
 
+/// A finding of the running block at one instruction, or at two.
+Finding finding_at(const BlockContext& block, const char* kind, const void* pc, const void* other_pc = nullptr) {
+  Finding finding;
+  finding.kind = kind;
+  finding.place = source_location(pc);
+  if (other_pc != nullptr) finding.other_place = source_location(other_pc);
+  finding.sites = {pc, other_pc};
+  finding.block = block.linear_block;
+  return finding;
+}
+
 [[gnu::noinline]] void describe_bad_access(const BlockContext& block, const Home& home, const void* address,
                                            std::size_t bytes, Operation operation, const void* pc, BadAccess kind) {
   const Unwatched unwatched;
@@ -188,8 +199,7 @@ std::string advice_line(const std::string& advice) {
   const std::string location = source_location(pc);
   const Place place = place_of(block, address, misaligned ? 0 : bytes);
   const bool freed = std::string_view(place.kind) == "use_after_free";
-  Finding finding;
-  finding.kind = misaligned ? "misaligned" : place.kind;
+  Finding finding = finding_at(block, misaligned ? "misaligned" : place.kind, pc);
   finding.text = fmt::format(
       "========= Invalid __{}__ {} of size {} bytes\n"
       "=========     at {}{}\n"
@@ -203,20 +213,13 @@ std::string advice_line(const std::string& advice) {
       place.text,
       advice_line(misaligned ? fmt::format("An access of {0} bytes needs an address that is a multiple of {0}.", bytes)
                              : place.advice));
-  finding.place = location;
-  finding.sites = {pc, nullptr};
-  finding.block = block.linear_block;
   finding.fatal = true;
   hold_finding(std::move(finding));
 }
 
 [[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
-  Finding finding;
-  finding.kind = "out_of_bounds";
-  finding.place = source_location(pc);
-  finding.sites = {pc, nullptr};
-  finding.block = block.linear_block;
+  Finding finding = finding_at(block, "out_of_bounds", pc);
   finding.fatal = true;
   finding.text = fmt::format(
       "========= Invalid __local__ {} of size {} bytes\n"
@@ -280,12 +283,7 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
                      Apart apart) {
   constexpr unsigned kAtomic = 4;  // its advice helps with whatever else is wrong there
   sides.sort();
-  Finding finding;
-  finding.kind = kind;
-  finding.place = source_location(sides.pc);
-  finding.other_place = source_location(sides.other_pc);
-  finding.sites = {sides.pc, sides.other_pc};
-  finding.block = block.linear_block;
+  Finding finding = finding_at(block, kind, sides.pc, sides.other_pc);
   const bool one_line = !finding.place.empty() && finding.place == finding.other_place;
   const bool both_write = sides.operation != Operation::load && sides.other_operation != Operation::load;
   finding.weight = static_cast<unsigned>(apart) + (one_line && both_write ? kAtomic : 0);
@@ -300,12 +298,9 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
 }
 
 void hold_uninitialised(const BlockContext& block, const char* kind, const char* space, const Actor& reader,
-                        std::size_t bytes, const void* address, const char* advice) {
-  Finding finding;
-  finding.kind = kind;
-  finding.place = source_location(reader.pc);
-  finding.sites = {reader.pc, nullptr};
-  finding.block = block.linear_block;
+                        std::size_t bytes, const void* address, const std::string& advice,
+                        const void* stored_at = nullptr) {
+  Finding finding = finding_at(block, kind, reader.pc, stored_at);
   finding.text = fmt::format("========= Uninitialized __{}__ memory read of size {} bytes\n"
                              "=========     at {} in {}\n"
                              "=========     by block {}, thread {}\n"
@@ -359,12 +354,7 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
 
 void report_stream_race(const BlockContext& block, const StreamRace& race) {
   const Unwatched unwatched;
-  Finding finding;
-  finding.kind = "stream_race";
-  finding.place = source_location(race.actor.pc);
-  finding.other_place = race.other_pc == nullptr ? std::string{} : source_location(race.other_pc);
-  finding.sites = {race.actor.pc, race.other_pc};
-  finding.block = block.linear_block;
+  Finding finding = finding_at(block, "stream_race", race.actor.pc, race.other_pc);
   finding.text = fmt::format(
       "========= Race reported between {} access at {} and {} access of a {} in another stream at {}\n"
       "=========     in {}, block {}, thread {}{}\n"
@@ -378,10 +368,15 @@ void report_stream_race(const BlockContext& block, const StreamRace& race) {
   hold_finding(std::move(finding));
 }
 
-void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address) {
+void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address,
+                          const void* stored_at) {
   const Unwatched unwatched;
   hold_uninitialised(block, "uninitialised_shared", "shared", reader, bytes, address,
-                     "Every block begins with shared memory that holds anything: write it first.");
+                     stored_at == nullptr
+                         ? "Every block begins with shared memory that holds anything: write it first."
+                         : fmt::format("What is stored there at {} has no value: give the variable one on every path.",
+                                       location_or_unknown(stored_at)),
+                     stored_at);
 }
 
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
@@ -391,47 +386,40 @@ void report_uninitialised_global(const BlockContext& block, const Actor& reader,
                      "cudaMalloc gives memory that holds anything: copy or set it before it is read.");
 }
 
-void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const void* pc) {
+void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const UnsetRead& read) {
   const Unwatched unwatched;
-  Finding finding;
-  finding.kind = "uninitialised_local";
-  finding.place = source_location(pc);
-  finding.sites = {pc, nullptr};
-  finding.block = block.linear_block;
+  Finding finding = finding_at(block, "uninitialised_local", read.pc, read.used_at);
+  if (finding.other_place == finding.place) finding.other_place.clear();
+  finding.sites.second = nullptr;
   finding.text = fmt::format("========= Uninitialized __local__ memory read of size {} bytes\n"
                              "=========     at {} in {}\n"
-                             "=========     by {}\n"
+                             "=========     by {}\n{}"
                              "=========     A variable or array of a thread's own begins with anything: give it a "
-                             "value first.\n",
-                             bytes, block.launch->name, location_or_unknown(pc), describe_thread(block));
+                             "value first{}.\n",
+                             bytes, block.launch->name, location_or_unknown(read.pc), describe_thread(block),
+                             finding.other_place.empty()
+                                 ? std::string{}
+                                 : fmt::format("=========     What comes of it matters at {}\n", finding.other_place),
+                             read.used_at == nullptr ? "" : ", on every path");
   hold_finding(std::move(finding));
 }
 
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc) {
   const Unwatched unwatched;
-  Finding finding;
-  finding.kind = "divergent_barrier";
+  const auto [first, second] = std::minmax(pc, other_pc);
+  Finding finding = finding_at(block, "divergent_barrier", first, second);
   finding.warning = true;
-  finding.place = source_location(std::min(pc, other_pc));
-  finding.other_place = source_location(std::max(pc, other_pc));
-  finding.sites = {std::min(pc, other_pc), std::max(pc, other_pc)};
-  finding.block = block.linear_block;
   finding.text = fmt::format(
       "========= Warning: warps of a block meet at different barriers, at {} and at {}\n"
       "=========     in kernel {}, block {}\n"
       "=========     A GPU takes them for one. CUDA asks that all threads come to the same __syncthreads().\n",
-      location_or_unknown(std::min(pc, other_pc)), location_or_unknown(std::max(pc, other_pc)), block.launch->name,
-      triple(block.block_index));
+      location_or_unknown(first), location_or_unknown(second), block.launch->name, triple(block.block_index));
   hold_finding(std::move(finding));
 }
 
 void report_division_by_zero(const BlockContext& block, const void* pc) {
   const Unwatched unwatched;
-  Finding finding;
-  finding.kind = "division_by_zero";
-  finding.place = source_location(pc);
-  finding.sites = {pc, nullptr};
-  finding.block = block.linear_block;
+  Finding finding = finding_at(block, "division_by_zero", pc);
   finding.text = fmt::format("========= Integer division by zero\n"
                              "=========     at {} in {}\n"
                              "=========     by {}\n"
@@ -444,11 +432,7 @@ void report_division_by_zero(const BlockContext& block, const void* pc) {
 void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned lane, unsigned source) {
   const Unwatched unwatched;
   const unsigned warp = block.thread / kWarpSize;
-  Finding finding;
-  finding.kind = "inactive_shuffle";
-  finding.place = source_location(pc);
-  finding.sites = {pc, nullptr};
-  finding.block = block.linear_block;
+  Finding finding = finding_at(block, "inactive_shuffle", pc);
   finding.text =
       fmt::format("========= Shuffle from an inactive lane detected at {}\n"
                   "=========     in {}, block {}, thread {}: lane {} takes the value of lane {}, which takes no part\n"

@@ -58,8 +58,10 @@ struct Actor {
 /// Reports two accesses to shared memory, at least one of them a write, with no barrier between them.
 void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address);
 
-/// Reports a read of shared memory that no thread of the block has written.
-void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address);
+/// Reports a read of shared memory that no thread of the block has written, or only, at `stored_at`, with what has no
+/// value.
+void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address,
+                          const void* stored_at);
 
 /// Two accesses to global memory by different threads, at least one of them a write, that nothing orders.
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc);
@@ -81,8 +83,14 @@ void report_stream_race(const BlockContext& block, const StreamRace& race);
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
                                  const void* address);
 
+/// Where a thread reads a variable of its own, and where what it read matters; the latter is null where it is the same.
+struct UnsetRead {
+  const void* pc;       ///< The read.
+  const void* used_at;  ///< The use.
+};
+
 /// Reports a read of a thread's own variable that has no value yet.
-void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const void* pc);
+void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const UnsetRead& read);
 
 /// Whole warps of the block met at these two barriers.
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc);

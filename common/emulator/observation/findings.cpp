@@ -27,8 +27,11 @@ using Key = std::tuple<std::string_view, std::string, std::string, Sites>;
 
 Key key_of(const Finding& finding) {
   const bool race = finding.kind == std::string_view{"warp_race"};  // or a race of the block, by what was seen first
+  // What comes of a variable without a value may matter in many places: it is one mistake.
+  const bool unset = finding.kind == std::string_view{"uninitialised_local"};
   const bool lines = !finding.place.empty() && (!finding.other_place.empty() || finding.sites.second == nullptr);
-  return {race ? "race" : finding.kind, finding.place, finding.other_place, lines ? Sites{} : finding.sites};
+  return {race ? "race" : finding.kind, finding.place, unset ? std::string{} : finding.other_place,
+          lines ? Sites{} : finding.sites};
 }
 
 /// All that was found. Leaked: programs read it while they end.

@@ -150,6 +150,11 @@ void Observation::memory_freed(const Allocation& allocation) {
   if (global_.init) global_.written->forget(allocation.begin, allocation.bytes);
 }
 
+void Observation::copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes,
+                               const void* pc) {
+  watch(block).copy_goes_on(block, thread, shared, bytes, pc);
+}
+
 void Observation::fence(BlockContext& block) {
   if (block.traced) watch(block).fence(block);
 }

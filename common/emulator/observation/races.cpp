@@ -31,6 +31,10 @@ const std::vector<UnwrittenRead>& SharedShadow::barrier() {
   return still_unwritten_;
 }
 
+void SharedShadow::forget(std::size_t offset, unsigned bytes) {
+  for (std::size_t at = offset; at < offset + bytes; ++at) byte_cell(at).written = 0;
+}
+
 bool SharedShadow::is_written(std::size_t offset) const {
   const Cell& word = words_[offset / kWord];
   return (word.split ? bytes_[offset] : word).written == block_;

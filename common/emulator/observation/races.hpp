@@ -40,6 +40,9 @@ public:
   /// was written since is a race); valid until the next call.
   const std::vector<UnwrittenRead>& barrier();
 
+  /// These bytes count as unwritten.
+  void forget(std::size_t offset, unsigned bytes);
+
   /// What the lanes of one warp did together.
   struct Access {
     const std::size_t* offsets;   ///< by lane

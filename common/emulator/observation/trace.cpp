@@ -96,6 +96,8 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   kinds_.clear();
   reported_.clear();
   reported_global_.clear();
+  unset_reads_.clear();
+  last_unset_read_ = nullptr;
   retried_.clear();
   static_shared_ = shared_range();
   for (WarpLog& warp : warps_) warp.logs.clear();
@@ -124,6 +126,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   retry_tally = {};
   if (!block.traced) return;
   forget_steps();
+  unset_stores_.clear();
   held_.clear();
   interval_ = 0;
   block_rounds_ = {};
@@ -627,9 +630,6 @@ void BlockWatch::find_retries(const WarpLog& warp) {
 void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {
   const WarpLog& warp = warps_[index_of_warp];
   find_retries(warp);
-  const auto static_begin = reinterpret_cast<std::uintptr_t>(static_shared_.begin);
-  const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
-  const auto dynamic_begin = reinterpret_cast<std::uintptr_t>(block.dynamic_shared);
   std::array<std::size_t, kWarpSize> offsets{};
   for (const bool loads : {false, true}) {
     for (const std::uint32_t log : warp.touched) {
@@ -640,9 +640,9 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
         const Request& request = entry.requests[place];
         for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
           const int lane = std::countr_zero(left);
-          const std::uintptr_t address = request.address[lane];
+          // NOLINTNEXTLINE(performance-no-int-to-ptr)
           offsets[static_cast<unsigned>(lane)] =
-              address - static_begin < static_bytes ? address - static_begin : address - dynamic_begin + static_bytes;
+              shared_offset(block, reinterpret_cast<const void*>(request.address[lane]));
         }
         const bool stores = kind.operation == Operation::store && !kind.copied;
         const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
@@ -651,7 +651,45 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
           hold(*race, log);
       }
     }
+    if (!loads && !unset_stores_.empty()) forget_unset(block, index_of_warp);
   }
+}
+
+void BlockWatch::store_unset(const void* address, std::size_t bytes, const void* pc) {
+  const Space space = find_home(*block_, address, bytes).space;
+  if (space == Space::global) {
+    use_unset(bytes, pc);
+  } else if (space == Space::shared && block_->traced && bytes <= 16) {
+    const auto* at = static_cast<const std::byte*>(address);
+    unset_stores_.push_back(
+        {at, static_cast<unsigned>(bytes), block_->thread, value_at(at, static_cast<unsigned>(bytes)), pc});
+  }
+}
+
+/// What the warp's lanes stored is nothing, unless they stored something else there since.
+void BlockWatch::forget_unset(const BlockContext& block, unsigned warp) {
+  for (UnsetStore& store : unset_stores_) {
+    if (store.told || store.thread / kWarpSize != warp) continue;
+    store.told = true;
+    if (value_at(store.address, store.bytes) == store.value)
+      shadow_.forget(shared_offset(block, store.address), store.bytes);
+  }
+}
+
+void BlockWatch::copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes,
+                              const void* pc) {
+  const auto same = [&](const LogKind& kind) { return kind.pc == pc && kind.space == Space::shared && kind.copied; };
+  const auto known = std::find_if(kinds_.begin(), kinds_.end(), same);
+  AccessShape shape{static_cast<std::uint8_t>(bytes), 1, Operation::store};
+  shape.copied = true;
+  const std::uint32_t log = known != kinds_.end() ? static_cast<std::uint32_t>(known - kinds_.begin())
+                                                  : new_log(block, pc, Space::shared, shape) - 1;
+  std::array<std::size_t, kWarpSize> offsets{};
+  offsets[thread % kWarpSize] = shared_offset(block, shared);
+  const unsigned warp = thread / kWarpSize;
+  if (const auto race = shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, log,
+                                     warp, warps_[warp].epoch, warps_[warp].epoch_known}))
+    hold(*race, log);
 }
 
 void BlockWatch::end_interval(const BlockContext& block) {
@@ -660,7 +698,12 @@ void BlockWatch::end_interval(const BlockContext& block) {
   for (const UnwrittenRead& read : shadow_.barrier()) {
     if (!is_new(read.log, read.log, false)) continue;
     const LogKind& kind = kinds_[read.log];
-    report_uninitialised(block, {kind.pc, read.thread, kind.operation}, kind.bytes, shared_address(block, read.offset));
+    const std::byte* const address = shared_address(block, read.offset);
+    const auto store = std::find_if(unset_stores_.begin(), unset_stores_.end(), [&](const UnsetStore& one) {
+      return address >= one.address && address < one.address + one.bytes;
+    });
+    report_uninitialised(block, {kind.pc, read.thread, kind.operation}, kind.bytes, address,
+                         store == unset_stores_.end() ? nullptr : store->pc);
   }
 }
 
@@ -689,6 +732,14 @@ bool BlockWatch::is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp
   if (std::find(reported_.begin(), reported_.end(), sites) != reported_.end()) return false;
   reported_.push_back(sites);
   return true;
+}
+
+std::size_t BlockWatch::shared_offset(const BlockContext& block, const void* address) const {
+  const auto static_bytes = static_cast<std::size_t>(static_shared_.end - static_shared_.begin);
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - static_shared_.begin);
+  return offset < static_bytes
+             ? offset
+             : static_cast<std::size_t>(static_cast<const std::byte*>(address) - block.dynamic_shared) + static_bytes;
 }
 
 const std::byte* BlockWatch::shared_address(const BlockContext& block, std::size_t offset) const {

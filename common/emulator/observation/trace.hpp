@@ -145,6 +145,16 @@ public:
 
   /// Whether reads of what nobody has written are looked for.
   bool looks_for_unwritten() const { return checks_->init; }
+  /// What a copy that nobody has waited for writes may come at any time of the interval that begins.
+  void copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc);
+
+  /// The running thread reads a variable of its own that has no value.
+  void note_unset_read(const void* pc);
+  /// What came of it decides a branch or an address.
+  void use_unset(std::size_t bytes, const void* pc);
+  /// What came of it was stored here. Where that is shared memory, it is as if nothing was.
+  void store_unset(const void* address, std::size_t bytes, const void* pc);
+
   /// The next atomic is one for the threads of its block alone.
   void expect_block_scope() { block_scope_ = true; }
   /// Whether this one is.
@@ -185,6 +195,16 @@ private:
     std::uint32_t place;  ///< of its request in the log
   };
   static constexpr unsigned kRange = 255;
+
+  /// A store of what has no value to shared memory.
+  struct UnsetStore {
+    const std::byte* address;
+    unsigned bytes;
+    unsigned thread;
+    std::uint32_t value;  ///< in short
+    const void* pc;
+    bool told = false;  ///< to the shadow
+  };
 
   // Of a site whose memory is global or shared:
   static constexpr std::uint8_t kLog = 1;    ///< the block is traced
@@ -299,6 +319,8 @@ private:
   bool is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp);
   bool is_ordered(const SharedRace& race) const;
   void forget_steps();
+  std::size_t shared_offset(const BlockContext& block, const void* address) const;
+  void forget_unset(const BlockContext& block, unsigned warp);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
   std::uint32_t new_log(const BlockContext& block, const void* pc, Space space, AccessShape shape);
 
@@ -326,6 +348,9 @@ private:
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
   std::vector<RangeStore> range_stores_;
+  std::vector<const void*> unset_reads_;                    ///< by thread: the last one of the launch
+  const void* last_unset_read_ = nullptr;                   ///< of all threads
+  std::vector<UnsetStore> unset_stores_;                    ///< of the block
   bool block_scope_ = false;                                ///< of the next atomic
   std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier
   bool fenced_ = false;                                     ///< a thread passed a fence since the block's barrier

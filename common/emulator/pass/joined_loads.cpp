@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/emulator/pass/memory_objects.hpp"
+#include "common/emulator/pass/unset_values.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -53,7 +54,7 @@ JoinedLoads::JoinedLoads(Function& function, ScalarEvolution& evolution) {
   for (const BasicBlock& block : function) {
     for (const Instruction& instruction : block) {
       const auto* load = dyn_cast<LoadInst>(&instruction);
-      if (load == nullptr && instruction.mayWriteToMemory()) join();
+      if (load == nullptr && instruction.mayWriteToMemory() && !is_value_check(instruction)) join();
       if (load == nullptr || load->isVolatile() || !is_shared(*load)) continue;
       if (layout.getTypeStoreSize(load->getType()).getFixedValue() >= 16) continue;
       const SCEV* address = evolution.getSCEV(const_cast<Value*>(load->getPointerOperand()));

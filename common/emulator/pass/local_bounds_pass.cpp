@@ -1,4 +1,5 @@
 #include "common/emulator/pass/local_bounds_pass.hpp"
+#include "common/emulator/pass/unset_values.hpp"
 
 #include <llvm/Analysis/Utils/Local.h>
 #include <llvm/IR/IRBuilder.h>
@@ -27,7 +28,7 @@ struct LocalAccess {
 LocalAccess look_at(Instruction& instruction, const DataLayout& layout) {
   LocalAccess access{&instruction, {}, 0, 0};
   Value* address = getLoadStorePointerOperand(&instruction);
-  if (address == nullptr) return access;
+  if (address == nullptr || is_value_check(instruction)) return access;
   access.bytes = layout.getTypeStoreSize(getLoadStoreType(&instruction)).getFixedValue();
   APInt constant(layout.getIndexTypeSizeInBits(address->getType()), 0);
   bool is_constant = true;

@@ -9,6 +9,7 @@
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/pass/library_calls.hpp"
 #include "common/emulator/pass/memory_objects.hpp"
+#include "common/emulator/pass/unset_values.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -37,6 +38,7 @@ bool is_predicated(const BasicBlock& block) {
   unsigned count = 0;
   for (const Instruction& instruction : block) {
     const auto* call = dyn_cast<CallBase>(&instruction);
+    if (is_value_check(instruction)) continue;
     if (call != nullptr && !isa<IntrinsicInst>(call) && !is_asynchronous_copy(*call) && !is_library_atomic(*call))
       return false;
     if (!is_free(instruction)) ++count;
@@ -59,6 +61,7 @@ using Places = DenseMap<const BasicBlock*, Place>;
 
 /// True where an instruction cannot be put off until somebody needs what it computes.
 bool is_needed_now(const Instruction& instruction) {
+  if (is_value_check(instruction)) return false;
   return isa<CallBase>(instruction) || instruction.isTerminator() || instruction.mayHaveSideEffects();
 }
 

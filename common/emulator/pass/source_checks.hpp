@@ -8,8 +8,8 @@ namespace warpbook::emulator {
 
 /// At the pipeline's start: finds loads of local variables and arrays that are sure to find no value there when they
 /// are done first, because whatever may write there comes after them. Each one then tells the emulator before it is
-/// done. A variable that some path gives a value is left alone: a leader's, which a shuffle hands to the others, is no
-/// mistake. Bytes at constant offsets are told apart, array elements at other offsets are not.
+/// done. A variable that some path gives a value is left to unset_values.hpp. Bytes at constant offsets are told apart,
+/// array elements at other offsets are not.
 class LocalValuesPass : public llvm::PassInfoMixin<LocalValuesPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);

@@ -46,6 +46,7 @@
 #include "common/emulator/pass/ptx_pass.hpp"
 #include "common/emulator/pass/source_checks.hpp"
 #include "common/emulator/pass/unrolled_loops.hpp"
+#include "common/emulator/pass/unset_values.hpp"
 
 namespace {
 
@@ -300,7 +301,8 @@ private:
         isa<ExtractElementInst>(instruction) || isa<InsertElementInst>(instruction) ||
         isa<ExtractValueInst>(instruction) || isa<InsertValueInst>(instruction))
       return false;
-    if (warpbook::emulator::is_part_of_instruction(instruction)) return false;
+    if (warpbook::emulator::is_part_of_instruction(instruction) || warpbook::emulator::is_value_check(instruction))
+      return false;
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) return !intrinsic->isAssumeLikeIntrinsic();
     return !warpbook::emulator::is_division(instruction);
   }
@@ -483,6 +485,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(warpbook::emulator::PtxPass());
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
+              manager.addPass(warpbook::emulator::UnsetValuesPass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
               manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());
@@ -490,9 +493,11 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             });
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::ContractionPass());
+              manager.addPass(warpbook::emulator::MarkedChecksPass());
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::CountedLoadsPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
+              manager.addPass(warpbook::emulator::RareChecksPass());
               manager.addPass(warpbook::emulator::DivisionPass());
             });
           }};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/emulator/pass/memory_objects.hpp"
+#include "common/emulator/pass/unset_values.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -23,6 +24,7 @@ constexpr unsigned kPlainInstructions = 24;  // of a body that is unrolled by 16
 
 /// What writes to memory, waits, or may do either.
 bool acts(const Instruction& instruction) {
+  if (is_value_check(instruction)) return false;
   if (const auto* store = dyn_cast<StoreInst>(&instruction)) return !isa<AllocaInst>(object_of(*store));
   if (const auto* call = dyn_cast<CallBase>(&instruction)) {
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(call);

@@ -5,6 +5,8 @@
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/arena.hpp"
+#include "common/emulator/execution/host_ranges.hpp"
+#include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/state.hpp"
 
 namespace warpbook::emulator {
@@ -257,7 +259,10 @@ cudaError_t cudaGetDevice(int* device) {
   return remember(device_state());
 }
 
-cudaError_t cudaSetDevice(int device) { return remember(check_device(device)); }
+cudaError_t cudaSetDevice(int device) {
+  const ApiCall api("cudaSetDevice");
+  return remember(check_device(device));
+}
 
 cudaError_t cudaSetDeviceFlags(unsigned int) { return remember(device_state()); }
 
@@ -300,7 +305,8 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (limit < cudaLimitStackSize || limit > cudaLimitMallocHeapSize) {
     return remember(cudaErrorUnsupportedLimit);
   }
-  limits[limit] = value;  // nothing here is limited by them: stacks are larger, and the rest is the host's
+  limits[limit] = value;  // Stacks are larger here, and what is printed is the host's.
+  if (limit == cudaLimitMallocHeapSize) heap_limit = value;
   return remember(device_state());
 }
 
