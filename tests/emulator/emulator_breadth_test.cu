@@ -74,17 +74,18 @@ template <class T> __global__ void copy_by_group(T* out, const T* in, unsigned n
 
 __global__ void registers(unsigned* out) {
   unsigned* mine = out + (blockIdx.x * blockDim.x + threadIdx.x) * 8;
-  namespace ptx = warpbook::emulator::ptx;
-  mine[0] = ptx::smid();
-  mine[1] = ptx::laneid();
-  mine[2] = ptx::warpid();
-  mine[3] = ptx::lanemask_lt();
-  mine[4] = ptx::lanemask_ge();
-  mine[5] = ptx::nsmid();
+  asm("mov.u32 %0, %%smid;" : "=r"(mine[0]));
+  asm("mov.u32 %0, %%laneid;" : "=r"(mine[1]));
+  asm("mov.u32 %0, %%warpid;" : "=r"(mine[2]));
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mine[3]));
+  asm("mov.u32 %0, %%lanemask_ge;" : "=r"(mine[4]));
+  asm("mov.u32 %0, %%nsmid;" : "=r"(mine[5]));
   const long long begin = clock64();
   __nanosleep(100);
   mine[6] = clock64() > begin ? 1 : 0;
-  mine[7] = ptx::globaltimer() != 0 ? 1 : 0;
+  unsigned long long now = 0;
+  asm("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  mine[7] = now != 0 ? 1 : 0;
 }
 
 __global__ void hints(float* out, const float* in) {
