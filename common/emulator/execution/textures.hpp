@@ -8,14 +8,14 @@
 
 /// What a `cudaArray_t` points to: rows of texels in the device's memory.
 struct cudaArray {
-  std::byte* data = nullptr;
-  cudaChannelFormatDesc format{};
-  std::size_t texel_bytes = 0;
-  std::size_t pitch = 0;   ///< bytes from row to row
-  std::size_t width = 0;   ///< texels
-  std::size_t height = 0;  ///< rows; 0: the array has one dimension
-  std::size_t depth = 0;   ///< slices or layers; 0: it has two at most
-  unsigned flags = 0;      ///< as given to cudaMallocArray
+  std::byte* data = nullptr;       ///< The first texel.
+  cudaChannelFormatDesc format{};  ///< A texel's components.
+  std::size_t texel_bytes = 0;     ///< Bytes of a texel.
+  std::size_t pitch = 0;           ///< Bytes from a row to the next.
+  std::size_t width = 0;           ///< Texels of a row.
+  std::size_t height = 0;          ///< Rows; 0: one dimension.
+  std::size_t depth = 0;           ///< Slices or layers; 0: at most two dimensions.
+  unsigned flags = 0;              ///< As given to cudaMallocArray.
 };
 
 namespace warpbook::emulator {
@@ -23,16 +23,16 @@ namespace warpbook::emulator {
 /// What the handle of a texture or surface object leads to. It stays when the object is destroyed, so that a use after
 /// that can be told.
 struct TexelSource {
-  const std::byte* data = nullptr;
-  cudaChannelFormatDesc format{};
-  std::size_t texel_bytes = 0;
-  std::size_t pitch = 0;
-  std::size_t width = 0;
-  std::size_t height = 0;
-  std::size_t depth = 0;
-  cudaTextureDesc texture{};  ///< of a texture
-  bool is_surface = false;
-  bool alive = true;
+  const std::byte* data = nullptr;  ///< The first texel.
+  cudaChannelFormatDesc format{};   ///< A texel's components.
+  std::size_t texel_bytes = 0;      ///< Bytes of a texel.
+  std::size_t pitch = 0;            ///< Bytes from a row to the next.
+  std::size_t width = 0;            ///< Texels of a row.
+  std::size_t height = 0;           ///< Rows; 0: one dimension.
+  std::size_t depth = 0;            ///< Slices or layers; 0: at most two dimensions.
+  cudaTextureDesc texture{};        ///< How a texture is read.
+  bool is_surface = false;          ///< It is written by kernels, too.
+  bool alive = true;                ///< The object is not destroyed.
 };
 
 }  // namespace warpbook::emulator

@@ -29,7 +29,9 @@ unsigned nesting_in_kernel();
 /// failed, nothing of it runs.
 double run_followers(bool failed);
 
+/// Makes a stream of the running kernel's grid; cudaErrorInvalidValue unless it is non-blocking.
 cudaError_t create_stream_in_kernel(cudaStream_t* stream, unsigned flags);
+/// Gives it up: what it holds still runs.
 cudaError_t destroy_stream_in_kernel(cudaStream_t stream);
 /// Whether a handle is none that kernels may use.
 bool is_foreign_stream(cudaStream_t stream);
