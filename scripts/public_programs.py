@@ -35,7 +35,7 @@ HEADERS = ("Common", "common", "include", "inc", "Utilities", "utils", "util", "
 LIBRARIES = ("-lcublas", "-lcurand", "-lcuda")
 PASSED = re.compile(r"\b(pass(ed)?|success(ful|fully)?|correct(ly)?|(results?|arrays?|vectors?|matrices) (do )?match(es)?|"
                     r"match!|verified|OK)\b", re.IGNORECASE)
-FAILED = re.compile(r"\b(fail(ed|ure|s)?|mismatch(es)?|incorrect(ly)?|wrong|(do|does|did) ?n.t match|not correct|not match|"
+FAILED = re.compile(r"\b(fails?|failed|failures?|mismatch(es)?|incorrect(ly)?|wrong|(do|does|did) ?n.t match|not correct|not match|"
                     r"not passed|unsuccessful)\b", re.IGNORECASE)
 NO_FAILURE = re.compile(r"\b(0|no) (mismatch\w*|fail\w*|errors?)|(fail\w*|mismatch\w*): *0\b", re.IGNORECASE)
 MAIN = re.compile(r"\bmain\s*\(")

@@ -76,15 +76,17 @@ TEST_CASE("chapter 1: an input displaced otherwise is read by aligned words, two
   check_shifted("v6", 1 << 18);
 }
 
-TEST_CASE("chapter 1, v6: few elements go singly") {
-  // As in v1: 256 requests, of which those of a displaced array cross a sector's boundary: 5 sectors instead of 4.
-  check_global("v6", kFloat, 2 * 256, 2 * 256 * 4, 256, 256 * 4);
+TEST_CASE("chapter 1, v6: few elements go singly, or by single packs") {
+  // As in v4 where they are whole packs, else as in v1: 256 requests, of which those of a displaced array cross a sector's
+  // boundary: 5 sectors instead of 4.
+  check_global("v6", kFloat, 2 * 64, 2 * 64 * 16, 64, 64 * 16);
+  check_global("v6", "n=8191 op=mul dtype=float", 2 * 256, 2 * 256 * 4, 256, 256 * 4);
   check_global("v6", kFloat + " offset=0,0,2", 2 * 256, 256 * 4 + 256 * 5, 256, 256 * 4);
 }
 
 TEST_CASE("chapter 1, v6: many elements go by packs, two per thread") {
-  // 2^18 floats are 2048 requests of 16 sectors per array.
-  check_global("v6", "n=262144 op=mul dtype=float", 2 * 2048, 2 * 2048 * 16, 2048, 2048 * 16);
+  // 2^21 floats are 16384 requests of 16 sectors per array.
+  check_global("v6", "n=2097152 op=mul dtype=float", 2 * 16384, 2 * 16384 * 16, 16384, 16384 * 16);
   // Displaced alike, as in v5: but the last thread lacks its second pack and loads its first again, a sector more for
   // each input.
   constexpr double kSectors = 2047 * 17 + 16 + 2;

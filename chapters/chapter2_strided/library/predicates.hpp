@@ -19,7 +19,7 @@
 
 namespace warpbook::chapter2::predicates {
 
-/// Few elements: a launch lasts as long as a thread's chain of instructions.
+/// Few elements, or words that rows are made of: a launch lasts as long as a thread's chain of instructions.
 inline bool is_small(const StridedProblem& q) { return q.count() <= 1 << 14; }
 
 // ------------------------------------------------------------------------------------------------- repeated elements

@@ -1,6 +1,8 @@
 #include "common/emulator/pass/ptx_pass.hpp"
 
+#include <llvm/ADT/StringRef.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
@@ -14,6 +16,17 @@ namespace warpbook::emulator {
 
 using namespace llvm;
 
+namespace {
+
+/// Whether a call is of assembly with instructions. An empty statement says something to the optimiser alone, and says
+/// it as it stands.
+bool is_ptx(const CallInst& call) {
+  const auto* assembly = dyn_cast<InlineAsm>(call.getCalledOperand());
+  return assembly != nullptr && !StringRef(assembly->getAsmString()).trim().empty();
+}
+
+}  // namespace
+
 PreservedAnalyses PtxPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   const SmallPtrSet<const Function*, 32> device = device_functions(module);
   std::vector<CallInst*> statements;
@@ -21,8 +34,7 @@ PreservedAnalyses PtxPass::run(Module& module, ModuleAnalysisManager& /*manager*
     // One for host and device may be called by the host alone, and holds PTX all the same.
     if (!device.contains(&function) && !function.hasFnAttribute("warpbook-device")) continue;
     for (Instruction& instruction : instructions(function))
-      if (auto* call = dyn_cast<CallInst>(&instruction); call != nullptr && call->isInlineAsm())
-        statements.push_back(call);
+      if (auto* call = dyn_cast<CallInst>(&instruction); call != nullptr && is_ptx(*call)) statements.push_back(call);
   }
   for (CallInst* statement : statements) {
     Function& function = *statement->getFunction();
