@@ -71,10 +71,10 @@ def measured_block(chapter, step, record, modelled):
         model = "" if step.version == "v1" else modelled_gain(modelled, case["parameters"], step.version)
         rows.append([label, time_text(row["seconds"]["median"]), share_text(case, row["seconds"]["median"]),
                      gain_text(previous["seconds"], row["seconds"]) if previous else "",
-                     f"{first['seconds']['median'] / row['seconds']['median']:.2f}x" if first and previous else "", model])
+                     gain_text(first["seconds"], row["seconds"]) if first and previous else "", model])
     if not rows:
         return f'<p class="muted">{html.escape(why_not(step, record))}</p>'
-    header = ["case", "median", "of copy", "over its base", "over v1", "modelled, over v1"]
+    header = ["case", "median", "of copy", "over its base", "over v1", "over v1, by the emulator's model"]
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", html.escape(record.origin()))
 
