@@ -102,7 +102,7 @@ struct alignas(128) Job {
   unsigned workers;
   std::uint64_t most;  ///< blocks that a worker takes at a time
   alignas(128) std::atomic<std::uint64_t> next{0};
-  alignas(128) std::atomic<unsigned> present{0};  ///< workers that are at it, asleep or not
+  alignas(128) std::atomic<unsigned> present{1};  ///< workers that are at it, asleep or not, or have been sent to it
 
   // Once a block has waited for others:
   std::atomic<bool> waited{false};
@@ -115,11 +115,11 @@ struct alignas(128) Job {
   bool blind = false;                             ///< some of them do not know what they look at
   std::chrono::steady_clock::time_point since{};  ///< the epoch began
 
+  /// Has a worker that is counted in `present` run blocks until there are no more.
   void work(BlockRunner& runner, Seat& seat) {
     this_seat = &seat;
     seat.mine = {};
     seat.epoch = 0;
-    present.fetch_add(1, std::memory_order_relaxed);
     while (!launch_has_failed() && take(seat.mine)) {
       const std::uint64_t block = seat.mine.begin++;
       if (const cudaError_t result = runner.run(launch, call, block, schedule); result != cudaSuccess) {
@@ -318,6 +318,8 @@ private:
       if (!start_thread(body, &starts_[index])) break;  // At a limit of threads, those that are there do the work.
       started_ = index;
     }
+    // Before they come: who comes late finds the place that the card has for its block.
+    job.present.store(1 + std::min(started_, helpers));
     job_.store(&job);
     generation_.fetch_add(1);
     generation_.notify_all();
@@ -352,6 +354,7 @@ private:
     Extra* const extra = idle_.back();
     idle_.pop_back();
     extra->job = &job;
+    job.present.fetch_add(1);
     working_.fetch_add(1);
     extra->start.release();
     return true;
@@ -399,7 +402,7 @@ private:
       seen = generation_.load();
       // First this, then the job: so either it is still there, or `finish` sees that somebody is here.
       working_.fetch_add(1);
-      if (Job* const job = job_.load(); job != nullptr) {
+      if (Job* const job = job_.load(); job != nullptr && index < job->workers) {
         job->work(*runners_[index], seats_[index]);
         observer().worker_end(job->launch, index);
       }
