@@ -23,7 +23,7 @@
 namespace warpbook::emulator {
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 struct Place {
   const void* pc;
@@ -42,10 +42,10 @@ Place place_of(const void* context) {
   // NOLINTEND(performance-no-int-to-ptr)
 }
 
-/// True for a line of the program's own: the sources of libraries are not there.
+/// True for a line of the program's own: the sources of libraries are not there, or are the system's.
 bool is_own(const std::string& line) {
   std::error_code error;
-  return line.find("common/emulator/") == std::string::npos &&
+  return line.find("common/emulator/") == std::string::npos && !line.starts_with("/usr/") &&
          std::filesystem::exists(line.substr(0, line.rfind(':')), error);
 }
 

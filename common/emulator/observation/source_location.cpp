@@ -22,10 +22,14 @@ int backtrace_pcinfo(backtrace_state* state, std::uintptr_t pc, backtrace_full_c
 namespace warpbook::emulator {
 namespace {
 
-constexpr std::string_view kOwnHeaders = "common/emulator/include/";
+/// A line of the emulator's headers, or of the system's, as those of std::vector: whoever calls these is asked for.
+bool is_of_library(std::string_view name) {
+  return name.find("common/emulator/include/") != std::string_view::npos || name.starts_with("/usr/include/") ||
+         name.starts_with("/usr/lib/");
+}
 
 struct Lookup {
-  std::string own;     ///< a line in the emulator's headers
+  std::string own;     ///< a line in such a header
   std::string result;  ///< the innermost line elsewhere
 };
 
@@ -35,9 +39,9 @@ int take_frame(void* data, std::uintptr_t, const char* file, int line, const cha
   std::string_view name = file;
   // The library puts the compiler's directory before an absolute name, too.
   if (const auto absolute = name.rfind("//"); absolute != std::string_view::npos) name.remove_prefix(absolute + 1);
-  std::string& place = name.find(kOwnHeaders) != std::string_view::npos ? lookup.own : lookup.result;
-  if (!place.empty()) return 0;
   const std::string normal = std::filesystem::path(name).lexically_normal().string();
+  std::string& place = is_of_library(normal) ? lookup.own : lookup.result;
+  if (!place.empty()) return 0;
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string() + "/";
   place = fmt::format("{}:{}", normal.starts_with(here) ? normal.substr(here.size()) : normal, line);

@@ -7,8 +7,9 @@
 namespace warpbook::emulator {
 
 /// "file:line" of the instruction before a return address; "" where the program carries no line tables. Of inlined code
-/// the line that the kernel's author wrote is given, not the one in the emulator's own headers. Files below the current
-/// directory are named relative to it. Takes a lock; the first call reads the program's debug information.
+/// the line that the program's author wrote is given, not the one in the emulator's headers or the system's. Files
+/// below the current directory are named relative to it. Takes a lock; the first call reads the program's debug
+/// information.
 std::string source_location(const void* return_address);
 
 }  // namespace warpbook::emulator
