@@ -121,6 +121,9 @@ solved when its result is right on every input and within the bars that its chec
 brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` runs a file on a case of your own, written
 as the checks name theirs, and what a kernel prints with `printf` is shown.
 
+On a GPU (`DEVICE=gpu`) results are judged and speed is not, since there is no step of ours here to compare with: a project gets 40 of
+100 points there. The emulator judges all goals.
+
 | chapter | file | | | what you learn |
 |---|---|---|---|---|
 {rows}

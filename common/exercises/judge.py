@@ -20,11 +20,12 @@ DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
     "done", "slow", "wrong", "not begun", "does not compile", "refused", "missing",
 )  # fmt: skip
 CRASHED, TIMED_OUT = "crashed", "timed out"
-UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found.
+UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found, or in a handout how fast a project is.
 CONFINED_STATUS = 86  # As warpbook_emulator.h has it.
 MOST_TRAFFIC = 1.5  # Of what ours takes on the case of real size: more is slow.
 MOST_TIME = 2  # The same of modelled time, which is no finer than that on kernels that nobody measured.
 COUNTERS_BY_OURS, TIME_BY_OURS = "counters by ours", "modelled time by ours"  # Of a verdict's measured: 1 is as much as ours.
+GPU_GOALS = (MOST_TIME, 1.2, 1.05)  # Times our time on a GPU, each worth 20 points of a project's.
 FEW = 256  # So little more of a counter is never too much.
 MOST_PRINTED = 8  # Lines of a kernel's printf that are shown.
 LIMITS = {
@@ -249,6 +250,8 @@ class Judge:
 
     def judge_speed(self, chapter, exercise, program, scratch, verdict):
         """On a GPU: the step's own time beside the reader's."""
+        if exercise.solution is None and exercise.kind == "project":
+            return judge_project_unmeasured(verdict)
         if exercise.solution is None:
             verdict.reason = "right; how fast is not judged here: a handout has no step of ours to compare with"
             return verdict
@@ -288,11 +291,20 @@ def judge_part(verdict, right, cases):
 
 def judge_project_speed(verdict, times):
     """On a GPU time alone is judged: at most twice ours, 1.2 times, 1.05 times."""
-    lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in (MOST_TIME, 1.2, 1.05)]
-    points = RIGHT_POINTS + 20 * sum(times <= most for most in (MOST_TIME, 1.2, 1.05))
+    lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in GPU_GOALS]
+    points = RIGHT_POINTS + 20 * sum(times <= most for most in GPU_GOALS)
     verdict.score, verdict.status = points / 100, DONE if points == 100 else SLOW
     verdict.reason = f"{points} of 100 points: {times:.3g} times our time"
     verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
+    return verdict
+
+
+def judge_project_unmeasured(verdict):
+    """On a GPU without a step of ours to measure: what is right counts, and time is left open."""
+    verdict.status, verdict.score = UNPROVEN, RIGHT_POINTS / 100
+    verdict.reason = f"{RIGHT_POINTS} of 100 points; the others are not judged here: a handout has no step of ours to time. Check with DEVICE=emulator"
+    verdict.details = (verdict.reason, f"  {RIGHT_POINTS:3} of {RIGHT_POINTS}  right on all cases",
+                       *(f"  not judged: within {most:g} times our time" for most in GPU_GOALS))  # fmt: skip
     return verdict
 
 

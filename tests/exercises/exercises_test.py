@@ -206,6 +206,16 @@ class Regions(unittest.TestCase):
             self.assertEqual(verdict.points, 0.5 if part else 1)
             self.assertIn(part, "\n".join(verdict.details))
 
+    def test_a_project_on_a_gpu_gets_no_points_for_what_nobody_measured(self):
+        for _, e in PROJECTS:
+            pieces = tuple(dataclasses.replace(piece, step=None) for piece in e.pieces)  # As in a handout.
+            right = judge.Verdict(judge.DONE, emulated=False)
+            verdict = judge.Judge(None).judge_speed(None, dataclasses.replace(e, pieces=pieces), "", None, right)
+            self.assertEqual((verdict.done, verdict.points), (False, 0.4), e.key)
+            self.assertIn("40 of 100 points", verdict.reason)
+            told = "\n".join(verdict.details)
+            self.assertEqual([f"not judged: within {most} times our time" in told for most in (2, 1.2, 1.05)], [True] * 3, told)
+
     def test_names(self):
         name = EXERCISES[0][1].name
         self.assertIs(book.find_exercise(BOOK, name), EXERCISES[0][1])
