@@ -396,9 +396,14 @@ def findings(stderr, root, file):
     return sorted(result, key=lambda block: not block[0].startswith("Invalid"))  # Where it went wrong first; what came of it follows.
 
 
+def without_comments(text):
+    """The code of a source, each on the line where it was."""
+    return re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+
+
 def own_arrays(text):
     """What to ask about a wrong result that no check explains: an array of which each thread has a copy, where threads were to share it."""
-    plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    plain = without_comments(text)
     if "__shared__" in plain or "__syncthreads" not in plain:
         return ()
     found = re.search(r"^[ \t]*(?!return\b|const\b|constexpr\b|static\b)[\w:<>]+[ \t]+(\w+)(?:[ \t]*\[[^\];]*\])+[ \t]*;", plain, re.MULTILINE)
@@ -406,7 +411,9 @@ def own_arrays(text):
 
 
 def race_advice(block, source, numbers):
-    """A race's report, with the advice that its lines ask for where threads of one block meet, or where a store is one place's twice."""
+    """A race's report, with the advice that its lines ask for where threads of one block meet, or where a store is one place's twice. What
+    orders the lanes of a warp stands first."""
+    source = without_comments("\n".join(source)).split("\n")
     lines = [(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]
     if block[-1].startswith("Threads write one place") and len(lines) == 1 and stores(lines[0][1]) and not updates_in_place(lines):
         advice = ("Two threads store to one place, so the index, or the guard around it, is not the one that belongs here. (Only where a "
@@ -421,7 +428,8 @@ def race_advice(block, source, numbers):
     else:
         advice = ("A barrier is missing between the two: __syncthreads(), which all threads of the block have to reach. "
                   "(__syncwarp() is enough only where nobody but the lanes of one warp shares the data.)")  # fmt: skip
-    return block[:-1] + [advice]
+    in_warp = "__syncwarp()" in block[-1] and not updates_in_place(lines)
+    return block[: None if in_warp else -1] + [advice]
 
 
 CHANGED = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")

@@ -149,6 +149,13 @@ class Regions(unittest.TestCase):
         report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
         self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
         self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+        for gone in (["s[i] = a;", "// __syncthreads();", "b = s[j];"], ["s[i] = a;", "/* here,", "__syncthreads(); */ b = s[j];"]):
+            self.assertIn("A barrier is missing", judge.race_advice(report, gone, [1, 3])[-1])
+        for lines in ([1, 3], [3, 4]):  # Lanes of one warp: the barrier of a warp may do.
+            self.assertEqual(judge.race_advice(report, source, lines)[:2], report)
+        wide = ["Race reported", "No barrier lies between the two: __syncthreads() orders the threads of a block."]
+        self.assertEqual([judge.race_advice(r, text, [1, 2])[1].split(":")[0] for r, text in ((wide, source[2:]), (report, ["old = s[i];", "s[i] = old + a;"]))],
+                         ["A barrier is missing between the two", "Threads change one place at the same time, and no barrier helps"])
         report = ["Race reported", "Threads write one place in one statement: use an atomic, or give each a place of its own."]
         for line, sums in (("to[y * rows] = tile[x][y];", False), ("sum[i] += x;", True), ("sum[i] = sum[i] + x;", True), ("put(to, x);", True)):
             told = judge.race_advice(report, [line], [1])[-1]
