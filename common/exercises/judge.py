@@ -11,7 +11,7 @@ import random
 import re
 import signal
 
-from book import ANSWER, RIGHT_POINTS, TIME_POINTS, mark_of
+from book import ANSWER, RIGHT_POINTS, TIME_POINTS, is_marked
 from counters import COMPARED, COUNTERS, EXPLAINED
 from toolchain import BuildError, plain_run, scratch_folder
 from trial import Referee, joined
@@ -323,8 +323,11 @@ def judge_question(exercise, text, name):
     if value is None:
         reason = "there is no line `constexpr double kAnswer = NUMBER;` with a number, a sum or a product"
         return Verdict(NO_COMPILE, reason, (reason,), file=name)
-    expected = exercise.answer if exercise.answer.startswith("mark ") else mark_of(exercise.key, float(exercise.answer))
-    if mark_of(exercise.key, value) == expected:
+    if exercise.answer.startswith("mark "):
+        right = is_marked(exercise.answer, exercise.key, value)
+    else:
+        right = f"{value:.3g}" == f"{float(exercise.answer):.3g}"
+    if right:
         return Verdict(DONE, measured={exercise.counter: value}, file=name)
     reason = f"{exercise.counter} is not {shown(value)}: work it out anew, or take a hint"
     return Verdict(WRONG, reason, (reason,), file=name)

@@ -42,6 +42,7 @@ import variants  # noqa: E402
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
 SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
+MARK_ROUNDS, book.MARK_ROUNDS = book.MARK_ROUNDS, 1000  # A handout's marks take seconds each.
 BOOK = book.read_book()
 EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
 CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_code and exercise.kind != "project"]
@@ -855,6 +856,23 @@ class Handout(unittest.TestCase):
         self.assertEqual(told, [graded, [",".join(graded)], [(name.upper(), name) for name in graded]])
         container = json.loads((self.tree / handout.DEVCONTAINER).read_text(encoding="utf-8"))
         self.assertIn(f"    container: {container['image']}\n", workflow)
+
+    def test_answers_of_predictions_are_found(self):
+        for name, text, told in (
+            ("chapters/chapter3_permute/v4a.cuh", "/// so it is served in 32\n  /// turns.", "32 turns"),
+            ("exercises/chapter3/a.cuh", "802,816 32-bit divisions", "802,816 32-bit divisions"),
+            ("chapters/chapter3_permute/v4a.cuh", "132 turns, 1.32 turns, 32 lanes", ""),
+            ("exercises/chapter4/a.cuh", "32 turns", ""),
+        ):
+            self.assertEqual([line for _, _, line in handout.leaks(BOOK, {name: text})], [told] if told else [], text)
+
+    def test_a_mark_is_slow_to_count_through(self):
+        self.assertGreaterEqual(MARK_ROUNDS, 8_000_000)
+        mark = book.mark_of("chapter3/asked", 321)
+        self.assertEqual(mark.split()[:2], ["mark", str(book.MARK_ROUNDS)])
+        self.assertEqual([book.is_marked(mark, "chapter3/asked", number) for number in (321.4, 322)], [True, False])
+        self.assertFalse(book.is_marked(mark, "chapter4/asked", 321))
+        self.assertNotEqual(mark.split()[2], book.slow_mark("chapter3/asked", "321", book.MARK_ROUNDS + 1).split()[2])
 
     def test_leaks_are_found(self):
         _, exercise = EXERCISES[0]
