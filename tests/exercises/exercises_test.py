@@ -224,6 +224,10 @@ class Regions(unittest.TestCase):
             told = "\n".join(verdict.details)
             self.assertEqual([f"not judged: within {most} times our time" in told for most in (2, 1.2, 1.05)], [True] * 3, told)
 
+    def test_a_course_has_every_project(self):
+        text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
+        self.assertEqual([e.key for _, e in PROJECTS if f"`{e.name}`" not in text], [])
+
     def test_names(self):
         name = EXERCISES[0][1].name
         self.assertIs(book.find_exercise(BOOK, name), EXERCISES[0][1])
