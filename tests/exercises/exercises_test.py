@@ -644,6 +644,22 @@ class Grading(unittest.TestCase):
             row = grade.check_one(None, self.chapter, self.exercise, self.folder / "ada", self.folder, self.folder)
         self.assertEqual((row.verdict.status, row.verdict.reason), ("not checked", "ada cannot be read: Permission denied"))
 
+    def test_a_folder_that_cannot_be_read_hides_nothing_beside_it(self):
+        self.submit("ada", "mine", "work/exercises")
+        (self.folder / "ada" / "locked").mkdir()
+        scan = os.scandir
+
+        def locked(folder):
+            if str(folder).endswith("locked"):
+                raise PermissionError(13, "Permission denied", str(folder))
+            return scan(folder)
+
+        with mock.patch.object(os, "scandir", side_effect=locked):
+            self.assertEqual(grade.take(self.folder / "ada", self.exercise)[0], b"mine")
+            (self.folder / "ada/work/exercises/chapter3/copy_guard.cuh").unlink()
+            with self.assertRaises(PermissionError):  # It may be in there.
+                grade.take(self.folder / "ada", self.exercise)
+
     def test_a_full_disk_is_nobodys_fault(self):
         self.submit("ada", "mine")
         done = sandbox.Finished(1, "", "clang: error: unable to open output file: 'No space left on device'")
