@@ -2,10 +2,10 @@
 /// v4b padded tile: one unused column, and the bank conflicts are gone.
 ///
 /// Shared memory has 32 banks, and word w lies in bank w mod 32. A row of v4a's tile has 32 floats, so all elements of
-/// a column lie in the same bank, and a warp that reads a column is served in 32 turns. Make each row one element
+/// a column lie in the same bank, and the lanes of a warp that reads a column queue. Make each row one element
 /// longer: now neighbours in a column lie in neighbouring banks.
 ///
-/// Expect one turn per shared load instead of 32 (float), and time to follow, because v4a waited for this queue.
+/// Expect one turn per shared load (float), and time to follow, because v4a waited for this queue.
 ///
 /// Source: G. Ruetsch, P. Micikevicius, "Optimizing matrix transpose in CUDA", NVIDIA, 2009.
 #pragma once

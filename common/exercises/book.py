@@ -6,6 +6,7 @@ from that one text: nothing is written twice.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 import pathlib
@@ -28,6 +29,7 @@ STORY = re.compile(r"(?:///[^\n]*\n)+")
 KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain", "project": "project"}
 QUESTIONS = ("predict", "explain")  # Those that ask for a number or a sentence, not for code.
 RIGHT_POINTS, TIME_POINTS = 40, 20  # Of a project's 100: for right results, and for at most twice our time.
+MARK_ROUNDS = 8_000_000  # Two seconds for each of the 2,800 numbers of three digits up to 100,000: hours.
 ANSWER = re.compile(r"^constexpr double kAnswer = ([^;]*);.*$", re.MULTILINE)
 DIFFICULTIES = ("easy", "medium", "hard")
 
@@ -229,7 +231,17 @@ def banner(chapter, exercise, task, about):
 
 def mark_of(key, number):
     """What a handout holds of a number that is to be predicted: it tells whether three digits are right, and no more."""
-    return "mark " + hashlib.sha256(f"{key} {number:.3g}".encode()).hexdigest()[:16]
+    return slow_mark(key, f"{number:.3g}", MARK_ROUNDS)
+
+
+def is_marked(mark, key, number):
+    """Whether a handout's mark is of this number."""
+    return slow_mark(key, f"{number:.3g}", int(mark.split()[1])) == mark
+
+
+@functools.cache
+def slow_mark(key, digits, rounds):
+    return f"mark {rounds} {hashlib.pbkdf2_hmac('sha256', digits.encode(), key.encode(), rounds)[:8].hex()}"
 
 
 def question_pieces(head, table, step):

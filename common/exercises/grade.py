@@ -76,23 +76,29 @@ def students_in(folder):
 
 
 def exercise_roots(student):
-    """The folders in a student's tree that hold exercises/chapterN, the nearest first. \\raises OSError"""
+    """The folders in a student's tree that hold exercises/chapterN, the nearest first. What cannot be read is told behind the last.
+    \\raises OSError"""
     level = [student]
-    found = []
+    unread = None
     for _ in range(MOST_DEPTH + 1):
         following = []
         for folder in level:
-            with os.scandir(folder) as scanned:
-                entries = sorted(scanned, key=lambda e: os.fsencode(e.name))
+            try:
+                with os.scandir(folder) as scanned:
+                    entries = sorted(scanned, key=lambda e: os.fsencode(e.name))
+            except OSError as error:
+                unread = unread or error
+                continue
             for entry in entries[:1000]:
                 if not entry.is_dir(follow_symlinks=False):
                     continue
                 if entry.name == "exercises":
-                    found.append(pathlib.Path(folder))
+                    yield pathlib.Path(folder)
                 elif entry.name not in ("build", ".git", "chapters", "common"):
                     following.append(entry.path)
         level = following
-    return found
+    if unread:
+        raise unread
 
 
 def take(student, exercise):

@@ -2,6 +2,7 @@
 step that gives one away.
 """
 
+import concurrent.futures
 import json
 import os
 import re
@@ -121,6 +122,9 @@ solved when its result is right on every input and within the bars that its chec
 brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` runs a file on a case of your own, written
 as the checks name theirs, and what a kernel prints with `printf` is shown.
 
+On a GPU (`DEVICE=gpu`) results are judged and speed is not, since there is no step of ours here to compare with: a project gets 40 of
+100 points there. The emulator judges all goals.
+
 | chapter | file | | | what you learn |
 |---|---|---|---|---|
 {rows}
@@ -196,6 +200,18 @@ def leaks(book, texts):
             if len(line) < 30 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
                 continue
             found += [(exercise, name, line) for name, text in here.items() if line in text]
+    return found + told_answers(book, texts)
+
+
+def told_answers(book, texts):
+    """[(exercise, file, words)]: numbers that are to be predicted, with what they count, in a file of their chapter."""
+    found = []
+    for exercise in (e for c in book for e in c.exercises if e.kind == "predict"):
+        number, what = float(exercise.answer), exercise.counter.split(" per ")[0]
+        nouns = "|".join({what, what.split()[-1], *(["turns"] if what == "wavefronts" else [])})
+        said = re.compile(rf"(?<![\w.,])(?:{number:.0f}|{number:,.0f}) (?:{nouns})\b")
+        own = re.compile(rf".*chapter{exercise.chapter}[_/]")
+        found += [(exercise, name, words[0]) for name, text in texts.items() if own.match(name) if (words := said.search(re.sub(r"\s*\n[/ ]*", " ", text)))]
     return found
 
 
@@ -208,6 +224,8 @@ def write_handout(out, root=ROOT, chapters=()):
     if not book or book[0].exercises[0].solution is None:
         raise BookError("a handout is made from the whole project, not from a handout")
 
+    with concurrent.futures.ThreadPoolExecutor() as pool:  # Kept: each takes seconds.
+        list(pool.map(lambda e: mark_of(e.key, float(e.answer)), [e for c in book for e in c.exercises if e.kind == "predict"]))
     texts = {}
     for name in tracked_files(root):
         if name in FILES or name.startswith(tuple(f"{c}/" for c in COMMON)) and name not in TEACHERS:

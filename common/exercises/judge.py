@@ -11,7 +11,7 @@ import random
 import re
 import signal
 
-from book import ANSWER, RIGHT_POINTS, TIME_POINTS, mark_of
+from book import ANSWER, RIGHT_POINTS, TIME_POINTS, is_marked
 from counters import COMPARED, COUNTERS, EXPLAINED
 from toolchain import BuildError, plain_run, scratch_folder
 from trial import Referee, joined
@@ -20,11 +20,12 @@ DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
     "done", "slow", "wrong", "not begun", "does not compile", "refused", "missing",
 )  # fmt: skip
 CRASHED, TIMED_OUT = "crashed", "timed out"
-UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found.
+UNPROVEN = "unproven"  # Right on a GPU, which does not show the bug that was to be found, or in a handout how fast a project is.
 CONFINED_STATUS = 86  # As warpbook_emulator.h has it.
 MOST_TRAFFIC = 1.5  # Of what ours takes on the case of real size: more is slow.
 MOST_TIME = 2  # The same of modelled time, which is no finer than that on kernels that nobody measured.
 COUNTERS_BY_OURS, TIME_BY_OURS = "counters by ours", "modelled time by ours"  # Of a verdict's measured: 1 is as much as ours.
+GPU_GOALS = (MOST_TIME, 1.2, 1.05)  # Times our time on a GPU, each worth 20 points of a project's.
 FEW = 256  # So little more of a counter is never too much.
 MOST_PRINTED = 8  # Lines of a kernel's printf that are shown.
 LIMITS = {
@@ -249,6 +250,8 @@ class Judge:
 
     def judge_speed(self, chapter, exercise, program, scratch, verdict):
         """On a GPU: the step's own time beside the reader's."""
+        if exercise.solution is None and exercise.kind == "project":
+            return judge_project_unmeasured(verdict)
         if exercise.solution is None:
             verdict.reason = "right; how fast is not judged here: a handout has no step of ours to compare with"
             return verdict
@@ -288,11 +291,20 @@ def judge_part(verdict, right, cases):
 
 def judge_project_speed(verdict, times):
     """On a GPU time alone is judged: at most twice ours, 1.2 times, 1.05 times."""
-    lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in (MOST_TIME, 1.2, 1.05)]
-    points = RIGHT_POINTS + 20 * sum(times <= most for most in (MOST_TIME, 1.2, 1.05))
+    lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in GPU_GOALS]
+    points = RIGHT_POINTS + 20 * sum(times <= most for most in GPU_GOALS)
     verdict.score, verdict.status = points / 100, DONE if points == 100 else SLOW
     verdict.reason = f"{points} of 100 points: {times:.3g} times our time"
     verdict.details = (verdict.reason, *(f"  {line}" for line in lines))
+    return verdict
+
+
+def judge_project_unmeasured(verdict):
+    """On a GPU without a step of ours to measure: what is right counts, and time is left open."""
+    verdict.status, verdict.score = UNPROVEN, RIGHT_POINTS / 100
+    verdict.reason = f"{RIGHT_POINTS} of 100 points; the others are not judged here: a handout has no step of ours to time. Check with DEVICE=emulator"
+    verdict.details = (verdict.reason, f"  {RIGHT_POINTS:3} of {RIGHT_POINTS}  right on all cases",
+                       *(f"  not judged: within {most:g} times our time" for most in GPU_GOALS))  # fmt: skip
     return verdict
 
 
@@ -311,8 +323,11 @@ def judge_question(exercise, text, name):
     if value is None:
         reason = "there is no line `constexpr double kAnswer = NUMBER;` with a number, a sum or a product"
         return Verdict(NO_COMPILE, reason, (reason,), file=name)
-    expected = exercise.answer if exercise.answer.startswith("mark ") else mark_of(exercise.key, float(exercise.answer))
-    if mark_of(exercise.key, value) == expected:
+    if exercise.answer.startswith("mark "):
+        right = is_marked(exercise.answer, exercise.key, value)
+    else:
+        right = f"{value:.3g}" == f"{float(exercise.answer):.3g}"
+    if right:
         return Verdict(DONE, measured={exercise.counter: value}, file=name)
     reason = f"{exercise.counter} is not {shown(value)}: work it out anew, or take a hint"
     return Verdict(WRONG, reason, (reason,), file=name)
@@ -384,9 +399,14 @@ def findings(stderr, root, file):
     return sorted(result, key=lambda block: not block[0].startswith("Invalid"))  # Where it went wrong first; what came of it follows.
 
 
+def without_comments(text):
+    """The code of a source, each on the line where it was."""
+    return re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
+
+
 def own_arrays(text):
     """What to ask about a wrong result that no check explains: an array of which each thread has a copy, where threads were to share it."""
-    plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    plain = without_comments(text)
     if "__shared__" in plain or "__syncthreads" not in plain:
         return ()
     found = re.search(r"^[ \t]*(?!return\b|const\b|constexpr\b|static\b)[\w:<>]+[ \t]+(\w+)(?:[ \t]*\[[^\];]*\])+[ \t]*;", plain, re.MULTILINE)
@@ -394,7 +414,9 @@ def own_arrays(text):
 
 
 def race_advice(block, source, numbers):
-    """A race's report, with the advice that its lines ask for where threads of one block meet, or where a store is one place's twice."""
+    """A race's report, with the advice that its lines ask for where threads of one block meet, or where a store is one place's twice. What
+    orders the lanes of a warp stands first."""
+    source = without_comments("\n".join(source)).split("\n")
     lines = [(n, source[n - 1]) for n in numbers if 0 < n <= len(source)]
     if block[-1].startswith("Threads write one place") and len(lines) == 1 and stores(lines[0][1]) and not updates_in_place(lines):
         advice = ("Two threads store to one place, so the index, or the guard around it, is not the one that belongs here. (Only where a "
@@ -409,7 +431,8 @@ def race_advice(block, source, numbers):
     else:
         advice = ("A barrier is missing between the two: __syncthreads(), which all threads of the block have to reach. "
                   "(__syncwarp() is enough only where nobody but the lanes of one warp shares the data.)")  # fmt: skip
-    return block[:-1] + [advice]
+    in_warp = "__syncwarp()" in block[-1] and not updates_in_place(lines)
+    return block[: None if in_warp else -1] + [advice]
 
 
 CHANGED = re.compile(r"([\w.>-]+\[[^=;]*?\]|\*\w+|\*\([^=;]*?\))\s*([-+*/|&^]?)=(?!=)")

@@ -42,6 +42,7 @@ import variants  # noqa: E402
 DEVICE = os.environ.get("WARPBOOK_DEVICE", "emulator")
 NIGHTLY = bool(os.environ.get("WARPBOOK_NIGHTLY"))
 SEED = int(os.environ.get("WARPBOOK_TEST_SEED") or (random.SystemRandom().randint(1, 10**6) if NIGHTLY else 2026))
+MARK_ROUNDS, book.MARK_ROUNDS = book.MARK_ROUNDS, 1000  # A handout's marks take seconds each.
 BOOK = book.read_book()
 EXERCISES = [(chapter, exercise) for chapter in BOOK for exercise in chapter.exercises]
 CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_code and exercise.kind != "project"]
@@ -149,6 +150,13 @@ class Regions(unittest.TestCase):
         report = ["Race reported", "No barrier lies between the two: __syncwarp() orders the lanes of a warp."]
         self.assertIn("reach the __syncthreads() of line 2", judge.race_advice(report, source, [1, 3])[-1])
         self.assertIn("A barrier is missing", judge.race_advice(report, source, [3, 4])[-1])
+        for gone in (["s[i] = a;", "// __syncthreads();", "b = s[j];"], ["s[i] = a;", "/* here,", "__syncthreads(); */ b = s[j];"]):
+            self.assertIn("A barrier is missing", judge.race_advice(report, gone, [1, 3])[-1])
+        for lines in ([1, 3], [3, 4]):  # Lanes of one warp: the barrier of a warp may do.
+            self.assertEqual(judge.race_advice(report, source, lines)[:2], report)
+        wide = ["Race reported", "No barrier lies between the two: __syncthreads() orders the threads of a block."]
+        self.assertEqual([judge.race_advice(r, text, [1, 2])[1].split(":")[0] for r, text in ((wide, source[2:]), (report, ["old = s[i];", "s[i] = old + a;"]))],
+                         ["A barrier is missing between the two", "Threads change one place at the same time, and no barrier helps"])
         report = ["Race reported", "Threads write one place in one statement: use an atomic, or give each a place of its own."]
         for line, sums in (("to[y * rows] = tile[x][y];", False), ("sum[i] += x;", True), ("sum[i] = sum[i] + x;", True), ("put(to, x);", True)):
             told = judge.race_advice(report, [line], [1])[-1]
@@ -205,6 +213,20 @@ class Regions(unittest.TestCase):
             self.assertEqual(verdict.status, judge.SLOW if part else judge.DONE)
             self.assertEqual(verdict.points, 0.5 if part else 1)
             self.assertIn(part, "\n".join(verdict.details))
+
+    def test_a_project_on_a_gpu_gets_no_points_for_what_nobody_measured(self):
+        for _, e in PROJECTS:
+            pieces = tuple(dataclasses.replace(piece, step=None) for piece in e.pieces)  # As in a handout.
+            right = judge.Verdict(judge.DONE, emulated=False)
+            verdict = judge.Judge(None).judge_speed(None, dataclasses.replace(e, pieces=pieces), "", None, right)
+            self.assertEqual((verdict.done, verdict.points), (False, 0.4), e.key)
+            self.assertIn("40 of 100 points", verdict.reason)
+            told = "\n".join(verdict.details)
+            self.assertEqual([f"not judged: within {most} times our time" in told for most in (2, 1.2, 1.05)], [True] * 3, told)
+
+    def test_a_course_has_every_project(self):
+        text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
+        self.assertEqual([e.key for _, e in PROJECTS if f"`{e.name}`" not in text], [])
 
     def test_names(self):
         name = EXERCISES[0][1].name
@@ -622,6 +644,22 @@ class Grading(unittest.TestCase):
             row = grade.check_one(None, self.chapter, self.exercise, self.folder / "ada", self.folder, self.folder)
         self.assertEqual((row.verdict.status, row.verdict.reason), ("not checked", "ada cannot be read: Permission denied"))
 
+    def test_a_folder_that_cannot_be_read_hides_nothing_beside_it(self):
+        self.submit("ada", "mine", "work/exercises")
+        (self.folder / "ada" / "locked").mkdir()
+        scan = os.scandir
+
+        def locked(folder):
+            if str(folder).endswith("locked"):
+                raise PermissionError(13, "Permission denied", str(folder))
+            return scan(folder)
+
+        with mock.patch.object(os, "scandir", side_effect=locked):
+            self.assertEqual(grade.take(self.folder / "ada", self.exercise)[0], b"mine")
+            (self.folder / "ada/work/exercises/chapter3/copy_guard.cuh").unlink()
+            with self.assertRaises(PermissionError):  # It may be in there.
+                grade.take(self.folder / "ada", self.exercise)
+
     def test_a_full_disk_is_nobodys_fault(self):
         self.submit("ada", "mine")
         done = sandbox.Finished(1, "", "clang: error: unable to open output file: 'No space left on device'")
@@ -838,6 +876,23 @@ class Handout(unittest.TestCase):
         self.assertEqual(told, [graded, [",".join(graded)], [(name.upper(), name) for name in graded]])
         container = json.loads((self.tree / handout.DEVCONTAINER).read_text(encoding="utf-8"))
         self.assertIn(f"    container: {container['image']}\n", workflow)
+
+    def test_answers_of_predictions_are_found(self):
+        for name, text, told in (
+            ("chapters/chapter3_permute/v4a.cuh", "/// so it is served in 32\n  /// turns.", "32 turns"),
+            ("exercises/chapter3/a.cuh", "802,816 32-bit divisions", "802,816 32-bit divisions"),
+            ("chapters/chapter3_permute/v4a.cuh", "132 turns, 1.32 turns, 32 lanes", ""),
+            ("exercises/chapter4/a.cuh", "32 turns", ""),
+        ):
+            self.assertEqual([line for _, _, line in handout.leaks(BOOK, {name: text})], [told] if told else [], text)
+
+    def test_a_mark_is_slow_to_count_through(self):
+        self.assertGreaterEqual(MARK_ROUNDS, 8_000_000)
+        mark = book.mark_of("chapter3/asked", 321)
+        self.assertEqual(mark.split()[:2], ["mark", str(book.MARK_ROUNDS)])
+        self.assertEqual([book.is_marked(mark, "chapter3/asked", number) for number in (321.4, 322)], [True, False])
+        self.assertFalse(book.is_marked(mark, "chapter4/asked", 321))
+        self.assertNotEqual(mark.split()[2], book.slow_mark("chapter3/asked", "321", book.MARK_ROUNDS + 1).split()[2])
 
     def test_leaks_are_found(self):
         _, exercise = EXERCISES[0]
