@@ -1054,6 +1054,14 @@ class Site(unittest.TestCase):
             left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
             self.assertEqual(set(left) & set(definitions), set(), name)
 
+    def test_what_shows_on_hovering_is_escaped_once(self):
+        def twice(text):
+            return re.findall(r'(?:title|alt|aria-label)="[^"]*&amp;(?:amp|gt|lt|quot|apos|#\w+);[^"]*"', text)
+
+        self.assertTrue(twice('<span title="(0,1)-&amp;gt;(1,0)">'))
+        self.assertEqual(twice('<span title="a & b -&gt; c &amp; d">'), [])
+        self.assertEqual({name: found for name in self.pages if (found := twice((SITE / name).read_text(encoding="utf-8")))}, {})
+
     def test_pages_are_light(self):
         """With all that they load, as far as they name it; the search's index comes when somebody searches."""
         heavy = {}
