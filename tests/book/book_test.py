@@ -703,6 +703,13 @@ class Planted(unittest.TestCase):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
         self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
 
+    def test_a_region_of_common(self):
+        """The lines that carry a step's idea, where these lie in a file that several chapters use."""
+        shown = blocks.renewed(self.page, "<!-- code v2 common/cuda/fast_division.cuh:divide -->\n")
+        self.assertIn("multiply_high(n, multiplier) + n) >> shift;", shown)
+        for chapter, page in (("chapter2_strided", "v5"), ("chapter5_index_add", "v6"), ("chapter6_upsample_nearest", "v3")):
+            self.assertIn(">> shift;", (ROOT / "chapters" / chapter / "pages" / f"{page}.md").read_text(encoding="utf-8"))
+
     def test_a_step_without_a_record_says_so(self):
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
 
