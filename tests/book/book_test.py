@@ -1061,6 +1061,14 @@ class Site(unittest.TestCase):
             left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
             self.assertEqual(set(left) & set(definitions), set(), name)
 
+    def test_a_steps_page_links_the_words_that_it_uses(self):
+        for name in (name for name in self.pages if re.fullmatch(r"chapter\d-v\w+\.html", name)):
+            text = (SITE / name).read_text(encoding="utf-8")
+            prose = " ".join(re.findall(r"<p[ >](.*?)</p>", text, re.S))
+            for word in ("warp", "sector", "register", "tile"):
+                if re.search(rf"\b{word}s?\b", re.sub(r"<(code|a)\b.*?</\1>|<[^>]+>", " ", prose)):
+                    self.assertIn(f"glossary.html#glossary-{word}", text, name)
+
     def test_what_shows_on_hovering_is_escaped_once(self):
         def twice(text):
             return re.findall(r'(?:title|alt|aria-label)="[^"]*&amp;(?:amp|gt|lt|quot|apos|#\w+);[^"]*"', text)
