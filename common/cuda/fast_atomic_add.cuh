@@ -80,7 +80,6 @@ template <class T> __device__ __forceinline__ void add_single(T* address, T valu
 
 }  // namespace detail
 
-//! [fast_atomic_add]
 /// base[index] += value, atomically, in global memory.
 ///
 /// half and bfloat16 go as a pair with a neighbour inside the array, whose other half adds -0.0: a neighbour keeps its
@@ -97,6 +96,7 @@ template <class T> __device__ __forceinline__ void add_single(T* address, T valu
 /// \param value what is added.
 template <class T, class Index>
 __device__ __forceinline__ void fast_atomic_add(T* base, Index index, Index length, T value) {
+  // [fast_atomic_add]
   T* const address = base + index;
   if constexpr (detail::has_pair_atomics<T>()) {
     const bool upper = reinterpret_cast<std::uintptr_t>(address) % 4 != 0;
@@ -110,7 +110,7 @@ __device__ __forceinline__ void fast_atomic_add(T* base, Index index, Index leng
     }
   }
   detail::add_single(address, value);
+  // [fast_atomic_add]
 }
-//! [fast_atomic_add]
 
 }  // namespace warpbook

@@ -53,8 +53,10 @@ template <std::unsigned_integral T> struct FastDivisor {
 
   /// n, which is below 2^(w-1), by the divisor.
   __host__ __device__ Division<T> divide(T n) const {
+    // [divide]
     const T quotient = static_cast<T>(multiply_high(n, multiplier) + n) >> shift;
     return {quotient, n - quotient * divisor};
+    // [divide]
   }
 
 private:

@@ -3,7 +3,8 @@
     <!-- table steps -->                    a table of the chapter as a whole (tables.py)
     <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
     <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
-    <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's
+    <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's,
+                                           `common/cuda/fast_division.cuh:divide` one's of common/
     <!-- call permute -->                   how a take-away header declares this function
     <!-- sass 3: NAME 0470 0570 -->         recorded machine code, from one address to another
     <!-- exercises -->                 the exercises of a step's page, which exercises.toml describes

@@ -79,14 +79,14 @@ class Step:
         return self.idea or (opening[:1].upper() + opening[1:]).split(". ")[0].rstrip(".") + "."
 
     def region(self, name, file=""):
-        """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder, without other
-        marks."""
-        path = self.chapter / file if file else self.path
+        """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder or in common/,
+        without other marks. Doxygen would print a mark `//! [name]` in a documented function; there it is `// [name]`."""
+        path = (ROOT if file.startswith("common/") else self.chapter) / file if file else self.path
         everything = path.read_text(encoding="utf-8").splitlines() if file else self.lines
-        places = [number for number, line in enumerate(everything) if line.strip() == f"//! [{name}]"]
+        places = [number for number, line in enumerate(everything) if line.strip() in (f"//! [{name}]", f"// [{name}]")]
         if len(places) != 2:
             raise Problem(f"{path.relative_to(ROOT)} has {len(places)} marks //! [{name}]; a region has two")
-        lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith("//! [")]
+        lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith(("//! [", "// ["))]
         return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
 
     def difference(self, base, region="kernel", context=3):

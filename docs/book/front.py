@@ -25,7 +25,8 @@ def picture():
     steps = [chapter.kernel(version) for version in FRONT]
     drawing = charts.ladder(case, steps, f"Chapter 3, permute: {case['name']}")
     told = ", ".join(f"{100 * case['copy_seconds'] / seconds_of(case, step.version):.0f}% {step.name.replace('_', ' ')}" for step in steps)
-    return raw(charts.figure(drawing, f"Half of the ladder of chapter 3: {told}. The line is a plain copy of as many bytes. "
+    return raw(charts.figure(drawing, f"Half of the ladder of chapter 3: {told}. The line is a plain copy of as many bytes. The listing above "
+                           "is of another run, so its shares differ a little. "
                            f"{html.escape(record.origin())}."))
 
 

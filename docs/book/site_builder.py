@@ -116,6 +116,35 @@ def defined(page_text, definitions):
     return re.sub(r'<a class="el" href="glossary\.html#(?P<anchor>[\w-]+)">', link, page_text)
 
 
+# The words by which the steps' pages speak of what the glossary explains; for the others the heading is the word.
+SPOKEN = {"shared-memory": "shared memory", "under-way": "under way", "atomic-operation": "atomics?|atomicAdd"}
+UNLINKED = ("a", "pre", "code", "svg", "script", "style", "summary", "button", "nav", "output", "label", "h1", "h2", "h3", "h4", "h5", "h6")
+LINKED = ("warp", "sector", "request", "lane", "shared-memory", "under-way", "atomic-operation", "tile", "register")
+
+
+def explained(text, definitions):
+    """A step's page whose first use of a glossary's word is a link to what is written there, if the page has no such link."""
+    start, end = text.find('<div class="contents">'), text.find("<!-- contents -->")
+    pieces = re.split(r"(<!--.*?-->|<[^>]+>)", text[start:end], flags=re.S)
+    for name in LINKED:
+        anchor = "glossary-" + ("warp" if name == "lane" else name)
+        word = re.compile(rf"\b(?:{SPOKEN.get(name, name + 's?')})\b", re.I)
+        if anchor not in definitions or (">lane" if name == "lane" else f"glossary.html#{anchor}") in "".join(pieces):
+            continue
+        closed, inside = 0, False
+        for number, piece in enumerate(pieces):
+            tag = re.match(r"<(/?)(\w+)", piece)
+            if tag and tag[2] == "p":
+                inside = not tag[1]
+            if tag and tag[2] in UNLINKED:
+                closed += -1 if tag[1] else 1
+            elif not tag and inside and not closed and (found := word.search(piece)):
+                link = f'<a class="term" title="{html.escape(definitions[anchor])}" href="glossary.html#{anchor}">{found[0]}</a>'
+                pieces[number:number + 1] = [*re.split(r"(<[^>]+>)", piece[:found.start()] + link + piece[found.end():])]
+                break
+    return text[:start] + "".join(pieces) + text[end:]
+
+
 def outlined(text):
     """The page with its parts and headings as a screen reader needs them: one <main>, its title the only <h1>, the tree of
     pages a navigation."""
@@ -177,6 +206,8 @@ def finish():
             path.unlink()
             continue
         text = outlined(defined(highlight(path.read_text(encoding="utf-8")), definitions))
+        if re.fullmatch(r"chapter\d-v\w+\.html", path.name):
+            text = explained(text, definitions)
         text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)

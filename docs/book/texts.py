@@ -4,7 +4,6 @@ A page's source is plain Markdown. Where its figures are from stands in a file b
 writes figures and blocks anew, and `python3 docs/book check` fails where one differs or says not where it is from.
 """
 
-import html
 import re
 
 import addresses
@@ -61,6 +60,11 @@ def comments(name, text):
             for match in COMMENT.finditer(shown)]
 
 
+def attribute(told):
+    """Words for an attribute of a tag in a page's text: Doxygen escapes these itself, so all that may not be there is a quote."""
+    return told.replace('"', "'")
+
+
 def published(path):
     """The text for the book: each figure says on hovering where it is from, and blocks look as the book's own."""
     text = path.read_text(encoding="utf-8")
@@ -69,6 +73,6 @@ def published(path):
               for source in sources if source.answer.text != source.shown]
     if wrong:
         raise Problem(wrong[0])
-    text = replaced(text, sources, lambda source: f'<span class="{source.answer.kind}" title="{html.escape(source.answer.origin)}">'
+    text = replaced(text, sources, lambda source: f'<span class="{source.answer.kind}" title="{attribute(source.answer.origin)}">'
                                                   f"{source.shown}</span>")
     return link_pages(fold_answers(blocks.published(path, text)), path, addresses.pages())

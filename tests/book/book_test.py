@@ -703,6 +703,13 @@ class Planted(unittest.TestCase):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
         self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
 
+    def test_a_region_of_common(self):
+        """The lines that carry a step's idea, where these lie in a file that several chapters use."""
+        shown = blocks.renewed(self.page, "<!-- code v2 common/cuda/fast_division.cuh:divide -->\n")
+        self.assertIn("multiply_high(n, multiplier) + n) >> shift;", shown)
+        for chapter, page in (("chapter2_strided", "v5"), ("chapter5_index_add", "v6"), ("chapter6_upsample_nearest", "v3")):
+            self.assertIn(">> shift;", (ROOT / "chapters" / chapter / "pages" / f"{page}.md").read_text(encoding="utf-8"))
+
     def test_a_step_without_a_record_says_so(self):
         self.assertIn("*Not measured yet", blocks.renewed(self.page, "<!-- measure v2 [a b] -->\n"))
 
@@ -1054,6 +1061,22 @@ class Site(unittest.TestCase):
             left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
             self.assertEqual(set(left) & set(definitions), set(), name)
 
+    def test_a_steps_page_links_the_words_that_it_uses(self):
+        for name in (name for name in self.pages if re.fullmatch(r"chapter\d-v\w+\.html", name)):
+            text = (SITE / name).read_text(encoding="utf-8")
+            prose = " ".join(re.findall(r"<p[ >](.*?)</p>", text, re.S))
+            for word in ("warp", "sector", "register", "tile"):
+                if re.search(rf"\b{word}s?\b", re.sub(r"<(code|a)\b.*?</\1>|<[^>]+>", " ", prose)):
+                    self.assertIn(f"glossary.html#glossary-{word}", text, name)
+
+    def test_what_shows_on_hovering_is_escaped_once(self):
+        def twice(text):
+            return re.findall(r'(?:title|alt|aria-label)="[^"]*&amp;(?:amp|gt|lt|quot|apos|#\w+);[^"]*"', text)
+
+        self.assertTrue(twice('<span title="(0,1)-&amp;gt;(1,0)">'))
+        self.assertEqual(twice('<span title="a & b -&gt; c &amp; d">'), [])
+        self.assertEqual({name: found for name in self.pages if (found := twice((SITE / name).read_text(encoding="utf-8")))}, {})
+
     def test_pages_are_light(self):
         """With all that they load, as far as they name it; the search's index comes when somebody searches."""
         heavy = {}
@@ -1151,14 +1174,17 @@ class InABrowser(unittest.TestCase):
                 self.assertEqual(set(ladders) - {True}, set())
         self.window.window(1280, 900)
 
-    @unittest.skipUnless(AXE, "axe-core is not here: run `make deps docs`")
+    @unittest.skipUnless(AXE or IN_CI, "axe-core is not here: run `make deps docs`")
     def test_pages_of_each_kind_are_accessible(self):
-        self.window.dark(False)
+        self.assertTrue(AXE, "axe-core is not here: run `make deps docs`")
         self.window.window(1280, 900)
+        self.addCleanup(self.window.dark, False)
         axe = AXE.read_text(encoding="utf-8")
-        for name in ("index.html", "memory.html", "chapter3.html", "chapter3-v4b.html", "chapter3-evidence.html", "lookup.html",
-                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html"):
-            with self.subTest(page=name):
+        dark = ("chapter3-v4b.html",)
+        for name, is_dark in [(name, True) for name in dark] + [(name, False) for name in ("index.html", "memory.html", "chapter3.html", "chapter3-v4b.html", "chapter3-evidence.html", "lookup.html",
+                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html")]:
+            self.window.dark(is_dark)
+            with self.subTest(page=name, dark=is_dark):
                 self.open(name)
                 self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
                 self.window.run(f"{axe};0")
@@ -1210,17 +1236,18 @@ class InABrowser(unittest.TestCase):
         self.assertTrue(self.window.errors)
 
     def test_a_control_changes_its_drawing(self):
-        self.open("chapter3-v4b.html")
-        seen = """(() => { const figure = document.querySelector(".explore"), shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden);
-          return [...figure.querySelectorAll("output")].map((output) => output.textContent).concat(shown.map((frame) => frame.innerText.match(/\\d+ turns?/)[0])); })()"""
-        self.assertEqual(self.window.run(seen), ["0", "float: 32 turns; half: 16 turns", "32 turns"])
-        self.window.run('document.querySelector(".explore input").focus()')
-        for told in (["1", "float: 1 turn; half: 1 turn", "1 turn"], ["2", "float: 2 turns; half: 1 turn", "2 turns"]):
-            for kind in ("keyDown", "keyUp"):
-                self.window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
-            self.assertEqual(self.window.run(seen), told)
-            self.assertEqual(self.window.run('document.querySelector(".explore input").getAttribute("aria-valuetext")'), told[0])
-        self.assertEqual(self.window.errors, [])
+        for _ in self.widths():
+            self.open("chapter3-v4b.html")
+            seen = """(() => { const figure = document.querySelector(".explore"), shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden);
+              return [...figure.querySelectorAll("output")].map((output) => output.textContent).concat(shown.map((frame) => frame.innerText.match(/\\d+ turns?/)[0])); })()"""
+            self.assertEqual(self.window.run(seen), ["0", "float: 32 turns; half: 16 turns", "32 turns"])
+            self.window.run('document.querySelector(".explore input").focus()')
+            for told in (["1", "float: 1 turn; half: 1 turn", "1 turn"], ["2", "float: 2 turns; half: 1 turn", "2 turns"]):
+                for kind in ("keyDown", "keyUp"):
+                    self.window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+                self.assertEqual(self.window.run(seen), told)
+                self.assertEqual(self.window.run('document.querySelector(".explore input").getAttribute("aria-valuetext")'), told[0])
+            self.assertEqual(self.window.errors, [])
 
     def test_every_control_begins_with_what_its_page_says(self):
         """One state is seen, the one that the page names, and the counter beside the control is that state's."""
@@ -1238,16 +1265,25 @@ class InABrowser(unittest.TestCase):
             found += len(figures)
         self.assertGreater(found, 25)
 
-    def test_from_the_front_page_to_chapter_3s_last_step(self):
-        self.open("index.html")
-        last, walked = reading.ladder(chapters.chapters()[2])[-1], ["index"]
-        while walked[-1] != last and len(walked) < 100:
-            self.window.open(self.window.run('document.querySelector("a[rel=next]").href'))
-            walked.append(self.window.run("location.pathname.split('/').at(-1).replace('.html', '')"))
-        self.assertEqual(walked, list(reading.way())[:len(walked)])
-        self.assertEqual(walked[-1], last)
-        self.assertIn("memory", walked)
-        self.assertEqual(self.window.errors, [])
+    def widths(self):
+        """At a desk and on a phone."""
+        self.addCleanup(self.window.window, 1280, 900)
+        for width in (1400, 390):
+            self.window.window(width, 844, mobile=width < 500)
+            yield width
+
+    def test_from_the_front_page_to_the_last_step_of_the_last_chapter(self):
+        last = reading.ladder(chapters.chapters()[-1])[-1]
+        for _ in self.widths():
+            self.open("index.html")
+            walked = ["index"]
+            while walked[-1] != last and len(walked) < 200:
+                seen = self.window.run('(() => { const link = document.querySelector("a[rel=next]"); return [link.href, link.getClientRects().length]; })()')
+                self.assertGreater(seen[1], 0, f"{walked[-1]}: the link to the next page is not seen")
+                self.window.open(seen[0])
+                walked.append(self.window.run("location.pathname.split('/').at(-1).replace('.html', '')"))
+            self.assertEqual(walked, list(reading.way()))
+            self.assertEqual(self.window.errors, [])
 
     def found(self, words):
         """The addresses that the search lists for these words, best first."""
@@ -1260,11 +1296,12 @@ class InABrowser(unittest.TestCase):
               look(200); }); })""" + f"({words!r})")
 
     def test_search_finds_the_words_of_the_glossary(self):
-        self.open("index.html")
-        for words in ["coalescing", "coalesced", "occupancy", "vectorised load", "vectorized load", "roofline", "bank conflict", "race",
-                      *(heading.lower() for heading in re.findall(r"^### (.+)$", (ROOT / "docs/pages/glossary.md").read_text("utf-8"), re.M))]:
-            with self.subTest(words=words):
-                self.assertTrue(any(address.startswith("glossary.html#") for address in self.found(words)[:5]), self.found(words))
+        wanted = ["coalescing", "coalesced", "occupancy", "vectorised load", "vectorized load", "roofline", "bank conflict", "race",
+                      *(heading.lower() for heading in re.findall(r"^### (.+)$", (ROOT / "docs/pages/glossary.md").read_text("utf-8"), re.M))]
+        for _ in self.widths():
+            self.open("index.html")
+            for words in wanted:
+                self.assertTrue(any(address.startswith("glossary.html#") for address in self.found(words)[:5]), words)
 
     def test_search_ranks_the_book_before_the_api_and_leaves_the_emulators_insides_out(self):
         self.open("index.html")
