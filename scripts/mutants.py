@@ -511,7 +511,7 @@ def main():
     if options.output:
         title = "# Wrong kernels, and whether anybody notices\n\nMade by `make mutants` (`scripts/mutants.py`): how is said there.\n\n"
         whole_file.write(options.output, title + report)
-        whole_file.write(beside, json.dumps({"steps": records}, indent=1) + "\n")
+        whole_file.write(beside, json.dumps({"steps": records}, separators=(",", ":")) + "\n")
     if failed:
         return 3
     return 0 if share >= LEAST_KILLED else 1

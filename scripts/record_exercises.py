@@ -209,7 +209,7 @@ def main():
         def keep(rows):
             now = datetime.datetime.now(datetime.timezone.utc)
             run = {"date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit or "unknown", "seed": judge.seed} | ({"before": before} if before else {})
-            write(options.output, json.dumps({"run": run, "device": judge.device, "exercises": rows}, indent=1) + "\n")
+            write(options.output, json.dumps({"run": run, "device": judge.device, "exercises": rows}, separators=(",", ":")) + "\n")
 
         judge.device, earlier, before = earlier_entries(options.resume)
         rows = record(judge, exercises, options.jobs, start + options.budget_seconds, earlier, keep)

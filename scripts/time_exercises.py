@@ -111,7 +111,7 @@ def main():
         "run": {"date": now.strftime("%Y-%m-%dT%H:%M:%SZ"), "commit": commit(), "priority": priority(),
                 "method": "./workbook with its output piped; from before the file is written to the last line of the verdict"},
         "device": f"{len(os.sched_getaffinity(0))} CPU cores, {options.device}",
-        "rows": rows}, indent=1) + "\n")
+        "rows": rows}, separators=(",", ":")) + "\n")
     print(f"at most {max(row['seconds'] for row in rows):.2f} s of {len(rows)} saves")
     return 0 if all(" is solved" in row["verdict"] for row in rows if row["attempt"] == "solved") else 1
 

@@ -200,7 +200,7 @@ def record(options):
     found = [line.rstrip() for line in output.splitlines() if re.search(row.result, line)]
     kept = {"command": row.command, "device": options.device or f"emulator, {platform.system()}", "date": options.date or f"{datetime.date.today()}",
             "commit": options.commit or commit(), "status": status, "result": found[:KEPT_LINES]}  # fmt: skip
-    whole_file.write(RECORDS, json.dumps(records() | {row.name: kept}, indent=1) + "\n")
+    whole_file.write(RECORDS, json.dumps(records() | {row.name: kept}, separators=(",", ":")) + "\n")
     return 0 if status == 0 else 1
 
 

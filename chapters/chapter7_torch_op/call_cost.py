@@ -88,7 +88,7 @@ def main():
            "commit": os.environ.get("WARPBOOK_COMMIT", "unknown"), "short_way": about["short_way"], "processes": PROCESSES,
            "rounds": ROUNDS, "calls_a_round": CALLS}
     with open(sys.argv[1], "w", encoding="utf-8") as file:
-        json.dump({"device": about["device"], "run": run, "calls": calls}, file, indent=1)
+        json.dump({"device": about["device"], "run": run, "calls": calls}, file, separators=(",", ":"))
 
 
 if __name__ == "__main__":

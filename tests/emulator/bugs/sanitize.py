@@ -116,7 +116,7 @@ def main():
         record["programs"] = {source.stem: {tool: found.get((source.stem, tool), not_run) for tool in tools}
                               for source in sources}
         part = arguments.output.with_suffix(".part")
-        part.write_text(json.dumps(record, indent=1) + "\n")
+        part.write_text(json.dumps(record, separators=(",", ":")) + "\n")
         part.replace(arguments.output)
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
