@@ -56,6 +56,7 @@ inline constexpr Rule kRules[] = {
     {always, Kernel::shifted_packs, "n=33554432 op=mul dtype=half offset=3,1,6"},
 };
 
+/// The rule for such arrays.
 inline const Rule& choose(const Extent& arrays) {
   return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(arrays); });
 }

@@ -29,7 +29,7 @@ STORY = re.compile(r"(?:///[^\n]*\n)+")
 KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain", "project": "project"}
 QUESTIONS = ("predict", "explain")  # Those that ask for a number or a sentence, not for code.
 RIGHT_POINTS, TIME_POINTS = 40, 20  # Of a project's 100: for right results, and for at most twice our time.
-MARK_ROUNDS = 1_000_000  # A quarter of a second for each of the 2,800 numbers of three digits up to 100,000: a lesson is over before.
+MARK_ROUNDS = 1_000_000  # Some ten minutes for the 2,800 numbers of three digits up to 100,000.
 ANSWER = re.compile(r"^constexpr double kAnswer = ([^;]*);.*$", re.MULTILINE)
 DIFFICULTIES = ("easy", "medium", "hard")
 

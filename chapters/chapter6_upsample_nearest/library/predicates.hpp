@@ -22,7 +22,7 @@ inline bool is_doubled_large(const Images& images) {
 /// or not.
 inline bool is_doubled_in_cache(const Images& images) { return is_doubled_wide(images) && !is_doubled_large(images); }
 
-/// The same with enough packs for four per thread.
+/// By 8 and 16 bytes, with enough packs for four per thread.
 inline bool is_doubled_in_flight(const Images& images) {
   return is_doubled_wide(images) && images.in_count() * images.element_bytes / 8 >= 1 << 15;
 }

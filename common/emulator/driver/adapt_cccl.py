@@ -34,9 +34,6 @@ INSTRUCTIONS = {
     "shl.b32": "ret = num_bits > 31 ? 0 : val << num_bits;",
     "shr.b32": "ret = num_bits > 31 ? 0 : val >> num_bits;",
 }
-REGISTER = re.compile(
-    r'"mov\.u32 %0, %%(laneid|warpid|lanemask_\w\w|n?smid|(?:n?tid|n?ctaid)\.[xyz]);" : "=r"\((\w+)\)')
-BUILT_IN = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
 ASM = re.compile(r"\basm\b(\s+volatile)?\s*\(")
 SWITCH = re.compile(r"\bNV_IF_TARGET\(\s*(NV_IS_HOST|NV_IS_DEVICE)\s*,")
 # What is a kernel's body, or asks for what kernels have.
@@ -71,10 +68,7 @@ def replace_asm(name, text):
         end, _ = end_of(text, found.end() - 1)
         statement = text[found.start():end]
         new = STATEMENTS.get(name)
-        if register := REGISTER.search(statement):
-            of, dot, axis = register[1].partition(".")
-            new = f"{register[2]} = " + (f"{BUILT_IN[of]}.{axis}" if dot else f"::warpbook::emulator::ptx::{of}()")
-        elif "prefetch.global.L2" in statement:
+        if "prefetch.global.L2" in statement:
             new = "(void)addr"
         if name == "cub/util_ptx.cuh":
             new = next((made for words, made in INSTRUCTIONS.items() if words in statement), None)
