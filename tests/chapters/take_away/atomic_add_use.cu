@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <vector>
 
-cudaError_t add_elsewhere(__half* dst, const __half* value, const int* index, int count, int places,
-                          cudaStream_t stream);
+/// In another file of this program, which includes the header, too (tests/chapters/peers/atomic_add_c.cu).
+extern "C" int warpbook_scatter_add(void* workspace, std::size_t* workspace_bytes, void* dst, const void* value,
+                                    const void* index, std::int64_t count, std::int64_t places, int type,
+                                    int index_bytes, void* stream);
 
 namespace {
 
@@ -20,7 +22,7 @@ std::int64_t wrong_places(float* dst, const float* value, const std::int64_t* in
   void* workspace = nullptr;
   if (warpbook::scatter_add(nullptr, bytes, dst, value, index, kCount, kPlaces, stream) != cudaSuccess || bytes == 0 ||
       cudaMalloc(&workspace, bytes) != cudaSuccess ||
-      warpbook::scatter_add(workspace, bytes, dst, value, index, kCount, kPlaces, stream) != cudaSuccess) {
+      warpbook_scatter_add(workspace, &bytes, dst, value, index, kCount, kPlaces, 2, 8, stream) != cudaSuccess) {
     return -1;
   }
   std::vector<float> result(kPlaces);
@@ -60,9 +62,7 @@ int main() {
     return 1;
   }
   const std::int64_t wrong = wrong_places(dst, value, index, nullptr);
-  const bool elsewhere =
-      add_elsewhere(nullptr, nullptr, nullptr, 0, 0, nullptr) == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess;
   if (cudaFree(dst) != cudaSuccess || cudaFree(value) != cudaSuccess || cudaFree(index) != cudaSuccess) return 1;
-  std::printf("%lld wrong places, second file: %s\n", static_cast<long long>(wrong), elsewhere ? "ok" : "failed");
-  return wrong == 0 && elsewhere ? 0 : 1;
+  std::printf("%lld wrong places\n", static_cast<long long>(wrong));
+  return wrong == 0 ? 0 : 1;
 }

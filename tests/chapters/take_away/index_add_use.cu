@@ -7,7 +7,10 @@
 #include <cstdio>
 #include <vector>
 
-cudaError_t index_add_elsewhere(float* dst, const std::int64_t* index, const float* src, cudaStream_t stream);
+/// In another file of this program, which includes the header, too (tests/chapters/peers/index_add_c.cu).
+extern "C" int warpbook_index_add(void* workspace, std::size_t* workspace_bytes, void* dst, const std::int64_t* index,
+                                  const void* src, int type, int dims, const std::int64_t* shape, int dim,
+                                  std::int64_t entries, void* stream);
 
 namespace {
 
@@ -77,8 +80,12 @@ int main() {
   unsigned long long* const outside = on_device(std::vector<unsigned long long>(1, 0));
   if (dst == nullptr || src == nullptr || index == nullptr || outside == nullptr) return 1;
   const std::int64_t wrong = wrong_elements(dst, index, src, outside, expected);
+  std::size_t workspace_bytes = 0;
+  constexpr std::int64_t kShape[] = {kRows, kColumns};
   const bool elsewhere =
-      index_add_elsewhere(dst, index, src, nullptr) == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess;
+      warpbook_index_add(nullptr, &workspace_bytes, dst, index, src, 1, 2, kShape, 0, kRows, nullptr) == cudaSuccess &&
+      warpbook_index_add(dst, &workspace_bytes, dst, index, src, 1, 2, kShape, 0, kRows, nullptr) == cudaSuccess &&
+      cudaDeviceSynchronize() == cudaSuccess;
   if (cudaFree(src) != cudaSuccess || cudaFree(dst) != cudaSuccess || cudaFree(index) != cudaSuccess ||
       cudaFree(outside) != cudaSuccess) {
     return 1;

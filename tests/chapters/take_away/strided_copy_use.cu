@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <vector>
 
-bool second_file_agrees();
+/// In another file of this program, which includes the header, too (tests/chapters/peers/strided_copy_c.cu).
+extern "C" int warpbook_write_into_view(void* dst, const void* src, int dims, const std::int64_t* sizes,
+                                        const std::int64_t* strides, std::int64_t offset, int element_bytes,
+                                        void* stream);
 
 namespace {
 
@@ -17,7 +20,8 @@ std::int64_t wrong_elements(float* array, float* columns, const std::vector<floa
   const std::size_t bytes = values.size() * sizeof(float);
   if (warpbook::make_contiguous(columns, array, view, sizeof(float), nullptr) != cudaSuccess ||
       cudaMemset(array, 0, bytes) != cudaSuccess ||
-      warpbook::write_into_view(array, view, columns, sizeof(float), nullptr) != cudaSuccess) {
+      warpbook_write_into_view(array, columns, view.dims, view.sizes.data(), view.strides.data(), view.offset,
+                               sizeof(float), nullptr) != 0) {
     return -1;
   }
   std::vector<float> result(values.size());
@@ -48,7 +52,6 @@ int main() {
   }
   const std::int64_t wrong = wrong_elements(array, columns, values);
   if (cudaFree(array) != cudaSuccess || cudaFree(columns) != cudaSuccess) return 1;
-  const bool second = second_file_agrees();
-  std::printf("%lld wrong elements, second file: %s\n", static_cast<long long>(wrong), second ? "ok" : "failed");
-  return wrong == 0 && second ? 0 : 1;
+  std::printf("%lld wrong elements\n", static_cast<long long>(wrong));
+  return wrong == 0 ? 0 : 1;
 }

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <vector>
 
-cudaError_t backward_elsewhere(float* dx, const float* dy, std::int64_t height, std::int64_t width);
+/// In another file of this program, which includes the header, too (tests/chapters/peers/upsample_nearest_c.cu).
+extern "C" int warpbook_upsample_nearest(void* out, const void* in, const std::int64_t* sizes, const double* scales,
+                                         int channels_last, int backward, int type, void* stream);
 
 namespace {
 
@@ -21,11 +23,13 @@ std::int64_t wrong_elements(float* x, float* y, const std::vector<float>& values
                                           .in_width = kWidth,
                                           .out_height = 2 * kHeight,
                                           .out_width = 2 * kWidth};
+  constexpr std::int64_t kSizes[] = {1, 1, kHeight, kWidth, 2 * kHeight, 2 * kWidth};
+  constexpr double kScales[] = {0, 0};
   std::vector<float> doubled(4 * values.size());
   std::vector<float> summed(values.size());
   const std::size_t bytes = values.size() * sizeof(float);
   if (warpbook::upsample_nearest(y, x, problem, nullptr) != cudaSuccess ||
-      backward_elsewhere(x, y, kHeight, kWidth) != cudaSuccess ||
+      warpbook_upsample_nearest(x, y, kSizes, kScales, 0, 1, 0, nullptr) != cudaSuccess ||
       cudaMemcpy(doubled.data(), y, 4 * bytes, cudaMemcpyDeviceToHost) != cudaSuccess ||
       cudaMemcpy(summed.data(), x, bytes, cudaMemcpyDeviceToHost) != cudaSuccess) {
     return -1;
