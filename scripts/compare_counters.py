@@ -102,7 +102,7 @@ KNOWN = [
     Known("chapter4", ".* dtype=half .* v1", ".*", GLOBAL_TRIES),
     Known("chapter4", ".* (v(1|2|4|5)|passes)", "L1 sectors", MEETING_LANES),
     Known("chapter4", ".* (v(6a|6b|6c|7a|7b|9)|any_skew_bins|passes)", "shared wavefronts", TRIES),
-    Known("chapter4", ".* v7[ab]", "L2 sectors", "two blocks read each value: " + SAME_TIME),
+    Known("chapter4", ".* v7", "L2 sectors", "two blocks read each value: " + SAME_TIME),
     Known("chapter5", ".* dtype=half (v[13456]|count_rule|multiply_subtract)", "L1 requests|L1 sectors|L2 sectors",
           GLOBAL_TRIES),
     Known("chapter5", ".* dtype=half v2", "L2 sectors",

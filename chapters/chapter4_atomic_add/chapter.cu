@@ -16,8 +16,7 @@
 #include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"
 #include "chapters/chapter4_atomic_add/v6b_lane_sums.cuh"
 #include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
-#include "chapters/chapter4_atomic_add/v7a_two_tiles.cuh"
-#include "chapters/chapter4_atomic_add/v7b_four_exchanges.cuh"
+#include "chapters/chapter4_atomic_add/v7_two_tiles.cuh"
 #include "chapters/chapter4_atomic_add/v8_wide_loads.cuh"
 #include "chapters/chapter4_atomic_add/v9_dispatch.cuh"
 #include "common/harness/make_step.hpp"
@@ -114,15 +113,13 @@ std::vector<Step> steps() {
               {"shared atomics", "reductions"}, sums(v6b::run_scatter, kNoInner), only_bins<v6b::refuse_scatter>),
       C::step("v6c", "loads_ahead", "v6b", "Four values per thread, loaded as pairs while the four before are added.",
               {"requests", "sectors/request"}, sums(v6c::run_scatter, kNoInner), only_bins<v6c::refuse_scatter>),
-      C::step("v7a", "two_tiles", "v6c", "Two blocks read the same values, and have a half of the places each.",
-              {"reductions", "requests"}, sums(v7a::run_scatter, kNoInner), only_bins<v7a::refuse_scatter>),
-      C::step("v7b", "four_exchanges", "v7a", "A thread's four values are exchanged together, not one after another.",
-              {"shared atomics", "instructions"}, sums(v7b::run_scatter, kNoInner), only_bins<v7b::refuse_scatter>),
+      C::step("v7", "two_tiles", "v6c", "Two blocks read the same values, and have a half of the places each.",
+              {"reductions", "requests"}, sums(v7::run_scatter, kNoInner), only_bins<v7::refuse_scatter>),
       C::step("v8", "wide_loads", "v6a", "The inner product: 16 bytes per load, a sum per block, no atomics.",
               {"requests", "sectors/request"}, sums(kNoScatter, v8::run_inner), only_inner),
       C::step("v9", "dispatch", "", "The right kernel for the problem: what atomic_add.cuh gives away.", {},
               sums(v9::run_scatter, v9::run_inner), dispatched),
-      C::library("any_skew_bins", "v7b's tiles, with several sums for places that a sample finds hot.",
+      C::library("any_skew_bins", "v7's tiles, with several sums for places that a sample finds hot.",
                  sums(any_skew_bins::run_scatter, kNoInner), only_bins<any_skew_bins::refuse_scatter>),
       C::library("passes", "Atomics on a part of dst at a time, that stays in the L2.",
                  sums(passes::run_scatter, kNoInner), only_scatter),

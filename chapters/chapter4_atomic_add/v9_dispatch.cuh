@@ -21,7 +21,7 @@ namespace warpbook::chapter4::v9 {
 enum class Kernel {
   lane_sums,      ///< v6b.
   loads_ahead,    ///< v6c.
-  any_skew_bins,  ///< The library's: v7b for every skew.
+  any_skew_bins,  ///< The library's: v7 for every skew.
   passes,         ///< The library's: atomics on a part of dst at a time.
   atomics,        ///< v1 for floats, v4 for halves.
 };

@@ -89,8 +89,8 @@ TEST_CASE("chapter 4: all values to one place") {
     CHECK(seen.red_requests == 1);  // 4096 values are one block's.
     CHECK(seen.shared_atomic_wavefronts == 128);
   }
-  SECTION("v7a: both tiles read all, and one of them adds") {
-    const Counted seen = count("v7a", kSameFloat);
+  SECTION("v7: both tiles read all, and one of them adds") {
+    const Counted seen = count("v7", kSameFloat);
     CHECK(seen.load_requests == 2 * (64 + 64));
     CHECK(seen.red_requests == 2);
     CHECK(seen.shared_atomic_wavefronts == 128 * 32);
@@ -108,12 +108,12 @@ TEST_CASE("chapter 4: value i goes to place i") {
     CHECK(seen.red_requests == 128);
     CHECK(seen.collisions == 128 * 16);
   }
-  SECTION("v6a, v7a and any_skew_bins: a block's sums pass on one by one, or four at once") {
+  SECTION("v6a, v7 and any_skew_bins: a block's sums pass on one by one, or four at once") {
     // 4096 floats are 512 sectors either way.
     const Counted single = count("v6a", kSortedFloat);
     CHECK(single.red_requests == 4096 / 32);
     CHECK(single.red_sectors == 512);
-    for (const char* version : {"v7a", "any_skew_bins"}) {
+    for (const char* version : {"v7", "any_skew_bins"}) {
       const Counted vectors = count(version, kSortedFloat);
       CHECK(vectors.red_requests == 4096 / 4 / 32);
       CHECK(vectors.red_sectors == 512);

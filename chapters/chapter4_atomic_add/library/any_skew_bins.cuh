@@ -1,7 +1,7 @@
 /// \file
-/// Sums of up to two blocks' shared memory full of places, skewed or not: v7b with an eye on hot places.
+/// Sums of up to two blocks' shared memory full of places, skewed or not: v7 with an eye on hot places.
 ///
-/// v7b is slow where many values have one place. Here a block looks at a sample of its share first, and treats with
+/// v7 is slow where many values have one place. Here a block looks at a sample of its share first, and treats with
 /// care what the sample finds hot or clustered (hot_places.cuh). An addition then looks at its bin first, and adds to
 /// one of three kinds of sums, told apart by address and not by branches.
 ///
@@ -10,7 +10,7 @@
 #pragma once
 
 #include "chapters/chapter4_atomic_add/library/hot_places.cuh"
-#include "chapters/chapter4_atomic_add/v7b_four_exchanges.cuh"
+#include "chapters/chapter4_atomic_add/v7_two_tiles.cuh"
 
 namespace warpbook::chapter4::any_skew_bins {
 
@@ -20,7 +20,7 @@ using hot_places::Late;
 using hot_places::Sums;
 using v6c::kBatch;
 using v6c::kThreads;
-using v7a::Bin;
+using v7::Bin;
 static_assert(kThreads == 32 * HotPlaces::kWarps);
 
 /// The places of one tile of one or two: a half each, or four in turn.
@@ -35,7 +35,7 @@ struct Tile {
   __device__ __forceinline__ unsigned size() const { return places - first() < bins ? places - first() : bins; }
   /// The bin of an index, if it has one here. `by_fours` is in_turn, for loops that are written for one of both.
   template <bool by_fours, class Index> __device__ __forceinline__ Bin bin_of(Index index) const {
-    if constexpr (!by_fours) return v7a::bin_of(index, first(), size());
+    if constexpr (!by_fours) return v7::bin_of(index, first(), size());
     const auto place = static_cast<unsigned>(index);
     const bool short_index = static_cast<std::uint64_t>(index) >> 32U == 0;
     return {(place >> 1U & ~3U) | (place & 3U), short_index && place < places && (place & 4U) == 4 * tile};
@@ -126,7 +126,10 @@ __device__ __forceinline__ void add_batch(const Sums& sums, const Tile& tile, co
   } else if (care.hot) {
     hot_places::add_marked(sums, to, x, late);
   } else {
-    v7b::Together()(sums.bins, to, x);
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      if (to[k].here) atomic_add(sums.bins + to[k].number * 4, x[k]);
+    }
   }
 }
 

@@ -11,12 +11,12 @@
 /// in its last bits where its sums are. So finding out costs a look at the bin, and no table.
 #pragma once
 
-#include "chapters/chapter4_atomic_add/v7a_two_tiles.cuh"
+#include "chapters/chapter4_atomic_add/v7_two_tiles.cuh"
 #include "common/cuda/shared_address.cuh"
 
 namespace warpbook::chapter4::hot_places {
 
-using v7a::Bin;
+using v7::Bin;
 
 /// The sums of the hot places.
 struct HotPlaces {

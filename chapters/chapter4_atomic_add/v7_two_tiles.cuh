@@ -1,5 +1,5 @@
 /// \file
-/// v7a two tiles: two neighbouring blocks share the places.
+/// v7 two tiles: two neighbouring blocks share the places.
 ///
 /// 65,536 places do not fit a block's shared memory, and v2 to v5 send every value to the L2 instead. But half of the
 /// places fit. So two neighbouring blocks have the same share of the values: each adds what falls to its half of the
@@ -17,7 +17,7 @@
 #include "chapters/chapter4_atomic_add/v6c_loads_ahead.cuh"
 #include "common/cuda/reductions.cuh"
 
-namespace warpbook::chapter4::v7a {
+namespace warpbook::chapter4::v7 {
 
 using v6c::kBatch;
 using v6c::kThreads;
@@ -48,21 +48,8 @@ __device__ __forceinline__ void flush(float* sum, const float* bin, int size, in
 }
 //! [flush]
 
-//! [add]
-/// Adds a thread's values one after another.
-struct OneByOne {
-  __device__ __forceinline__ void operator()(SharedAddress bins, const Bin (&to)[kBatch],
-                                             const float (&x)[kBatch]) const {
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      if (to[k].here) atomic_add(bins + to[k].number * 4, x[k]);
-    }
-  }
-};
-//! [add]
-
 //! [kernel]
-template <class T, class Index, class Add>
+template <class T, class Index>
 __global__ void __launch_bounds__(kThreads, 1)
     scatter_add_kernel(float* sum, const T* __restrict__ value, const Index* __restrict__ index, std::int64_t count,
                        int places, int bins) {
@@ -79,10 +66,10 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   const SharedAddress mine = shared_address(bin);
   share.add_all([&](const Index(&at)[kBatch], const float(&x)[kBatch]) {
-    Bin to[kBatch];
 #pragma unroll
-    for (int k = 0; k < kBatch; ++k) to[k] = bin_of(at[k], first, size);
-    Add()(mine, to, x);
+    for (int k = 0; k < kBatch; ++k) {
+      if (const Bin to = bin_of(at[k], first, size); to.here) atomic_add(mine + to.number * 4, x[k]);
+    }
   });
   __syncthreads();
 
@@ -96,19 +83,14 @@ inline const char* refuse_scatter(const ScatterProblem& p) {
   return p.places <= v6a::floats_limit() / 4 * 8 ? nullptr : "the places do not fit in two blocks' shared memory";
 }
 
-/// For the way in which a thread adds its values.
-template <class Add> cudaError_t run_tiles(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
+inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   if (p.count == 0 || p.places == 0) return cudaSuccess;
   if (refuse_scatter(p) != nullptr) return cudaErrorInvalidValue;
   const std::int64_t bins = ceil_div<std::int64_t>(p.places, 8) * 4;
   const int pairs = multiprocessors() > 1 ? multiprocessors() / 2 : 1;
-  const auto kernel = [&]<class T, class Index>() { return scatter_add_kernel<T, Index, Add>; };
+  const auto kernel = [&]<class T, class Index>() { return scatter_add_kernel<T, Index>; };
   return v6a::run_bins(p, at, 2 * v6c::workers_for(p.count, pairs), bins, stream, kernel, static_cast<int>(p.places),
                        static_cast<int>(bins));
 }
 
-inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
-  return run_tiles<OneByOne>(p, at, stream);
-}
-
-}  // namespace warpbook::chapter4::v7a
+}  // namespace warpbook::chapter4::v7
