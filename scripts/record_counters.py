@@ -52,7 +52,8 @@ CHAPTERS = {
                 "shape=16,255,255 strides=65536,256,1 offset=257 dtype=half",
                 "shape=16,256,256 strides=0,256,1 dtype=float",
                 "shape=16,494,15 strides=7410,1,494 dtype=int8", "shape=8,500,12 strides=6000,1,500 offset=1 dtype=half",
-                "shape=4096,64 strides=1040,16 dtype=half"],
+                "shape=4096,64 strides=1040,16 dtype=half", "shape=2048,60 strides=64,1 offset=3 dtype=half",
+                "shape=32,4096 strides=8192,2 dtype=int8"],
         representative=["shape=64,512,1024 strides=1048576,2048,1 dtype=half",
                         "shape=64,1024,512 strides=1048576,1024,2 dtype=float",
                         "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=float",
@@ -70,7 +71,7 @@ CHAPTERS = {
                         "shape=7,1023,2047 perm=0,2,1 dtype=half"]),
     4: Chapter(
         golden=["count=131072 places=1024 skew=uniform dtype=float index=int64",
-                "count=131072 places=1024 skew=zipf dtype=half index=int64"],
+                "count=131072 places=1024 skew=zipf dtype=half index=int64", "problem=inner count=65536 dtype=half"],
         representative=["problem=inner count=65536 dtype=half",
                         "count=16777216 places=256 skew=zipf dtype=float index=int64",
                         "count=16777216 places=65536 skew=uniform dtype=half index=int64",
@@ -87,7 +88,7 @@ CHAPTERS = {
                         "shape=33554432 dim=0 count=15 dtype=float"]),
     6: Chapter(
         golden=["shape=2,8,40,40 dtype=half dir=forward", "shape=2,32,20,20 dtype=half layout=nhwc dir=backward",
-                "shape=2,8,40,40 dtype=float scale=3 dir=backward"],
+                "shape=2,8,40,40 dtype=float scale=3 dir=backward", "shape=1,32,64,64 dtype=half dir=backward"],
         representative=["shape=32,64,256,256 dtype=half dir=forward",
                         "shape=32,64,256,256 dtype=half dir=backward",
                         "shape=16,64,160,160 dtype=half scale=1.5 dir=backward",

@@ -113,6 +113,36 @@ template <class Index> struct Sample {
   }
 };
 
+/// Adds a thread's values together: four reads, four additions, four exchanges. Those that came too late go round again
+/// together. One after another they would wait for shared memory eight times.
+__device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&to)[kBatch], const float (&x)[kBatch]) {
+  unsigned assumed[kBatch];
+  bool waits[kBatch];
+#pragma unroll
+  for (int k = 0; k < kBatch; ++k) {
+    waits[k] = to[k].here;
+    assumed[k] = 0;
+    if (waits[k]) assumed[k] = load_relaxed(bins + to[k].number * 4);
+  }
+  bool any = false;
+  do {
+    unsigned found[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      found[k] = assumed[k];
+      const unsigned desired = __float_as_uint(__uint_as_float(assumed[k]) + x[k]);
+      if (waits[k]) found[k] = compare_and_swap(bins + to[k].number * 4, assumed[k], desired);
+    }
+    any = false;
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      waits[k] = found[k] != assumed[k];  // Somebody was faster.
+      assumed[k] = found[k];
+      any = any || waits[k];
+    }
+  } while (any);
+}
+
 //! [kernel]
 /// Adds a batch in the way that the sample asked for. `by_fours`: tiles take turns, and the input is not clustered.
 template <bool by_fours, class Index>
@@ -126,10 +156,7 @@ __device__ __forceinline__ void add_batch(const Sums& sums, const Tile& tile, co
   } else if (care.hot) {
     hot_places::add_marked(sums, to, x, late);
   } else {
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      if (to[k].here) atomic_add(sums.bins + to[k].number * 4, x[k]);
-    }
+    add_together(sums.bins, to, x);
   }
 }
 
