@@ -4,11 +4,14 @@
     scripts/record_times.py 3               # docs/results/nvidia-h200/chapter3.json: what is not recorded yet
     scripts/record_times.py 3 --case half   # of these, the cases whose parameters match
     scripts/record_times.py 3 --state       # what is recorded, and whether of the present sources; measures nothing
+    scripts/record_times.py 3 --brief --output docs/results/nvidia-h100/chapter3.json    # of a second device
 
 A record says of which sources it is: `run.sources` is a hash of chapter.cu, of what it includes from this project, and of what
 measures, without comments. A case whose record has the present hash is not measured again, so a run that was stopped goes on where
 it ended. If the hash or the device differs, the chapter begins anew. `run.parts` lists commit, date and number of cases of each run
 that made the record.
+
+`--brief` measures the ladder on the headline cases, and the finished kernel alone on all others.
 
 Exit status: 0 all cases, or all that were asked for, are recorded; 2 no case matches; otherwise that of run_all, whose whole cases are
 kept, or 1 where it left some out.
@@ -109,12 +112,30 @@ def merged(kept, new, listed, sources):
     return new | {"partial": len(found) < len(listed), "run": new["run"] | {"sources": sources, "parts": parts}, "cases": found}
 
 
+def measured(program, choice, file):
+    """The status of run_all for the cases of a choice, and what it wrote; None where that is nothing."""
+    status = run_on([program, *choice, "--all-steps", "--json", file])
+    return status, whole_file.read_json(file) if file.exists() else None
+
+
+def measured_in_brief(program, choice, file):
+    """The same with the ladder on the headline cases, and the dispatch alone on the others."""
+    status = run_on([program, *choice, "--step", "dispatch", "--json", file])
+    others = whole_file.read_json(file) if status == 0 else None
+    if others is None or (status := run_on([program, "--json", file])) != 0:
+        return status, None
+    ladder = whole_file.read_json(file)
+    have = {case["parameters"] for case in ladder["cases"]}
+    return status, ladder | {"cases": ladder["cases"] + [case for case in others["cases"] if case["parameters"] not in have]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chapter", type=int)
     parser.add_argument("--program", type=pathlib.Path, help="the chapter's run_all (build/gpu/chapterN/run_all)")
     parser.add_argument("--output", type=pathlib.Path, help="the record (docs/results/nvidia-h200/chapterN.json)")
     parser.add_argument("--case", type=re.compile, default=re.compile(""), metavar="REGEX", help="only cases that match")
+    parser.add_argument("--brief", action="store_true", help="the ladder on the headline cases, the dispatch alone on the others")
     parser.add_argument("--state", action="store_true", help="say what is recorded, and measure nothing")
     options = parser.parse_args()
     if not list((ROOT / "chapters").glob(f"chapter{options.chapter}_*")):
@@ -144,10 +165,10 @@ def main():
             return 0
         choice = ["--full"] if missing == listed else [word for case in missing for word in ("--case", case)]
         print(f"chapter {options.chapter}: {len(missing)} of {len(listed)} cases", flush=True)
-        status = run_on([program, *choice, "--all-steps", "--json", file])
-        if not file.exists():
+        status, new = (measured_in_brief if options.brief else measured)(program, choice, file)
+        if new is None:
             return status or 1
-        result = merged(kept, whole_file.read_json(file), listed, sources)
+        result = merged(kept, new, listed, sources)
         output.parent.mkdir(parents=True, exist_ok=True)
         whole_file.write(output, packed(result))
         print(f"{output}: {len(result['cases'])} of {len(listed)} cases")

@@ -26,7 +26,7 @@ if "--list" in sys.argv:
     sys.exit()
 if "--device-info" in sys.argv:
     sys.exit(print("device   NVIDIA Test"))
-wanted = [b for a, b in zip(sys.argv, sys.argv[1:]) if a == "--case"] or cases
+wanted = [b for a, b in zip(sys.argv, sys.argv[1:]) if a == "--case"] or (cases if "--full" in sys.argv else cases[:1])
 with open(here / "asked", "a") as asked:
     asked.write(";".join(wanted) + "\n")
 done, partial = [], False
@@ -43,7 +43,7 @@ for case in wanted:
         except KeyboardInterrupt:
             partial = True
             break
-    done[-1]["steps"] = [{"version": "v1"}]
+    done[-1]["steps"] = [{"version": version} for version in (["v2"] if "--step" in sys.argv else ["v1", "v2"])]
 path = sys.argv[sys.argv.index("--json") + 1]
 pathlib.Path(path).write_text(json.dumps({"chapter": 1, "partial": partial, "run": {"commit": (here / "commit").read_text(), "date": "today"},
                                           "device": {"name": "NVIDIA Test"}, "cases": done}))
@@ -101,6 +101,13 @@ class Records(unittest.TestCase):
         self.assertEqual(self.asked(), ["n=1 dtype=half;n=3 dtype=half", "n=2 dtype=half"])
         self.assertEqual([case["name"][:3] for case in json.loads(self.output.read_text())["cases"]], ["n=1", "n=2", "n=3"])
 
+    def test_in_brief(self):
+        self.assertEqual(self.record("--brief")[0], 0)
+        record = json.loads(self.output.read_text())
+        self.assertEqual([len(case["steps"]) for case in record["cases"]], [2, 1, 1])
+        self.assertFalse(record["partial"])
+        self.assertEqual(self.record("--brief")[1], "chapter 1: all 3 cases are recorded of these sources\n")
+
     def test_a_run_that_was_stopped_goes_on(self):
         (self.folder / "stop").write_text("n=2 dtype=half")
         code = (f"import sys, pathlib; sys.path.insert(0, {str(pathlib.Path(record_times.__file__).parent)!r}); import record_times; "
@@ -121,7 +128,7 @@ class Records(unittest.TestCase):
         self.assertEqual(self.asked()[1], "n=2 dtype=half;n=3 dtype=half")
         record = json.loads(self.output.read_text())
         self.assertFalse(record["partial"])
-        self.assertEqual([len(case["steps"]) for case in record["cases"]], [1, 1, 1])
+        self.assertEqual([len(case["steps"]) for case in record["cases"]], [2, 2, 2])
         self.assertEqual([(part["commit"], part["cases"]) for part in record["run"]["parts"]], [("first", 1), ("second", 2)])
 
 
