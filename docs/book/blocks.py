@@ -8,8 +8,7 @@
     <!-- call permute -->                   how a take-away header declares this function
     <!-- sass 3: NAME 0470 0570 -->         recorded machine code, from one address to another
     <!-- exercises -->                 the exercises of a step's page, which exercises.toml describes
-    <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
-    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
+    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py, above the caption that follows
 
 `update` writes all but the caption, and adds the line `end` where it is missing.
 """
@@ -103,16 +102,10 @@ def difference_html(lines):
 
 
 def drawing(path, what):
-    """A figure as SVG: of a file beside the page, or of drawings.py."""
+    """A figure as SVG."""
     name, _, arguments = what.partition(" ")
-    file = path.parent / "figures" / f"{name}.svg"
-    if not file.exists():
-        folder = next((chapter.folder for chapter in chapters() if chapter.folder in path.parents), path.parent)
-        return drawings.draw(name, arguments, folder)
-    text = file.read_text(encoding="utf-8")
-    if "<title>" not in text:
-        raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")
-    return text[text.index("<svg"):]
+    folder = next((chapter.folder for chapter in chapters() if chapter.folder in path.parents), path.parent)
+    return drawings.draw(name, arguments, folder)
 
 
 def published(path, text):

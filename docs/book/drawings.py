@@ -7,6 +7,7 @@ import index_drawings
 import machine_drawings
 import memory_drawings
 import order_drawings
+import piece_drawings
 from chapters import chapters
 from records import Problem
 
@@ -28,6 +29,12 @@ DRAWN = {  # Each function says what its arguments are.
     "sorted_tile": access_drawings.sorted_tile,
     "filling": access_drawings.filling,
     "upsampled": access_drawings.upsampled,
+    "cells": piece_drawings.cells,
+    "running": piece_drawings.running,
+    "written": piece_drawings.written,
+    "owned": piece_drawings.owned,
+    "scattered": piece_drawings.scattered,
+    "elementwise": piece_drawings.elementwise,
     "moved": order_drawings.moved,
     "merging": order_drawings.merging,
     "divided": order_drawings.divided,

@@ -194,8 +194,9 @@ def schedule(program):
 
 
 def timeline(arguments):
-    """`timeline 4 v4b: L S L S | v4c: 4 by 4`: when a thread's loads of 4 bytes are under way."""
+    """`timeline 4 v4b: L S L S | v4c: 4 by 4`: when a thread's loads of 4 bytes are under way. `4/add` calls the stores additions."""
     size, _, rest = arguments.partition(" ")
+    size, _, waits = size.partition("/")
     drawn = [(title, *schedule(program)) for title, program in parts(rest)]
     unit = WIDTH / max(done[-1][2] for _, done, _ in drawn)
     body, described, y = [], [], 0
@@ -209,7 +210,7 @@ def timeline(arguments):
         described.append(f"{title}: {len(flights)} loads, {told}, done after {done[-1][2]} steps of time.")
         counted = f"{int(size) * most} bytes under way, {done[-1][2]} steps of time"
         y += 92
-    for x, classes, words in ((0, "bar", "load"), (60, "conflict", "store"), (126, "shade", "a load is under way")):
+    for x, classes, words in ((0, "bar", "load"), (60, "conflict", waits or "store"), (126, "shade", "a load is under way")):
         body += [box(x, y + 2, 10, 10, classes, 'fill-opacity=".5"' if classes == "shade" else ""), text(x + 15, y + 12, words, "small")]
     return panels([panel(y + 18, body, "When a thread's loads are under way", " ".join(described),
                          counted=("", counted))])

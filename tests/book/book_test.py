@@ -38,6 +38,7 @@ import markdown  # noqa: E402
 import memory_drawings  # noqa: E402
 import order_drawings  # noqa: E402
 import page  # noqa: E402
+import piece_drawings  # noqa: E402
 import queries  # noqa: E402
 import reading  # noqa: E402
 import records  # noqa: E402
@@ -582,6 +583,34 @@ class Drawings(unittest.TestCase):
         self.assertIn("output 13: row 1, column 5, so input 2; 4 outputs read it.", self.drawn("upsampled", "2x4 to 4x8 at 13"))
         self.assertIn("output 7: row 1, column 2, so input 1; 4 outputs read it.", self.drawn("upsampled", "2x3 to 3x5 at 7"))
 
+    def test_what_each_cell_belongs_to(self):
+        drawn = self.drawn("cells", "block 0: v1, 1x6: column | v2, 2x3: (row * 3 + column) % 4")
+        self.assertEqual(re.findall('data-count="([^"]*)"', drawn), ["v1|6 blocks", "v2|4 blocks"])
+        self.assertIn("row 0: 0 1 2; row 1: 3 0 1", drawn)
+        self.assertEqual(drawn.count('class="mark"'), 3)
+        for wrong in ("cells block 0: v1: column", "cells block: v1, 1x6: column", "running v3, 8 blocks at 4: 8", "owned 1,x", "scattered 1,2 to 0 of 1",
+                      "scattered 1 to 1 of 1", "running v3 and v4, 8 blocks at 4000: 8"):
+            with self.assertRaises(Problem, msg=wrong):
+                self.drawn(*wrong.split(" ", 1))
+
+    def test_where_blocks_of_different_speed_work(self):
+        self.assertEqual(piece_drawings.at_work(2, lambda block: 2 + 2 * block, 3), ({2, 1}, {2, 1}))
+        self.assertEqual(piece_drawings.at_work(2, lambda block: 2 + 2 * block, 8), ({8, 5}, {7, 6}))  # Block 0 made 0, 2, 3, 5, and now 6 or 7.
+        self.assertIn("v3: within 8 pieces, v4: within 8 pieces", self.drawn("running", "v3 and v4, 8 blocks at 0: 8"))
+
+    def test_what_is_written_at_a_time(self):
+        self.assertIn("v4: 1056 blocks write 8650752 bytes", self.drawn("written", "132 v4: 8 x 256 x 32"))
+
+    def test_the_first_entry_of_a_row_adds_all(self):
+        self.assertIn("Entry 0 adds 0, 2. Entry 1 adds 1. Entry 3 adds 3.", self.drawn("owned", "3,1,3,0"))
+
+    def test_what_is_added_to_a_place(self):
+        drawn = self.drawn("scattered", "3,1,-2 to 2,0,2 of 3")
+        self.assertIn("place 0 gets 1; place 1 gets nothing; place 2 gets 3 and -2", drawn)
+        self.assertIn(">1</text>", drawn)
+        self.assertIn(">a + c</text>", self.drawn("scattered", "a,b,c to 2,0,2 of 3"))
+        self.assertIn("Element 3 of z needs element 3 of x", self.drawn("elementwise", "8 at 3"))
+
     def test_programs_in_short(self):
         for short, long in (("4 by 1", "LSLSLSLS"), ("4 by 2", "LLSSLLSS"), ("4 by 4", "LLLLSSSS"), ("3 ahead 0", "LSLSLS"), ("4 ahead 1", "LLSLSLSS"), ("L S", "LS")):
             self.assertEqual("".join(order_drawings.instructions(short)), long)
@@ -740,19 +769,6 @@ class Planted(unittest.TestCase):
         for wrong in ("figure nothing", "figure rules v1_plain.cuh", "figure rules nothing.cuh"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
-
-    def test_a_drawing_beside_the_page(self):
-        marker = "<!-- figure tile -->\nA caption.\n<!-- end -->\n"
-        (self.folder / "pages" / "figures").mkdir()
-        drawing = self.folder / "pages" / "figures" / "tile.svg"
-        drawing.write_text("<?xml version='1.0'?><svg></svg>", encoding="utf-8")
-        with self.assertRaises(Problem):
-            blocks.published(self.page, marker)
-        drawing.write_text("<?xml version='1.0'?><svg><title>A tile</title></svg>", encoding="utf-8")
-        shown = blocks.published(self.page, marker)
-        self.assertIn("<svg><title>A tile</title></svg>", shown)
-        self.assertIn("A caption.", shown)
-        self.assertNotIn("<?xml", shown)
 
     def test_pages_of_the_book(self):
         self.recorded()
