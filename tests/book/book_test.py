@@ -1118,6 +1118,20 @@ class Site(unittest.TestCase):
 
 
 # What a reader sees of text on its background, by the WCAG's formula: 4.5 for text, 3 for large text.
+# What a reader with a phone cannot read of a page's figures: what has to be scrolled, what leads out of its drawing, small letters.
+UNREADABLE = """(() => { const bad = [], shown = (box) => box.width > 0;
+  for (const box of document.querySelectorAll(".contents figure, .contents figure div")) {
+    if (box.scrollWidth > box.clientWidth + 1) bad.push("scrolls: " + box.textContent.slice(0, 60)); }
+  for (const drawing of document.querySelectorAll(`.contents img[src$=".svg"], .contents svg.chart`)) {
+    const edge = drawing.getBoundingClientRect(), name = drawing.getAttribute("src") || drawing.querySelector("title").textContent;
+    if (!shown(edge)) continue;
+    if (edge.right > innerWidth) bad.push("too wide: " + name);
+    if (drawing.matches("img")) bad.push("letters of unknown size: " + name);
+    for (const words of drawing.querySelectorAll("text")) {
+      const box = words.getBoundingClientRect(), size = parseFloat(getComputedStyle(words).fontSize) * words.getScreenCTM().a;
+      if (size < 9) bad.push(`${size.toFixed(1)} pixels: ${name}: ${words.textContent}`);
+      if (shown(box) && (box.left < edge.left - 1 || box.right > edge.right + 1)) bad.push(`cut: ${name}: ${words.textContent}`); } }
+  return bad.slice(0, 10); })()"""
 CONTRAST = """(() => {
   const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); };
   const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
@@ -1188,6 +1202,8 @@ class InABrowser(unittest.TestCase):
                   drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
                                              : drawing.getBoundingClientRect().width === 0)""")
                 self.assertEqual(set(ladders) - {True}, set())
+                self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
+                self.assertEqual(self.window.run(UNREADABLE), [])
         self.window.window(1280, 900)
 
     @unittest.skipUnless(AXE or IN_CI, "axe-core is not here: run `make deps docs`")
