@@ -331,7 +331,7 @@ class Drawings(unittest.TestCase):
 
     def test_each_has_words_for_those_who_cannot_see_it(self):
         shown = [(path, match["what"]) for path in texts.texts() for match in sentences.MARKER.finditer(path.read_text(encoding="utf-8"))
-                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in {*drawings.DRAWN, "explore"}]
+                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in {*drawings.DRAWN, "explore"} and " rules " not in match["what"]]
         self.assertEqual({(re.match(r"explore .*? at \d+: (\w+)", what) or re.match(r"(\w+)", what))[1] for _, what in shown}, set(drawings.DRAWN))
         for path, what in shown:
             drawing = blocks.drawing(path, what)
@@ -342,8 +342,14 @@ class Drawings(unittest.TestCase):
             for step in chapter.steps:
                 text = chapter.pages[step.version].read_text(encoding="utf-8")
                 self.assertIn("<!-- figure ", text, f"chapter {chapter.number}, {step.version}")
-            moved = sum("<!-- figure explore " in path.read_text(encoding="utf-8") for path in chapter.pages.values())
-            self.assertGreaterEqual(moved, 3 if chapter.number <= 4 else 0, f"chapter {chapter.number}: pages whose accesses can be moved")
+
+    def test_every_step_of_the_first_chapters_has_a_control_that_counts(self):
+        for chapter in chapters.chapters()[:4]:
+            for step in chapter.steps:
+                path = chapter.pages[step.version]
+                figures = re.findall("^<!-- figure (explore .*?) -->", path.read_text(encoding="utf-8"), re.M)
+                counts = [set(re.findall('data-counts="([^"]*)"', blocks.drawing(path, figure))) - {""} for figure in figures]
+                self.assertGreater(max(map(len, counts), default=0), 1, f"chapter {chapter.number}, {step.version}")
 
     def test_a_page_of_no_chapter_has_drawings_too(self):
         self.assertEqual(blocks.drawing(ROOT / "docs" / "pages" / "planted.md", "banks a: lane * 33"), self.drawn("banks", "a: lane * 33"))
@@ -427,6 +433,8 @@ class Drawings(unittest.TestCase):
     def test_the_order_in_which_lines_leave(self):
         self.assertEqual(order_drawings.leaving("rwrw"), [1, 2, 3, 4])
         self.assertEqual(order_drawings.leaving("kwkw"), [3, 1, 4, 2])
+        drawn = self.drawn("cached", "2 leave without: rwrw | with: kwkw")
+        self.assertEqual(re.findall('data-count="([^"]*)"', drawn), ["without|1 of 2 read lines left", "with|2 of 2 read lines left"])
 
     def test_what_a_clock_reads(self):
         call, way, warm, cold = clock_drawings.CALL, clock_drawings.WAY, clock_drawings.WARM, clock_drawings.COLD
@@ -460,12 +468,13 @@ class Drawings(unittest.TestCase):
                       "c: elements 2147483648, last offset 32767, 64 bits.", drawn)
 
     def test_quotients_without_a_division(self):
-        drawn = self.drawn("quotients", "10 as 103 shift 10 from 174")
+        drawn = self.drawn("quotients", "10 as 103 shift 10")
         self.assertIn("equal for all n below 179", drawn)
         self.assertEqual(drawn.count('class="conflict-mark"'), 1)
 
     def test_what_only_one_thread_does(self):
         self.assertIn("v1: load, %; v2: %. Only in one: load.", self.drawn("work", "v1: load % | v2: %"))
+        self.assertIn("v1: load, %, load, %; v2: %, %. Only in one: load.", self.drawn("work", "v1: 2(load %) | v2: 2(%)"))
 
     def test_indices_that_carry(self):
         self.assertIn("0 5, 0 37, 1 29, 2 21, 3 13, 4 5, 4 37, 5 29; it runs over 5 times", self.drawn("carry", "40 from 5 by 32 times 8"))
@@ -501,10 +510,11 @@ class Drawings(unittest.TestCase):
         self.assertIn(self.drawn("banks", "a column: lane * 34"), drawn)
         self.assertIn('min="0" max="2" value="1" aria-label="words per row" aria-valuetext="32"', drawn)
         self.assertIn('<output class="count">32 turns</output>', drawn)
+        self.assertIn("permutation 0,2,1", self.drawn("explore", "order 012,021 at 012: merging A=2 B=3 C=4 by {order}"))
         drawn = self.drawn("explore", "spare 0,1,2 at 0: banks float: lane * {32 + spare} | half: lane * {32 + spare} // 2")
         self.assertEqual(re.findall('data-counts="([^"]*)"', drawn),
                          ["float: 32 turns; half: 16 turns", "float: 1 turn; half: 1 turn", "float: 2 turns; half: 1 turn"])
-        self.assertNotIn("count\"", self.drawn("explore", "turn 0..1 at 0: places 8x8 in: {turn}, lane % 8"))  # Nothing is counted.
+        self.assertNotIn("count\"", self.drawn("explore", "warps 1..2 at 1: machine copy: {warps * 32}"))  # Nothing is counted.
 
     def test_a_warps_floats_in_memory(self):
         for what, told in (("lane", "4 sectors, outlined; 128 of 128"), ("lane * 4 + 3", "16 sectors, outlined; 128 of 512"), ("lane + 1", "5 sectors, outlined; 128 of 160")):
@@ -553,7 +563,8 @@ class Drawings(unittest.TestCase):
         self.assertEqual(told, [[pair, loop], [pair, pair], [loop, pair]])
 
     def test_two_blocks_share_the_places(self):
-        drawn = self.drawn("tiled", "4 blocks 8 bins: value * 7 % 16")
+        drawn = self.drawn("tiled", "4 blocks 8 bins block 3: value * 7 % 16")
+        self.assertIn('data-count="|reads 8 values, adds 5: places 8 to 15"', drawn)
         self.assertIn("Block 0 reads values 0 to 7 and adds 0, 1, 3, 5, 7. Block 1 reads values 0 to 7 and adds 2, 4, 6.", drawn)
 
     def test_an_index_names_a_dimensions_entry(self):
@@ -617,12 +628,24 @@ class Drawings(unittest.TestCase):
 
     def test_rules_are_those_of_the_table(self):
         self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),
-                         [("is odd", "tiles"), ("always", "permute")])
-        self.assertEqual(order_drawings.rules_of("kOther[] = {\n    {predicates::is_odd, v5::forward<W>, \"a\"},\n};", "kOther"), [("is odd", "v5")])
+                         [("is odd", "tiles", ""), ("always", "permute", "")])
+        self.assertEqual(order_drawings.rules_of("kOther[] = {\n    {predicates::is_odd, v5::forward<W>, \"a\"},\n};", "kOther"), [("is odd", "v5", "a")])
         self.assertEqual(order_drawings.rules_of("x kRules[] = {\n    {is_small, Kernel::one, \"a\"},\n    {predicates::always, Kernel::all_others, \"\"},\n};"),
-                         [("is small", "one"), ("always", "all others")])
+                         [("is small", "one", "a"), ("always", "all others", "")])
         source = (ROOT / "chapters" / "chapter3_permute" / "v9_dispatch.cuh").read_text(encoding="utf-8")
         self.assertEqual(len(order_drawings.rules_of(source)), source.count(", Kernel::"))
+
+    def test_a_rules_case_and_what_the_dispatch_reaches_there(self):
+        chapter = chapters.chapters()[2]
+        case = chapter.times().case("shape=512,512,128 perm=2,1,0 dtype=float")
+        drawn = drawings.draw("rules", "v9_dispatch.cuh at 2", chapter.folder)
+        share = 100 * case["copy_seconds"] / records.seconds_of(case, "v9")
+        self.assertIn(f'data-count="|1 rule refused, wide tiles runs: {share:.0f}% of a copy"', drawn)
+        self.assertIn("shape=512,512,128 perm=2,1,0 dtype=float: 1 rule", drawn)
+        self.assertIn("%", drawings.share_in(chapters.chapters()[1].folder, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"))
+        for wrong in ("at 0", "at 99", "at x"):
+            with self.assertRaises(Problem, msg=wrong):
+                drawings.draw("rules", f"v9_dispatch.cuh {wrong}", chapter.folder)
 
 
 V1 = """/// \\file
