@@ -2,7 +2,8 @@
 
     <!-- table steps -->                    a table of the chapter as a whole (tables.py)
     <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
-    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
+    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load], or
+                                           of the function `load()`; `diff v7a large v3:kernel` beside a region of v3
     <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's,
                                            `common/cuda/fast_division.cuh:divide` one's of common/
     <!-- call permute -->                   how a take-away header declares this function
@@ -41,12 +42,18 @@ def step_and_base(path, version):
     return step, chapter.kernel(step.base) if step.base else None
 
 
-def difference(path, version, region="kernel"):
-    """The lines of a step's difference from its base, with "..." where lines are left out."""
+def difference(path, version, region="kernel", other=""):
+    """The lines of a step's difference from its base, or from another step that it is built on, as `v2:region` says; with "..." where
+    lines are left out."""
     step, base = step_and_base(path, version)
     if base is None:
         raise Problem(f"chapter.cu names no base of {version}")
-    lines = step.difference(base, region=region)
+    name, _, base_region = other.partition(":")
+    if name:
+        base = next((below for below in chapter_of(path).bases(step) if below.version == name), None)
+        if base is None:
+            raise Problem(f"{version} is not built on {name}")
+    lines = step.difference(base, region, base_region)
     if not lines:
         raise Problem(f"the region [{region}] is the same in {base.file}")
     return [" ..." if line.startswith("@@") else line for line in lines[1:]]

@@ -751,6 +751,28 @@ class Planted(unittest.TestCase):
         self.assertIn("| | v1 |\n|---|--:|\n| sectors per load request | 32.0 |\n| load requests | 1 |\n| time | 4.00 us |\n| of a copy | 25% |\n",
                       blocks.renewed(self.page, "<!-- measure v1 [a b] sectors/request requests -->\n"))
 
+    def test_a_difference_of_a_function_and_from_a_step_further_down(self):
+        shown = blocks.renewed(self.page, "<!-- diff v2 kernel() -->\n")
+        self.assertIn("+  __shared__ W tile[32][33];", shown)
+        self.assertNotIn("//! [", shown)
+        (self.folder / "v3_small.cuh").write_text("//! [kernel]\nstruct S {\n  int b;\n\n  // It is v3's.\n  void kernel(\n      int a) {\n#pragma unroll\n    a = 1;\n  }\n};\n"
+                                                  "//! [kernel]\n", encoding="utf-8")
+        (self.folder / "chapter.cu").write_text(CHAPTER + 'C::step("v3", "small", "v2", "Less.", {}, v3::run),\n', encoding="utf-8")
+        self.chapter = chapters.Chapter(self.folder)
+        self.assertEqual(self.chapter.kernel("v3").region("kernel()"), ["// It is v3's.", "void kernel(", "    int a) {", "#pragma unroll", "  a = 1;", "}"])
+        self.assertIn("-dst[0] = tile[1][0];", blocks.renewed(self.page, "<!-- diff v3 kernel v1:load -->\n"))
+        for wrong in ("diff v2 nothing()", "diff v2 kernel v3:kernel"):
+            with self.assertRaises(Problem, msg=wrong):
+                blocks.renewed(self.page, f"<!-- {wrong} -->\n")
+
+    def test_every_step_with_a_base_shows_what_it_changes(self):
+        self.doCleanups()
+        for chapter in chapters.chapters():
+            for step in chapter.steps:
+                if step.base:
+                    text = chapter.pages[step.version].read_text(encoding="utf-8")
+                    self.assertIn(f"<!-- diff {step.version}", text, f"chapter {chapter.number}, {step.version}")
+
     def test_a_region_of_another_file(self):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
         self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
