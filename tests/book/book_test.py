@@ -237,6 +237,7 @@ Each lane has a bank of its own.
 
 **Your turn** · 15 min · `padded_tile`
 """
+    LEARNED = "\n## What we learned\n\nOne. Two. Three.\n"
     COUNT = "count cases"  # Of chapter 3's record, whatever it is: these tests are about how many figures there are.
 
     def faults(self, text, *entries, form=limits.step_page, path=STEP):
@@ -285,18 +286,25 @@ Each lane has a bank of its own.
 
     def test_figures_in_a_hundred_words(self):
         def page(words):
-            return "".join(f"Sentence {'word ' * (words // 5 - 4)}takes {i}.5 us. " for i in range(5))
+            return "".join(f"Sentence {'word ' * (words // 5 - 4)}takes {i}.5 us. " for i in range(5)) + self.LEARNED
 
-        entries = [(f"Sentence {'word ' * 20}takes {i}.5 us", [self.COUNT]) for i in range(5)]
-        self.assertIn("5 measured figures in 120 words", self.faults(page(120), *entries, form=limits.chapter_page, path=self.CHAPTER)[0])
+        entries = [(f"Sentence {'word ' * 19}takes {i}.5 us", [self.COUNT]) for i in range(5)]
+        self.assertIn("5 measured figures in 121 words", self.faults(page(115), *entries, form=limits.chapter_page, path=self.CHAPTER)[0])
         entries = [(f"Sentence {'word ' * 22}takes {i}.5 us", [self.COUNT]) for i in range(5)]
         self.assertEqual(self.faults(page(130), *entries, form=limits.chapter_page, path=self.CHAPTER), [])
 
     def test_lines_of_a_chapters_page(self):
-        self.assertEqual(self.faults("line\n" * 220, form=limits.chapter_page, path=self.CHAPTER), [])
-        self.assertIn("221 lines", self.faults("line\n" * 221, form=limits.chapter_page, path=self.CHAPTER)[0])
+        self.assertEqual(self.faults("line\n" * 216 + self.LEARNED, form=limits.chapter_page, path=self.CHAPTER), [])
+        self.assertIn("221 lines", self.faults("line\n" * 217 + self.LEARNED, form=limits.chapter_page, path=self.CHAPTER)[0])
+
+    def test_what_was_learned_is_three_sentences(self):
+        for text, count in ((self.LEARNED.replace("Two. ", ""), 2), (self.LEARNED.replace("Two.", "Two. Half."), 4), ("", 0)):
+            self.assertIn(f"has {count} sentences", self.faults(text, form=limits.chapter_page, path=self.CHAPTER)[0])
 
     def test_which_pages_have_which_limits(self):
+        crowd = "It takes 1.5 us, 2.5 us, or 3.5 us.\n"
+        with unittest.mock.patch.object(sidecar, "read", lambda _: {"timing.md": [{"sentence": "It takes", "figures": ["3: v1 float"] * 3}]}):
+            self.assertIn("3 measured figures", limits.faults(ROOT / "docs" / "pages" / "timing.md", crowd)[0])
         self.assertIn("the parts are", " ".join(limits.faults(self.STEP, "# v4b · x\n")))
         self.assertEqual(limits.faults(self.STEP.parent.parent / "evidence.md", "line\n" * 900), [])
         self.assertIn("900 lines", limits.faults(self.STEP.parent.parent / "README.md", "line\n" * 900)[0])
@@ -1413,6 +1421,8 @@ class InABrowser(unittest.TestCase):
                                            ".filter((bar) => bar.getBoundingClientRect().width > 0).length")
                     if chapter.times() and name == f"chapter{chapter.number}":
                         self.assertGreater(bars, 0)
+                    most = self.window.run('Math.max(0, ...[...document.querySelectorAll("svg.chart:not(.panel)")].map((chart) => chart.querySelectorAll("rect.bar").length))')
+                    self.assertLessEqual(most, 12, name)
                     unnamed = self.window.run('[...document.querySelectorAll("svg")].filter((drawing) => '
                                               '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
                     self.assertEqual(unnamed, 0)
