@@ -13,6 +13,7 @@ import tempfile
 import unittest
 import unittest.mock
 import urllib.parse
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "docs" / "html"
@@ -40,6 +41,7 @@ import order_drawings  # noqa: E402
 import page  # noqa: E402
 import piece_drawings  # noqa: E402
 import queries  # noqa: E402
+import readme_chart  # noqa: E402
 import reading  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
@@ -102,6 +104,20 @@ class Figures(unittest.TestCase):
 
     def faults(self, text, *entries):
         return self.resolved(text, *entries)[1]
+
+    def test_the_readmes_chart_is_drawn_from_the_record(self):
+        drawing = readme_chart.drawn()
+        bars = xml.etree.ElementTree.fromstring(drawing).findall(".//{*}rect[@class='bar']")
+        chapter = chapters.chapters()[2]
+        case = chapter.main_cases(chapter.times())[0][1]
+        self.assertEqual(len(bars), sum(records.of_step(case, step.version) is not None for step in chapter.steps))
+        self.assertIn("docs/ladder.svg", (ROOT / "README.md").read_text(encoding="utf-8"))
+        self.assertEqual(readme_chart.faults(), [])
+        with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+            planted = pathlib.Path(folder) / "ladder.svg"
+            planted.write_text(drawing.replace("237", "137").replace("%", ""), encoding="utf-8")
+            with unittest.mock.patch.object(readme_chart, "PATH", planted):
+                self.assertIn("differs from the record", readme_chart.faults()[0])
 
     def test_queries_are_answered_or_refused(self):
         answer = queries.answer(self.PAGE, f"3: v1 {self.FLOAT}", "1.0 us")
