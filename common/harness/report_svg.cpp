@@ -83,7 +83,8 @@ std::string value_text(const StepResult& step) {
   };
   if (step.over_base) add(*step.over_base);
   const bool is_first = step.over_first && step.over_first->over == step.version;
-  if (step.over_first && !is_first && !(step.over_base && step.over_base->over == step.over_first->over)) add(*step.over_first);
+  const bool is_told = step.over_base && step.over_first && step.over_base->over == step.over_first->over;
+  if (step.over_first && !is_first && !is_told) add(*step.over_first);
   return text;
 }
 

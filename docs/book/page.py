@@ -75,7 +75,7 @@ def measured_block(chapter, step, record, modelled):
                      gain_text(first["seconds"], row["seconds"]) if first and previous else "", model])
     if not rows:
         return f'<p class="muted">{html.escape(why_not(step, record))}</p>'
-    header = ["case", "median", "of copy", "over its base", "over v1", "over v1, by the emulator's model"]
+    header = ["case", "median", "of copy", "over its base", "over v1", "over v1, modelled"]
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", html.escape(record.origin()))
 

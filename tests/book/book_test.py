@@ -92,6 +92,10 @@ class Figures(unittest.TestCase):
         result = book("check")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_every_chapter_links_its_sources(self):
+        for chapter in chapters.chapters():
+            self.assertIn("[Sources](../../docs/pages/references.md): ", chapter.readme.read_text(encoding="utf-8"), chapter.name)
+
     def test_what_was_tried_is_told_as_its_records_have_it(self):
         result = subprocess.run([sys.executable, "scripts/trust.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
