@@ -102,7 +102,8 @@ def grid(title, heads, rows, told, described, counted=None):
     left, height, top = 92, 24, 34
     width = (WIDTH - left) / len(heads)
     body = [text(0, 16, title, "title")]
-    body += [text(left + (place + .5) * width, top + 12, head, "muted", "middle") for place, head in enumerate(heads)]
+    small = " small" if any(len(head) > 3 and not head.startswith("dim") for head in heads) else ""
+    body += [text(left + (place + .5) * width, top + 12, head, "muted" + small, "middle") for place, head in enumerate(heads)]
     for number, (name, values, classes) in enumerate(rows):
         y = top + 22 + number * (height + 8)
         body.append(text(0, y + 16, name, "small"))

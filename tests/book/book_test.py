@@ -1191,6 +1191,34 @@ class Site(unittest.TestCase):
 
 
 # What a reader sees of text on its background, by the WCAG's formula: 4.5 for text, 3 for large text.
+WIDTH = "Math.max(document.documentElement.scrollWidth, innerWidth)"
+LADDERS = """[...document.querySelectorAll("svg.wide, svg.narrow")].map((drawing) =>
+  drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
+                             : drawing.getBoundingClientRect().width === 0)"""
+# Of each figure with a control: how many states are seen, which is named, which is shown, whether the counter is that one's.
+CONTROLS = """[...document.querySelectorAll(".explore")].map((figure) => {
+  const shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden), outputs = figure.querySelectorAll("output");
+  return [shown.length, outputs[0].textContent, shown[0]?.dataset.value, !outputs[1] || outputs[1].textContent === shown[0]?.dataset.counts]; })"""
+NEXT = '(() => { const link = document.querySelector("a[rel=next]"); return link && [link.href, link.getClientRects().length > 0]; })()'
+# The page hears of the system's preference with one of the next frames.
+IS_DARK = """new Promise((done) => { const look = (left) => { const is = document.documentElement.classList.contains("dark-mode");
+  if (is === matchMedia("(prefers-color-scheme: dark)").matches || !left) { document.getAnimations().forEach((each) => each.finish()); done(is); } else setTimeout(look, 20, left - 1); }; look(250); })"""
+UNFOLDED = 'document.querySelectorAll("details").forEach((part) => { part.dataset.folded = !part.open; part.open = true; })'
+FOLDED = 'document.querySelectorAll("details").forEach((part) => { part.open = part.dataset.folded === "false"; })'
+CUT = """[...document.querySelectorAll(".contents pre, .contents div.fragment")].filter((part) => part.scrollWidth > part.clientWidth + 1)
+  .filter((part) => innerWidth > 390 || !(part.matches(".columns") && getComputedStyle(part).overflowX === "auto"))
+  .map((part) => part.className + ": " + part.textContent.slice(0, 40))"""
+SHOWN = """(() => { const all = (what) => [...document.querySelectorAll(what)]; return {
+  rows: all("table.steps tbody tr").length,
+  fragments: all("details.code .fragment").filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length,
+  buttons: all("doxygen-awesome-fragment-copy-button").length,
+  bars: all("svg.chart rect.bar").filter((bar) => bar.getBoundingClientRect().width > 0).length,
+  most: Math.max(0, ...all("svg.chart:not(.panel)").map((chart) => chart.querySelectorAll("rect.bar").length)),
+  unnamed: all("svg").filter((drawing) => !drawing.querySelector("title") && !drawing.closest("[title]")).length}; })()"""
+PRINTED = """({wide: [...document.querySelectorAll(".contents *")].filter((part) => !part.closest("svg") && part.getBoundingClientRect().right > 719)
+    .map((part) => part.tagName + " " + part.textContent.slice(0, 40)).slice(0, 5),
+  navigation: ["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) =>
+    [...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))})"""
 # What a reader with a phone cannot read of a page's figures: what has to be scrolled, what leads out of its drawing, small letters.
 UNREADABLE = """(() => { const bad = [], shown = (box) => box.width > 0;
   for (const box of document.querySelectorAll(".contents figure, .contents figure div")) {
@@ -1262,22 +1290,54 @@ class InABrowser(unittest.TestCase):
         self.window.errors.clear()
         self.window.open((SITE / name).as_uri())
 
+    @classmethod
+    def every_page(cls):
+        """{page: what was seen of it}, of one load of each page for all the tests that look at every page."""
+        if not hasattr(cls, "seen"):
+            cls.seen = {name: cls.looked_at(name) for name in cls.pages}
+            cls.window.window(1280, 900)
+            cls.window.dark(False)
+        return cls.seen
+
+    @classmethod
+    def looked_at(cls, name):
+        """A page on a phone, and of what is no API at a desk, in light and dark, and on paper."""
+        window = cls.window
+        window.errors.clear()
+        window.dark(False)
+        window.window(390, 844, mobile=True)
+        window.open((SITE / name).as_uri())
+        found = window.run(f"({{width: {WIDTH}, ladders: {LADDERS}, controls: {CONTROLS}, next: [{NEXT}]}})")
+        window.run(UNFOLDED)
+        found |= window.run(f"({{unreadable: {UNREADABLE}, cut: [{CUT}]}})")
+        if name in cls.told:
+            window.window(1400, 900)
+            found["cut"] += window.run(f"[{CUT}]")
+            found["next"] += window.run(f"[{NEXT}]")
+        if name.startswith("chapter"):
+            found |= window.run(SHOWN)
+        if name in (*cls.told, "launch_8cuh.html", "permute_8cuh.html"):
+            found["dark"], found["contrast"] = [], []
+            for dark in (False, True):
+                window.dark(dark)
+                found["dark"].append(window.run(IS_DARK))
+                found["contrast"].append(window.run(CONTRAST))
+        if name.startswith("chapter"):
+            window.run(FOLDED)
+            window.dark(False)
+            window.window(718, 1000)
+            window.call("Emulation.setEmulatedMedia", media="print")
+            found |= window.run(PRINTED)
+        found["errors"] = list(window.errors)
+        return found
+
     def test_every_page_loads_without_an_error_and_fits_a_phone(self):
-        self.window.dark(False)
-        self.window.window(390, 844, mobile=True)
-        for name in self.pages:
+        for name, seen in self.every_page().items():
             with self.subTest(page=name):
-                self.open(name)
-                self.assertEqual(self.window.errors, [])
-                width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
-                self.assertLessEqual(width, 390)
-                ladders = self.window.run("""[...document.querySelectorAll("svg.wide, svg.narrow")].map((drawing) =>
-                  drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
-                                             : drawing.getBoundingClientRect().width === 0)""")
-                self.assertEqual(set(ladders) - {True}, set())
-                self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
-                self.assertEqual(self.window.run(UNREADABLE), [])
-        self.window.window(1280, 900)
+                self.assertEqual(seen["errors"], [])
+                self.assertLessEqual(seen["width"], 390)
+                self.assertEqual(set(seen["ladders"]) - {True}, set())
+                self.assertEqual(seen["unreadable"], [])
 
     @unittest.skipUnless(AXE or IN_CI, "axe-core is not here: run `make deps docs`")
     def test_pages_of_each_kind_are_accessible(self):
@@ -1299,18 +1359,9 @@ class InABrowser(unittest.TestCase):
 
     def test_no_line_of_code_is_cut(self):
         """What is wider than its box is cut on the screen. On a phone that is allowed to columns that were printed, which scroll."""
-        cut = """(() => { document.querySelectorAll("details").forEach((part) => { part.open = true; });
-          return [...document.querySelectorAll(".contents pre, .contents div.fragment")].filter((part) => part.scrollWidth > part.clientWidth + 1)
-            .filter((part) => innerWidth > 390 || !(part.matches(".columns") && getComputedStyle(part).overflowX === "auto"))
-            .map((part) => part.className + ": " + part.textContent.slice(0, 40)); })()"""
-        self.window.dark(False)
-        for width in (1400, 390):
-            self.window.window(width, 900, mobile=width < 500)
-            for name in self.told:
-                with self.subTest(page=name, width=width):
-                    self.open(name)
-                    self.assertEqual(self.window.run(cut), [])
-        self.window.window(1280, 900)
+        for name in self.told:
+            with self.subTest(page=name):
+                self.assertEqual(self.every_page()[name]["cut"], [[], []])
 
     def test_the_menu_opens(self):
         """On a phone by a tap on its button, which nothing may cover; at a desk the tree of pages is there."""
@@ -1359,13 +1410,7 @@ class InABrowser(unittest.TestCase):
         found = 0
         for name in self.told:
             begins = re.findall(r'class="control"><label><span>[^<]*<output>(\d+)</output>', (SITE / name).read_text(encoding="utf-8"))
-            if not begins:
-                continue
-            self.open(name)
-            figures = self.window.run("""[...document.querySelectorAll(".explore")].map((figure) => {
-              const shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden), outputs = figure.querySelectorAll("output");
-              return [shown.length, outputs[0].textContent, shown[0]?.dataset.value, !outputs[1] || outputs[1].textContent === shown[0]?.dataset.counts];
-            })""")
+            figures = self.every_page()[name]["controls"]
             self.assertEqual(figures, [[1, value, value, True] for value in begins], name)
             found += len(figures)
         self.assertGreater(found, 25)
@@ -1378,17 +1423,18 @@ class InABrowser(unittest.TestCase):
             yield width
 
     def test_from_the_front_page_to_the_last_step_of_the_last_chapter(self):
+        """By the link to the next page, which a phone and a desk show."""
         last = reading.ladder(chapters.chapters()[-1])[-1]
-        for _ in self.widths():
-            self.open("index.html")
-            walked = ["index"]
-            while walked[-1] != last and len(walked) < 200:
-                seen = self.window.run('(() => { const link = document.querySelector("a[rel=next]"); return [link.href, link.getClientRects().length]; })()')
-                self.assertGreater(seen[1], 0, f"{walked[-1]}: the link to the next page is not seen")
-                self.window.open(seen[0])
-                walked.append(self.window.run("location.pathname.split('/').at(-1).replace('.html', '')"))
-            self.assertEqual(walked, list(reading.way()))
-            self.assertEqual(self.window.errors, [])
+        walked = ["index"]
+        while walked[-1] != last and len(walked) < 200:
+            seen = self.every_page()[f"{walked[-1]}.html"]
+            (phone, shown), (desk, shown_too) = seen["next"]
+            self.assertTrue(shown and shown_too, f"{walked[-1]}: the link to the next page is not seen")
+            self.assertEqual(phone, desk)
+            self.assertEqual(seen["errors"], [])
+            walked.append(phone.rpartition("/")[2].replace(".html", ""))
+        self.assertEqual(walked, list(reading.way()))
+        self.assertEqual(self.every_page()[f"{last}.html"]["errors"], [])
 
     def found(self, words):
         """The addresses that the search lists for these words, best first."""
@@ -1429,56 +1475,31 @@ class InABrowser(unittest.TestCase):
             with self.subTest(chapter=chapter.number):
                 rows = code = 0
                 for name in addresses.of_chapter(chapter):
-                    self.open(f"{name}.html")
-                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
-                    rows += self.window.run('document.querySelectorAll("table.steps tbody tr").length')
-                    fragments = self.window.run('[...document.querySelectorAll("details.code .fragment")]'
-                                                ".filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length")
-                    code += fragments
-                    buttons = self.window.run('document.querySelectorAll("doxygen-awesome-fragment-copy-button").length')
-                    self.assertGreaterEqual(buttons, fragments)
-                    bars = self.window.run('[...document.querySelectorAll("svg.chart rect.bar")]'
-                                           ".filter((bar) => bar.getBoundingClientRect().width > 0).length")
+                    seen = self.every_page()[f"{name}.html"]
+                    rows, code = rows + seen["rows"], code + seen["fragments"]
+                    self.assertGreaterEqual(seen["buttons"], seen["fragments"])
                     if chapter.times() and name == f"chapter{chapter.number}":
-                        self.assertGreater(bars, 0)
-                    most = self.window.run('Math.max(0, ...[...document.querySelectorAll("svg.chart:not(.panel)")].map((chart) => chart.querySelectorAll("rect.bar").length))')
-                    self.assertLessEqual(most, 12, name)
-                    unnamed = self.window.run('[...document.querySelectorAll("svg")].filter((drawing) => '
-                                              '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
-                    self.assertEqual(unnamed, 0)
+                        self.assertGreater(seen["bars"], 0)
+                    self.assertLessEqual(seen["most"], 12, name)
+                    self.assertEqual(seen["unnamed"], 0)
                 self.assertEqual(rows, len(chapter.steps))
                 self.assertEqual(code, len(chapter.pages))
 
     def test_chapters_fit_on_paper(self):
         """An A4 page between its margins: nothing wider than it, which would shrink the text, and no navigation on it."""
-        self.window.dark(False)
-        self.window.window(718, 1000)
-        self.window.call("Emulation.setEmulatedMedia", media="print")
         for name in (name for chapter in chapters.chapters() for name in addresses.of_chapter(chapter)):
             with self.subTest(page=name):
-                self.open(f"{name}.html")
-                wide = self.window.run('[...document.querySelectorAll(".contents *")].filter((part) => !part.closest("svg") && '
-                                       "part.getBoundingClientRect().right > 719).map((part) => part.tagName + ' ' + "
-                                       "part.textContent.slice(0, 40)).slice(0, 5)")
-                self.assertEqual(wide, [])
-                shown = self.window.run('["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) => '
-                                        "[...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))")
-                self.assertEqual(shown, [])
-        self.window.call("Emulation.setEmulatedMedia", media="")
-        self.window.window(1280, 900)
+                seen = self.every_page()[f"{name}.html"]
+                self.assertEqual(seen["wide"], [])
+                self.assertEqual(seen["navigation"], [])
 
     def test_contrast_is_readable_in_light_and_dark(self):
-        self.window.window(1280, 900)
-        for dark in (False, True):
-            self.window.dark(dark)
-            for name in self.told + ["launch_8cuh.html", "permute_8cuh.html"]:
-                with self.subTest(page=name, dark=dark):
-                    self.open(name)
-                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
-                    self.assertEqual(self.window.run('document.documentElement.classList.contains("dark-mode")'), dark)
-                    self.assertEqual(self.window.run(CONTRAST), [])
-                    self.assertEqual(self.window.errors, [])
-        self.window.dark(False)
+        for name in self.told + ["launch_8cuh.html", "permute_8cuh.html"]:
+            with self.subTest(page=name):
+                seen = self.every_page()[name]
+                self.assertEqual(seen["dark"], [False, True])
+                self.assertEqual(seen["contrast"], [[], []])
+                self.assertEqual(seen["errors"], [])
 
 
 if __name__ == "__main__":
