@@ -1202,7 +1202,8 @@ CONTROLS = """[...document.querySelectorAll(".explore")].map((figure) => {
 NEXT = '(() => { const link = document.querySelector("a[rel=next]"); return link && [link.href, link.getClientRects().length > 0]; })()'
 # The page hears of the system's preference with one of the next frames.
 IS_DARK = """new Promise((done) => { const look = (left) => { const is = document.documentElement.classList.contains("dark-mode");
-  if (is === matchMedia("(prefers-color-scheme: dark)").matches || !left) { document.getAnimations().forEach((each) => each.finish()); done(is); } else setTimeout(look, 20, left - 1); }; look(250); })"""
+  if (is !== matchMedia("(prefers-color-scheme: dark)").matches && left) setTimeout(look, 20, left - 1);
+  else { document.getAnimations().forEach((each) => each.finish()); done(is); } }; look(250); })"""
 UNFOLDED = 'document.querySelectorAll("details").forEach((part) => { part.dataset.folded = !part.open; part.open = true; })'
 FOLDED = 'document.querySelectorAll("details").forEach((part) => { part.open = part.dataset.folded === "false"; })'
 CUT = """[...document.querySelectorAll(".contents pre, .contents div.fragment")].filter((part) => part.scrollWidth > part.clientWidth + 1)
