@@ -12,7 +12,7 @@ namespace {
 constexpr int kWidth = 860;
 constexpr int kMargin = 20;
 constexpr int kBarsLeft = 230;
-constexpr int kBarsRight = 640;
+constexpr int kBarsRight = 540;
 constexpr int kRowHeight = 22;
 constexpr int kBarHeight = 14;
 constexpr int kTitleHeight = 64;
@@ -78,9 +78,13 @@ std::string value_text(const StepResult& step) {
   if (step.status == Status::fail || !step.seconds) return "wrong result";
   std::string text = format_seconds(step.seconds->median);
   if (step.fraction_of_limit) text += fmt::format(" · {:.0f}% of copy", *step.fraction_of_limit * 100);
-  if (step.over_base && !step.over_base->is_noise) {
-    text += fmt::format(" · {:.2f}x {}", step.over_base->times, step.over_base->over);
-  }
+  const auto add = [&](const Gain& gain) {
+    if (!gain.is_noise) text += fmt::format(" · {:.2f}x {}", gain.times, gain.over);
+  };
+  if (step.over_base) add(*step.over_base);
+  const bool is_first = step.over_first && step.over_first->over == step.version;
+  const bool is_told = step.over_base && step.over_first && step.over_base->over == step.over_first->over;
+  if (step.over_first && !is_first && !is_told) add(*step.over_first);
   return text;
 }
 

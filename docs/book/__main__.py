@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import figures  # noqa: E402
 import limits  # noqa: E402
+import readme_chart  # noqa: E402
 import sidecar  # noqa: E402
 import site_builder  # noqa: E402
 import slides  # noqa: E402
@@ -36,12 +37,15 @@ def update():
         if text != path.read_text(encoding="utf-8"):
             path.write_text(text, encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: renewed")
+    if readme_chart.faults():
+        readme_chart.PATH.write_text(readme_chart.drawn(), encoding="utf-8")
+        print(f"{readme_chart.PATH.relative_to(ROOT)}: renewed")
     return told(wrong)
 
 
 def check():
     pages = texts.texts()
-    faults = sidecar.without_page(pages)
+    faults = sidecar.without_page(pages) + readme_chart.faults()
     for path in pages:
         text = path.read_text(encoding="utf-8")
         faults += texts.faults(path, text) + limits.faults(path, text)

@@ -188,28 +188,29 @@ def paired(arguments):
 
 
 def tiled(arguments):
-    """`tiled 4 blocks 8 bins: value * 7 % 16`: 16 values, the place of each, and which block reads and adds which: two neighbouring
-    blocks have the same share of the values, and each has half of the places."""
-    match = re.fullmatch(r"(\d+) blocks (\d+) bins: (.+)", arguments)
-    if not match or int(match[1]) % 2:
-        raise Problem(f"`tiled 4 blocks 8 bins: value * 7 % 16` is wanted, not {arguments}")
-    blocks, bins, values = int(match[1]), int(match[2]), 16
-    place, share, left = function_of(match[3], "value"), 2 * values // int(match[1]), 66
+    """`tiled 4 blocks 8 bins block 2: value * 7 % 16`: 16 values, the place of each, and which block reads and adds which, block 2 above
+    all: two neighbouring blocks have the same share of the values, and each has half of the places."""
+    match = re.fullmatch(r"(\d+) blocks (\d+) bins block (\d+): (.+)", arguments)
+    if not match or int(match[1]) % 2 or int(match[3]) >= int(match[1]):
+        raise Problem(f"`tiled 4 blocks 8 bins block 2: value * 7 % 16` is wanted, not {arguments}")
+    blocks, bins, chosen, values = int(match[1]), int(match[2]), int(match[3]), 16
+    place, share, left = function_of(match[4], "value"), 2 * values // blocks, 66
     cell, top = (WIDTH - left) / values, 54
     body = [text(0, 40, "place", "muted"), text(left, 16, "values in memory", "title"), boxes([(left + n * cell, 26) for n in range(values)], cell, 20)]
     body += [inside(left + n * cell, 26, cell, 20, place(n)) for n in range(values)]
-    described = []
+    described, told = [], ""
     for block in range(blocks):
         worker, first, y = block // 2, block % 2 * bins, top + block * 28
         mine = range(worker * share, worker * share + share)
         added = [n for n in mine if 0 <= place(n) - first < bins]
-        body += [text(0, y + 15, f"block {block}", "small"), boxes([(left + n * cell, y) for n in mine], cell, 20)]
-        body += [labelled(left + n * cell, y, cell, 20, place(n), "mark") for n in added]
+        body += [text(0, y + 15, f"block {block}", "title" if block == chosen else "small"), boxes([(left + n * cell, y) for n in mine], cell, 20)]
+        body += [labelled(left + n * cell, y, cell, 20, place(n), "conflict-mark" if block == chosen else "mark") for n in added]
         described.append(f"Block {block} reads values {mine[0]} to {mine[-1]} and adds {', '.join(map(str, added))}.")
+        if block == chosen:
+            told = f"reads {len(mine)} values, adds {len(added)}: places {first} to {first + bins - 1}"
     bottom = top + blocks * 28
-    body += [text(0, bottom + 14, f"even blocks have places 0 to {bins - 1}, odd ones {bins} to {2 * bins - 1}"),
-             text(0, bottom + 34, "boxes: read; filled: added", "muted")]
-    return panels([panel(bottom + 42, body, "Which block adds which value", " ".join(described))])
+    body.append(text(0, bottom + 14, "boxes: read; filled: added", "muted"))
+    return panels([panel(bottom + 22, body, "Which block adds which value", " ".join(described), counted=("", told))])
 
 
 def looked_up(arguments):

@@ -2,14 +2,14 @@
 
     <!-- table steps -->                    a table of the chapter as a whole (tables.py)
     <!-- measure v4b float wavefronts/load -->   a step beside its base on a case: counters, the time, the share of a copy
-    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load]
+    <!-- diff v4b -->                       what its kernel changes of its base's; `<!-- diff v4b load -->` of the region [load], or
+                                           of the function `load()`; `diff v7a large v3:kernel` beside a region of v3
     <!-- code v4b load -->                  the region [load] of its file; `permute.hpp:merged` is another file's,
                                            `common/cuda/fast_division.cuh:divide` one's of common/
     <!-- call permute -->                   how a take-away header declares this function
     <!-- sass 3: NAME 0470 0570 -->         recorded machine code, from one address to another
     <!-- exercises -->                 the exercises of a step's page, which exercises.toml describes
-    <!-- figure NAME -->                    in the book, figures/NAME.svg beside the page, above the caption that follows
-    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py
+    <!-- figure banks v4b: lane * 33 -->    in the book, a drawing of drawings.py, above the caption that follows
 
 `update` writes all but the caption, and adds the line `end` where it is missing.
 """
@@ -42,12 +42,18 @@ def step_and_base(path, version):
     return step, chapter.kernel(step.base) if step.base else None
 
 
-def difference(path, version, region="kernel"):
-    """The lines of a step's difference from its base, with "..." where lines are left out."""
+def difference(path, version, region="kernel", other=""):
+    """The lines of a step's difference from its base, or from another step that it is built on, as `v2:region` says; with "..." where
+    lines are left out."""
     step, base = step_and_base(path, version)
     if base is None:
         raise Problem(f"chapter.cu names no base of {version}")
-    lines = step.difference(base, region=region)
+    name, _, base_region = other.partition(":")
+    if name:
+        base = next((below for below in chapter_of(path).bases(step) if below.version == name), None)
+        if base is None:
+            raise Problem(f"{version} is not built on {name}")
+    lines = step.difference(base, region, base_region)
     if not lines:
         raise Problem(f"the region [{region}] is the same in {base.file}")
     return [" ..." if line.startswith("@@") else line for line in lines[1:]]
@@ -103,16 +109,10 @@ def difference_html(lines):
 
 
 def drawing(path, what):
-    """A figure as SVG: of a file beside the page, or of drawings.py."""
+    """A figure as SVG."""
     name, _, arguments = what.partition(" ")
-    file = path.parent / "figures" / f"{name}.svg"
-    if not file.exists():
-        folder = next((chapter.folder for chapter in chapters() if chapter.folder in path.parents), path.parent)
-        return drawings.draw(name, arguments, folder)
-    text = file.read_text(encoding="utf-8")
-    if "<title>" not in text:
-        raise Problem(f"{file.relative_to(ROOT)} has no <title>, which says what it shows to those who cannot see it")
-    return text[text.index("<svg"):]
+    folder = next((chapter.folder for chapter in chapters() if chapter.folder in path.parents), path.parent)
+    return drawings.draw(name, arguments, folder)
 
 
 def published(path, text):

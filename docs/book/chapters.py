@@ -43,6 +43,19 @@ def declared(source):
     return found
 
 
+def definition(path, lines, name):
+    """The lines of a function's definition, from the comment above it to its end."""
+    begins = [number for number, line in enumerate(lines) if re.match(rf"(?!\s*return\b)[\w:<>&*, ]*(?<![\w:]){name}\((?!.*;$)", line)]
+    if not begins:
+        raise Problem(f"{path.relative_to(ROOT)} defines no {name}")
+    first = begins[0]
+    while lines[first - 1].strip() and not lines[first - 1].strip().startswith(("//! [", "// [")):
+        first -= 1
+    indent = re.match(r" *", lines[first])[0]
+    last = next(number for number in range(begins[0], len(lines)) if lines[number] in (f"{indent}}}", f"{indent}}};"))
+    return [line.removeprefix(indent) for line in lines[first:last + 1] if not line.strip().startswith(("//! [", "// ["))]
+
+
 class Step:
     """One kernel: a step of the ladder, an aside, or one of the library. Its file, its story, its code."""
 
@@ -80,21 +93,24 @@ class Step:
 
     def region(self, name, file=""):
         """The lines between the `//! [name]` marks of the step's file, or of another in the chapter's folder or in common/,
-        without other marks. Doxygen would print a mark `//! [name]` in a documented function; there it is `// [name]`."""
+        without other marks; of `name()` the function's definition. Doxygen would print a mark `//! [name]` in a documented function;
+        there it is `// [name]`."""
         path = (ROOT if file.startswith("common/") else self.chapter) / file if file else self.path
         everything = path.read_text(encoding="utf-8").splitlines() if file else self.lines
+        if name.endswith("()"):
+            return definition(path, everything, name[:-2])
         places = [number for number, line in enumerate(everything) if line.strip() in (f"//! [{name}]", f"// [{name}]")]
         if len(places) != 2:
             raise Problem(f"{path.relative_to(ROOT)} has {len(places)} marks //! [{name}]; a region has two")
         lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith(("//! [", "// ["))]
         return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
 
-    def difference(self, base, region="kernel", context=3):
+    def difference(self, base, region="kernel", base_region="", context=3):
         """The unified difference of a region of both files. The steps' own names count as equal."""
-        def plain(step):
-            return [re.sub(rf"\b{step.version}\b", "vN", line) for line in step.region(region)]
+        def plain(step, name):
+            return [re.sub(rf"\b{step.version}\b", "vN", line) for line in step.region(name)]
 
-        shown = list(difflib.unified_diff(plain(base), plain(self), lineterm="", n=context))[2:]
+        shown = list(difflib.unified_diff(plain(base, base_region or region), plain(self, region), lineterm="", n=context))[2:]
         return [re.sub(r"\bvN\b", base.version if line.startswith("-") else self.version, line) for line in shown]
 
 

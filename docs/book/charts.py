@@ -6,6 +6,7 @@ import math
 from records import is_yardstick, of_step, seconds_of, share_text, time_text
 
 WIDTH = 720
+PHONE = 358  # As wide as the text on a narrow phone.
 LEFT = 160  # Where bars begin.
 ROW = 22
 BAR = 13
@@ -37,7 +38,7 @@ def ladder_of(case, steps, title, narrow):
     rows = [(step, row) for step, row in rows if row]
     top = max([1.0] + [case["copy_seconds"] / row["seconds"]["median"] for _, row in rows])
     # Where the bars begin and the longest one ends; the columns' right edges.
-    left, right, shares, times = (16 + 7 * max(len(step.title) for step, _ in rows), 296, 356, None) if narrow else (LEFT, 560, 632, WIDTH)
+    left, right, shares, times = (16 + 7 * max(len(step.title) for step, _ in rows), 296, PHONE - 2, None) if narrow else (LEFT, 560, 632, WIDTH)
     scale = (right - left) / top
     line = left + scale
     lines = title.rsplit(": ", 1) if narrow else [title]
@@ -58,29 +59,22 @@ def ladder_of(case, steps, title, narrow):
         words.append(f"{step.title} {share_text(case, median)}")
         y += ROW
     body.append(f'<line class="limit" x1="{line:.1f}" y1="{under + 6}" x2="{line:.1f}" y2="{y - 4}"/>')
-    return svg(y + 2, "".join(body), title, "Share of the copy's speed. " + ", ".join(words), "narrow" if narrow else "wide", 358 if narrow else WIDTH)
+    return svg(y + 2, "".join(body), title, "Share of the copy's speed. " + ", ".join(words), "narrow" if narrow else "wide", PHONE if narrow else WIDTH)
 
 
-def clocks(cases, title):
-    """What each way to time reads of the same launch, a column a case; the line is what the kernel takes from a cold L2."""
-    names = [f"{step['version']} {step['name'].replace('_', ' ')}" for step in cases[0]["steps"]]
-    panel, gap, number, top = (WIDTH - LEFT) / len(cases), 14, 66, 58
-    body = [text(LEFT - 8, top + ROW * row + 11, name, "", "end") for row, name in enumerate(names)]
-    bottom, words = top + ROW * len(names), []
-    for place, case in enumerate(cases):
-        left, right = LEFT + place * panel, LEFT + (place + 1) * panel - gap
-        read = [step["seconds"]["median"] if step["status"] == "pass" else None for step in case["steps"]]
-        scale = (panel - gap - number) / max(filter(None, [case["cold_seconds"], *read]))
-        body += [text(left, 16, case["name"], "title"), text(left, 36, f"the kernel: {time_text(case['cold_seconds'])}", "muted")]
-        for row, seconds in enumerate(read):
-            y = top + ROW * row
-            body.append(text(right, y + 11, time_text(seconds) if seconds else "-", "value" if seconds else "muted", "end"))
-            if seconds:
-                body.append(f'<rect class="bar" x="{left:g}" y="{y}" width="{max(1.0, seconds * scale):.1f}" height="{BAR}" rx="2"/>')
-        line = left + case["cold_seconds"] * scale
-        body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
-        words.append(f"{case['name']}: " + ", ".join(f"{name} {time_text(s)}" for name, s in zip(names, read) if s))
-    return svg(bottom + 2, "".join(body), title, ". ".join(words))
+def clocks(case, title):
+    """What each way to time reads of the same launch; the line is what the kernel takes from a cold L2."""
+    rows = [(f"{step['version']} {step['name'].replace('_', ' ')}", step["seconds"]["median"]) for step in case["steps"] if step["status"] == "pass"]
+    left, right, top = 16 + 7 * max(len(name) for name, _ in rows), PHONE - 66, 58
+    scale = (right - left) / max(case["cold_seconds"], *(seconds for _, seconds in rows))
+    line, bottom = left + case["cold_seconds"] * scale, top + ROW * len(rows)
+    body = [text(0, 16, title, "title"), text(0, 36, f"{case['name']}; the kernel: {time_text(case['cold_seconds'])}", "muted")]
+    for row, (name, seconds) in enumerate(rows):
+        y = top + ROW * row
+        body += [text(left - 8, y + 11, name, "", "end"), text(PHONE, y + 11, time_text(seconds), "value", "end"),
+                 f'<rect class="bar" x="{left}" y="{y}" width="{max(1.0, seconds * scale):.1f}" height="{BAR}" rx="2"/>']
+    body.append(f'<line class="limit" x1="{line:.1f}" y1="{top - 14}" x2="{line:.1f}" y2="{bottom - 4}"/>')
+    return svg(bottom + 2, "".join(body), title, f"{case['name']}: " + ", ".join(f"{name} {time_text(seconds)}" for name, seconds in rows), width=PHONE)
 
 
 def modelled_and_measured(pairs, title):
@@ -88,7 +82,7 @@ def modelled_and_measured(pairs, title):
     low = min(min(a, b) for _, a, b in pairs)
     high = max(max(a, b) for _, a, b in pairs)
     low, high = math.log2(low) - 0.3, math.log2(high) + 0.3
-    size, left, top = 380, 60, 48
+    size, left, top = PHONE - 80, 60, 48
 
     def place(value):
         return (math.log2(value) - low) / (high - low) * size
@@ -96,7 +90,7 @@ def modelled_and_measured(pairs, title):
     body = [text(0, 16, title, "title"),
             f'<rect class="frame" x="{left}" y="{top}" width="{size}" height="{size}"/>',
             f'<line class="limit" x1="{left}" y1="{top + size}" x2="{left + size}" y2="{top}"/>']
-    every = math.ceil((high - low) / 9)  # More labels than that would touch.
+    every = math.ceil((high - low) / 6)  # More labels than that would touch.
     for power in range(math.ceil(low / every) * every, math.floor(high) + 1, every):
         at = place(2.0 ** power)
         label = f"{2 ** power}x" if power >= 0 else f"1/{2 ** -power}x"
@@ -110,11 +104,10 @@ def modelled_and_measured(pairs, title):
     body.append(text(left + size / 2, top + size + 36, "measured gain over v1", "", "middle"))
     body.append(text(left, top - 8, "modelled gain over v1", "muted"))
     off = sorted(max(a / b, b / a) for _, a, b in pairs)
-    body.append(text(left + size + 20, top + 40, f"{len(pairs)} steps and cases"))
-    body.append(text(left + size + 20, top + 62, f"off by {off[len(off) // 2]:.2f}x in the median,"))
-    body.append(text(left + size + 20, top + 84, f"by {off[-1]:.2f}x at worst"))
-    return svg(top + size + 46, "".join(body), title,
-               f"{len(pairs)} points; the model is off by a factor of {off[len(off) // 2]:.2f} in the median.", "square")
+    for row, words in enumerate((f"{len(pairs)} steps and cases", f"off by {off[len(off) // 2]:.2f}x in the median, by {off[-1]:.2f}x at worst")):
+        body.append(text(0, top + size + 62 + 20 * row, words))
+    return svg(top + size + 90, "".join(body), title,
+               f"{len(pairs)} points; the model is off by a factor of {off[len(off) // 2]:.2f} in the median.", width=PHONE)
 
 
 def gains(measured, modelled, parameters=None):

@@ -1,5 +1,7 @@
 """Drawings of ideas, made from the expressions that they are about. Charts of what was measured are in charts.py."""
 
+import functools
+
 import access_drawings
 import clock_drawings
 import explore
@@ -7,8 +9,9 @@ import index_drawings
 import machine_drawings
 import memory_drawings
 import order_drawings
+import piece_drawings
 from chapters import chapters
-from records import Problem
+from records import Problem, of_step
 
 DRAWN = {  # Each function says what its arguments are.
     "banks": memory_drawings.banks,
@@ -28,6 +31,12 @@ DRAWN = {  # Each function says what its arguments are.
     "sorted_tile": access_drawings.sorted_tile,
     "filling": access_drawings.filling,
     "upsampled": access_drawings.upsampled,
+    "cells": piece_drawings.cells,
+    "running": piece_drawings.running,
+    "written": piece_drawings.written,
+    "owned": piece_drawings.owned,
+    "scattered": piece_drawings.scattered,
+    "elementwise": piece_drawings.elementwise,
     "moved": order_drawings.moved,
     "merging": order_drawings.merging,
     "divided": order_drawings.divided,
@@ -48,11 +57,20 @@ DRAWN = {  # Each function says what its arguments are.
 }
 
 
+def share_in(folder, parameters):
+    """The share of a copy's speed that a chapter's dispatch reaches in a case, or "" where no record has it. A case may have a name, too."""
+    [chapter] = [chapter for chapter in chapters() if chapter.folder == folder]
+    times = chapter.times()
+    found = next((case for case in (times.cases if times else []) if case["parameters"].partition(" name=")[0] == parameters), None)
+    row = of_step(found, chapter.dispatched.version) if found else None
+    return f"{100 * found['copy_seconds'] / row['seconds']['median']:.0f}%" if row else ""
+
+
 def draw(name, arguments, folder):
     """The drawing of that name; `folder` is the chapter's, or where the page is if it belongs to none."""
     try:
         if name == "rules":
-            return order_drawings.rules(arguments, folder)
+            return order_drawings.rules(arguments, folder, functools.partial(share_in, folder))
         if name == "explore":
             return explore.explore(arguments, lambda *inner: draw(*inner, folder))
         if name == "roofline":

@@ -15,13 +15,13 @@ COUNT = re.compile(r'data-count="([^"]*)"')
 
 def values_of(match):
     if match["list"]:
-        return [int(value) for value in match["list"].split(",")]
-    return list(range(int(match["low"]), int(match["high"]) + 1, int(match["step"] or 1)))
+        return match["list"].split(",")
+    return list(map(str, range(int(match["low"]), int(match["high"]) + 1, int(match["step"] or 1))))
 
 
 def filled(text, name, value):
-    """The text with `{name}`, or an expression of it such as `{name * 2}`, as numbers."""
-    return re.sub(r"\{([^{}]+)\}", lambda match: str(function_of(match[1], name)(value)), text)
+    """The text with `{name}` as it is given, and an expression of it such as `{name * 2}` as a number."""
+    return re.sub(r"\{([^{}]+)\}", lambda match: value if match[1] == name else str(function_of(match[1], name)(int(value))), text)
 
 
 def counters(drawing):
@@ -36,7 +36,7 @@ def explore(arguments, drawn):
     match = FORM.fullmatch(arguments)
     if not match:
         raise Problem(f"`explore name 1..8 at 4: drawing title: ... {{name}} ...` is wanted, not {arguments}")
-    name, at = match["name"], int(match["at"])
+    name, at = match["name"], match["at"]
     values = values_of(match)
     if at not in values or not 2 <= len(values) <= MOST:
         raise Problem(f"{name} has 2 to {MOST} values, and begins at one of them; not {arguments.partition(':')[0]}")

@@ -14,7 +14,7 @@ from queries import split
 from records import EMULATED, MEASURED, RESULTS, ROOT, Problem
 from sentences import MARKER
 
-Picture = collections.namedtuple("Picture", "path caption description")
+Picture = collections.namedtuple("Picture", "path caption description requests")
 FOLDER = RESULTS / EMULATED / "maps"
 
 
@@ -31,11 +31,11 @@ def pictures(chapter, step):
     for version, case, path in wanted(chapter):
         if version == step.version and path.exists():
             text = path.read_text(encoding="utf-8")
-            described = re.search(r"<desc[^>]*>(.*?)</desc>", text, re.S)
-            requests = len(re.findall(r" a lane in (?:global|shared) memory", described.group(1)))
-            caption = (f"What the first warp of {step.title} touches, {requests} kinds of request, on {html.escape(case)}: drawn by the "
+            described = html.unescape(re.search(r"<desc[^>]*>(.*?)</desc>", text, re.S)[1])
+            requests = re.findall(r"\w+ of \d+ bytes? a lane in (?:global|shared) memory.*?\.(?= |$)", described)
+            caption = (f"What the first warp of {step.title} touches, {len(requests)} kinds of request, on {html.escape(case)}: drawn by the "
                        "emulator. Lanes of one colour share a sector, or a pass over the banks.")
-            found.append(Picture(path, caption, html.unescape(described.group(1))))
+            found.append(Picture(path, caption, described, requests))
     return found
 
 

@@ -95,31 +95,32 @@ def fitting(arguments):
         body += [line(left + 31 * unit, y + 24, left + 31 * unit, y + 76, "limit"), text(left + 31 * unit, y + 90, "2^31", "muted", "middle")]
         described.append(f"{title}: " + ", ".join(f"{name} {value}" for name, value in values.items()) + f", {32 if fits else 64} bits.")
         y += 106
-    return panels([panel(y - 8, body, "What has to fit into 32 bits", " ".join(described))])
+    told = [each.rpartition(", ")[2].rstrip(".") for each in described]
+    return panels([panel(y - 8, body, "What has to fit into 32 bits", " ".join(described), counted=("", ", ".join(told)))])
 
 
 def quotients(arguments):
-    """`quotients 10 as 103 shift 10 from 174`: n / 10 and (n * 103) >> 10, for twelve n, and the first n at which they differ."""
-    match = re.fullmatch(r"(\d+) as (\d+) shift (\d+) from (\d+)", arguments)
+    """`quotients 10 as 103 shift 10`: n / 10 and (n * 103) >> 10, for eight n up to and beyond the first at which they differ."""
+    match = re.fullmatch(r"(\d+) as (\d+) shift (\d+)", arguments)
     if not match:
-        raise Problem(f"`quotients 10 as 103 shift 10 from 0` is wanted, not {arguments}")
-    divisor, factor, shift, start = map(int, match.groups())
+        raise Problem(f"`quotients 10 as 103 shift 10` is wanted, not {arguments}")
+    divisor, factor, shift = map(int, match.groups())
 
     def made(n):
         return n * factor >> shift
 
     wrong = next(n for n in itertools.count() if made(n) != n // divisor)
-    shown = range(start, start + 8)
+    shown = range(max(0, wrong - 5), max(0, wrong - 5) + 8)
     agree = ["mark" if made(n) == n // divisor else "conflict-mark" for n in shown]
-    told = [f"equal for all n below {wrong}"]
+    told = f"equal for all n below {wrong}"
     return grid(f"n / {divisor} by multiplying with {factor}", [str(n) for n in shown],
-                [(f"n / {divisor}", [n // divisor for n in shown], "cell"), (f"n*{factor}/{1 << shift}", [made(n) for n in shown], agree)], told,
-                f"n / {divisor} and n x {factor} shifted right by {shift} are {told[0]}.")
+                [(f"n / {divisor}", [n // divisor for n in shown], "cell"), (f"n*{factor}/{1 << shift}", [made(n) for n in shown], agree)], [told],
+                f"n / {divisor} and n x {factor} shifted right by {shift} are {told}.", counted=("", told))
 
 
 def work(arguments):
-    """`work v1: size % / test size % / test | v2: % / % /`: what a thread does, one after the other."""
-    rows = [(title, what.split()) for title, what in parts(arguments)]
+    """`work v1: size 2(% / test) | v2: 2(% /)`: what a thread does, one after the other; what stands in parentheses it does twice."""
+    rows = [(title, re.sub(r"(\d+)\(([^()]*)\)", lambda match: f"{match[2]} " * int(match[1]), what).split()) for title, what in parts(arguments)]
     width = WIDTH / max(len(done) for _, done in rows)
     kinds = sorted({what for _, done in rows for what in done}, key=lambda what: [what in done for _, done in rows].count(True))
     body, y = [], 0
@@ -128,8 +129,10 @@ def work(arguments):
         body += [labelled(at * width, y + 26, width - 2, 26, what, "mark" if all(what in other for _, other in rows) else "conflict-mark", 'rx="4"')
                  for at, what in enumerate(done)]
         y += 66
+    told = ", ".join(f"{title}: {len(done)} operations" for title, done in rows)
     return panels([panel(y, body, "What a thread does", "; ".join(f"{title}: {', '.join(done)}" for title, done in rows)
-                         + f". Only in one: {', '.join(what for what in kinds if not all(what in done for _, done in rows)) or 'nothing'}.")])
+                         + f". Only in one: {', '.join(what for what in kinds if not all(what in done for _, done in rows)) or 'nothing'}.",
+                         counted=("", told))])
 
 
 def carry(arguments):

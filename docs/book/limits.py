@@ -1,20 +1,21 @@
 """How long a page may be, and how many figures it may have: the limits that the project's style sets.
 
-A step's page has five parts, in an order, and is about one case. A chapter tells its story in a README.md of limited length.
-Evidence and the library's pages have no limits.
+A step's page has five parts, in an order, and is about one case. A chapter tells its story in a README.md of limited length, and what
+was learned in three sentences. The figures of general pages are limited, too; evidence and the library's pages have no limits.
 """
 
 import re
 
 import sentences
 import sidecar
+from markdown import sections
 from queries import split
 from records import ROOT
 
 PARTS = ["Problem", "Predict", "Change", "Measure", "Why not 100%?"]
 NO_GAIN = "Why no gain?"  # How an aside ends.
 LAST = "Your turn"  # May follow: which exercise belongs to the step.
-STEP_WORDS, STEP_FIGURES, CHAPTER_LINES = 250, 8, 220
+STEP_WORDS, STEP_FIGURES, CHAPTER_LINES, LEARNED = 250, 8, 220, 3
 PER_SENTENCE, PER_HUNDRED_WORDS = 2, 4
 CELL = re.compile(r"\|\s*([^|\n]*\d[^|\n]*?)\s*(?=\|)")
 
@@ -80,6 +81,10 @@ def chapter_page(path, text, entries=None):
     faults = crowded(name, text, measured(path, text, entries))
     if lines > CHAPTER_LINES:
         faults.append(f"{name}: {lines} lines; at most {CHAPTER_LINES}")
+    learned = next((body.partition("**Questions.**")[0] for _, title, _, body in sections(text) if title == "What we learned"), "")
+    count = len(list(sentences.sentences(learned)))
+    if count != LEARNED:
+        faults.append(f"{name}: What we learned has {count} sentences; {LEARNED} are wanted")
     return faults
 
 
@@ -89,4 +94,6 @@ def faults(path, text):
         return step_page(path, text)
     if path.name == "README.md" and path.parent.parent == ROOT / "chapters":
         return chapter_page(path, text)
+    if path.parent == ROOT / "docs" / "pages":
+        return crowded(path.relative_to(ROOT), text, measured(path, text))
     return []

@@ -51,7 +51,7 @@ def latencies(_):
     found = record["memory"]["latency"]
     rows = [("shared memory", record["on_chip"]["shared_latency_clocks"]), ("L1", found["l1"]["clocks"]), ("L2", found["l2"]["clocks"]),
             ("DRAM", found["dram"]["clocks"])]
-    left, number = 106, 84
+    left, number = 112, 84
     scale = (WIDTH - left - number) / rows[-1][1]
     body = []
     for place, (name, clocks) in enumerate(rows):

@@ -141,5 +141,7 @@ def fence_indented(text):
 
 
 def near_pictures(text):
-    """Pictures of docs/results/ lie beside the pages in the book; site_builder.py puts them there."""
-    return re.sub(r"(!\[[^\]]*\]\()[\w./-]*docs/results/[\w./-]*/([\w.-]+\.svg\))", r"\1\2", text)
+    """Pictures of docs/results/ lie beside the pages in the book; site_builder.py puts them there. A phone shows a link to them."""
+    return re.sub(r"^!\[([^\]]*)\]\([\w./-]*docs/results/[\w./-]*/([\w.-]+\.svg)\)$", lambda match: raw(
+        f'<figure class="recorded"><img src="{match[2]}" alt="{match[1]}"/><figcaption>{match[1]}</figcaption></figure>'
+        f'<p class="in-words"><a href="{match[2]}">{match[1]}: the picture</a></p>'), text, flags=re.M)

@@ -163,7 +163,7 @@ def place_panel(title, what, rows, columns, lanes, pieces, lines):
     body.append(text(0, bottom + 18, told, "muted"))
     return panel(bottom + 24, body, f"{title}: {told}",
                  f"In a tile of {rows} x {columns}, lane 0 is at {sorted(p for p in places if places[p] == 0)}, "
-                 f"lane {lanes - 1} at {sorted(p for p in places if places[p] == lanes - 1)}.", 148)
+                 f"lane {lanes - 1} at {sorted(p for p in places if places[p] == lanes - 1)}.", 148, (title, told))
 
 
 def places(arguments):

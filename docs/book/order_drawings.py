@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+import textwrap
 
 from charts import text
 from records import Problem
@@ -92,7 +93,8 @@ def merging(arguments):
             + " x ".join(str(math.prod(shape[d] for d in run)) for run in ranked), f"permutation {','.join(str(ranked.index(run)) for run in runs)}"]
     body += [text(0, below + height + 56, f"merged: {told[0]}"), text(0, below + height + 75, told[1])]
     return panel(below + height + 83, body, "Which dimensions are neighbours before and after",
-                 f"{', '.join(names)} become {', '.join(names[d] for d in order)}. Those that stay side by side merge: {told[0]}, {told[1]}.")
+                 f"{', '.join(names)} become {', '.join(names[d] for d in order)}. Those that stay side by side merge: {told[0]}, {told[1]}.",
+                 counted=("", count(len(runs), "dimension")))
 
 
 def grid(title, heads, rows, told, described, counted=None):
@@ -100,7 +102,8 @@ def grid(title, heads, rows, told, described, counted=None):
     left, height, top = 92, 24, 34
     width = (WIDTH - left) / len(heads)
     body = [text(0, 16, title, "title")]
-    body += [text(left + (place + .5) * width, top + 12, head, "muted", "middle") for place, head in enumerate(heads)]
+    small = " small" if any(len(head) > 3 and not head.startswith("dim") for head in heads) else ""
+    body += [text(left + (place + .5) * width, top + 12, head, "muted" + small, "middle") for place, head in enumerate(heads)]
     for number, (name, values, classes) in enumerate(rows):
         y = top + 22 + number * (height + 8)
         body.append(text(0, y + 16, name, "small"))
@@ -136,7 +139,8 @@ def divided(arguments):
     told = [f"{count(last, 'division')} per element, then {len(shape)} products",
             f"their sum, {from_place}, is the input's offset"]
     return grid(f"Element {place} of the output", [f"dim {d}" for d in range(last + 1)], rows, told,
-                f"Output {' x '.join(map(str, to))}: element {place} has the indices {', '.join(map(str, index))} and is input element {from_place}.")
+                f"Output {' x '.join(map(str, to))}: element {place} has the indices {', '.join(map(str, index))} and is input element {from_place}.",
+                counted=("", f"input element {from_place}"))
 
 
 def located(arguments):
@@ -161,7 +165,7 @@ def located(arguments):
     told = [f"input element {from_place}, output element {to_place}"]
     return grid("Where a block's tile begins", [f"dim {d}" for d in range(len(shape))], shown, told,
                 f"Input {' x '.join(map(str, shape))}, dimensions {match[2]}. The tile spans dimensions {row_dimension} and {column_dimension}. "
-                f"Block {block} begins at {', '.join(map(str, first))}: {told[0]}.")
+                f"Block {block} begins at {', '.join(map(str, first))}: {told[0]}.", counted=("", told[0]))
 
 
 def instructions(program):
@@ -194,8 +198,9 @@ def schedule(program):
 
 
 def timeline(arguments):
-    """`timeline 4 v4b: L S L S | v4c: 4 by 4`: when a thread's loads of 4 bytes are under way."""
+    """`timeline 4 v4b: L S L S | v4c: 4 by 4`: when a thread's loads of 4 bytes are under way. `4/add` calls the stores additions."""
     size, _, rest = arguments.partition(" ")
+    size, _, waits = size.partition("/")
     drawn = [(title, *schedule(program)) for title, program in parts(rest)]
     unit = WIDTH / max(done[-1][2] for _, done, _ in drawn)
     body, described, y = [], [], 0
@@ -209,7 +214,7 @@ def timeline(arguments):
         described.append(f"{title}: {len(flights)} loads, {told}, done after {done[-1][2]} steps of time.")
         counted = f"{int(size) * most} bytes under way, {done[-1][2]} steps of time"
         y += 92
-    for x, classes, words in ((0, "bar", "load"), (60, "conflict", "store"), (126, "shade", "a load is under way")):
+    for x, classes, words in ((0, "bar", "load"), (60, "conflict", waits or "store"), (126, "shade", "a load is under way")):
         body += [box(x, y + 2, 10, 10, classes, 'fill-opacity=".5"' if classes == "shade" else ""), text(x + 15, y + 12, words, "small")]
     return panels([panel(y + 18, body, "When a thread's loads are under way", " ".join(described),
                          counted=("", counted))])
@@ -236,44 +241,69 @@ def leaving(lines):
 
 
 def cached(arguments):
-    """`cached without a hint: rwrwrwrw | with it: kwkwkwkw`: lines of a cache, the oldest first, and in which order they leave."""
-    body, described, y, names = [], [], 0, {"r": "read", "k": "read", "w": "write"}
-    for title, lines in parts(arguments):
+    """`cached 4 leave without a hint: rwrwrwrw | with it: kwkwkwkw`: lines of a cache, the oldest first, in which order they leave, and
+    which are gone when four have left."""
+    match = re.fullmatch(r"(\d+) leave (.+)", arguments)
+    if not match:
+        raise Problem(f"`cached 4 leave with a hint: kwkwkwkw` is wanted, not {arguments}")
+    gone, drawn = int(match[1]), []
+    names = {"r": "read", "k": "read", "w": "write"}
+    for title, lines in parts(match[2]):
         if not re.fullmatch("[rkw]+", lines):
             raise Problem(f"lines are r (read), k (read and kept) or w (written), not {lines}")
-        width = WIDTH / len(lines)
-        leave = leaving(lines)
-        body += [text(0, y + 16, title, "title"), text(0, y + 38, "oldest", "muted"), text(WIDTH, y + 38, "newest", "muted", "end")]
+        width, leave = WIDTH / len(lines), leaving(lines)
+        body = [text(0, 16, title, "title"), text(0, 38, "oldest", "muted"), text(WIDTH, 38, "newest", "muted", "end"),
+                text(WIDTH / 2, 38, "leave in this order", "muted", "middle")]
         for place, kind in enumerate(lines):
-            body.append(labelled(place * width + 1, y + 45, width - 2, 26, names[kind], "conflict-mark" if kind == "w" else "mark", 'rx="3"'))
-            body.append(inside(place * width, y + 72, width, 20, leave[place]))
-        body.append(text(WIDTH / 2, y + 38, "leave in this order", "muted", "middle"))
-        described.append(f"{title}: {', '.join(f'{names[kind]} leaves as {n}' for kind, n in zip(lines, leave))}.")
-        y += 104
-    return panels([panel(y, body, "In which order lines leave the L2", " ".join(described))])
+            classes = "cell" if leave[place] <= gone else "conflict-mark" if kind == "w" else "mark"
+            body += [labelled(place * width + 1, 45, width - 2, 26, "gone" if leave[place] <= gone else names[kind], classes, 'rx="3"'),
+                     inside(place * width, 72, width, 20, leave[place])]
+        left = sum(kind != "w" and turn > gone for kind, turn in zip(lines, leave))
+        drawn.append(panel(96, body, f"{title}: in which order lines leave the L2",
+                           f"{', '.join(f'{names[kind]} leaves as {n}' for kind, n in zip(lines, leave))}. {gone} have left.",
+                           counted=(title, f"{left} of {sum(kind != 'w' for kind in lines)} read lines left")))
+    return panels(drawn)
 
 
 def rules_of(source, name="kRules"):
-    """[(condition, kernel)] of a table `kRules[]`, in order."""
+    """[(condition, kernel, a case that shows it or "")] of a table `kRules[]`, in order."""
     table = re.search(rf"{name}\[\] = \{{\n(.*?)\n\s*\}};", source, re.S)
-    found = re.findall(r"^\s*\{(?:\w+::)*(\w+),\s*(?:Kernel::|run_)?(\w+)(?:::\w+(?:<\w+>)?)?,", table[1], re.M) if table else []
+    found = re.findall(r'^\s*\{(?:\w+::)*(\w+),\s*(?:Kernel::|run_)?(\w+)(?:::\w+(?:<\w+>)?)?,\s*"([^"]*)"', table[1], re.M) if table else []
     if not found:
-        raise Problem(f"there is no table {name}[] of conditions and kernels")
-    return [(condition.replace("_", " "), kernel.replace("_", " ")) for condition, kernel in found]
+        raise Problem(f"there is no table {name}[] of conditions, kernels and cases")
+    return [(condition.replace("_", " "), kernel.replace("_", " "), case) for condition, kernel, case in found]
 
 
-def rules(arguments, folder):
-    """`rules v9_dispatch.cuh`: the rules of a chapter's table, in order, and the kernel that each chooses; `kOther` behind the file names a
-    table that is not kRules."""
-    file, *table = arguments.split()
-    found = rules_of((folder / file).read_text(encoding="utf-8"), *table)
-    height, left = 30, 190
+def rules(arguments, folder, share):
+    """`rules v9_dispatch.cuh at 3`: the rules of a chapter's table, in order, and the kernel that each chooses; `kOther` behind the file
+    names a table that is not kRules. `at 3` shows the third rule's case, which those before refuse; `share(case)` is what the
+    dispatch reaches there, of a copy, in words, or "" where no record has the case."""
+    match = re.fullmatch(r"(\S+)(?: (k\w+))?(?: at (\d+))?", arguments)
+    if not match:
+        raise Problem(f"`rules v9_dispatch.cuh at 3` is wanted, not {arguments}")
+    found = rules_of((folder / match[1]).read_text(encoding="utf-8"), *filter(None, [match[2]]))
+    height, left, chosen = 30, 190, int(match[3]) - 1 if match[3] else None
     body = [text(0, 16, "the first that holds", "title"), text(left + 24, 16, "runs", "title")]
-    for number, (condition, kernel) in enumerate(found):
-        y = 26 + number * height
-        body += [labelled(0, y, left - 8, 22, condition, "cell", 'rx="11"'), line(left - 8, y + 11, left + 24, y + 11, "flow"),
-                 labelled(left + 24, y, WIDTH - left - 24, 22, kernel, "mark", 'rx="4"')]
+    for number, (condition, kernel, _) in enumerate(found):
+        y, runs = 26 + number * height, chosen in (None, number)
+        if chosen is None or number <= chosen:
+            body.append(labelled(0, y, left - 8, 22, condition, "cell" if chosen in (None, number) else "conflict-mark", 'rx="11"'))
+        else:
+            body.append(inside(0, y, left - 8, 22, condition, "muted"))
+        body += [line(left - 8, y + 11, left + 24, y + 11, "flow")] * runs
+        body.append(labelled(left + 24, y, WIDTH - left - 24, 22, kernel, "mark", 'rx="4"') if runs
+                    else inside(left + 24, y, WIDTH - left - 24, 22, kernel, "muted"))
         if number:
             body.append(line((left - 8) / 2, y - 8, (left - 8) / 2, y))
-    return panels([panel(26 + len(found) * height, body, f"The rules of {arguments}",
-                         "; ".join(f"{condition}: {kernel}" for condition, kernel in found))])
+    bottom, described, counted = 26 + len(found) * height, "; ".join(f"{condition}: {kernel}" for condition, kernel, _ in found), None
+    if chosen is not None:
+        if not 0 <= chosen < len(found):
+            raise Problem(f"{match[1]} has {len(found)} rules, and none of number {match[3]}")
+        condition, kernel, case = found[chosen]
+        lines = textwrap.wrap(case or "the table names no case", 44, break_long_words=True)
+        body += [text(0, bottom + 14 + 18 * number, words, "muted") for number, words in enumerate(lines)]
+        bottom += 18 * max(len(textwrap.wrap(each, 44)) for _, _, each in found) + 6
+        reached = share(case) if case else ""
+        counted = ("", f"{count(chosen, 'rule')} refused, {kernel} runs" + (f": {reached} of a copy" if reached else ""))
+        described = f"{case or 'Another case'}: {counted[1]}."
+    return panels([panel(bottom, body, f"The rules of {match[1]}", described, counted=counted)])

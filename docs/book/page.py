@@ -29,12 +29,13 @@ def table(header, rows, classes, caption=""):
 
 
 def picture_block(picture):
-    """A recorded picture; a long one folded."""
+    """A recorded picture; a long one folded. A phone is too narrow for it, and shows what it says in words."""
     height = re.search(r'viewBox="0 0 \d+ (\d+)"', picture.path.read_text(encoding="utf-8"))
     shown = " open" if height and int(height.group(1)) <= OPEN_HEIGHT else ""
     return (f'<details class="map"{shown}><summary>What a warp touches</summary>'
             + figure(f'<img src="{picture.path.name}" loading="lazy" alt="{html.escape(picture.description)}"/>', picture.caption)
-            + "</details>")
+            + f'<ul class="in-words">{"".join(f"<li>{html.escape(each)}</li>" for each in picture.requests)}</ul>'
+            f'<p class="in-words"><a href="{picture.path.name}">The picture</a></p></details>')
 
 
 def pictures_block(chapter, step):
@@ -74,7 +75,7 @@ def measured_block(chapter, step, record, modelled):
                      gain_text(first["seconds"], row["seconds"]) if first and previous else "", model])
     if not rows:
         return f'<p class="muted">{html.escape(why_not(step, record))}</p>'
-    header = ["case", "median", "of copy", "over its base", "over v1", "over v1, by the emulator's model"]
+    header = ["case", "median", "of copy", "over its base", "over v1", "over v1, modelled"]
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", html.escape(record.origin()))
 
@@ -176,14 +177,14 @@ def exercises(chapter):
 def clock_charts(chapter):
     """Chapter 7's chart: the record of a study of clocks, which has no ladder."""
     record = load(f"{MEASURED}/chapter{chapter.number}")
-    return raw(figure(charts.clocks(record["cases"], f"{chapter.title}: what each way to time reads"),
-                      "What each way to time reads of the same launch, median; the dashed line is what the kernel takes from a "
+    return raw(figure(charts.clocks(record["cases"][0], "What each way to time reads"),
+                      "The median of what each way reads of the same launch; the dashed line is what the kernel takes from a "
                       f"cold L2. {html.escape(origin(record, f'{MEASURED}/chapter{chapter.number}.json'))}."))
 
 
 def modelled_beside_measured(record, modelled):
     pairs = charts.gains(record, modelled) if record and modelled else []
     return ["## Modelled against measured\n" + raw(figure(
-        charts.modelled_and_measured(pairs, "Gain over v1: modelled by the emulator, measured on the card"),
+        charts.modelled_and_measured(pairs, "Gain over v1, modelled and measured"),
         f"A point is a step in a case that both records have. Measured: {html.escape(record.origin())}. Modelled: "
         f"{html.escape(modelled.origin())}."))] if pairs else []

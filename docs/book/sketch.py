@@ -49,8 +49,8 @@ def numbers(words, sign):
 
 
 def permutation(words, rank):
-    """[1, 0] of `1,0`."""
-    found = numbers(words, ",")
+    """[1, 0] of `1,0`, or of `10`."""
+    found = numbers(words, ",") if "," in words else [int(digit) for digit in words]
     if sorted(found) != list(range(rank)):
         raise Problem(f"{words} is no permutation of {rank} dimensions")
     return found

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 import unittest.mock
 import urllib.parse
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "docs" / "html"
@@ -38,7 +39,9 @@ import markdown  # noqa: E402
 import memory_drawings  # noqa: E402
 import order_drawings  # noqa: E402
 import page  # noqa: E402
+import piece_drawings  # noqa: E402
 import queries  # noqa: E402
+import readme_chart  # noqa: E402
 import reading  # noqa: E402
 import records  # noqa: E402
 import sentences  # noqa: E402
@@ -89,6 +92,10 @@ class Figures(unittest.TestCase):
         result = book("check")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_every_chapter_links_its_sources(self):
+        for chapter in chapters.chapters():
+            self.assertIn("[Sources](../../docs/pages/references.md): ", chapter.readme.read_text(encoding="utf-8"), chapter.name)
+
     def test_what_was_tried_is_told_as_its_records_have_it(self):
         result = subprocess.run([sys.executable, "scripts/trust.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -101,6 +108,20 @@ class Figures(unittest.TestCase):
 
     def faults(self, text, *entries):
         return self.resolved(text, *entries)[1]
+
+    def test_the_readmes_chart_is_drawn_from_the_record(self):
+        drawing = readme_chart.drawn()
+        bars = xml.etree.ElementTree.fromstring(drawing).findall(".//{*}rect[@class='bar']")
+        chapter = chapters.chapters()[2]
+        case = chapter.main_cases(chapter.times())[0][1]
+        self.assertEqual(len(bars), sum(records.of_step(case, step.version) is not None for step in chapter.steps))
+        self.assertIn("docs/ladder.svg", (ROOT / "README.md").read_text(encoding="utf-8"))
+        self.assertEqual(readme_chart.faults(), [])
+        with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+            planted = pathlib.Path(folder) / "ladder.svg"
+            planted.write_text(drawing.replace("237", "137").replace("%", ""), encoding="utf-8")
+            with unittest.mock.patch.object(readme_chart, "PATH", planted):
+                self.assertIn("differs from the record", readme_chart.faults()[0])
 
     def test_queries_are_answered_or_refused(self):
         answer = queries.answer(self.PAGE, f"3: v1 {self.FLOAT}", "1.0 us")
@@ -236,6 +257,7 @@ Each lane has a bank of its own.
 
 **Your turn** · 15 min · `padded_tile`
 """
+    LEARNED = "\n## What we learned\n\nOne. Two. Three.\n"
     COUNT = "count cases"  # Of chapter 3's record, whatever it is: these tests are about how many figures there are.
 
     def faults(self, text, *entries, form=limits.step_page, path=STEP):
@@ -284,18 +306,25 @@ Each lane has a bank of its own.
 
     def test_figures_in_a_hundred_words(self):
         def page(words):
-            return "".join(f"Sentence {'word ' * (words // 5 - 4)}takes {i}.5 us. " for i in range(5))
+            return "".join(f"Sentence {'word ' * (words // 5 - 4)}takes {i}.5 us. " for i in range(5)) + self.LEARNED
 
-        entries = [(f"Sentence {'word ' * 20}takes {i}.5 us", [self.COUNT]) for i in range(5)]
-        self.assertIn("5 measured figures in 120 words", self.faults(page(120), *entries, form=limits.chapter_page, path=self.CHAPTER)[0])
+        entries = [(f"Sentence {'word ' * 19}takes {i}.5 us", [self.COUNT]) for i in range(5)]
+        self.assertIn("5 measured figures in 121 words", self.faults(page(115), *entries, form=limits.chapter_page, path=self.CHAPTER)[0])
         entries = [(f"Sentence {'word ' * 22}takes {i}.5 us", [self.COUNT]) for i in range(5)]
         self.assertEqual(self.faults(page(130), *entries, form=limits.chapter_page, path=self.CHAPTER), [])
 
     def test_lines_of_a_chapters_page(self):
-        self.assertEqual(self.faults("line\n" * 220, form=limits.chapter_page, path=self.CHAPTER), [])
-        self.assertIn("221 lines", self.faults("line\n" * 221, form=limits.chapter_page, path=self.CHAPTER)[0])
+        self.assertEqual(self.faults("line\n" * 216 + self.LEARNED, form=limits.chapter_page, path=self.CHAPTER), [])
+        self.assertIn("221 lines", self.faults("line\n" * 217 + self.LEARNED, form=limits.chapter_page, path=self.CHAPTER)[0])
+
+    def test_what_was_learned_is_three_sentences(self):
+        for text, count in ((self.LEARNED.replace("Two. ", ""), 2), (self.LEARNED.replace("Two.", "Two. Half."), 4), ("", 0)):
+            self.assertIn(f"has {count} sentences", self.faults(text, form=limits.chapter_page, path=self.CHAPTER)[0])
 
     def test_which_pages_have_which_limits(self):
+        crowd = "It takes 1.5 us, 2.5 us, or 3.5 us.\n"
+        with unittest.mock.patch.object(sidecar, "read", lambda _: {"timing.md": [{"sentence": "It takes", "figures": ["3: v1 float"] * 3}]}):
+            self.assertIn("3 measured figures", limits.faults(ROOT / "docs" / "pages" / "timing.md", crowd)[0])
         self.assertIn("the parts are", " ".join(limits.faults(self.STEP, "# v4b · x\n")))
         self.assertEqual(limits.faults(self.STEP.parent.parent / "evidence.md", "line\n" * 900), [])
         self.assertIn("900 lines", limits.faults(self.STEP.parent.parent / "README.md", "line\n" * 900)[0])
@@ -330,7 +359,7 @@ class Drawings(unittest.TestCase):
 
     def test_each_has_words_for_those_who_cannot_see_it(self):
         shown = [(path, match["what"]) for path in texts.texts() for match in sentences.MARKER.finditer(path.read_text(encoding="utf-8"))
-                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in {*drawings.DRAWN, "explore"}]
+                 if match["kind"] == "figure" and match["what"].partition(" ")[0] in {*drawings.DRAWN, "explore"} and " rules " not in match["what"]]
         self.assertEqual({(re.match(r"explore .*? at \d+: (\w+)", what) or re.match(r"(\w+)", what))[1] for _, what in shown}, set(drawings.DRAWN))
         for path, what in shown:
             drawing = blocks.drawing(path, what)
@@ -341,8 +370,14 @@ class Drawings(unittest.TestCase):
             for step in chapter.steps:
                 text = chapter.pages[step.version].read_text(encoding="utf-8")
                 self.assertIn("<!-- figure ", text, f"chapter {chapter.number}, {step.version}")
-            moved = sum("<!-- figure explore " in path.read_text(encoding="utf-8") for path in chapter.pages.values())
-            self.assertGreaterEqual(moved, 3 if chapter.number <= 4 else 0, f"chapter {chapter.number}: pages whose accesses can be moved")
+
+    def test_every_step_of_the_first_chapters_has_a_control_that_counts(self):
+        for chapter in chapters.chapters()[:4]:
+            for step in chapter.steps:
+                path = chapter.pages[step.version]
+                figures = re.findall("^<!-- figure (explore .*?) -->", path.read_text(encoding="utf-8"), re.M)
+                counts = [set(re.findall('data-counts="([^"]*)"', blocks.drawing(path, figure))) - {""} for figure in figures]
+                self.assertGreater(max(map(len, counts), default=0), 1, f"chapter {chapter.number}, {step.version}")
 
     def test_a_page_of_no_chapter_has_drawings_too(self):
         self.assertEqual(blocks.drawing(ROOT / "docs" / "pages" / "planted.md", "banks a: lane * 33"), self.drawn("banks", "a: lane * 33"))
@@ -426,6 +461,8 @@ class Drawings(unittest.TestCase):
     def test_the_order_in_which_lines_leave(self):
         self.assertEqual(order_drawings.leaving("rwrw"), [1, 2, 3, 4])
         self.assertEqual(order_drawings.leaving("kwkw"), [3, 1, 4, 2])
+        drawn = self.drawn("cached", "2 leave without: rwrw | with: kwkw")
+        self.assertEqual(re.findall('data-count="([^"]*)"', drawn), ["without|1 of 2 read lines left", "with|2 of 2 read lines left"])
 
     def test_what_a_clock_reads(self):
         call, way, warm, cold = clock_drawings.CALL, clock_drawings.WAY, clock_drawings.WARM, clock_drawings.COLD
@@ -459,12 +496,13 @@ class Drawings(unittest.TestCase):
                       "c: elements 2147483648, last offset 32767, 64 bits.", drawn)
 
     def test_quotients_without_a_division(self):
-        drawn = self.drawn("quotients", "10 as 103 shift 10 from 174")
+        drawn = self.drawn("quotients", "10 as 103 shift 10")
         self.assertIn("equal for all n below 179", drawn)
         self.assertEqual(drawn.count('class="conflict-mark"'), 1)
 
     def test_what_only_one_thread_does(self):
         self.assertIn("v1: load, %; v2: %. Only in one: load.", self.drawn("work", "v1: load % | v2: %"))
+        self.assertIn("v1: load, %, load, %; v2: %, %. Only in one: load.", self.drawn("work", "v1: 2(load %) | v2: 2(%)"))
 
     def test_indices_that_carry(self):
         self.assertIn("0 5, 0 37, 1 29, 2 21, 3 13, 4 5, 4 37, 5 29; it runs over 5 times", self.drawn("carry", "40 from 5 by 32 times 8"))
@@ -500,10 +538,11 @@ class Drawings(unittest.TestCase):
         self.assertIn(self.drawn("banks", "a column: lane * 34"), drawn)
         self.assertIn('min="0" max="2" value="1" aria-label="words per row" aria-valuetext="32"', drawn)
         self.assertIn('<output class="count">32 turns</output>', drawn)
+        self.assertIn("permutation 0,2,1", self.drawn("explore", "order 012,021 at 012: merging A=2 B=3 C=4 by {order}"))
         drawn = self.drawn("explore", "spare 0,1,2 at 0: banks float: lane * {32 + spare} | half: lane * {32 + spare} // 2")
         self.assertEqual(re.findall('data-counts="([^"]*)"', drawn),
                          ["float: 32 turns; half: 16 turns", "float: 1 turn; half: 1 turn", "float: 2 turns; half: 1 turn"])
-        self.assertNotIn("count\"", self.drawn("explore", "turn 0..1 at 0: places 8x8 in: {turn}, lane % 8"))  # Nothing is counted.
+        self.assertNotIn("count\"", self.drawn("explore", "warps 1..2 at 1: machine copy: {warps * 32}"))  # Nothing is counted.
 
     def test_a_warps_floats_in_memory(self):
         for what, told in (("lane", "4 sectors, outlined; 128 of 128"), ("lane * 4 + 3", "16 sectors, outlined; 128 of 512"), ("lane + 1", "5 sectors, outlined; 128 of 160")):
@@ -552,7 +591,8 @@ class Drawings(unittest.TestCase):
         self.assertEqual(told, [[pair, loop], [pair, pair], [loop, pair]])
 
     def test_two_blocks_share_the_places(self):
-        drawn = self.drawn("tiled", "4 blocks 8 bins: value * 7 % 16")
+        drawn = self.drawn("tiled", "4 blocks 8 bins block 3: value * 7 % 16")
+        self.assertIn('data-count="|reads 8 values, adds 5: places 8 to 15"', drawn)
         self.assertIn("Block 0 reads values 0 to 7 and adds 0, 1, 3, 5, 7. Block 1 reads values 0 to 7 and adds 2, 4, 6.", drawn)
 
     def test_an_index_names_a_dimensions_entry(self):
@@ -582,18 +622,58 @@ class Drawings(unittest.TestCase):
         self.assertIn("output 13: row 1, column 5, so input 2; 4 outputs read it.", self.drawn("upsampled", "2x4 to 4x8 at 13"))
         self.assertIn("output 7: row 1, column 2, so input 1; 4 outputs read it.", self.drawn("upsampled", "2x3 to 3x5 at 7"))
 
+    def test_what_each_cell_belongs_to(self):
+        drawn = self.drawn("cells", "block 0: v1, 1x6: column | v2, 2x3: (row * 3 + column) % 4")
+        self.assertEqual(re.findall('data-count="([^"]*)"', drawn), ["v1|6 blocks", "v2|4 blocks"])
+        self.assertIn("row 0: 0 1 2; row 1: 3 0 1", drawn)
+        self.assertEqual(drawn.count('class="mark"'), 3)
+        for wrong in ("cells block 0: v1: column", "cells block: v1, 1x6: column", "running v3, 8 blocks at 4: 8", "owned 1,x", "scattered 1,2 to 0 of 1",
+                      "scattered 1 to 1 of 1", "running v3 and v4, 8 blocks at 4000: 8"):
+            with self.assertRaises(Problem, msg=wrong):
+                self.drawn(*wrong.split(" ", 1))
+
+    def test_where_blocks_of_different_speed_work(self):
+        self.assertEqual(piece_drawings.at_work(2, lambda block: 2 + 2 * block, 3), ({2, 1}, {2, 1}))
+        self.assertEqual(piece_drawings.at_work(2, lambda block: 2 + 2 * block, 8), ({8, 5}, {7, 6}))  # Block 0 made 0, 2, 3, 5, and now 6 or 7.
+        self.assertIn("v3: within 8 pieces, v4: within 8 pieces", self.drawn("running", "v3 and v4, 8 blocks at 0: 8"))
+
+    def test_what_is_written_at_a_time(self):
+        self.assertIn("v4: 1056 blocks write 8650752 bytes", self.drawn("written", "132 v4: 8 x 256 x 32"))
+
+    def test_the_first_entry_of_a_row_adds_all(self):
+        self.assertIn("Entry 0 adds 0, 2. Entry 1 adds 1. Entry 3 adds 3.", self.drawn("owned", "3,1,3,0"))
+
+    def test_what_is_added_to_a_place(self):
+        drawn = self.drawn("scattered", "3,1,-2 to 2,0,2 of 3")
+        self.assertIn("place 0 gets 1; place 1 gets nothing; place 2 gets 3 and -2", drawn)
+        self.assertIn(">1</text>", drawn)
+        self.assertIn(">a + c</text>", self.drawn("scattered", "a,b,c to 2,0,2 of 3"))
+        self.assertIn("Element 3 of z needs element 3 of x", self.drawn("elementwise", "8 at 3"))
+
     def test_programs_in_short(self):
         for short, long in (("4 by 1", "LSLSLSLS"), ("4 by 2", "LLSSLLSS"), ("4 by 4", "LLLLSSSS"), ("3 ahead 0", "LSLSLS"), ("4 ahead 1", "LLSLSLSS"), ("L S", "LS")):
             self.assertEqual("".join(order_drawings.instructions(short)), long)
 
     def test_rules_are_those_of_the_table(self):
         self.assertEqual(order_drawings.rules_of("kRules[] = {\n    {predicates::is_odd,\n     tiles::run_prepared, \"\"},\n    {always, run_permute, \"\"},\n};"),
-                         [("is odd", "tiles"), ("always", "permute")])
-        self.assertEqual(order_drawings.rules_of("kOther[] = {\n    {predicates::is_odd, v5::forward<W>, \"a\"},\n};", "kOther"), [("is odd", "v5")])
+                         [("is odd", "tiles", ""), ("always", "permute", "")])
+        self.assertEqual(order_drawings.rules_of("kOther[] = {\n    {predicates::is_odd, v5::forward<W>, \"a\"},\n};", "kOther"), [("is odd", "v5", "a")])
         self.assertEqual(order_drawings.rules_of("x kRules[] = {\n    {is_small, Kernel::one, \"a\"},\n    {predicates::always, Kernel::all_others, \"\"},\n};"),
-                         [("is small", "one"), ("always", "all others")])
+                         [("is small", "one", "a"), ("always", "all others", "")])
         source = (ROOT / "chapters" / "chapter3_permute" / "v9_dispatch.cuh").read_text(encoding="utf-8")
         self.assertEqual(len(order_drawings.rules_of(source)), source.count(", Kernel::"))
+
+    def test_a_rules_case_and_what_the_dispatch_reaches_there(self):
+        chapter = chapters.chapters()[2]
+        case = chapter.times().case("shape=512,512,128 perm=2,1,0 dtype=float")
+        drawn = drawings.draw("rules", "v9_dispatch.cuh at 2", chapter.folder)
+        share = 100 * case["copy_seconds"] / records.seconds_of(case, "v9")
+        self.assertIn(f'data-count="|1 rule refused, wide tiles runs: {share:.0f}% of a copy"', drawn)
+        self.assertIn("shape=512,512,128 perm=2,1,0 dtype=float: 1 rule", drawn)
+        self.assertIn("%", drawings.share_in(chapters.chapters()[1].folder, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"))
+        for wrong in ("at 0", "at 99", "at x"):
+            with self.assertRaises(Problem, msg=wrong):
+                drawings.draw("rules", f"v9_dispatch.cuh {wrong}", chapter.folder)
 
 
 V1 = """/// \\file
@@ -699,6 +779,28 @@ class Planted(unittest.TestCase):
         self.assertIn("| | v1 |\n|---|--:|\n| sectors per load request | 32.0 |\n| load requests | 1 |\n| time | 4.00 us |\n| of a copy | 25% |\n",
                       blocks.renewed(self.page, "<!-- measure v1 [a b] sectors/request requests -->\n"))
 
+    def test_a_difference_of_a_function_and_from_a_step_further_down(self):
+        shown = blocks.renewed(self.page, "<!-- diff v2 kernel() -->\n")
+        self.assertIn("+  __shared__ W tile[32][33];", shown)
+        self.assertNotIn("//! [", shown)
+        (self.folder / "v3_small.cuh").write_text("//! [kernel]\nstruct S {\n  int b;\n\n  // It is v3's.\n  void kernel(\n      int a) {\n#pragma unroll\n    a = 1;\n  }\n};\n"
+                                                  "//! [kernel]\n", encoding="utf-8")
+        (self.folder / "chapter.cu").write_text(CHAPTER + 'C::step("v3", "small", "v2", "Less.", {}, v3::run),\n', encoding="utf-8")
+        self.chapter = chapters.Chapter(self.folder)
+        self.assertEqual(self.chapter.kernel("v3").region("kernel()"), ["// It is v3's.", "void kernel(", "    int a) {", "#pragma unroll", "  a = 1;", "}"])
+        self.assertIn("-dst[0] = tile[1][0];", blocks.renewed(self.page, "<!-- diff v3 kernel v1:load -->\n"))
+        for wrong in ("diff v2 nothing()", "diff v2 kernel v3:kernel"):
+            with self.assertRaises(Problem, msg=wrong):
+                blocks.renewed(self.page, f"<!-- {wrong} -->\n")
+
+    def test_every_step_with_a_base_shows_what_it_changes(self):
+        self.doCleanups()
+        for chapter in chapters.chapters():
+            for step in chapter.steps:
+                if step.base:
+                    text = chapter.pages[step.version].read_text(encoding="utf-8")
+                    self.assertIn(f"<!-- diff {step.version}", text, f"chapter {chapter.number}, {step.version}")
+
     def test_a_region_of_another_file(self):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
         self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
@@ -740,19 +842,6 @@ class Planted(unittest.TestCase):
         for wrong in ("figure nothing", "figure rules v1_plain.cuh", "figure rules nothing.cuh"):
             with self.assertRaises(Problem, msg=wrong):
                 blocks.renewed(self.page, f"<!-- {wrong} -->\ncaption\n<!-- end -->\n")
-
-    def test_a_drawing_beside_the_page(self):
-        marker = "<!-- figure tile -->\nA caption.\n<!-- end -->\n"
-        (self.folder / "pages" / "figures").mkdir()
-        drawing = self.folder / "pages" / "figures" / "tile.svg"
-        drawing.write_text("<?xml version='1.0'?><svg></svg>", encoding="utf-8")
-        with self.assertRaises(Problem):
-            blocks.published(self.page, marker)
-        drawing.write_text("<?xml version='1.0'?><svg><title>A tile</title></svg>", encoding="utf-8")
-        shown = blocks.published(self.page, marker)
-        self.assertIn("<svg><title>A tile</title></svg>", shown)
-        self.assertIn("A caption.", shown)
-        self.assertNotIn("<?xml", shown)
 
     def test_pages_of_the_book(self):
         self.recorded()
@@ -1102,6 +1191,49 @@ class Site(unittest.TestCase):
 
 
 # What a reader sees of text on its background, by the WCAG's formula: 4.5 for text, 3 for large text.
+WIDTH = "Math.max(document.documentElement.scrollWidth, innerWidth)"
+LADDERS = """[...document.querySelectorAll("svg.wide, svg.narrow")].map((drawing) =>
+  drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
+                             : drawing.getBoundingClientRect().width === 0)"""
+# Of each figure with a control: how many states are seen, which is named, which is shown, whether the counter is that one's.
+CONTROLS = """[...document.querySelectorAll(".explore")].map((figure) => {
+  const shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden), outputs = figure.querySelectorAll("output");
+  return [shown.length, outputs[0].textContent, shown[0]?.dataset.value, !outputs[1] || outputs[1].textContent === shown[0]?.dataset.counts]; })"""
+NEXT = '(() => { const link = document.querySelector("a[rel=next]"); return link && [link.href, link.getClientRects().length > 0]; })()'
+# The page hears of the system's preference with one of the next frames.
+IS_DARK = """new Promise((done) => { const look = (left) => { const is = document.documentElement.classList.contains("dark-mode");
+  if (is !== matchMedia("(prefers-color-scheme: dark)").matches && left) setTimeout(look, 20, left - 1);
+  else { document.getAnimations().forEach((each) => each.finish()); done(is); } }; look(250); })"""
+UNFOLDED = 'document.querySelectorAll("details").forEach((part) => { part.dataset.folded = !part.open; part.open = true; })'
+FOLDED = 'document.querySelectorAll("details").forEach((part) => { part.open = part.dataset.folded === "false"; })'
+CUT = """[...document.querySelectorAll(".contents pre, .contents div.fragment")].filter((part) => part.scrollWidth > part.clientWidth + 1)
+  .filter((part) => innerWidth > 390 || !(part.matches(".columns") && getComputedStyle(part).overflowX === "auto"))
+  .map((part) => part.className + ": " + part.textContent.slice(0, 40))"""
+SHOWN = """(() => { const all = (what) => [...document.querySelectorAll(what)]; return {
+  rows: all("table.steps tbody tr").length,
+  fragments: all("details.code .fragment").filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length,
+  buttons: all("doxygen-awesome-fragment-copy-button").length,
+  bars: all("svg.chart rect.bar").filter((bar) => bar.getBoundingClientRect().width > 0).length,
+  most: Math.max(0, ...all("svg.chart:not(.panel)").map((chart) => chart.querySelectorAll("rect.bar").length)),
+  unnamed: all("svg").filter((drawing) => !drawing.querySelector("title") && !drawing.closest("[title]")).length}; })()"""
+PRINTED = """({wide: [...document.querySelectorAll(".contents *")].filter((part) => !part.closest("svg") && part.getBoundingClientRect().right > 719)
+    .map((part) => part.tagName + " " + part.textContent.slice(0, 40)).slice(0, 5),
+  navigation: ["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) =>
+    [...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))})"""
+# What a reader with a phone cannot read of a page's figures: what has to be scrolled, what leads out of its drawing, small letters.
+UNREADABLE = """(() => { const bad = [], shown = (box) => box.width > 0;
+  for (const box of document.querySelectorAll(".contents figure, .contents figure div")) {
+    if (box.scrollWidth > box.clientWidth + 1) bad.push("scrolls: " + box.textContent.slice(0, 60)); }
+  for (const drawing of document.querySelectorAll(`.contents img[src$=".svg"], .contents svg.chart`)) {
+    const edge = drawing.getBoundingClientRect(), name = drawing.getAttribute("src") || drawing.querySelector("title").textContent;
+    if (!shown(edge)) continue;
+    if (edge.right > innerWidth) bad.push("too wide: " + name);
+    if (drawing.matches("img")) bad.push("letters of unknown size: " + name);
+    for (const words of drawing.querySelectorAll("text")) {
+      const box = words.getBoundingClientRect(), size = parseFloat(getComputedStyle(words).fontSize) * words.getScreenCTM().a;
+      if (size < 9) bad.push(`${size.toFixed(1)} pixels: ${name}: ${words.textContent}`);
+      if (shown(box) && (box.left < edge.left - 1 || box.right > edge.right + 1)) bad.push(`cut: ${name}: ${words.textContent}`); } }
+  return bad.slice(0, 10); })()"""
 CONTRAST = """(() => {
   const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); };
   const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
@@ -1159,20 +1291,54 @@ class InABrowser(unittest.TestCase):
         self.window.errors.clear()
         self.window.open((SITE / name).as_uri())
 
+    @classmethod
+    def every_page(cls):
+        """{page: what was seen of it}, of one load of each page for all the tests that look at every page."""
+        if not hasattr(cls, "seen"):
+            cls.seen = {name: cls.looked_at(name) for name in cls.pages}
+            cls.window.window(1280, 900)
+            cls.window.dark(False)
+        return cls.seen
+
+    @classmethod
+    def looked_at(cls, name):
+        """A page on a phone, and of what is no API at a desk, in light and dark, and on paper."""
+        window = cls.window
+        window.errors.clear()
+        window.dark(False)
+        window.window(390, 844, mobile=True)
+        window.open((SITE / name).as_uri())
+        found = window.run(f"({{width: {WIDTH}, ladders: {LADDERS}, controls: {CONTROLS}, next: [{NEXT}]}})")
+        window.run(UNFOLDED)
+        found |= window.run(f"({{unreadable: {UNREADABLE}, cut: [{CUT}]}})")
+        if name in cls.told:
+            window.window(1400, 900)
+            found["cut"] += window.run(f"[{CUT}]")
+            found["next"] += window.run(f"[{NEXT}]")
+        if name.startswith("chapter"):
+            found |= window.run(SHOWN)
+        if name in (*cls.told, "launch_8cuh.html", "permute_8cuh.html"):
+            found["dark"], found["contrast"] = [], []
+            for dark in (False, True):
+                window.dark(dark)
+                found["dark"].append(window.run(IS_DARK))
+                found["contrast"].append(window.run(CONTRAST))
+        if name.startswith("chapter"):
+            window.run(FOLDED)
+            window.dark(False)
+            window.window(718, 1000)
+            window.call("Emulation.setEmulatedMedia", media="print")
+            found |= window.run(PRINTED)
+        found["errors"] = list(window.errors)
+        return found
+
     def test_every_page_loads_without_an_error_and_fits_a_phone(self):
-        self.window.dark(False)
-        self.window.window(390, 844, mobile=True)
-        for name in self.pages:
+        for name, seen in self.every_page().items():
             with self.subTest(page=name):
-                self.open(name)
-                self.assertEqual(self.window.errors, [])
-                width = self.window.run("Math.max(document.documentElement.scrollWidth, innerWidth)")
-                self.assertLessEqual(width, 390)
-                ladders = self.window.run("""[...document.querySelectorAll("svg.wide, svg.narrow")].map((drawing) =>
-                  drawing.matches(".narrow") ? drawing.getBoundingClientRect().right <= 390 && drawing.getBoundingClientRect().width > 300
-                                             : drawing.getBoundingClientRect().width === 0)""")
-                self.assertEqual(set(ladders) - {True}, set())
-        self.window.window(1280, 900)
+                self.assertEqual(seen["errors"], [])
+                self.assertLessEqual(seen["width"], 390)
+                self.assertEqual(set(seen["ladders"]) - {True}, set())
+                self.assertEqual(seen["unreadable"], [])
 
     @unittest.skipUnless(AXE or IN_CI, "axe-core is not here: run `make deps docs`")
     def test_pages_of_each_kind_are_accessible(self):
@@ -1194,18 +1360,9 @@ class InABrowser(unittest.TestCase):
 
     def test_no_line_of_code_is_cut(self):
         """What is wider than its box is cut on the screen. On a phone that is allowed to columns that were printed, which scroll."""
-        cut = """(() => { document.querySelectorAll("details").forEach((part) => { part.open = true; });
-          return [...document.querySelectorAll(".contents pre, .contents div.fragment")].filter((part) => part.scrollWidth > part.clientWidth + 1)
-            .filter((part) => innerWidth > 390 || !(part.matches(".columns") && getComputedStyle(part).overflowX === "auto"))
-            .map((part) => part.className + ": " + part.textContent.slice(0, 40)); })()"""
-        self.window.dark(False)
-        for width in (1400, 390):
-            self.window.window(width, 900, mobile=width < 500)
-            for name in self.told:
-                with self.subTest(page=name, width=width):
-                    self.open(name)
-                    self.assertEqual(self.window.run(cut), [])
-        self.window.window(1280, 900)
+        for name in self.told:
+            with self.subTest(page=name):
+                self.assertEqual(self.every_page()[name]["cut"], [[], []])
 
     def test_the_menu_opens(self):
         """On a phone by a tap on its button, which nothing may cover; at a desk the tree of pages is there."""
@@ -1254,13 +1411,7 @@ class InABrowser(unittest.TestCase):
         found = 0
         for name in self.told:
             begins = re.findall(r'class="control"><label><span>[^<]*<output>(\d+)</output>', (SITE / name).read_text(encoding="utf-8"))
-            if not begins:
-                continue
-            self.open(name)
-            figures = self.window.run("""[...document.querySelectorAll(".explore")].map((figure) => {
-              const shown = [...figure.querySelectorAll(".frames > div")].filter((frame) => !frame.hidden), outputs = figure.querySelectorAll("output");
-              return [shown.length, outputs[0].textContent, shown[0]?.dataset.value, !outputs[1] || outputs[1].textContent === shown[0]?.dataset.counts];
-            })""")
+            figures = self.every_page()[name]["controls"]
             self.assertEqual(figures, [[1, value, value, True] for value in begins], name)
             found += len(figures)
         self.assertGreater(found, 25)
@@ -1273,17 +1424,18 @@ class InABrowser(unittest.TestCase):
             yield width
 
     def test_from_the_front_page_to_the_last_step_of_the_last_chapter(self):
+        """By the link to the next page, which a phone and a desk show."""
         last = reading.ladder(chapters.chapters()[-1])[-1]
-        for _ in self.widths():
-            self.open("index.html")
-            walked = ["index"]
-            while walked[-1] != last and len(walked) < 200:
-                seen = self.window.run('(() => { const link = document.querySelector("a[rel=next]"); return [link.href, link.getClientRects().length]; })()')
-                self.assertGreater(seen[1], 0, f"{walked[-1]}: the link to the next page is not seen")
-                self.window.open(seen[0])
-                walked.append(self.window.run("location.pathname.split('/').at(-1).replace('.html', '')"))
-            self.assertEqual(walked, list(reading.way()))
-            self.assertEqual(self.window.errors, [])
+        walked = ["index"]
+        while walked[-1] != last and len(walked) < 200:
+            seen = self.every_page()[f"{walked[-1]}.html"]
+            (phone, shown), (desk, shown_too) = seen["next"]
+            self.assertTrue(shown and shown_too, f"{walked[-1]}: the link to the next page is not seen")
+            self.assertEqual(phone, desk)
+            self.assertEqual(seen["errors"], [])
+            walked.append(phone.rpartition("/")[2].replace(".html", ""))
+        self.assertEqual(walked, list(reading.way()))
+        self.assertEqual(self.every_page()[f"{last}.html"]["errors"], [])
 
     def found(self, words):
         """The addresses that the search lists for these words, best first."""
@@ -1324,54 +1476,31 @@ class InABrowser(unittest.TestCase):
             with self.subTest(chapter=chapter.number):
                 rows = code = 0
                 for name in addresses.of_chapter(chapter):
-                    self.open(f"{name}.html")
-                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
-                    rows += self.window.run('document.querySelectorAll("table.steps tbody tr").length')
-                    fragments = self.window.run('[...document.querySelectorAll("details.code .fragment")]'
-                                                ".filter((part) => part.offsetHeight > 20 && part.textContent.length > 60).length")
-                    code += fragments
-                    buttons = self.window.run('document.querySelectorAll("doxygen-awesome-fragment-copy-button").length')
-                    self.assertGreaterEqual(buttons, fragments)
-                    bars = self.window.run('[...document.querySelectorAll("svg.chart rect.bar")]'
-                                           ".filter((bar) => bar.getBoundingClientRect().width > 0).length")
+                    seen = self.every_page()[f"{name}.html"]
+                    rows, code = rows + seen["rows"], code + seen["fragments"]
+                    self.assertGreaterEqual(seen["buttons"], seen["fragments"])
                     if chapter.times() and name == f"chapter{chapter.number}":
-                        self.assertGreater(bars, 0)
-                    unnamed = self.window.run('[...document.querySelectorAll("svg")].filter((drawing) => '
-                                              '!drawing.querySelector("title") && !drawing.closest("[title]")).length')
-                    self.assertEqual(unnamed, 0)
+                        self.assertGreater(seen["bars"], 0)
+                    self.assertLessEqual(seen["most"], 12, name)
+                    self.assertEqual(seen["unnamed"], 0)
                 self.assertEqual(rows, len(chapter.steps))
                 self.assertEqual(code, len(chapter.pages))
 
     def test_chapters_fit_on_paper(self):
         """An A4 page between its margins: nothing wider than it, which would shrink the text, and no navigation on it."""
-        self.window.dark(False)
-        self.window.window(718, 1000)
-        self.window.call("Emulation.setEmulatedMedia", media="print")
         for name in (name for chapter in chapters.chapters() for name in addresses.of_chapter(chapter)):
             with self.subTest(page=name):
-                self.open(f"{name}.html")
-                wide = self.window.run('[...document.querySelectorAll(".contents *")].filter((part) => !part.closest("svg") && '
-                                       "part.getBoundingClientRect().right > 719).map((part) => part.tagName + ' ' + "
-                                       "part.textContent.slice(0, 40)).slice(0, 5)")
-                self.assertEqual(wide, [])
-                shown = self.window.run('["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) => '
-                                        "[...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))")
-                self.assertEqual(shown, [])
-        self.window.call("Emulation.setEmulatedMedia", media="")
-        self.window.window(1280, 900)
+                seen = self.every_page()[f"{name}.html"]
+                self.assertEqual(seen["wide"], [])
+                self.assertEqual(seen["navigation"], [])
 
     def test_contrast_is_readable_in_light_and_dark(self):
-        self.window.window(1280, 900)
-        for dark in (False, True):
-            self.window.dark(dark)
-            for name in self.told + ["launch_8cuh.html", "permute_8cuh.html"]:
-                with self.subTest(page=name, dark=dark):
-                    self.open(name)
-                    self.window.run('document.querySelectorAll("details").forEach((part) => { part.open = true; })')
-                    self.assertEqual(self.window.run('document.documentElement.classList.contains("dark-mode")'), dark)
-                    self.assertEqual(self.window.run(CONTRAST), [])
-                    self.assertEqual(self.window.errors, [])
-        self.window.dark(False)
+        for name in self.told + ["launch_8cuh.html", "permute_8cuh.html"]:
+            with self.subTest(page=name):
+                seen = self.every_page()[name]
+                self.assertEqual(seen["dark"], [False, True])
+                self.assertEqual(seen["contrast"], [[], []])
+                self.assertEqual(seen["errors"], [])
 
 
 if __name__ == "__main__":

@@ -378,4 +378,20 @@ TEST_CASE("the chart is well-formed and described") {
   CHECK(svg.ends_with("</svg>\n"));
 }
 
+TEST_CASE("the chart tells the gain over the base and over v1, once where that is the base") {
+  ChapterResult run = sample_run();
+  StepResult& step = run.cases[0].steps[1];
+  step.over_base = {.over = "v1b", .times = 2, .is_noise = false};
+  step.over_first = {.over = "v1", .times = 3, .is_noise = false};
+  CHECK(svg_report(run).find("2.00x v1b · 3.00x v1<") != std::string::npos);
+  step.over_base->is_noise = true;
+  CHECK(svg_report(run).find("· 3.00x v1<") != std::string::npos);
+  step.over_first->is_noise = true;
+  CHECK(svg_report(run).find("x v1") == std::string::npos);
+  step.over_base = step.over_first = {.over = "v1", .times = 4, .is_noise = false};
+  const std::string svg = svg_report(run);
+  CHECK(svg.find("· 4.00x v1<") != std::string::npos);
+  CHECK(svg.find("4.00x v1 ·") == std::string::npos);
+}
+
 }  // namespace warpbook
