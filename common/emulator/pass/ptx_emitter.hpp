@@ -56,7 +56,7 @@ private:
   void emit_all(const std::vector<Statement>& statements);
   void leave_whole();
   void keep_order();
-  bool bind_arguments();
+  bool bind_arguments(const std::vector<Statement>& statements);
   void make_results();
   void emit(const Statement& statement);
   void emit_instruction(const Statement& statement);
