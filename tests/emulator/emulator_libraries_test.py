@@ -56,7 +56,7 @@ class Libraries(unittest.TestCase):
 
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
-        self.build("thrust")
+        self.build("thrust", "-rdc=true")
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
         self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
@@ -70,6 +70,16 @@ class Libraries(unittest.TestCase):
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
         self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+
+    @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
+    def test_libcudacxx(self):
+        self.build("libcudacxx")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
+        self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+        self.build("libcudacxx", "-DWITHOUT_BARRIER")
+        ran = self.run_program()
+        self.assertRegex(ran.stderr, r"Race reported between \w+ access at \S*libcudacxx.cu:\d+ and ")
 
 
 if __name__ == "__main__":
