@@ -91,7 +91,7 @@ class Sweep:
 
     def compiles(self, compiler, name, *options):
         file = self.folder / name
-        status, _, errors = call([compiler, "-c", "-w", "-o", "/dev/null", *options, *self.includes(name), file],
+        status, _, errors = call([compiler, "-c", "-w", "-rdc=true", "-o", "/dev/null", *options, *self.includes(name), file],
                                  file.parent, 300)
         return status == 0, "" if status == 0 else first_error(errors)
 
@@ -99,7 +99,7 @@ class Sweep:
         entry = dict(self.state.get(name, {}))
         stages = self.arguments.stages.split(",")
         if "nvcc" in stages and "nvcc" not in entry:
-            entry["nvcc"], why = self.compiles(self.arguments.nvcc, name, "-arch=sm_90", "-rdc=true")
+            entry["nvcc"], why = self.compiles(self.arguments.nvcc, name, "-arch=sm_90")
             if why:
                 entry["nvcc_error"] = why
         if self.arguments.failed and not entry.get("here", True):
@@ -120,7 +120,7 @@ class Sweep:
             return
         with tempfile.TemporaryDirectory(prefix="public_program_") as made:
             program = Path(made) / "program"
-            status, _, errors = call([self.arguments.driver, "-w", "-o", program, *self.includes(name), file, *LIBRARIES],
+            status, _, errors = call([self.arguments.driver, "-w", "-rdc=true", "-o", program, *self.includes(name), file, *LIBRARIES],
                                      file.parent, 300)
             if status != 0:
                 entry["run"], entry["error"] = "not alone", first_error(errors)
