@@ -54,6 +54,13 @@ class Libraries(unittest.TestCase):
         ran = self.run_program("host pointer")
         self.assertIn("========= Invalid __global__ write by curandGenerateUniform\n", ran.stderr)
 
+    def test_cufft(self):
+        self.build("cufft", "-lcufft")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+        ran = self.run_program("too short")
+        self.assertIn("========= Invalid __global__ read by cufftExecC2C\n", ran.stderr)
+
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
         self.build("thrust", "-rdc=true")
