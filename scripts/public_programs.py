@@ -2,7 +2,7 @@
 """Public CUDA programs on the emulator: how many compile, run and pass their own check, and what was found in them.
 
     scripts/public_programs.py FOLDER [--only REGEX] [--failed] [--stages nvcc,here,run] [--seconds 60] [--jobs 1]
-    scripts/public_programs.py FOLDER --write     # docs/results/public_programs.json
+    scripts/public_programs.py FOLDER... --write     # docs/results/public_programs.json
 
 FOLDER holds a folder OWNER+NAME for each repository, outside of this tree: nothing of them is copied. Each .cu file is
 compiled alone, by nvcc and by the emulator's driver; one with a main() is then linked and run without arguments, where it
@@ -39,7 +39,8 @@ FAILED = re.compile(r"\b(fails?|failed|failures?|mismatch(es)?|incorrect(ly)?|wr
                     r"not passed|unsuccessful)\b", re.IGNORECASE)
 NO_FAILURE = re.compile(r"\b(0|no) (mismatch\w*|fail\w*|errors?)|(fail\w*|mismatch\w*): *0\b", re.IGNORECASE)
 MAIN = re.compile(r"\bmain\s*\(")
-MEMORY_BYTES = 12 << 30
+NUMBERS = ("files", "nvcc_compiles", "compile_here", "tried", "ran", "check_passed", "check_failed", "with_bugs",
+           "with_false_alarms")
 
 
 def folders_of_headers(file, root):
@@ -156,14 +157,15 @@ class Sweep:
               f"own check passed {sum(e.get('check') == 'passed' for e in nvcc)}, "
               f"failed {sum(e.get('check') == 'failed' for e in nvcc)}")
 
-    def write(self):
-        verdicts_file = self.folder / "verdicts.json"
-        verdicts = json.loads(verdicts_file.read_text()) if verdicts_file.exists() else {}
-        repositories = {}
+    def verdicts(self):
+        file = self.folder / "verdicts.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def repositories(self):
+        """What is known of each, in numbers."""
+        verdicts, repositories = self.verdicts(), {}
         for name, entry in sorted(self.state.items()):
-            row = repositories.setdefault(Path(name).parts[0].replace("+", "/", 1), dict.fromkeys(
-                ("files", "nvcc_compiles", "compile_here", "tried", "ran", "check_passed", "check_failed", "with_bugs",
-                 "with_false_alarms"), 0))
+            row = repositories.setdefault(Path(name).parts[0].replace("+", "/", 1), dict.fromkeys(NUMBERS, 0))
             row["files"] += 1
             if not entry.get("nvcc"):
                 continue
@@ -177,21 +179,35 @@ class Sweep:
             row["check_failed"] += ran and entry.get("check") == "failed"
             row["with_bugs"] += "bug" in verdicts.get(name, {})
             row["with_false_alarms"] += "false" in verdicts.get(name, {})
-        total = {key: sum(row[key] for row in repositories.values()) for key in next(iter(repositories.values()))}
-        total = {"repositories": len(repositories), **total}
-        rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row, separators=(',', ':'))}"
-                          for name, row in repositories.items())
-        found = [",\n".join(f"  {json.dumps(name.replace('+', '/', 1))}: {json.dumps(verdict[kind])}"
-                            for name, verdict in sorted(verdicts.items()) if kind in verdict) for kind in ("bug", "false")]
-        whole_file.write(RECORD, f'{{"seconds": {self.arguments.seconds},\n"repositories": {{\n{rows}\n}},\n"total": '
-                                 f'{json.dumps(total, separators=(",", ":"))},\n"bugs": {{\n{found[0]}\n}},\n'
-                                 f'"false_alarms": {{\n{found[1]}\n}}}}\n')
-        print(json.dumps(total))
+        return repositories
+
+
+def total_of(repositories):
+    return {"repositories": len(repositories), **{key: sum(row[key] for row in repositories.values()) for key in NUMBERS}}
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+def write(sweeps, seconds):
+    """Of several folders, the totals of each are told, too."""
+    sets = [sweep.repositories() for sweep in sweeps]
+    rows = {name: row for repositories in sets for name, row in sorted(repositories.items())}
+    verdicts = {name.replace("+", "/", 1): verdict for sweep in sweeps for name, verdict in sweep.verdicts().items()}
+    lines = [",\n".join(f"  {json.dumps(name)}: {compact(row)}" for name, row in rows.items()),
+             ",\n".join(f"  {compact(total_of(repositories))}" for repositories in sets),
+             *(",\n".join(f"  {json.dumps(name)}: {json.dumps(verdict[kind])}"
+                          for name, verdict in sorted(verdicts.items()) if kind in verdict) for kind in ("bug", "false"))]
+    whole_file.write(RECORD, f'{{"seconds": {seconds},\n"repositories": {{\n{lines[0]}\n}},\n"sets": [\n{lines[1]}\n],\n'
+                             f'"total": {compact(total_of(rows))},\n"bugs": {{\n{lines[2]}\n}},\n'
+                             f'"false_alarms": {{\n{lines[3]}\n}}}}\n')
+    print(compact(total_of(rows)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="+")
     parser.add_argument("--only", help="programs whose names this finds")
     parser.add_argument("--stages", default="nvcc,here,run")
     parser.add_argument("--failed", action="store_true", help="tries anew what failed here")
@@ -201,11 +217,12 @@ def main():
     parser.add_argument("--driver", default=str(ROOT / "build" / "emulator" / "toolkit" / "bin" / "nvcc"))
     parser.add_argument("--write", action="store_true", help="writes the record of what is known")
     arguments = parser.parse_args()
-    sweep = Sweep(arguments.folder.resolve(), arguments)
+    sweeps = [Sweep(folder.resolve(), arguments) for folder in arguments.folder]
     if arguments.write:
-        sweep.write()
+        write(sweeps, arguments.seconds)
     else:
-        sweep.sweep()
+        for sweep in sweeps:
+            sweep.sweep()
 
 
 if __name__ == "__main__":
