@@ -154,6 +154,16 @@ WARPBOOK_DEVICE_FUNCTION float __fmul_rn(float x, float y) { return x * y; }
 WARPBOOK_DEVICE_FUNCTION float __fdiv_rn(float x, float y) { return x / y; }
 WARPBOOK_DEVICE_FUNCTION float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 WARPBOOK_DEVICE_FUNCTION float __fsqrt_rn(float x) { return sqrtf(x); }
+// The square of a float is exact in double.
+WARPBOOK_DEVICE_FUNCTION float __fsqrt_rd(float x) {
+  const float root = sqrtf(x);
+  return static_cast<double>(root) * root > x ? nextafterf(root, 0) : root;
+}
+WARPBOOK_DEVICE_FUNCTION float __fsqrt_ru(float x) {
+  const float root = sqrtf(x);
+  return static_cast<double>(root) * root < x ? nextafterf(root, HUGE_VALF) : root;
+}
+WARPBOOK_DEVICE_FUNCTION float __fsqrt_rz(float x) { return __fsqrt_rd(x); }
 WARPBOOK_DEVICE_FUNCTION float __frcp_rn(float x) { return 1.0F / x; }
 WARPBOOK_DEVICE_FUNCTION double __dadd_rn(double x, double y) { return x + y; }
 WARPBOOK_DEVICE_FUNCTION double __dsub_rn(double x, double y) { return x - y; }
