@@ -2,7 +2,7 @@
 """Public CUDA programs on the emulator: how many compile, run and pass their own check, and what was found in them.
 
     scripts/public_programs.py FOLDER [--only REGEX] [--failed] [--stages nvcc,here,run] [--seconds 60] [--jobs 1]
-    scripts/public_programs.py FOLDER... --write     # docs/results/public_programs.json
+    scripts/public_programs.py FOLDER... --write  # docs/results/public_programs.json
 
 FOLDER holds a folder OWNER+NAME for each repository, outside of this tree: nothing of them is copied. Each .cu file is
 compiled alone, by nvcc and by the emulator's driver; one with a main() is then linked and run without arguments, where it
@@ -196,10 +196,11 @@ def write(sweeps, seconds):
     rows = {name: row for repositories in sets for name, row in sorted(repositories.items())}
     verdicts = {name.replace("+", "/", 1): verdict for sweep in sweeps for name, verdict in sweep.verdicts().items()}
     lines = [",\n".join(f"  {json.dumps(name)}: {compact(row)}" for name, row in rows.items()),
-             ",\n".join(f"  {compact(total_of(repositories))}" for repositories in sets),
+             ",\n".join(f'  "{sweep.folder.name}": {compact(total_of(repositories))}'
+                          for sweep, repositories in zip(sweeps, sets)),
              *(",\n".join(f"  {json.dumps(name)}: {json.dumps(verdict[kind])}"
                           for name, verdict in sorted(verdicts.items()) if kind in verdict) for kind in ("bug", "false"))]
-    whole_file.write(RECORD, f'{{"seconds": {seconds},\n"repositories": {{\n{lines[0]}\n}},\n"sets": [\n{lines[1]}\n],\n'
+    whole_file.write(RECORD, f'{{"seconds": {seconds},\n"repositories": {{\n{lines[0]}\n}},\n"folders": {{\n{lines[1]}\n}},\n'
                              f'"total": {compact(total_of(rows))},\n"bugs": {{\n{lines[2]}\n}},\n'
                              f'"false_alarms": {{\n{lines[3]}\n}}}}\n')
     print(compact(total_of(rows)))
@@ -217,7 +218,7 @@ def main():
     parser.add_argument("--driver", default=str(ROOT / "build" / "emulator" / "toolkit" / "bin" / "nvcc"))
     parser.add_argument("--write", action="store_true", help="writes the record of what is known")
     arguments = parser.parse_args()
-    sweeps = [Sweep(folder.resolve(), arguments) for folder in arguments.folder]
+    sweeps = [Sweep(folder.absolute(), arguments) for folder in arguments.folder]
     if arguments.write:
         write(sweeps, arguments.seconds)
     else:
