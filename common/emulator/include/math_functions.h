@@ -187,7 +187,8 @@ template <class To, class From> __attribute__((always_inline, nodebug)) inline T
   // One above the highest value is a power of two, which every floating-point type holds.
   constexpr From kAbove = static_cast<From>(kHighest / 2 + 1) * 2;
   if (rounded != rounded) {
-    return sizeof(To) == 8 || (sizeof(To) == 4 && sizeof(From) == 8) ? static_cast<To>(To{1} << (8 * sizeof(To) - 1)) : To{};
+    return sizeof(To) == 8 || (sizeof(To) == 4 && sizeof(From) == 8) ? static_cast<To>(To{1} << (8 * sizeof(To) - 1))
+                                                                     : To{};
   }
   if (rounded >= kAbove) {
     return kHighest;

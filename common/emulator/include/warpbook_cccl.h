@@ -24,11 +24,21 @@
 namespace warpbook::emulator::cccl {
 
 template <unsigned kBytes> struct Word;
-template <> struct Word<1> { using type = std::uint8_t; };
-template <> struct Word<2> { using type = std::uint16_t; };
-template <> struct Word<4> { using type = std::uint32_t; };
-template <> struct Word<8> { using type = std::uint64_t; };
-template <> struct Word<16> { using type = std::uint64_t __attribute__((vector_size(16))); };
+template <> struct Word<1> {
+  using type = std::uint8_t;
+};
+template <> struct Word<2> {
+  using type = std::uint16_t;
+};
+template <> struct Word<4> {
+  using type = std::uint32_t;
+};
+template <> struct Word<8> {
+  using type = std::uint64_t;
+};
+template <> struct Word<16> {
+  using type = std::uint64_t __attribute__((vector_size(16)));
+};
 
 /// One load, and one store, of up to 16 bytes, which other blocks may write or read at the same time. By them tiles
 /// hand on what they found, and their inputs, too, where an algorithm works in place.
@@ -149,16 +159,15 @@ WARPBOOK_DEVICE_FUNCTION bool atomic_compare_exchange(T* place, T* expected, T d
   return before == compare;
 }
 /// Integers and pointers, these by bytes, and what CUDA adds of floats.
-template <class T, class Delta, class Order>
-WARPBOOK_DEVICE_FUNCTION T atomic_add(T* place, Delta delta, Order order) {
+template <class T, class Delta, class Order> WARPBOOK_DEVICE_FUNCTION T atomic_add(T* place, Delta delta, Order order) {
   if constexpr (std::is_floating_point_v<T>) {
     fence_before(order);
     const T before = atomicAdd(place, static_cast<T>(delta));
     fence_after(order);
     return before;
   } else {
-    return update(AtomicOperation::add, place, __builtin_bit_cast(T, static_cast<typename Word<sizeof(T)>::type>(delta)),
-                  order);
+    return update(AtomicOperation::add, place,
+                  __builtin_bit_cast(T, static_cast<typename Word<sizeof(T)>::type>(delta)), order);
   }
 }
 

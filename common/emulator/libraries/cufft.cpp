@@ -211,8 +211,8 @@ void run_one(const Plan& plan, const In* in, const Layout& from, Out* out, const
   });
 }
 
-LibraryOperand operand(const char* name, const void* begin, const Layout& layout, std::size_t batches, std::size_t bytes,
-                       bool written) {
+LibraryOperand operand(const char* name, const void* begin, const Layout& layout, std::size_t batches,
+                       std::size_t bytes, bool written) {
   const std::size_t width = (layout.last() + 1) * bytes;
   const std::size_t pitch = layout.batch * bytes;
   if (pitch >= width) return {name, begin, width, batches, pitch, written};

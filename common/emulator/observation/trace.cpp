@@ -646,9 +646,9 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
               shared_offset(block, reinterpret_cast<const void*>(request.address[lane]));
         }
         const bool stores = kind.operation == Operation::store && !kind.copied;
-        const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
-                                       kind.operation, (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch,
-                                       warp.epoch_known});
+        const auto race =
+            shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes, kind.operation,
+                         (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch, warp.epoch_known});
         if (race) [[unlikely]]
           hold(*race, log);
       }

@@ -105,7 +105,9 @@ bool Emitter::bind_arguments(const std::vector<Statement>& statements) {
   // An instruction may write to an input's register, too; nobody outside sees what comes of it.
   const auto is_written = [&](unsigned number) {
     return any_of(statements, [&](const Statement& statement) {
-      const auto is_it = [&](const Operand& one) { return one.kind == Operand::Kind::argument && one.argument == number; };
+      const auto is_it = [&](const Operand& one) {
+        return one.kind == Operand::Kind::argument && one.argument == number;
+      };
       if (statement.operands.empty()) return false;
       const Operand& target = statement.operands[0];
       return is_it(target) || (target.kind == Operand::Kind::list && any_of(target.parts, is_it));

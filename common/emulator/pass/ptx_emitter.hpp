@@ -154,7 +154,7 @@ private:
   llvm::StringMap<llvm::BasicBlock*> labels_;
   llvm::AllocaInst* carry_ = nullptr;
   const Statement* now_ = nullptr;
-  bool may_repeat_ = false;  ///< the statement is in a loop, or has one
+  bool may_repeat_ = false;             ///< the statement is in a loop, or has one
   std::vector<std::string> modifiers_;  ///< of the instruction, those that nobody took yet
   std::string error_;
 };

@@ -89,7 +89,8 @@ __global__ void pipelines(const int* in, int* out, int batches) {
   for (int computed = 0, fetched = 0; computed < batches; ++computed) {
     for (; fetched < batches && fetched < computed + 2; ++fetched) {
       pipeline.producer_acquire();
-      cuda::memcpy_async(block, staged[fetched % 2], in + fetched * 64, cuda::aligned_size_t<4>(64 * sizeof(int)), pipeline);
+      cuda::memcpy_async(block, staged[fetched % 2], in + fetched * 64, cuda::aligned_size_t<4>(64 * sizeof(int)),
+                         pipeline);
       pipeline.producer_commit();
     }
     pipeline.consumer_wait();

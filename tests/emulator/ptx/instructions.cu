@@ -339,7 +339,8 @@ __global__ void lanes(int* wrong) {
   EXPECT(5, 1)
   SHUFFLE("up", 3, 0)
   EXPECT(lane < 3 ? lane : lane - 3, lane >= 3)
-  SHUFFLE("down", 4, 31) EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
+  SHUFFLE("down", 4, 31)
+  EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
       SHUFFLE("down", 2, 7 | 24 << 8) EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
       SHUFFLE("idx", 9, 7 | 24 << 8) EXPECT(lane / 8 * 8 + 1, 1) SHUFFLE("up", 1, 24 << 8)
           EXPECT(lane % 8 == 0 ? lane : lane - 1, lane % 8 != 0) asm volatile(
