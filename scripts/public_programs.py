@@ -2,7 +2,7 @@
 """Public CUDA programs on the emulator: how many compile, run and pass their own check, and what was found in them.
 
     scripts/public_programs.py FOLDER [--only REGEX] [--failed] [--stages nvcc,here,run] [--seconds 60] [--jobs 1]
-    scripts/public_programs.py FOLDER --write     # docs/results/public_programs.json
+    scripts/public_programs.py FOLDER... --write  # docs/results/public_programs.json
 
 FOLDER holds a folder OWNER+NAME for each repository, outside of this tree: nothing of them is copied. Each .cu file is
 compiled alone, by nvcc and by the emulator's driver; one with a main() is then linked and run without arguments, where it
@@ -32,14 +32,15 @@ import whole_file  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "docs" / "results" / "public_programs.json"
 HEADERS = ("Common", "common", "include", "inc", "Utilities", "utils", "util", "src")
-LIBRARIES = ("-lcublas", "-lcurand", "-lcuda")
+LIBRARIES = ("-lcublas", "-lcurand", "-lcufft", "-lcuda")
 PASSED = re.compile(r"\b(pass(ed)?|success(ful|fully)?|correct(ly)?|(results?|arrays?|vectors?|matrices) (do )?match(es)?|"
                     r"match!|verified|OK)\b", re.IGNORECASE)
 FAILED = re.compile(r"\b(fails?|failed|failures?|mismatch(es)?|incorrect(ly)?|wrong|(do|does|did) ?n.t match|not correct|not match|"
                     r"not passed|unsuccessful)\b", re.IGNORECASE)
 NO_FAILURE = re.compile(r"\b(0|no) (mismatch\w*|fail\w*|errors?)|(fail\w*|mismatch\w*): *0\b", re.IGNORECASE)
 MAIN = re.compile(r"\bmain\s*\(")
-MEMORY_BYTES = 12 << 30
+NUMBERS = ("files", "nvcc_compiles", "compile_here", "tried", "ran", "check_passed", "check_failed", "with_bugs",
+           "with_false_alarms")
 
 
 def folders_of_headers(file, root):
@@ -91,7 +92,7 @@ class Sweep:
 
     def compiles(self, compiler, name, *options):
         file = self.folder / name
-        status, _, errors = call([compiler, "-c", "-w", "-o", "/dev/null", *options, *self.includes(name), file],
+        status, _, errors = call([compiler, "-c", "-w", "-rdc=true", "-o", "/dev/null", *options, *self.includes(name), file],
                                  file.parent, 300)
         return status == 0, "" if status == 0 else first_error(errors)
 
@@ -99,7 +100,7 @@ class Sweep:
         entry = dict(self.state.get(name, {}))
         stages = self.arguments.stages.split(",")
         if "nvcc" in stages and "nvcc" not in entry:
-            entry["nvcc"], why = self.compiles(self.arguments.nvcc, name, "-arch=sm_90", "-rdc=true")
+            entry["nvcc"], why = self.compiles(self.arguments.nvcc, name, "-arch=sm_90")
             if why:
                 entry["nvcc_error"] = why
         if self.arguments.failed and not entry.get("here", True):
@@ -120,7 +121,7 @@ class Sweep:
             return
         with tempfile.TemporaryDirectory(prefix="public_program_") as made:
             program = Path(made) / "program"
-            status, _, errors = call([self.arguments.driver, "-w", "-o", program, *self.includes(name), file, *LIBRARIES],
+            status, _, errors = call([self.arguments.driver, "-w", "-rdc=true", "-o", program, *self.includes(name), file, *LIBRARIES],
                                      file.parent, 300)
             if status != 0:
                 entry["run"], entry["error"] = "not alone", first_error(errors)
@@ -156,14 +157,15 @@ class Sweep:
               f"own check passed {sum(e.get('check') == 'passed' for e in nvcc)}, "
               f"failed {sum(e.get('check') == 'failed' for e in nvcc)}")
 
-    def write(self):
-        verdicts_file = self.folder / "verdicts.json"
-        verdicts = json.loads(verdicts_file.read_text()) if verdicts_file.exists() else {}
-        repositories = {}
+    def verdicts(self):
+        file = self.folder / "verdicts.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def repositories(self):
+        """What is known of each, in numbers."""
+        verdicts, repositories = self.verdicts(), {}
         for name, entry in sorted(self.state.items()):
-            row = repositories.setdefault(Path(name).parts[0].replace("+", "/", 1), dict.fromkeys(
-                ("files", "nvcc_compiles", "compile_here", "tried", "ran", "check_passed", "check_failed", "with_bugs",
-                 "with_false_alarms"), 0))
+            row = repositories.setdefault(Path(name).parts[0].replace("+", "/", 1), dict.fromkeys(NUMBERS, 0))
             row["files"] += 1
             if not entry.get("nvcc"):
                 continue
@@ -177,21 +179,36 @@ class Sweep:
             row["check_failed"] += ran and entry.get("check") == "failed"
             row["with_bugs"] += "bug" in verdicts.get(name, {})
             row["with_false_alarms"] += "false" in verdicts.get(name, {})
-        total = {key: sum(row[key] for row in repositories.values()) for key in next(iter(repositories.values()))}
-        total = {"repositories": len(repositories), **total}
-        rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row, separators=(',', ':'))}"
-                          for name, row in repositories.items())
-        found = [",\n".join(f"  {json.dumps(name.replace('+', '/', 1))}: {json.dumps(verdict[kind])}"
-                            for name, verdict in sorted(verdicts.items()) if kind in verdict) for kind in ("bug", "false")]
-        whole_file.write(RECORD, f'{{"seconds": {self.arguments.seconds},\n"repositories": {{\n{rows}\n}},\n"total": '
-                                 f'{json.dumps(total, separators=(",", ":"))},\n"bugs": {{\n{found[0]}\n}},\n'
-                                 f'"false_alarms": {{\n{found[1]}\n}}}}\n')
-        print(json.dumps(total))
+        return repositories
+
+
+def total_of(repositories):
+    return {"repositories": len(repositories), **{key: sum(row[key] for row in repositories.values()) for key in NUMBERS}}
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"))
+
+
+def write(sweeps, seconds):
+    """Of several folders, the totals of each are told, too."""
+    sets = [sweep.repositories() for sweep in sweeps]
+    rows = {name: row for repositories in sets for name, row in sorted(repositories.items())}
+    verdicts = {name.replace("+", "/", 1): verdict for sweep in sweeps for name, verdict in sweep.verdicts().items()}
+    lines = [",\n".join(f"  {json.dumps(name)}: {compact(row)}" for name, row in rows.items()),
+             ",\n".join(f'  "{sweep.folder.name}": {compact(total_of(repositories))}'
+                          for sweep, repositories in zip(sweeps, sets)),
+             *(",\n".join(f"  {json.dumps(name)}: {json.dumps(verdict[kind])}"
+                          for name, verdict in sorted(verdicts.items()) if kind in verdict) for kind in ("bug", "false"))]
+    whole_file.write(RECORD, f'{{"seconds": {seconds},\n"repositories": {{\n{lines[0]}\n}},\n"folders": {{\n{lines[1]}\n}},\n'
+                             f'"total": {compact(total_of(rows))},\n"bugs": {{\n{lines[2]}\n}},\n'
+                             f'"false_alarms": {{\n{lines[3]}\n}}}}\n')
+    print(compact(total_of(rows)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="+")
     parser.add_argument("--only", help="programs whose names this finds")
     parser.add_argument("--stages", default="nvcc,here,run")
     parser.add_argument("--failed", action="store_true", help="tries anew what failed here")
@@ -201,11 +218,12 @@ def main():
     parser.add_argument("--driver", default=str(ROOT / "build" / "emulator" / "toolkit" / "bin" / "nvcc"))
     parser.add_argument("--write", action="store_true", help="writes the record of what is known")
     arguments = parser.parse_args()
-    sweep = Sweep(arguments.folder.resolve(), arguments)
+    sweeps = [Sweep(folder.absolute(), arguments) for folder in arguments.folder]
     if arguments.write:
-        sweep.write()
+        write(sweeps, arguments.seconds)
     else:
-        sweep.sweep()
+        for sweep in sweeps:
+            sweep.sweep()
 
 
 if __name__ == "__main__":

@@ -54,9 +54,16 @@ class Libraries(unittest.TestCase):
         ran = self.run_program("host pointer")
         self.assertIn("========= Invalid __global__ write by curandGenerateUniform\n", ran.stderr)
 
+    def test_cufft(self):
+        self.build("cufft", "-lcufft")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.stderr, ran.returncode), ("0 wrong\n", NOTHING, 0))
+        ran = self.run_program("too short")
+        self.assertIn("========= Invalid __global__ read by cufftExecC2C\n", ran.stderr)
+
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
-        self.build("thrust")
+        self.build("thrust", "-rdc=true")
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
         self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
@@ -70,6 +77,16 @@ class Libraries(unittest.TestCase):
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
         self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+
+    @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
+    def test_libcudacxx(self):
+        self.build("libcudacxx")
+        ran = self.run_program()
+        self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
+        self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+        self.build("libcudacxx", "-DWITHOUT_BARRIER")
+        ran = self.run_program()
+        self.assertRegex(ran.stderr, r"Race reported between \w+ access at \S*libcudacxx.cu:\d+ and ")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ struct DeviceTable {
   double l2_partial_write_seconds;     ///< of a sector that is not written as a whole, in its place
   double block_launch_seconds;         ///< a block, of the whole card
   double l1_bytes_per_clock;           ///< of one multiprocessor, shared memory included
+  int float_lanes;                     ///< of one multiprocessor: float operations it can do in a clock
   int schedulers;                      ///< of one multiprocessor: warp instructions it can issue in a clock
   double chained_clocks;               ///< an instruction, of a warp where each waits for the one before
   double alone_clocks;                 ///< an instruction, of a warp that has the multiprocessor to itself

@@ -14,10 +14,11 @@ namespace warpbook::emulator {
 inline constexpr unsigned kTallies = 5;
 /// The entry that tells of the atomic to come what the compiler knows: the flags below.
 inline constexpr unsigned kAtomicFlags = kTallies;
-inline constexpr unsigned kUnused = 1;      ///< Nobody uses its result.
-inline constexpr unsigned kOneAddress = 2;  ///< A warp's lanes add to one address, and one of them does it for all.
-inline constexpr unsigned kIncrement = 4;   ///< It adds 1: in shared memory, lanes at an address are counted at once.
-inline constexpr unsigned kLoop = 8;        ///< It is tried again until nobody else was faster.
+inline constexpr unsigned kUnused = 1;       ///< Nobody uses its result.
+inline constexpr unsigned kOneAddress = 2;   ///< A warp's lanes add to one address, and one of them does it for all.
+inline constexpr unsigned kIncrement = 4;    ///< It adds 1: in shared memory, lanes at an address are counted at once.
+inline constexpr unsigned kLoop = 8;         ///< It is tried again until nobody else was faster.
+inline constexpr unsigned kOverwrites = 16;  ///< An exchange whose result nobody uses: it only writes.
 /// The entry that is the stage of the access to come: the waits for memory that come before it; see stage.hpp.
 inline constexpr unsigned kStage = kTallies + 1;
 

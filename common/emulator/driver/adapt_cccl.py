@@ -34,6 +34,20 @@ INSTRUCTIONS = {
     "shl.b32": "ret = num_bits > 31 ? 0 : val << num_bits;",
     "shr.b32": "ret = num_bits > 31 ? 0 : val >> num_bits;",
 }
+# libcu++'s functions for atomics of the host, by the middle of their names: what they do in a kernel.
+ATOMICS = {
+    "store": "atomic_store(__place, static_cast<__bare>(__val), __order)",
+    "load": "atomic_load(__place, __order)",
+    "exchange": "update(::warpbook::emulator::AtomicOperation::exchange, __place, static_cast<__bare>(__val), __order)",
+    "compare_exchange_strong": "atomic_compare_exchange(__place, __expected, static_cast<__bare>(__desired), __success)",
+    "compare_exchange_weak": "atomic_compare_exchange(__place, __expected, static_cast<__bare>(__desired), __success)",
+    "fetch_add": "atomic_add(__place, __delta * __atomic_ptr_skip_t<_Tp>::__skip, __order)",
+    "fetch_sub": "atomic_add(__place, -(__delta * __atomic_ptr_skip_t<_Tp>::__skip), __order)",
+    "fetch_and": "update(::warpbook::emulator::AtomicOperation::bit_and, __place, static_cast<__bare>(__pattern), __order)",
+    "fetch_or": "update(::warpbook::emulator::AtomicOperation::bit_or, __place, static_cast<__bare>(__pattern), __order)",
+    "fetch_xor": "update(::warpbook::emulator::AtomicOperation::bit_xor, __place, static_cast<__bare>(__pattern), __order)",
+}
+ATOMIC = re.compile(r"\b__atomic_(\w+)_host\([^{};]*?\)( -> remove_cv_t<_Tp>)?\n\{\n")
 ASM = re.compile(r"\basm\b(\s+volatile)?\s*\(")
 SWITCH = re.compile(r"\bNV_IF_TARGET\(\s*(NV_IS_HOST|NV_IS_DEVICE)\s*,")
 # What is a kernel's body, or asks for what kernels have.
@@ -101,9 +115,32 @@ def ask_when_running(text):
     return text
 
 
+def atomic_of_kernels(function):
+    call = ATOMICS.get(function[1])
+    if call is None:
+        return function[0]
+    return f"""{function[0]}  using __bare = remove_cv_t<_Tp>;
+  if constexpr (::warpbook::emulator::cccl::is_word<_Tp>) {{
+    __bare* const __place = const_cast<__bare*>(__a);
+    if (::warpbook::emulator::in_kernel()) return ::warpbook::emulator::cccl::{call};
+  }}
+"""
+
+
 def adapt(name, text):
     if name == "cub/iterator/tex_obj_input_iterator.cuh":  # Over textures.
         return "#pragma once\n"
+    if name.startswith("cuda/std/__atomic/functions/cuda_ptx_"):  # Atomics are the compiler's own, as on the host.
+        return "#pragma once\n"
+    if name == "cuda/std/__atomic/functions/host.h":
+        text = ATOMIC.sub(atomic_of_kernels, text)
+        return text.replace("  __atomic_thread_fence(__atomic_order_to_int(__order));",
+                            "  ::warpbook::emulator::memory_fence();")
+    if name.startswith("cuda/std/__thread/threading_support"):  # Who waits in a kernel lets the other threads run.
+        text = re.sub(r'asm volatile\("(pause|yield)" :: :\)', "::warpbook::emulator::cccl::let_others_run()", text)
+        text = text.replace("  sched_yield();", "  if (!::warpbook::emulator::cccl::let_others_run()) sched_yield();")
+        text = text.replace("  while (nanosleep(", "  if (::warpbook::emulator::cccl::let_others_run()) return;\n  while (nanosleep(")
+        return text
     if name == "cub/util_arch.cuh":  # The host chooses among CUB's tunings what a kernel was compiled with.
         return text.replace("!defined(__CUDA_ARCH__)", "0")
     if name not in BOTH_SIDES and not name.startswith("cuda/__ptx/"):

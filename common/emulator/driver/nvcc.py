@@ -3,7 +3,7 @@
 
 It is bin/nvcc of a folder that looks like a toolkit's:
 
-    bin/nvcc  include/  lib/  driver/  options.txt
+    bin/nvcc  include/  lib/  driver/  options.txt  cards.txt
 
 Sources are compiled by clang, `.cu` files as kernels are compiled in this project; objects, archives and libraries are
 the host's. What only says how code is made for a GPU is accepted and changes nothing. The exit status is the
@@ -26,9 +26,8 @@ TOOLKIT = Path(os.path.abspath(__file__)).parent.parent
 RELEASE = "13.0"
 LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".c++": "c++", ".C": "c++"}
 LINKED = re.compile(r"\.(o|obj|a|lib|so(\.\d+)*)$")
-ARCHITECTURES = {"h200": 900, "a100": 800, "t4": 750}  # by WARPBOOK_GPU
 # Libraries of the toolkit: what the emulator has of them is in its own library, and what it lacks did not compile.
-LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cu(fft|sparse|solver)\w*|cudnn\w*|"
+LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cufftw|cu(sparse|solver)\w*|cudnn\w*|"
                        r"npp\w*|nvToolsExt|nvrtc|nvidia-ml|nvjpeg|cupti)$")
 # What is asked of the host's compiler and would change what a kernel computes or counts.
 HOST_ONLY = re.compile(r"-(O\w*|ffast-math|funsafe-\S*|funroll-\S*|ftree-\S*|fvect\S*|flto\S*|m(arch|tune|cpu|fpmath)=\S*|"
@@ -288,7 +287,8 @@ class Driver:
 
     def architecture(self):
         """`__CUDA_ARCH__`: the newest that was asked for, as far as the emulated card goes."""
-        card = ARCHITECTURES.get(os.environ.get("WARPBOOK_GPU", ""), 900)
+        cards = dict(line.split() for line in (TOOLKIT / "cards.txt").read_text().splitlines())
+        card = int(cards.get(os.environ.get("WARPBOOK_GPU", ""), cards["h200"]))
         asked = [int(number) for name in ("-arch", "-gencode", "-code") for value in self.line.given.get(name, [])
                  for number in re.findall(r"(?:compute|sm)_(\d+)", value)]
         return min(card, max(750, 10 * max(asked))) if asked else card

@@ -24,8 +24,8 @@ TOOLKIT = re.compile(
     r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
 # What CCCL has and the emulator cannot run: these wait, or ask in other ways, for the device.
-REFUSED = re.compile(r"nv/|cuda/(std/)?(atomic|barrier|latch|semaphore|pipeline|ptx|annotated_ptr|experimental|stream\w*|"
-                     r"memory_resource|access_property|discard_memory|devices)|cuda/__")
+REFUSED = re.compile(r"cuda/(ptx|annotated_ptr|experimental|stream\w*|memory_resource|access_property|discard_memory|"
+                     r"devices)|cuda/__")
 CCCL = re.compile(r"(cuda|cub|thrust|nv)/")
 # What the rewriter changes has one of these in it.
 REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[rhlfdqn]"|\]\s*__(host|device)__|asm')

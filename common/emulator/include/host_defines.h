@@ -22,8 +22,9 @@
 #define __maxnreg__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
+// No destructor: it would run with the block's thread, and nvcc takes none.
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
-#define __shared__ static thread_local
+#define __shared__ __attribute__((no_destroy)) static thread_local
 #ifdef WARPBOOK_WHOLE_PROGRAM  // Without -rdc, a file has constants of its own, whatever their names are elsewhere.
 #define __constant__ __device__ __attribute__((internal_linkage, used))
 #else

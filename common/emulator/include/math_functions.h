@@ -154,6 +154,16 @@ WARPBOOK_DEVICE_FUNCTION float __fmul_rn(float x, float y) { return x * y; }
 WARPBOOK_DEVICE_FUNCTION float __fdiv_rn(float x, float y) { return x / y; }
 WARPBOOK_DEVICE_FUNCTION float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 WARPBOOK_DEVICE_FUNCTION float __fsqrt_rn(float x) { return sqrtf(x); }
+// The square of a float is exact in double.
+WARPBOOK_DEVICE_FUNCTION float __fsqrt_rd(float x) {
+  const float root = sqrtf(x);
+  return static_cast<double>(root) * root > x ? nextafterf(root, 0) : root;
+}
+WARPBOOK_DEVICE_FUNCTION float __fsqrt_ru(float x) {
+  const float root = sqrtf(x);
+  return static_cast<double>(root) * root < x ? nextafterf(root, HUGE_VALF) : root;
+}
+WARPBOOK_DEVICE_FUNCTION float __fsqrt_rz(float x) { return __fsqrt_rd(x); }
 WARPBOOK_DEVICE_FUNCTION float __frcp_rn(float x) { return 1.0F / x; }
 WARPBOOK_DEVICE_FUNCTION double __dadd_rn(double x, double y) { return x + y; }
 WARPBOOK_DEVICE_FUNCTION double __dsub_rn(double x, double y) { return x - y; }
@@ -177,7 +187,8 @@ template <class To, class From> __attribute__((always_inline, nodebug)) inline T
   // One above the highest value is a power of two, which every floating-point type holds.
   constexpr From kAbove = static_cast<From>(kHighest / 2 + 1) * 2;
   if (rounded != rounded) {
-    return sizeof(To) == 8 || (sizeof(To) == 4 && sizeof(From) == 8) ? static_cast<To>(To{1} << (8 * sizeof(To) - 1)) : To{};
+    return sizeof(To) == 8 || (sizeof(To) == 4 && sizeof(From) == 8) ? static_cast<To>(To{1} << (8 * sizeof(To) - 1))
+                                                                     : To{};
   }
   if (rounded >= kAbove) {
     return kHighest;

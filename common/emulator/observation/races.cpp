@@ -86,7 +86,7 @@ std::optional<SharedRace> SharedShadow::add(const Access& access) {
     const unsigned me = access.warp * 32 + lane + 1;
     const std::size_t begin = access.offsets[lane];
     const std::size_t end = begin + access.bytes;
-    if (access.operation != Operation::store && nobody_wrote(begin, access.bytes)) [[unlikely]]
+    if (access.operation != Operation::store && !access.overwrites && nobody_wrote(begin, access.bytes)) [[unlikely]]
       note_unwritten({begin, me - 1, access.log, access.operation != Operation::load});
     for (std::size_t offset = begin; offset < end;) {
       const std::size_t at = offset;

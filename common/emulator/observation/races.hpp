@@ -50,6 +50,7 @@ public:
     const std::uint32_t* values;  ///< of a store, by lane: what was written, in short; null: unknown
     unsigned bytes;               ///< A lane.
     Operation operation;          ///< What is done.
+    bool overwrites;              ///< by an atomic that does not read
     std::uint32_t log;            ///< the caller's name for the instruction
     unsigned warp;                ///< The warp's number in its block.
     std::uint8_t epoch;           ///< counts the warp's own meetings since the block's barrier; equal: not ordered

@@ -395,6 +395,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   site->bytes = bytes;
   site->operation = operation;
   site->block_scope = shape.block_scope;
+  site->overwrites = (shape.atomic & kOverwrites) != 0;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at - site->begin > site->limit) {
     Home home = find_home(block, address, bytes);
@@ -645,8 +646,9 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
               shared_offset(block, reinterpret_cast<const void*>(request.address[lane]));
         }
         const bool stores = kind.operation == Operation::store && !kind.copied;
-        const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
-                                       kind.operation, log, index_of_warp, warp.epoch, warp.epoch_known});
+        const auto race =
+            shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes, kind.operation,
+                         (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch, warp.epoch_known});
         if (race) [[unlikely]]
           hold(*race, log);
       }
@@ -687,8 +689,8 @@ void BlockWatch::copy_goes_on(const BlockContext& block, unsigned thread, const 
   std::array<std::size_t, kWarpSize> offsets{};
   offsets[thread % kWarpSize] = shared_offset(block, shared);
   const unsigned warp = thread / kWarpSize;
-  if (const auto race = shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, log,
-                                     warp, warps_[warp].epoch, warps_[warp].epoch_known}))
+  if (const auto race = shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, false,
+                                     log, warp, warps_[warp].epoch, warps_[warp].epoch_known}))
     hold(*race, log);
 }
 

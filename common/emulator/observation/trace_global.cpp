@@ -12,7 +12,7 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   settle_race(block);
   const void* const at = reinterpret_cast<const void*>(address);  // NOLINT(performance-no-int-to-ptr)
   if ((site.extras & kInit) != 0) {
-    if (site.operation != Operation::store && !checks_->written->is_written(at, site.bytes) &&
+    if (site.operation != Operation::store && !site.overwrites && !checks_->written->is_written(at, site.bytes) &&
         is_new_global({site.pc, nullptr}))
       report_uninitialised_global(block, {site.pc, block.thread, site.operation}, site.bytes, at);
     if (site.operation != Operation::load) checks_->written->write(at, site.bytes, Writer::kernel);

@@ -33,7 +33,7 @@ bool is_uniform(const Value& value, unsigned depth = 8) {
 }
 
 /// Whether a loop around `result` goes on or ends by it.
-bool goes_round(const CallInst& result, const LoopInfo& loops) {
+bool goes_round(const CallBase& result, const LoopInfo& loops) {
   const Loop* loop = loops.getLoopFor(result.getParent());
   if (loop == nullptr) return false;
   SmallVector<BasicBlock*> exits;
@@ -56,10 +56,11 @@ bool goes_round(const CallInst& result, const LoopInfo& loops) {
 }
 
 /// Adds integers, or combines them in another way that a warp can do by itself.
-unsigned flags_of_integers(const CallInst& call) {
+unsigned flags_of_integers(const CallBase& call) {
   constexpr std::uint64_t kAdd = 0;  // AtomicOperation::add; the next one is the exchange
   const auto* operation = dyn_cast<ConstantInt>(call.getArgOperand(0));
-  if (operation == nullptr || operation->getZExtValue() == kAdd + 1) return 0;
+  if (operation == nullptr) return 0;
+  if (operation->getZExtValue() == kAdd + 1) return call.use_empty() ? kOverwrites : 0;
   const auto* value = dyn_cast<ConstantInt>(call.getArgOperand(2));
   const bool adds_constant = operation->getZExtValue() == kAdd && value != nullptr;
   unsigned flags = adds_constant && value->isOne() ? kIncrement : 0;
@@ -71,7 +72,7 @@ unsigned flags_of_integers(const CallInst& call) {
 
 }  // namespace
 
-unsigned atomic_flags(const CallInst& call, const LoopInfo& loops) {
+unsigned atomic_flags(const CallBase& call, const LoopInfo& loops) {
   unsigned flags = call.use_empty() ? kUnused : 0;
   for (const char* name : {"atomic_i32", "atomic_u32", "atomic_i64", "atomic_u64"})
     if (calls_library(call, name)) flags |= flags_of_integers(call);

@@ -11,7 +11,8 @@ namespace warpbook::emulator {
 ///
 ///  - A warp's lanes that add integers to one address, which the compiler knows to be one, are added up first.
 ///  - In shared memory there is an instruction that counts: lanes that add 1 at an address are one.
+///  - An exchange whose result nobody uses is a store.
 ///  - A compare and swap whose result decides whether its loop goes on is tried again until nobody was faster.
-unsigned atomic_flags(const llvm::CallInst& call, const llvm::LoopInfo& loops);
+unsigned atomic_flags(const llvm::CallBase& call, const llvm::LoopInfo& loops);
 
 }  // namespace warpbook::emulator

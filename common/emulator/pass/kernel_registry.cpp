@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "common/emulator/pass/invoke.hpp"
+
 namespace warpbook::emulator {
 namespace {
 
@@ -42,24 +44,20 @@ Layout layout_of(const Function& kernel) {
   return layout;
 }
 
-/// `void invoke(kernel, arguments)`: as the launch pass makes them.
-Function* make_invoke(Function& kernel, const Layout& layout) {
-  Module& module = *kernel.getParent();
-  LLVMContext& context = module.getContext();
-  Type* pointer = PointerType::getUnqual(context);
-  auto* type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer}, false);
-  auto* invoke = Function::Create(type, GlobalValue::InternalLinkage, "__warpbook_invoke", module);
-  IRBuilder<> builder(BasicBlock::Create(context, "", invoke));
-  std::vector<Value*> arguments;
-  for (Argument& argument : kernel.args()) {
-    Value* slot =
-        builder.CreateConstGEP1_32(builder.getInt8Ty(), invoke->getArg(1), layout.compiled[argument.getArgNo()]);
-    arguments.push_back(argument.hasByValAttr() ? slot : builder.CreateAlignedLoad(argument.getType(), slot, Align(1)));
-  }
-  CallInst* call = builder.CreateCall(kernel.getFunctionType(), invoke->getArg(0), arguments);
-  call->setAttributes(kernel.getAttributes().removeFnAttributes(context));
-  builder.CreateRetVoid();
-  return invoke;
+/// As the launch pass makes them.
+Function* invoke_of(Function& kernel, const Layout& layout) {
+  const auto read = [&](IRBuilder<>& builder, Value* memory) {
+    std::vector<Value*> arguments;
+    for (Argument& argument : kernel.args()) {
+      Value* slot = builder.CreateConstGEP1_32(builder.getInt8Ty(), memory, layout.compiled[argument.getArgNo()]);
+      arguments.push_back(argument.hasByValAttr() ? slot
+                                                  : builder.CreateAlignedLoad(argument.getType(), slot, Align(1)));
+    }
+    return arguments;
+  };
+  CallInst* call = make_invoke(*kernel.getParent(), kernel.getFunctionType(), read);
+  call->setAttributes(kernel.getAttributes().removeFnAttributes(kernel.getContext()));
+  return call->getFunction();
 }
 
 bool launches_by_address(const Module& module) {
@@ -92,7 +90,7 @@ bool register_kernels(Module& module) {
       kernels.push_back(&function);
   for (Function* kernel : kernels) {
     const Layout layout = layout_of(*kernel);
-    builder.CreateCall(told, {kernel, make_invoke(*kernel, layout), numbers(module, layout.parameters),
+    builder.CreateCall(told, {kernel, invoke_of(*kernel, layout), numbers(module, layout.parameters),
                               numbers(module, layout.sizes), ConstantInt::get(number, layout.sizes.size())});
   }
   builder.CreateRetVoid();

@@ -8,6 +8,8 @@
 
 #include <vector>
 
+#include "common/emulator/pass/invoke.hpp"
+
 namespace warpbook::emulator {
 namespace {
 
@@ -48,33 +50,28 @@ Type* kept_type(const CallBase& call, unsigned index) {
   return call.getArgOperand(index)->getType();
 }
 
-/// `void invoke(kernel, arguments)`: calls the kernel once, through its address, with the arguments from memory. Not
-/// instrumented: what it reads is nothing that the kernel does.
-Function* make_invoke(Module& module, const CallBase& call, StructType* pack) {
-  LLVMContext& context = module.getContext();
-  Type* pointer = PointerType::getUnqual(context);
-  auto* type = FunctionType::get(Type::getVoidTy(context), {pointer, pointer}, false);
-  auto* invoke = Function::Create(type, GlobalValue::InternalLinkage, "__warpbook_invoke", module);
-  IRBuilder<> builder(BasicBlock::Create(context, "", invoke));
-  std::vector<Value*> arguments;
-  for (unsigned i = 0; i < call.arg_size(); ++i) {
-    Value* slot = builder.CreateStructGEP(pack, invoke->getArg(1), i);
-    if (const AllocaInst* object = temporary(call, i)) {  // The kernel's own, like any parameter.
-      AllocaInst* own = builder.CreateAlloca(pack->getElementType(i));
-      own->setAlignment(object->getAlign());
-      builder.CreateMemCpy(own, own->getAlign(), slot, Align(1),
-                           module.getDataLayout().getTypeAllocSize(pack->getElementType(i)));
-      slot = own;
-    } else if (!call.isByValArgument(i)) {
-      slot = builder.CreateLoad(pack->getElementType(i), slot);
+Function* invoke_of(Module& module, const CallBase& call, StructType* pack) {
+  const auto read = [&](IRBuilder<>& builder, Value* memory) {
+    std::vector<Value*> arguments;
+    for (unsigned i = 0; i < call.arg_size(); ++i) {
+      Value* slot = builder.CreateStructGEP(pack, memory, i);
+      if (const AllocaInst* object = temporary(call, i)) {  // The kernel's own, like any parameter.
+        AllocaInst* own = builder.CreateAlloca(pack->getElementType(i));
+        own->setAlignment(object->getAlign());
+        builder.CreateMemCpy(own, own->getAlign(), slot, Align(1),
+                             module.getDataLayout().getTypeAllocSize(pack->getElementType(i)));
+        slot = own;
+      } else if (!call.isByValArgument(i)) {
+        slot = builder.CreateLoad(pack->getElementType(i), slot);
+      }
+      arguments.push_back(slot);
     }
-    arguments.push_back(slot);
-  }
-  CallInst* kernel = builder.CreateCall(call.getFunctionType(), invoke->getArg(0), arguments);
+    return arguments;
+  };
+  CallInst* kernel = make_invoke(module, call.getFunctionType(), read);
   kernel->setAttributes(call.getAttributes());
   kernel->setCallingConv(call.getCallingConv());
-  builder.CreateRetVoid();
-  return invoke;
+  return kernel->getFunction();
 }
 
 /// Replaces the call by one of `__warpbook_launch` with its arguments packed.
@@ -84,7 +81,7 @@ void make_launch(CallBase& call) {
   std::vector<Type*> types;
   for (unsigned i = 0; i < call.arg_size(); ++i) types.push_back(kept_type(call, i));
   auto* pack = StructType::get(context, types);
-  Function* invoke = make_invoke(module, call, pack);
+  Function* invoke = invoke_of(module, call, pack);
 
   IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
   AllocaInst* arguments = entry.CreateAlloca(pack);

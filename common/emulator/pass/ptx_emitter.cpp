@@ -61,7 +61,7 @@ void Emitter::emit_all(const std::vector<Statement>& statements) {
   head->getTerminator()->eraseFromParent();
   at_.SetInsertPoint(head);
   at_.SetCurrentDebugLocation(assembly_.getDebugLoc());
-  if (!bind_arguments()) return;
+  if (!bind_arguments(statements)) return;
   const auto& text = *cast<InlineAsm>(assembly_.getCalledOperand());
   const bool clobbers = StringRef(text.getConstraintString()).contains("~{memory}");
   if (text.hasSideEffects()) keep_order();
@@ -101,7 +101,18 @@ Emitter::Value* Emitter::as_integer(Value* value) {
   return at_.CreateBitCast(value, integer(static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue())));
 }
 
-bool Emitter::bind_arguments() {
+bool Emitter::bind_arguments(const std::vector<Statement>& statements) {
+  // An instruction may write to an input's register, too; nobody outside sees what comes of it.
+  const auto is_written = [&](unsigned number) {
+    return any_of(statements, [&](const Statement& statement) {
+      const auto is_it = [&](const Operand& one) {
+        return one.kind == Operand::Kind::argument && one.argument == number;
+      };
+      if (statement.operands.empty()) return false;
+      const Operand& target = statement.operands[0];
+      return is_it(target) || (target.kind == Operand::Kind::list && any_of(target.parts, is_it));
+    });
+  };
   const auto& text = *cast<InlineAsm>(assembly_.getCalledOperand());
   llvm::Type* result = assembly_.getType();
   unsigned outputs = 0;
@@ -132,6 +143,10 @@ bool Emitter::bind_arguments() {
       if (!constraint.Codes.empty() && !StringRef(constraint.Codes[0]).getAsInteger(10, tied) &&
           tied < arguments_.size() && arguments_[tied].place != nullptr)
         at_.CreateStore(at_.CreateZExtOrTrunc(argument.value, integer(arguments_[tied].bits)), arguments_[tied].place);
+      else if (!isa<Constant>(given) && is_written(static_cast<unsigned>(arguments_.size()))) {
+        argument.place = make_place(argument.bits, "ptx.input");
+        at_.CreateStore(argument.value, argument.place);
+      }
     }
     arguments_.push_back(argument);
   }

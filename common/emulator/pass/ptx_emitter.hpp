@@ -56,7 +56,7 @@ private:
   void emit_all(const std::vector<Statement>& statements);
   void leave_whole();
   void keep_order();
-  bool bind_arguments();
+  bool bind_arguments(const std::vector<Statement>& statements);
   void make_results();
   void emit(const Statement& statement);
   void emit_instruction(const Statement& statement);
@@ -154,7 +154,7 @@ private:
   llvm::StringMap<llvm::BasicBlock*> labels_;
   llvm::AllocaInst* carry_ = nullptr;
   const Statement* now_ = nullptr;
-  bool may_repeat_ = false;  ///< the statement is in a loop, or has one
+  bool may_repeat_ = false;             ///< the statement is in a loop, or has one
   std::vector<std::string> modifiers_;  ///< of the instruction, those that nobody took yet
   std::string error_;
 };

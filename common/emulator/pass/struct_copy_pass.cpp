@@ -460,9 +460,9 @@ private:
 
   /// Sets the tally's entry for it before each of CUDA's atomics of which there is something to tell.
   static bool mark_atomics(Function& function, const LoopInfo& loops) {
-    std::vector<std::pair<CallInst*, unsigned>> calls;
+    std::vector<std::pair<CallBase*, unsigned>> calls;
     for (Instruction& instruction : instructions(function))
-      if (auto* call = dyn_cast<CallInst>(&instruction);
+      if (auto* call = dyn_cast<CallBase>(&instruction);
           call != nullptr && warpbook::emulator::is_library_atomic(*call))
         if (const unsigned flags = warpbook::emulator::atomic_flags(*call, loops); flags != 0)
           calls.emplace_back(call, flags);

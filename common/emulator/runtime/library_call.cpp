@@ -52,8 +52,7 @@ double modelled_seconds(const LibraryCall& call, const std::vector<LibraryOperan
   std::size_t written = 0;
   for (const LibraryOperand& operand : operands) (operand.written ? written : read) += operand.width * operand.count;
   const DeviceTable& device = device_table();
-  const double lanes = device.compute_major >= 9 ? 128 : 64;  // of a multiprocessor, for float
-  const double float_peak = 2 * lanes * device.multiprocessors * clock_hz(device);
+  const double float_peak = 2.0 * device.float_lanes * device.multiprocessors * clock_hz(device);
   const double peak = float_peak * 4.0 / call.element_bytes;
   return std::max(observer().copy_seconds(CopyKind::device_to_device, read, written, from_graph), call.flops / peak);
 }

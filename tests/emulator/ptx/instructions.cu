@@ -339,7 +339,8 @@ __global__ void lanes(int* wrong) {
   EXPECT(5, 1)
   SHUFFLE("up", 3, 0)
   EXPECT(lane < 3 ? lane : lane - 3, lane >= 3)
-  SHUFFLE("down", 4, 31) EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
+  SHUFFLE("down", 4, 31)
+  EXPECT(lane > 27 ? lane : lane + 4, lane <= 27) SHUFFLE("bfly", 16, 31) EXPECT(lane ^ 16, 1)
       SHUFFLE("down", 2, 7 | 24 << 8) EXPECT(lane % 8 > 5 ? lane : lane + 2, lane % 8 <= 5)  // a width of 8
       SHUFFLE("idx", 9, 7 | 24 << 8) EXPECT(lane / 8 * 8 + 1, 1) SHUFFLE("up", 1, 24 << 8)
           EXPECT(lane % 8 == 0 ? lane : lane - 1, lane % 8 != 0) asm volatile(
@@ -377,6 +378,7 @@ __device__ __forceinline__ u32 shared(const void* pointer) {
 __global__ void memory(int* wrong, float* data, u32* bytes) {
   const u32 i = threadIdx.x;
   float a, b, c, d;
+  __shared__ u32 written[32];
   asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4 + 16];"
                : "=f"(a), "=f"(b), "=f"(c), "=f"(d)
                : "l"(data));
@@ -385,6 +387,11 @@ __global__ void memory(int* wrong, float* data, u32* bytes) {
   if (a != i) atomicAdd(wrong, 1);
   asm volatile("ld.f32 %0, [%1];" : "=f"(a) : "l"(data + i));
   if (a != i) atomicAdd(wrong, 1);
+  u32 input = i;  // an instruction may write to an input, too, and nobody sees it outside
+  asm volatile("ld.global.u32 %1, [%0]; add.u32 %1, %1, 1; st.shared.u32 [%2], %1;" ::"l"(bytes), "r"(input),
+               "r"(shared(&written[i]))
+               : "memory");
+  if (written[i] != 0xfefefeff || input != i) atomicAdd(wrong, 1);
   asm volatile("st.global.cs.v2.f32 [%0], {%1, %2};" ::"l"(data + 64 + 2 * i), "f"(a), "f"(-a) : "memory");
   if (data[64 + 2 * i + 1] != -a) atomicAdd(wrong, 1);
   int s;

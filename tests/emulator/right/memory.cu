@@ -1,9 +1,16 @@
 // Managed memory begins with zeros; a parameter with a copy constructor and a destructor of its own goes to the kernel
-// as bytes.
+// as bytes. An exchange whose result nobody uses writes, and does not read. CUDA's header brings <climits>.
 #include <cstdio>
 
 __global__ void count(const int* values, int* n) {
   if (values[threadIdx.x] == 0) atomicAdd(n, 1);
+}
+
+__global__ void exchange(float* out) noexcept {
+  __shared__ unsigned values[32];
+  atomicExch(&values[threadIdx.x], UINT_MAX - threadIdx.x);
+  __syncthreads();
+  atomicExch(&out[threadIdx.x], static_cast<float>(UINT_MAX - values[31 - threadIdx.x]));
 }
 
 struct Counter {
@@ -29,6 +36,12 @@ int main() {
   cudaDeviceSynchronize();
   right = right && *n == 32 + 640;
   std::printf("%d\n", *n);
+  float *exchanged, first;
+  cudaMalloc(&exchanged, 32 * sizeof(float));
+  exchange<<<1, 32>>>(exchanged);
+  cudaMemcpy(&first, exchanged, sizeof first, cudaMemcpyDeviceToHost);
+  right = right && first == 31;
+  cudaFree(exchanged);
   cudaFree(values);
   cudaFree(n);
   return right ? 0 : 1;
