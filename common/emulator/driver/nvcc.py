@@ -278,7 +278,9 @@ class Driver:
                 "-include", "cuda_runtime.h",
                 "-include", "warpbook_program.h",
                 # Not where only a branch leaves it so: a leader's variable, which a shuffle hands to the others.
-                "-Wuninitialized", "-Wno-sometimes-uninitialized"]
+                "-Wuninitialized", "-Wno-sometimes-uninitialized",
+                # PTX's registers are not the host's.
+                "-Wno-asm-operand-widths"]
 
     def host_options(self, language):
         level = self.line.last("-O")
