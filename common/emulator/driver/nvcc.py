@@ -286,7 +286,8 @@ class Driver:
         level = self.line.last("-O")
         standard = [] if language == "c" else self.standard()
         debug = ["-g"] if {"-g", "-G"} & set(self.line.given) else ["-gline-tables-only"]
-        return [*self.common_options(), *standard, *([f"-O{level}"] if level else []), *debug, "-fdeclspec"]
+        char = [option for option in self.settings.options if option == "-fsigned-char"]  # As kernels have it.
+        return [*self.common_options(), *standard, *([f"-O{level}"] if level else []), *debug, *char, "-fdeclspec"]
 
     def architecture(self):
         """`__CUDA_ARCH__`: the newest that was asked for, as far as the emulated card goes."""
