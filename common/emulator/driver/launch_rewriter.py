@@ -13,7 +13,6 @@ leads from a place in the new text to the reader's own. include/warpbook_chevron
 """
 
 import bisect
-import platform
 import re
 from dataclasses import dataclass, field
 
@@ -34,10 +33,10 @@ TOKEN = re.compile(
 )
 
 CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
-# Inline PTX's constraints, and those of them that the host does not have, or not for results. The pass goes by an
-# argument's type.
+# Inline PTX's constraints, and those of them that not every host has, or not for results. The pass goes by an argument's
+# type.
 CONSTRAINT = re.compile(r'"[=+&]*[rhlfdqn]"')
-FOREIGN = re.compile(r'"[=+&]*[hf]"' if platform.machine() in ("x86_64", "AMD64") else r'"[=+&]*[hlfdq]"')
+FOREIGN = re.compile(r'"[=+&]*[hlfdq]"')
 # A special register that nvcc takes with one percent sign as well as with two.
 REGISTER = re.compile(r"(?<!%)%(?=(?:n?(?:tid|ctaid|smid|warpid)|laneid|lanemask_\w\w|clock|clock64|globaltimer)\b)")
 # Before a parenthesis these are no function's name.

@@ -277,13 +277,16 @@ class Driver:
                 "-include", "cuda_runtime.h",
                 "-include", "warpbook_program.h",
                 # Not where only a branch leaves it so: a leader's variable, which a shuffle hands to the others.
-                "-Wuninitialized", "-Wno-sometimes-uninitialized"]
+                "-Wuninitialized", "-Wno-sometimes-uninitialized",
+                # PTX's registers are not the host's.
+                "-Wno-asm-operand-widths"]
 
     def host_options(self, language):
         level = self.line.last("-O")
         standard = [] if language == "c" else self.standard()
         debug = ["-g"] if {"-g", "-G"} & set(self.line.given) else ["-gline-tables-only"]
-        return [*self.common_options(), *standard, *([f"-O{level}"] if level else []), *debug, "-fdeclspec"]
+        char = [option for option in self.settings.options if option == "-fsigned-char"]  # As kernels have it.
+        return [*self.common_options(), *standard, *([f"-O{level}"] if level else []), *debug, *char, "-fdeclspec"]
 
     def architecture(self):
         """`__CUDA_ARCH__`: the newest that was asked for, as far as the emulated card goes."""

@@ -27,6 +27,8 @@ constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kArenaBytes = std::size_t{1} << 40;
 constexpr std::size_t kLeastArenaBytes = std::size_t{1} << 32;
+/// Of the arena's size: itself, and what observers reserve to keep what they know of each of its bytes.
+constexpr std::size_t kRoom = 10;
 /// Where the arena is asked to lie, so that addresses are the same from run to run.
 constexpr std::uintptr_t kArenaHint = 0x200000000000;
 
@@ -67,15 +69,18 @@ private:
 
 Arena::Arena() {
   void* range = MAP_FAILED;
-  std::size_t bytes = kArenaBytes;
+  std::size_t bytes = 0;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  for (; bytes >= kLeastArenaBytes && range == MAP_FAILED; bytes /= 2) {
-    range = mmap(reinterpret_cast<void*>(kArenaHint) /* NOLINT(performance-no-int-to-ptr) */, bytes, PROT_NONE, kFlags,
-                 -1, 0);
-    if (range != MAP_FAILED) {
-      break;
+  // Some systems of arm64 have few addresses, and so has a process with a limit: an arena that takes all of them leaves
+  // the observers none.
+  for (const std::size_t room : {kRoom, std::size_t{1}})
+    for (std::size_t size = kArenaBytes; size >= kLeastArenaBytes && range == MAP_FAILED; size /= 2) {
+      range = mmap(reinterpret_cast<void*>(kArenaHint) /* NOLINT(performance-no-int-to-ptr) */, size * room, PROT_NONE,
+                   kFlags, -1, 0);
+      if (range == MAP_FAILED) continue;
+      bytes = size;
+      if (room > 1) munmap(static_cast<std::byte*>(range) + size, size * (room - 1));
     }
-  }
   const std::size_t table = bytes / kGranuleBytes * sizeof(std::atomic<const Allocation*>);
   void* granules = range == MAP_FAILED ? MAP_FAILED : mmap(nullptr, table, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   if (granules == MAP_FAILED) {

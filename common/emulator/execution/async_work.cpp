@@ -74,6 +74,7 @@ void async_end(const Progress& progress) {
 
 void visit_async(const std::function<bool(const AsyncWork&)>& is_told) {
   Pending& all = pending();
+  // Without order: whoever has to see another thread's work waited for that thread, and so sees this.
   if (!all.any.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.work, is_told);

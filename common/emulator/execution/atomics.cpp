@@ -31,7 +31,8 @@ template <class T> inline T found(const void* address, T before, const void* pc)
   return before;
 }
 
-/// Replaces a value by what `update` makes of it; returns the one before.
+/// Replaces a value by what `update` makes of it; returns the one before. The first look needs no order: the exchange
+/// fails where it was too old.
 template <class T, class Update> T replace(T* address, Update&& update) {
   T before{};
   __atomic_load(address, &before, __ATOMIC_RELAXED);

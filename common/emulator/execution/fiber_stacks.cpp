@@ -1,7 +1,9 @@
 #include "common/emulator/execution/fiber_stacks.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <new>
@@ -9,9 +11,11 @@
 namespace warpbook::emulator {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kSlotBytes = FiberStacks::kStackBytes + kPageBytes;
-constexpr std::size_t kTotalBytes = kSlotBytes * FiberStacks::kMaxStacks;
+constexpr std::size_t kColours = 4096;
+/// Of a guard: arm64 has systems with pages of 4, 16 and 64 KiB.
+const std::size_t kPageBytes = std::max<std::size_t>(kColours, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+const std::size_t kSlotBytes = FiberStacks::kStackBytes + kPageBytes;
+const std::size_t kTotalBytes = kSlotBytes * FiberStacks::kMaxStacks;
 
 /// Each guard page is a mapping of its own, and Linux allows a process 65530: the stacks of the first workers get them.
 constexpr int kGuardedSets = 20;
@@ -37,7 +41,7 @@ FiberStacks::Stack FiberStacks::stack(unsigned index) {
   // Most kernels need few stacks, and a thousand guard pages for each worker take longer than a short launch.
   for (; guards_ && guarded_ <= index; ++guarded_) mprotect(memory_ + guarded_ * kSlotBytes, kPageBytes, PROT_NONE);
   // Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
-  const std::size_t colour = (index * std::size_t{320}) % kPageBytes & ~std::size_t{63};
+  const std::size_t colour = (index * std::size_t{320}) % kColours & ~std::size_t{63};
   std::byte* begin = memory_ + index * kSlotBytes + kPageBytes;
   return {begin + kStackBytes - colour, kStackBytes - colour};
 }

@@ -106,7 +106,7 @@ SymbolTable read_symbols(const char* path) {
         table.functions.push_back({symbol.st_value, symbol.st_size, text + symbol.st_name});
       } else if (type == STT_OBJECT && symbol.st_size != 0) {
         table.variables.push_back({symbol.st_value, symbol.st_size, text + symbol.st_name});
-      } else if (type == STT_TLS) {
+      } else if (type == STT_TLS && symbol.st_size != 0) {  // arm64's linker has one for the beginning of them all
         const char* name = text + symbol.st_name;
         // The compiler pass put a guard behind the variables inside of functions, which `__shared__` arrays are.
         const bool guarded = std::strncmp(name, "_ZZ", 3) == 0 && symbol.st_size > kSharedGuardBytes;

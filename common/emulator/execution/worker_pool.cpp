@@ -104,7 +104,8 @@ struct alignas(128) Job {
   alignas(128) std::atomic<std::uint64_t> next{0};
   alignas(128) std::atomic<unsigned> present{1};  ///< workers that are at it, asleep or not, or have been sent to it
 
-  // Once a block has waited for others:
+  // Once a block has waited for others. Read without order: who sees it late takes a block more, and `leave` asks
+  // again.
   std::atomic<bool> waited{false};
   std::mutex mutex{};                             ///< of what follows
   std::vector<Range> returned{};                  ///< taken by workers that sleep
@@ -450,6 +451,7 @@ unsigned worker_count() {
 
 std::atomic<std::uint64_t> grid_arrivals{0};
 
+// Without order: what went with the error is read behind `finish`.
 bool launch_has_failed() { return launch_error.load(std::memory_order_relaxed) != cudaSuccess; }
 
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) { return pool().run(launch, call); }

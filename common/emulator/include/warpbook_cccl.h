@@ -44,7 +44,11 @@ template <> struct Word<16> {
 /// hand on what they found, and their inputs, too, where an algorithm works in place.
 template <class T> WARPBOOK_DEVICE_FUNCTION T load(const T* place) {
   using Bits = typename Word<sizeof(T)>::type;
-  return __builtin_bit_cast(T, static_cast<Bits>(*reinterpret_cast<const volatile Bits*>(place)));
+  const auto found = static_cast<Bits>(*reinterpret_cast<const volatile Bits*>(place));
+#if defined(__aarch64__)
+  __builtin_arm_dmb(9);  // Later loads come later: `dmb ishld`. On x86-64 they do by themselves.
+#endif
+  return __builtin_bit_cast(T, found);
 }
 template <class T> WARPBOOK_DEVICE_FUNCTION void store(T* place, T value) {
   using Bits = typename Word<sizeof(T)>::type;

@@ -158,6 +158,7 @@ WARPBOOK_EXPORT void __warpbook_atomic(const void* address, std::uint32_t bytes,
 /// A load of a loop whose loads are otherwise handed over together; called before it is done.
 WARPBOOK_EXPORT void __warpbook_counted_load(const void* address, CountedLoad* load) {
   const void* const pc = __builtin_return_address(0);
+  // Without order: all threads store the same, and nothing comes with it.
   if (load->pc != pc) __atomic_store_n(&load->pc, pc, __ATOMIC_RELAXED);
   const auto bytes = static_cast<std::uint8_t>(load->bytes);
   observe({bytes, static_cast<std::uint8_t>(load->alignment), Operation::load}, address, pc);

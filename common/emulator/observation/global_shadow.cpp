@@ -1,6 +1,7 @@
 #include "common/emulator/observation/global_shadow.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +18,8 @@ std::byte* reserve(std::size_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* range = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
   if (range == MAP_FAILED) return nullptr;
-  static_cast<void>(madvise(range, bytes, MADV_HUGEPAGE));  // Cells outgrow what they tell of eightfold.
+  // Cells outgrow what they tell of eightfold. Where pages are larger than 4 KiB, huge ones are far larger than 2 MiB.
+  if (sysconf(_SC_PAGESIZE) <= 4096) static_cast<void>(madvise(range, bytes, MADV_HUGEPAGE));
   return static_cast<std::byte*>(range);
 }
 

@@ -125,9 +125,10 @@ struct GlobalRace {
 
 /// What a launch does with an allocation.
 struct LaunchUse {
-  std::atomic<bool> put_off = false;  ///< loads of it are taken note of only when somebody asks
-  bool written = false;               ///< It was written.
-  bool mixed = false;                 ///< loads that had been put off met others
+  /// Loads of it are taken note of only when somebody asks. Without order: one thread runs all blocks.
+  std::atomic<bool> put_off = false;
+  bool written = false;  ///< It was written.
+  bool mixed = false;    ///< loads that had been put off met others
 };
 
 /// A load of a loop, turn after turn.

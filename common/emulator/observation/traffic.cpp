@@ -29,6 +29,8 @@ void BriefLock::lock() {
     if (mutex_.try_lock()) return;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __builtin_arm_isb(15);  // its `yield` waits for nothing
 #endif
   }
   mutex_.lock();

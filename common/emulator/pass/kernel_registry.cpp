@@ -2,8 +2,10 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "common/emulator/pass/invoke.hpp"
@@ -15,6 +17,56 @@ using namespace llvm;
 
 /// A small struct may be two parameters; the front end names the second so.
 bool is_second_half(const Argument& argument) { return argument.getName().ends_with(".coerce1"); }
+
+/// The local variable that the front end makes for a parameter, by its name's ending.
+const AllocaInst* local_of(const Argument& argument, StringRef of, StringRef ending) {
+  StringRef name = argument.getName();
+  if (!name.consume_back(of)) return nullptr;
+  for (const Instruction& instruction : argument.getParent()->getEntryBlock())
+    if (const auto* local = dyn_cast<AllocaInst>(&instruction);
+        local != nullptr && local->getName() == (name + ending).str())
+      return local;
+  return nullptr;
+}
+
+/// On arm64, a struct of more than 16 bytes comes as the address of a copy.
+bool is_indirect(const Argument& argument) { return local_of(argument, "", ".indirect_addr") != nullptr; }
+
+/// So many bytes from `place` on are used: an address has no type to tell.
+std::uint64_t bytes_used(const Value& place, const DataLayout& data) {
+  std::uint64_t most = 0;
+  for (const Use& use : place.uses()) {
+    std::uint64_t bytes = 0;
+    if (const auto* step = dyn_cast<GetElementPtrInst>(use.getUser())) {
+      APInt offset(data.getIndexTypeSizeInBits(step->getType()), 0);
+      const bool whole = !step->getSourceElementType()->isIntegerTy(8);
+      if (whole) bytes = data.getTypeAllocSize(step->getSourceElementType());
+      if (step->accumulateConstantOffset(data, offset))
+        bytes = std::max(bytes, offset.getZExtValue() + bytes_used(*step, data));
+    } else if (const auto* copy = dyn_cast<MemTransferInst>(use.getUser())) {
+      if (const auto* length = dyn_cast<ConstantInt>(copy->getLength())) bytes = length->getZExtValue();
+    } else if (const auto* call = dyn_cast<CallBase>(use.getUser())) {
+      if (call->isArgOperand(&use)) bytes = call->getParamDereferenceableBytes(call->getArgOperandNo(&use));
+    } else if (const auto* load = dyn_cast<LoadInst>(use.getUser())) {
+      bytes = data.getTypeStoreSize(load->getType());
+    } else if (const auto* store = dyn_cast<StoreInst>(use.getUser()); store != nullptr && use.getOperandNo() == 1) {
+      bytes = data.getTypeStoreSize(store->getValueOperand()->getType());
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+/// What the caller holds for a parameter.
+unsigned bytes_of(const Argument& argument, const DataLayout& data) {
+  if (is_indirect(argument)) return static_cast<unsigned>(bytes_used(argument, data));
+  Type* type = argument.hasByValAttr() ? argument.getParamByValType() : argument.getType();
+  const std::uint64_t bytes = data.getTypeStoreSize(type);
+  // Of a small struct, arm64's registers hold more than there is.
+  const AllocaInst* local = local_of(argument, ".coerce", "");
+  return static_cast<unsigned>(
+      local == nullptr ? bytes : std::min<std::uint64_t>(bytes, data.getTypeStoreSize(local->getAllocatedType())));
+}
 
 struct Layout {
   std::vector<unsigned> parameters;  ///< where each of the source's begins, and the end behind the last
@@ -30,15 +82,14 @@ Layout layout_of(const Function& kernel) {
     if (is_second_half(argument)) {
       place = layout.parameters.back() + 8;
     } else {
-      constexpr unsigned kAlignment = 16;
-      place = (place + kAlignment - 1) / kAlignment * kAlignment;
       layout.parameters.push_back(place);
       layout.sizes.push_back(0);
     }
     layout.compiled.push_back(place);
-    Type* type = argument.hasByValAttr() ? argument.getParamByValType() : argument.getType();
-    place += static_cast<unsigned>(data.getTypeStoreSize(type));
+    place += bytes_of(argument, data);
     layout.sizes.back() = place - layout.parameters.back();
+    constexpr unsigned kAlignment = 16;
+    place = (place + kAlignment - 1) / kAlignment * kAlignment;
   }
   layout.parameters.push_back(place);
   return layout;
@@ -50,8 +101,16 @@ Function* invoke_of(Function& kernel, const Layout& layout) {
     std::vector<Value*> arguments;
     for (Argument& argument : kernel.args()) {
       Value* slot = builder.CreateConstGEP1_32(builder.getInt8Ty(), memory, layout.compiled[argument.getArgNo()]);
-      arguments.push_back(argument.hasByValAttr() ? slot
-                                                  : builder.CreateAlignedLoad(argument.getType(), slot, Align(1)));
+      if (is_indirect(argument)) {  // The kernel's own, like any parameter.
+        const unsigned bytes = bytes_of(argument, kernel.getParent()->getDataLayout());
+        AllocaInst* own = builder.CreateAlloca(ArrayType::get(builder.getInt8Ty(), bytes));
+        own->setAlignment(Align(16));
+        builder.CreateMemCpy(own, Align(16), slot, Align(1), bytes);
+        slot = own;
+      } else if (!argument.hasByValAttr()) {
+        slot = builder.CreateAlignedLoad(argument.getType(), slot, Align(1));
+      }
+      arguments.push_back(slot);
     }
     return arguments;
   };

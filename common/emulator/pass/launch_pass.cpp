@@ -5,6 +5,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/ReplaceConstant.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <vector>
 
@@ -173,14 +174,47 @@ bool redirect_library(Module& module) {
   return changed;
 }
 
+/// True where nobody stores to it or keeps its address.
+bool is_never_set(const Value& place) {
+  return all_of(place.users(), [](const User* user) {
+    if (isa<GetElementPtrInst>(user)) return is_never_set(*user);
+    const auto* intrinsic = dyn_cast<IntrinsicInst>(user);
+    return isa<LoadInst>(user) || (intrinsic != nullptr && intrinsic->isLifetimeStartOrEnd());
+  });
+}
+
+/// On arm64, an object of an empty class is handed over as a byte that has no value. Nobody looks at it: it may as well
+/// be zero. The front end's name for the way to it tells it from a member, where there are names.
+bool fill_empty_objects(Module& module) {
+  if (!Triple(module.getTargetTriple()).isAArch64()) return false;
+  std::vector<LoadInst*> bytes;
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function)) {
+      auto* load = dyn_cast<LoadInst>(&instruction);
+      if (load == nullptr || !load->getType()->isIntegerTy(8)) continue;
+      const Value* way = load->getPointerOperand();
+      const auto* object = dyn_cast<AllocaInst>(way->stripInBoundsConstantOffsets());
+      if (object != nullptr && object->getAllocatedType()->isStructTy() &&
+          (!way->hasName() || way->getName().starts_with("coerce.dive")) && is_never_set(*object) &&
+          all_of(load->users(), [](const User* user) { return isa<CallBase>(user); }))
+        bytes.push_back(load);
+    }
+  for (LoadInst* byte : bytes) {
+    byte->replaceAllUsesWith(ConstantInt::get(byte->getType(), 0));
+    byte->eraseFromParent();
+  }
+  return !bytes.empty();
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses LaunchPass::run(llvm::Module& module, llvm::ModuleAnalysisManager& /*manager*/) {
   // Only of programs with launches: elsewhere kernels do not use these, and the host's own should stay the library's.
+  const bool filled = fill_empty_objects(module);
   const bool launches = make_launches(module);
   const bool arrays = place_dynamic_shared(module);
   if (launches) redirect_library(module);
-  return launches || arrays ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  return launches || arrays || filled ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 
 }  // namespace warpbook::emulator
