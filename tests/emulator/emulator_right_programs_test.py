@@ -287,6 +287,40 @@ int main(int, char** words) {
   cudaDeviceSynchronize(); cudaFree(o); cudaFree(in);
 }
 """
+# Named arrays as those of wider elements; at i = 1 none is aligned, at i = 4 all are.
+CASTS = """
+struct alignas(8) Pair { int a, b; };
+struct Four { float x, y, z, w; };
+__shared__ int of_file[64];
+__device__ float variable[64];
+__device__ float sum(float4 v) { return v.x + v.w; }
+__global__ void a(float* o, int i) { __shared__ float s[64]; float4 v = *reinterpret_cast<float4*>(&s[i]); if (o) s[0] = v.x; }
+__global__ void b(float* o, int i) { __shared__ float s[64]; *reinterpret_cast<float4*>(&s[i]) = make_float4(1, 2, 3, 4); __syncthreads(); o[0] = s[2]; }
+__global__ void c(float* o, int i) { o[0] = sum(*(float4*)&variable[i]); }
+__global__ void d(float* o, int i) { float own[8] = {}; own[i] = 1; float2 v = *(float2*)&own[i]; o[0] = v.x + v.y; }
+__global__ void e(float* o, int i) { __shared__ char s[64]; *(int*)&s[i] = 3; __syncthreads(); o[0] = s[2]; }
+__global__ void f(float* o, int i) { __shared__ float s[64]; *(double*)&s[i] = 3; __syncthreads(); o[0] = s[2]; }
+__global__ void g(float* o, int i) { *(Pair*)&of_file[i] = {1, 2}; __syncthreads(); o[0] = of_file[2]; }
+__global__ void h(float* o, int i) { *(float4*)&variable[i] = *(const float4*)&o[0]; }
+__global__ void right(float* o, int) {
+  __shared__ float s[64]; __shared__ Four fours[8];
+  s[threadIdx.x] = threadIdx.x; __syncthreads();
+  Four v = *(Four*)&s[1]; alignas(16) Four wide = fours[3] = v;
+  float parts[4]; memcpy(parts, &s[3], 16); memcpy(&v, &s[5], 16);
+  o[0] = v.x + wide.y + parts[2] + ((float4*)&s[2])->y;
+}
+int main(int, char** words) {
+  float* o; cudaMalloc(&o, 256); cudaMemset(o, 0, 256);
+  const int i = words[1][1] == '1' ? 1 : 4;
+  using Kernel = void (*)(float*, int);
+  const Kernel kernels[] = {a, b, c, d, e, f, g, h};
+  if (words[1][0] == 'r') right<<<1, 32>>>(o, 0); else kernels[words[1][0] - 'a']<<<1, 1>>>(o, i);
+  cudaDeviceSynchronize(); cudaFree(o);
+}
+"""
+CAST_ACCESSES = ["__shared__ read of size 16", "__shared__ write of size 16", "__global__ read of size 16",
+                 "__local__ read of size 8", "__shared__ write of size 4", "__shared__ write of size 8",
+                 "__shared__ write of size 8", "__global__ write of size 16"]
 # Atomics of a block: each on a sum of its own; on one that another block adds to by a wider one.
 SCOPES = """
 __global__ void own(int* sums) {
@@ -559,6 +593,16 @@ int main(int argc, char**) {
         ran = subprocess.run(["./here", "x"], capture_output=True, text=True, check=False, timeout=60, env=environment)
         self.assertIn("An atomic whose name ends in _block is one for the threads of its block alone", ran.stderr)
         self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_a_flag_that_nobody_sets_is_a_deadlock(self):
+        """The host could have set it, and waits."""
+        ran = self.run_text("""
+__global__ void waits(volatile int* flag) { while (*flag == 0) {} }
+int main() { int* f; cudaMallocManaged(&f, 4); waits<<<1, 32>>>(f); f[0] = 0; cudaDeviceSynchronize(); cudaFree(f); }
+""")
+        self.assertIn("========= Deadlock: no block of the launch goes on. The first of them waits at p.cu:2\n", ran.stderr)
+        self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+        self.assertEqual(ran.returncode, 1)
 
     def test_blocks_that_do_not_fit_are_a_deadlock(self):
         made = self.run_text("""
