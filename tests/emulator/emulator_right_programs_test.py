@@ -651,6 +651,20 @@ int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a
                 self.assertIn("========= " + said, ran.stderr)
                 self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
 
+    def test_a_named_array_as_one_of_wider_elements(self):
+        made = self.run_text(CASTS, "--no-run", "--output", "here")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        say = lambda word: subprocess.run(["./here", word], capture_output=True, text=True, check=False).stderr  # noqa: E731
+        first = next(i for i, text in enumerate(CASTS.splitlines(), 1) if "void a(" in text)
+        for number, access in enumerate(CAST_ACCESSES):
+            kernel = "abcdefgh"[number]
+            with self.subTest(kernel):
+                said = say(kernel + "1")
+                self.assertIn(f"========= Invalid {access} bytes\n=========     at {kernel} in p.cu:{first + number}\n", said)
+                self.assertIn("Address is misaligned: at byte ", said)
+                self.assertNotIn("misaligned", say(kernel + "4"))
+        self.assertEqual(say("right"), NOTHING)
+
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""
         ran = self.run_text("""

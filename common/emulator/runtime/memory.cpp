@@ -10,6 +10,7 @@
 #include "common/emulator/execution/arena.hpp"
 #include "common/emulator/execution/device_heap.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/faults.hpp"
@@ -205,7 +206,7 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
     begin_work(work_of(what, pc), host_waits);
     what.run();
     return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
-  });
+  }, !host_waits && find_allocation(what.source) != nullptr && find_allocation(what.destination) != nullptr);
   if (error == cudaSuccess && host_waits) {
     host_waits_for(*find_stream(stream));
   }
@@ -257,7 +258,7 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
       observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
     }
     return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
-  });
+  }, !host_waits);
   if (error == cudaSuccess && host_waits) {
     host_waits_for(*find_stream(stream));
   }
@@ -315,6 +316,7 @@ cudaError_t release(void* pointer, bool pinned) {
   if (capture_forbids_unsafe_calls()) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
+  if (launch_is_beside()) host_waits_for_all();
   const Allocation* allocation = find_allocation(pointer);
   if (allocation == nullptr || (allocation->kind == MemoryKind::pinned_host) != pinned ||
       !arena_release(pointer, ApiCall::pc())) {
