@@ -262,6 +262,28 @@ __global__ void halves(__half* o, const __half* in) { __half sum;
 __global__ void pointer(float* o) { float a[4]; float* p = a;
   o[0] = p[threadIdx.x & 3]; }  // WRONG e
 __device__ void fill(float* a) { for (int i = 0; i < 4; ++i) a[i] = i; }
+__device__ void add(float& sum, float v) { sum += v; }
+template <class F> __device__ void each(int n, F f) { for (int i = 0; i < n; ++i) f(i); }
+struct Mean { float sum; int n; __device__ void add(float v) { sum += v; ++n; } };
+__global__ void by_reference(float* o, const float* in, int n) { float sum; for (int i = 0; i < n; ++i) add(sum, in[i]);
+  o[0] = sum; }  // WRONG f
+__global__ void captured(float* o, const float* in, int n) { float sum; each(n, [&](int i) { sum += in[i]; });
+  o[0] = sum; }  // WRONG g
+__global__ void members(float* o, const float* in, int n) { Mean m; for (int i = 0; i < n; ++i) m.add(in[i]);
+  o[0] = m.sum; }  // WRONG h
+__global__ void size(float* o, int n) { int m; if (n > 100) m = 4;
+  int* p = static_cast<int*>(malloc(m * 4));  // WRONG i
+  free(p); }
+__device__ void first(float& a, float v) { a = v; }
+__device__ void ordered(float& a, float& b) { if (b < a) { float c = a; a = b; b = c; } }
+__device__ void scanned(float* a, int n) { for (int i = 1; i < n; ++i) a[i] = a[i - 1] * 2; }
+__global__ void right_by_reference(float* o, const float* in, int n) {
+  float a, b, c, s[4], never; Mean m; m.sum = 0; m.n = 0; int used;
+  first(a, in[0]); auto set = [&] { b = in[1]; }; set(); ordered(a, b);
+  each(n, [&](int i) { if (i == 0) c = 0; c += in[i]; m.add(c); });
+  s[0] = 1; scanned(s, 4); add(never, 1); if (n > 100) used = 1; if (n > 100) add(c, used);
+  o[0] = a + b + c + s[3] + m.sum / m.n;
+}
 __global__ void right(float* o, const float* in, int n) {
   float r[4], q[4], t[4], before; float4 v; float* parts = reinterpret_cast<float*>(&v); Point p, copy = p; copy.x = 1;
   fill(q);
@@ -282,6 +304,11 @@ int main(int, char** words) {
     case 'c': counts<<<1, 1>>>(o, (int*)in); break;
     case 'd': halves<<<1, 1>>>((__half*)o, (__half*)in); break;
     case 'e': pointer<<<1, 1>>>(o); break;
+    case 'f': by_reference<<<1, 1>>>(o, in, 4); break;
+    case 'g': captured<<<1, 1>>>(o, in, 4); break;
+    case 'h': members<<<1, 1>>>(o, in, 4); break;
+    case 'i': size<<<1, 1>>>(o, 4); break;
+    case 'R': right_by_reference<<<1, 1>>>(o, in, 4); break;
     default: right<<<1, 32>>>(o, in, 32);
   }
   cudaDeviceSynchronize(); cudaFree(o); cudaFree(in);
@@ -573,11 +600,11 @@ int main(int argc, char**) {
     def test_locals_without_a_value(self):
         made = self.run_text(LOCALS, "--no-run")
         self.assertEqual(made.returncode, 0, made.stderr)
-        for case in ("a", "b", "c", "d", "e", "right"):
+        for case in ("a", "b", "c", "d", "e", "f", "g", "h", "i", "Right", "right"):
             with self.subTest(case):
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
-                if case == "right":
+                if case in ("right", "Right"):
                     self.assertEqual(ran.stderr, NOTHING)
                     continue
                 line = next(i for i, text in enumerate(LOCALS.splitlines(), 1) if text.endswith(f"WRONG {case}"))
@@ -664,6 +691,19 @@ int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a
                 self.assertIn("Address is misaligned: at byte ", said)
                 self.assertNotIn("misaligned", say(kernel + "4"))
         self.assertEqual(say("right"), NOTHING)
+
+    def test_declarations_that_nvcc_refuses(self):
+        ran = self.run_text(REFUSED_TOGETHER, "--no-run")
+        wanted = {}
+        for line, text in enumerate(REFUSED_TOGETHER.splitlines(), 1):
+            if "  // " in text:
+                wanted[line] = text.partition("  // ")[2]
+        said = {int(line): text for line, text in re.findall(r"^p\.cu:(\d+):\d+: error: (.*)", ran.stderr, re.MULTILINE)}
+        self.assertEqual(set(said), set(wanted), ran.stderr)
+        # Of this, the compiler keeps no line.
+        self.assertIn('dynamic initialization is not supported for a __device__ variable "begins"', ran.stderr)
+        for line, reason in wanted.items():
+            self.assertIn(reason, said[line])
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""

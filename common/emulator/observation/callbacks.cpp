@@ -205,9 +205,9 @@ WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes) {
 
 // A local variable that may have no value has none, and it matters; see pass/unset_values.hpp. A read is told before
 // what comes of it.
-WARPBOOK_EXPORT void __warpbook_unset_read(bool) {
+WARPBOOK_EXPORT void __warpbook_unset_read(bool, std::uint64_t bytes) {
   if (current_observer_data == nullptr) return;
-  static_cast<BlockWatch*>(current_observer_data)->note_unset_read(__builtin_return_address(0));
+  static_cast<BlockWatch*>(current_observer_data)->note_unset_read({__builtin_return_address(0), bytes});
 }
 WARPBOOK_EXPORT void __warpbook_unset_use(bool, std::uint64_t bytes) {
   if (current_observer_data == nullptr) return;

@@ -98,7 +98,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   reported_.clear();
   reported_global_.clear();
   unset_reads_.clear();
-  last_unset_read_ = nullptr;
+  last_unset_read_ = {};
   retried_.clear();
   static_shared_ = shared_range();
   for (WarpLog& warp : warps_) warp.logs.clear();
