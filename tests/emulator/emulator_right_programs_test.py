@@ -149,6 +149,40 @@ REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ f
            'a __global__ function call must be configured',
            'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed']
 
+# All of these in one file; behind each line what nvcc says of it, or that it says nothing.
+REFUSED_TOGETHER = """
+#include <typeinfo>
+struct Base { __device__ virtual int f() { return 1; } }; struct Derived : Base {};
+struct Begins { int v = 1; };
+int hosts(int x) { return x; }
+__device__ int devices(int x) { return x; }
+void no_kernel(int* o) { o[0] = 1; }
+__device__ void no_kernel_either(int* o) { o[0] = 1; }
+__constant__ int constant;
+thread_local int of_thread;
+__global__ void k0(int* o) { __shared__ int s = 3; o[0] = s; }  // initializer not allowed for __shared__ variable
+__global__ void k1(int* o) { __shared__ int s[2] = {1, 2}; o[0] = s[0]; }  // initializer not allowed for __shared__ variable
+__global__ int k2(int* o) { return o[0]; }  // a __global__ function must have a void return type
+__global__ void k3(int* o, int&& v) { o[0] = v; }  // a __global__ function cannot have a parameter with rvalue reference type
+__global__ void k4(int* o, int n) { int a[n]; a[n - 1] = n; o[0] = a[n - 1]; }  // expression must have a constant value
+__device__ int f5(int n) { int a[n]; a[n - 1] = n; return a[n - 1]; }  // expression must have a constant value
+void f6() { __shared__ int s[4]; s[0] = 1; }  // a static "__shared__" variable declaration is not allowed inside a host
+__global__ void k7(int* o) { if (o[0]) throw 1; }  // device code does not support exception handling
+__global__ void k8(const char** o, Base* b) { o[0] = typeid(*b).name(); }  // The operator 'typeid' is not allowed
+__global__ void k9(int* o, Base* b) { o[0] = dynamic_cast<Derived*>(b) != nullptr; }  // The operator 'dynamic_cast' is not
+__global__ void k10() { constant = 1; }  // expression must be a modifiable lvalue
+void f11() { no_kernel<<<1, 1>>>(nullptr); }  // a host function call cannot be configured
+void f12() { no_kernel_either<<<1, 1>>>(nullptr); }  // a __device__ function call cannot be configured
+__global__ void k13(int* o) { int (*f)(int) = hosts; o[0] = f(1); }  // identifier "hosts(int)" is undefined in device code
+__device__ __global__ void k14(int* o) { o[0] = 1; }  // illegal combination of memory qualifiers
+__global__ void k15(int* o) { o[0] = of_thread; }  // identifier "of_thread" is undefined in device code
+__device__ int begins = hosts(3);
+__global__ void right(int* o, const int& one, int n = 3) {
+  __shared__ Begins s; __shared__ int zero[4]; static int count = 3; int (*f)(int) = devices;
+  zero[threadIdx.x] = s.v = f(count++); o[0] = zero[0] + n + constant;
+}
+int main() {}
+"""
 CAUSES = """
 __global__ void overflows(int* a, int n) { int i = threadIdx.x + 1; a[i * n * 4] = 1; }
 __global__ void below_0(int* a, unsigned i) { a[i - 1u] = 1; }
