@@ -800,6 +800,18 @@ cudaDeviceSynchronize(); cudaFree(p); }
         ran = self.run_text(text, "--flags=-DBLOCKS=8192", WARPBOOK_TRACE="all")
         self.assertNotIn("global races:", ran.stderr)
 
+    def test_shared_memory_that_was_not_checked_is_said(self):
+        """Blocks that are not counted, and none of a kernel without shared memory."""
+        text = """
+__global__ void k(int* p) { __shared__ int s[256]; s[threadIdx.x] = blockIdx.x; __syncthreads(); p[blockIdx.x] = s[0]; }
+__global__ void none(int* p) { p[blockIdx.x] = 0; }
+int main() { int* p; cudaMalloc(&p, 1 << 20); KERNEL<<<8192, 256>>>(p); cudaDeviceSynchronize(); cudaFree(p); }
+"""
+        said = "========= shared memory: races, and reads of what nobody wrote, checked in 1,024 of 8,192 blocks; " \
+               "WARPBOOK_TRACE=all checks all\n"
+        self.assertIn(said, self.run_text(text, "--flags=-DKERNEL=k").stderr)
+        self.assertNotIn("shared memory:", self.run_text(text, "--flags=-DKERNEL=none").stderr)
+
     def test_memory_that_is_not_looked_at_for_races_is_said(self):
         text = """
 __device__ int variable;
