@@ -183,6 +183,28 @@ __global__ void right(int* o, const int& one, int n = 3) {
 }
 int main() {}
 """
+HOST_HEAP = """
+#include <cstdlib>
+#include <vector>
+int main(int, char** words) {
+  float* d; cudaMalloc(&d, 1 << 20); cudaMemset(d, 0, 1 << 20);
+  std::vector<float> h(100); std::vector<long long> alike(64, 33); float* big = new float[100000]();
+  float* piece = static_cast<float*>(calloc(100, 1));
+  switch (words[1][0]) {
+    case 'a': cudaMemcpy(h.data(), d, 800, cudaMemcpyDeviceToHost); break;  // WRONG a
+    case 'b': cudaMemcpy(d, piece, 100 * sizeof(float), cudaMemcpyHostToDevice); break;  // WRONG b
+    case 'c': cudaMemcpyAsync(d, big, 500000, cudaMemcpyHostToDevice); break;  // WRONG c
+    case 'd': cudaMemcpy2D(&h[0], 40, d, 40, 40, 20, cudaMemcpyDeviceToHost); break;  // WRONG d
+    default:
+      float local[4]; static float of_program[8];
+      for (int i = 0; i < 100; ++i) cudaMemcpy(d, &h[i], 4 * (100 - i), cudaMemcpyHostToDevice);
+      for (int i = 0; i < 64; ++i) cudaMemcpy(d, &alike[i], 8 * (64 - i), cudaMemcpyHostToDevice);
+      for (int i = 0; i < 100000; i += 1020) cudaMemcpy(d, big + i, 4 * (100000 - i), cudaMemcpyHostToDevice);
+      cudaMemcpy(local, d, sizeof local, cudaMemcpyDeviceToHost); cudaMemcpy(of_program, d, 32, cudaMemcpyDeviceToHost);
+  }
+  cudaFree(d); free(piece); delete[] big;
+}
+"""
 CAUSES = """
 __global__ void overflows(int* a, int n) { int i = threadIdx.x + 1; a[i * n * 4] = 1; }
 __global__ void below_0(int* a, unsigned i) { a[i - 1u] = 1; }
@@ -738,6 +760,28 @@ int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a
         self.assertIn('dynamic initialization is not supported for a __device__ variable "begins"', ran.stderr)
         for line, reason in wanted.items():
             self.assertIn(reason, said[line])
+
+    def test_copies_beyond_the_hosts_heap(self):
+        made = self.run_text(HOST_HEAP, "--no-run", "--output", "here")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for case in "abcdr":
+            with self.subTest(case):
+                said = subprocess.run(["./here", case], capture_output=True, text=True, check=False).stderr
+                if case == "r":
+                    self.assertEqual(said, NOTHING)
+                    continue
+                line = next(i for i, text in enumerate(HOST_HEAP.splitlines(), 1) if text.endswith(f"WRONG {case}"))
+                self.assertIn(f"at p.cu:{line}\n=========     The copy is of ", said)
+
+    def test_the_hosts_race_in_a_function_of_the_standard_library(self):
+        ran = self.run_text("""
+#include <algorithm>
+__global__ void fill(int* p) { p[threadIdx.x] = threadIdx.x; }
+int main() { int* m; cudaMallocManaged(&m, 128); fill<<<1, 32>>>(m);
+std::sort(m, m + 32);
+cudaDeviceSynchronize(); cudaFree(m); }
+""")
+        self.assertIn("Race reported between Read access of the host at p.cu:5 and Write access of a kernel at p.cu:3\n", ran.stderr)
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""

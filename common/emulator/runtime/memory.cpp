@@ -14,6 +14,7 @@
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/faults.hpp"
+#include "common/emulator/runtime/host_heap.hpp"
 #include "common/emulator/runtime/state.hpp"
 
 namespace warpbook::emulator {
@@ -52,7 +53,7 @@ Place place_of(const void* pointer) {
       return {true, false, static_cast<std::size_t>(begin + bytes - address)};
     }
   }
-  return {false, true, ~std::size_t{0}};
+  return {false, true, host_heap_rest(pointer)};
 }
 
 /// The bytes that `height` rows touch, from the first to the last.
