@@ -115,8 +115,8 @@ public:
 
   // The launch:
 
-  /// All of its blocks wait, and have done so since then. Returns how long they did so while nobody could help; nothing:
-  /// the host can.
+  /// All of its blocks wait, and have done so since then. Returns how long they did so while nobody could help;
+  /// nothing: the host can.
   std::optional<std::chrono::steady_clock::duration> stand(std::chrono::steady_clock::time_point since) {
     constexpr std::chrono::milliseconds kSoon{20};
     const auto now = Clock::now();
@@ -141,8 +141,8 @@ private:
   std::mutex mutex_;
   std::condition_variable change_;
   bool done_ = false;
-  bool parked_ = false;      ///< The host went on.
-  bool host_waits_ = true;   ///< and no longer does
+  bool parked_ = false;     ///< The host went on.
+  bool host_waits_ = true;  ///< and no longer does
   std::atomic<bool> under_way_{false};
   Clock::time_point waits_since_;
 };

@@ -26,8 +26,8 @@ struct LaunchResult {
 /// a time. `launch.id` is set here.
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call);
 
-/// The same of a launch that uses memory which the host can write meanwhile, on a thread of its own. Where all of its blocks
-/// wait, this comes back with nothing: the host goes on beside the launch, whose arguments must stay.
+/// The same of a launch that uses memory which the host can write meanwhile, on a thread of its own. Where all of its
+/// blocks wait, this comes back with nothing: the host goes on beside the launch, whose arguments must stay.
 std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const KernelCall& call);
 
 /// Whether such a launch is under way beside the host.

@@ -190,8 +190,9 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
 /// An access to a thread's own array as one of another type does not begin where that may; called before it is done.
 WARPBOOK_EXPORT void __warpbook_local_alignment(std::int64_t offset, std::uint64_t bytes, std::uint32_t writes) {
   if (current_block == nullptr) return;
-  warpbook::emulator::misaligned_local_access(
-      *current_block, {offset, bytes, 0, writes != 0 ? Operation::store : Operation::load}, __builtin_return_address(0));
+  warpbook::emulator::misaligned_local_access(*current_block,
+                                              {offset, bytes, 0, writes != 0 ? Operation::store : Operation::load},
+                                              __builtin_return_address(0));
 }
 
 /// A local variable is read that has no value yet; called before it is done.

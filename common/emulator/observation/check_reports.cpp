@@ -204,18 +204,16 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   const Place place = place_of(block, address, misaligned ? 0 : bytes);
   const bool freed = std::string_view(place.kind) == "use_after_free";
   Finding finding = finding_at(block, misaligned ? "misaligned" : place.kind, pc);
-  finding.text = fmt::format(
-      "========= Invalid __{}__ {} of size {} bytes\n"
-      "=========     at {}{}\n"
-      "=========     by {}\n"
-      "=========     Address is {}: {}\n{}",
-      home.space == Space::shared ? "shared" : "global", verb(operation), bytes, block.launch->name,
-      location.empty() ? "" : " in " + location, describe_thread(block),
-      misaligned ? "misaligned"
-      : freed    ? "freed"
-                 : "out of bounds",
-      place.text,
-      advice_line(misaligned ? alignment_advice(bytes) : place.advice));
+  finding.text = fmt::format("========= Invalid __{}__ {} of size {} bytes\n"
+                             "=========     at {}{}\n"
+                             "=========     by {}\n"
+                             "=========     Address is {}: {}\n{}",
+                             home.space == Space::shared ? "shared" : "global", verb(operation), bytes,
+                             block.launch->name, location.empty() ? "" : " in " + location, describe_thread(block),
+                             misaligned ? "misaligned"
+                             : freed    ? "freed"
+                                        : "out of bounds",
+                             place.text, advice_line(misaligned ? alignment_advice(bytes) : place.advice));
   finding.fatal = true;
   hold_finding(std::move(finding));
 }
@@ -240,13 +238,12 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   const Unwatched unwatched;
   Finding finding = finding_at(block, "misaligned", pc);
   finding.fatal = true;
-  finding.text = fmt::format(
-      "========= Invalid __local__ {} of size {} bytes\n"
-      "=========     at {} in {}\n"
-      "=========     by {}\n"
-      "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
-      verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
-      access.offset, advice_line(alignment_advice(access.bytes)));
+  finding.text = fmt::format("========= Invalid __local__ {} of size {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
+                             verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
+                             describe_thread(block), access.offset, advice_line(alignment_advice(access.bytes)));
   hold_finding(std::move(finding));
 }
 

@@ -1,5 +1,6 @@
 #include "common/emulator/pass/cast_alignment.hpp"
 
+#include <llvm/Analysis/Utils/Local.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -7,7 +8,6 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Analysis/Utils/Local.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -121,8 +121,8 @@ void check(const Access& access) {
                                                 MDBuilder(module.getContext()).createBranchWeights(1, 1 << 20));
   IRBuilder<> report(then);
   report.SetCurrentDebugLocation(access.instruction->getDebugLoc());
-  const FunctionCallee callee = module.getOrInsertFunction("__warpbook_local_alignment", report.getVoidTy(),
-                                                           report.getInt64Ty(), report.getInt64Ty(), report.getInt32Ty());
+  const FunctionCallee callee = module.getOrInsertFunction(
+      "__warpbook_local_alignment", report.getVoidTy(), report.getInt64Ty(), report.getInt64Ty(), report.getInt32Ty());
   report.CreateCall(callee, {offset, report.getInt64(access.wanted.value()), report.getInt32(access.writes ? 1 : 0)});
 }
 

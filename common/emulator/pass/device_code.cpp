@@ -191,7 +191,8 @@ private:
     if (variable != nullptr && variable->isArrayAllocation() && variable->getName().starts_with("vla"))
       refuse(instruction, "expression must have a constant value: an array's length is known when it is compiled");
     if (const auto* store = dyn_cast<StoreInst>(&instruction))
-      if (const GlobalVariable* to = variable_of(store->getPointerOperand()); to != nullptr && to->hasAttribute(kConstant))
+      if (const GlobalVariable* to = variable_of(store->getPointerOperand());
+          to != nullptr && to->hasAttribute(kConstant))
         refuse(instruction, "expression must be a modifiable lvalue: kernels only read __constant__ variables");
     for (const Use& operand : instruction.operands()) {
       const GlobalVariable* used = variable_of(operand.get());
@@ -211,7 +212,8 @@ private:
   void in_host(const Instruction& instruction) const {
     const Function& function = *instruction.getFunction();
     if (const auto* call = dyn_cast<CallBase>(&instruction))
-      if (const Function* callee = call->getCalledFunction(); callee != nullptr && callee->getName() == "__warpbook_launch")
+      if (const Function* callee = call->getCalledFunction();
+          callee != nullptr && callee->getName() == "__warpbook_launch")
         launched(*call);
     const bool begins = function.getName().starts_with("__cxx_global_var_init");
     for (const Use& operand : instruction.operands()) {
@@ -221,7 +223,8 @@ private:
         refuse(instruction, "a static \"__shared__\" variable declaration is not allowed inside a host function body");
       const auto* store = dyn_cast<StoreInst>(&instruction);
       const auto* call = dyn_cast<CallBase>(&instruction);
-      const bool sets = (store != nullptr && operand.getOperandNo() == 1) || (call != nullptr && operand.getOperandNo() == 0);
+      const bool sets =
+          (store != nullptr && operand.getOperandNo() == 1) || (call != nullptr && operand.getOperandNo() == 0);
       if (begins && sets && used->hasAttribute(kDevice))
         refuse(instruction, "dynamic initialization is not supported for a __" +
                                 Twine(used->hasAttribute(kConstant) ? "constant" : "device") + "__ variable \"" +
@@ -311,7 +314,8 @@ private:
           variable->hasAttribute(kShared) || variable->hasSection())
         continue;
       const StringRef name = variable->getName();
-      if (name.starts_with("_ZZ") || name.starts_with("_ZT") || name.starts_with("_ZGV") || name.starts_with("__")) continue;
+      if (name.starts_with("_ZZ") || name.starts_with("_ZT") || name.starts_with("_ZGV") || name.starts_with("__"))
+        continue;
       const bool of_library = is_standard(name) || name == "stdout" || name == "stderr" || name == "stdin";
       if (variable->isDeclaration() ? !of_library
                                     : variable->isConstant() && !variable->getValueType()->isArrayTy())

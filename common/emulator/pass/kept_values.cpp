@@ -73,8 +73,8 @@ private:
                       keeps_at(*step, offset, from + more.getSExtValue(), depth + 1);
              }
              if (const auto* copy = dyn_cast<MemCpyInst>(user))
-               return copy->getRawDest() == &place ||
-                      (isa<AllocaInst>(copy->getRawDest()) && keeps_at(*copy->getRawDest(), offset - from, 0, depth + 1));
+               return copy->getRawDest() == &place || (isa<AllocaInst>(copy->getRawDest()) &&
+                                                       keeps_at(*copy->getRawDest(), offset - from, 0, depth + 1));
              const auto* call = dyn_cast<CallBase>(user);
              return call != nullptr && keeps_in(*call, place, offset - from, depth);
            });

@@ -10,8 +10,8 @@
 
 namespace warpbook::emulator {
 
-/// True where a call leaves a variable without a value, if it had none: the function, or a lambda that captured it, only
-/// reads it, and sets what is computed of itself (`sum += v`). `pointer` is the variable's address.
+/// True where a call leaves a variable without a value, if it had none: the function, or a lambda that captured it,
+/// only reads it, and sets what is computed of itself (`sum += v`). `pointer` is the variable's address.
 bool keeps_unset(const llvm::CallBase& call, const llvm::Value& pointer);
 
 /// The same of all that is done with a closure into which the variable's address is stored.

@@ -208,10 +208,11 @@ bool is_shuffle(const Instruction& instruction) {
 /// What decides by a value: an atomic, a vote.
 bool is_use(const CallBase& call) {
   const Function* callee = call.getCalledFunction();
-  const bool allocates = callee != nullptr && (callee->getName() == "malloc" || callee->getName() == "__warpbook_malloc" ||
-                                               callee->getName() == "__warpbook_new");
-  return allocates || is_library_atomic(call) || calls_library(call, "warp_ballot") || calls_library(call, "warp_match") ||
-         calls_library(call, "block_barrier");
+  const bool allocates =
+      callee != nullptr && (callee->getName() == "malloc" || callee->getName() == "__warpbook_malloc" ||
+                            callee->getName() == "__warpbook_new");
+  return allocates || is_library_atomic(call) || calls_library(call, "warp_ballot") ||
+         calls_library(call, "warp_match") || calls_library(call, "block_barrier");
 }
 
 /// Whether the function called can become part of the one that calls it.
@@ -349,8 +350,9 @@ private:
     Value* made = builder.getFalse();
     if (auto* load = dyn_cast<LoadInst>(instruction)) {
       Value* account = account_of(*load);
-      tell(builder, kRead, {builder.CreateIsNotNull(builder.CreateAnd(account, splat(account->getType(), 0x80))),
-                            builder.getInt64(account->getType()->getIntegerBitWidth() / 8)});
+      tell(builder, kRead,
+           {builder.CreateIsNotNull(builder.CreateAnd(account, splat(account->getType(), 0x80))),
+            builder.getInt64(account->getType()->getIntegerBitWidth() / 8)});
       made = builder.CreateIsNotNull(account);
     } else if (is_shuffle(*instruction)) {
       IRBuilder<> before(instruction);

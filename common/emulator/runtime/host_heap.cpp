@@ -1,5 +1,5 @@
-// The GNU C library keeps the length of each piece before it, and pieces of the heap lie one behind the other, from its begin on.
-// Nothing says of an address whether a piece begins there: so all of them are walked through.
+// The GNU C library keeps the length of each piece before it, and pieces of the heap lie one behind the other, from its
+// begin on. Nothing says of an address whether a piece begins there: so all of them are walked through.
 
 #include "common/emulator/runtime/host_heap.hpp"
 
@@ -13,10 +13,10 @@ namespace warpbook::emulator {
 namespace {
 
 constexpr std::size_t kUnknown = ~std::size_t{0};
-constexpr std::size_t kHeader = 16;           // bytes: before a piece is its predecessor's last word, and its own length
-constexpr std::size_t kFlags = 7;             // of the length's bits
-constexpr std::size_t kMapped = 2;            // one of them: a piece with pages of its own
-constexpr std::size_t kLeastMapped = 1 << 16; // bytes
+constexpr std::size_t kHeader = 16;  // bytes: before a piece is its predecessor's last word, and its own length
+constexpr std::size_t kFlags = 7;    // of the length's bits
+constexpr std::size_t kMapped = 2;   // one of them: a piece with pages of its own
+constexpr std::size_t kLeastMapped = 1 << 16;  // bytes
 constexpr std::size_t kPage = 4096;
 constexpr unsigned kMostPieces = 1 << 17;
 

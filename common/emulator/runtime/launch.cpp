@@ -245,9 +245,9 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
   const bool outlives = stream->capture != nullptr || launch_is_beside() || uses_memory_of_host(call);
   const std::shared_ptr<const void> arguments = outlives ? keep_arguments(call) : nullptr;
   // What goes wrong in the kernel is for later calls to tell, as on a GPU.
-  const cudaError_t error = submit(config.stream, cudaGraphNodeTypeKernel,
-                                   work_of(launch_info(config, call.kernel, kernel), call, arguments, ApiCall::pc()),
-                                   true);
+  const cudaError_t error =
+      submit(config.stream, cudaGraphNodeTypeKernel,
+             work_of(launch_info(config, call.kernel, kernel), call, arguments, ApiCall::pc()), true);
   return error == cudaSuccess ? error : remember(error);
 }
 

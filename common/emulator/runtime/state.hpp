@@ -90,8 +90,8 @@ CUstream_st* find_stream(cudaStream_t handle);
 /// before it waits for the host.
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later = false);
 
-/// The kernel that is being submitted goes on beside the host, with these arguments; at its end, `end` returns its modelled
-/// seconds.
+/// The kernel that is being submitted goes on beside the host, with these arguments; at its end, `end` returns its
+/// modelled seconds.
 void goes_on_beside(std::shared_ptr<const void> arguments, std::function<double()> end);
 
 /// Sets elements of 1, 2 or 4 bytes on a stream, `width` of them in each of `height` rows.

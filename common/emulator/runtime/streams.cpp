@@ -249,8 +249,8 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool l
     return cudaSuccess;
   }
   // One kernel runs at a time; of another stream, the rest does not wait for it.
-  if (launch_is_beside() && (type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty ||
-                             is_behind_launch(progress_of(*stream)))) {
+  if (launch_is_beside() &&
+      (type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty || is_behind_launch(progress_of(*stream)))) {
     if (later) {
       stream->done = progress_of(*stream);
       ++stream->done[stream->number];
