@@ -149,6 +149,62 @@ REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ f
            'a __global__ function call must be configured',
            'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed']
 
+# All of these in one file; behind each line what nvcc says of it, or that it says nothing.
+REFUSED_TOGETHER = """
+#include <typeinfo>
+struct Base { __device__ virtual int f() { return 1; } }; struct Derived : Base {};
+struct Begins { int v = 1; };
+int hosts(int x) { return x; }
+__device__ int devices(int x) { return x; }
+void no_kernel(int* o) { o[0] = 1; }
+__device__ void no_kernel_either(int* o) { o[0] = 1; }
+__constant__ int constant;
+thread_local int of_thread;
+__global__ void k0(int* o) { __shared__ int s = 3; o[0] = s; }  // initializer not allowed for __shared__ variable
+__global__ void k1(int* o) { __shared__ int s[2] = {1, 2}; o[0] = s[0]; }  // initializer not allowed for __shared__ variable
+__global__ int k2(int* o) { return o[0]; }  // a __global__ function must have a void return type
+__global__ void k3(int* o, int&& v) { o[0] = v; }  // a __global__ function cannot have a parameter with rvalue reference type
+__global__ void k4(int* o, int n) { int a[n]; a[n - 1] = n; o[0] = a[n - 1]; }  // expression must have a constant value
+__device__ int f5(int n) { int a[n]; a[n - 1] = n; return a[n - 1]; }  // expression must have a constant value
+void f6() { __shared__ int s[4]; s[0] = 1; }  // a static "__shared__" variable declaration is not allowed inside a host
+__global__ void k7(int* o) { if (o[0]) throw 1; }  // device code does not support exception handling
+__global__ void k8(const char** o, Base* b) { o[0] = typeid(*b).name(); }  // The operator 'typeid' is not allowed
+__global__ void k9(int* o, Base* b) { o[0] = dynamic_cast<Derived*>(b) != nullptr; }  // The operator 'dynamic_cast' is not
+__global__ void k10() { constant = 1; }  // expression must be a modifiable lvalue
+void f11() { no_kernel<<<1, 1>>>(nullptr); }  // a host function call cannot be configured
+void f12() { no_kernel_either<<<1, 1>>>(nullptr); }  // a __device__ function call cannot be configured
+__global__ void k13(int* o) { int (*f)(int) = hosts; o[0] = f(1); }  // identifier "hosts(int)" is undefined in device code
+__device__ __global__ void k14(int* o) { o[0] = 1; }  // illegal combination of memory qualifiers
+__global__ void k15(int* o) { o[0] = of_thread; }  // identifier "of_thread" is undefined in device code
+__device__ int begins = hosts(3);
+__global__ void right(int* o, const int& one, int n = 3) {
+  __shared__ Begins s; __shared__ int zero[4]; static int count = 3; int (*f)(int) = devices;
+  zero[threadIdx.x] = s.v = f(count++); o[0] = zero[0] + n + constant;
+}
+int main() {}
+"""
+HOST_HEAP = """
+#include <cstdlib>
+#include <vector>
+int main(int, char** words) {
+  float* d; cudaMalloc(&d, 1 << 20); cudaMemset(d, 0, 1 << 20);
+  std::vector<float> h(100); std::vector<long long> alike(64, 33); float* big = new float[100000]();
+  float* piece = static_cast<float*>(calloc(100, 1));
+  switch (words[1][0]) {
+    case 'a': cudaMemcpy(h.data(), d, 800, cudaMemcpyDeviceToHost); break;  // WRONG a
+    case 'b': cudaMemcpy(d, piece, 100 * sizeof(float), cudaMemcpyHostToDevice); break;  // WRONG b
+    case 'c': cudaMemcpyAsync(d, big, 500000, cudaMemcpyHostToDevice); break;  // WRONG c
+    case 'd': cudaMemcpy2D(&h[0], 40, d, 40, 40, 20, cudaMemcpyDeviceToHost); break;  // WRONG d
+    default:
+      float local[4]; static float of_program[8];
+      for (int i = 0; i < 100; ++i) cudaMemcpy(d, &h[i], 4 * (100 - i), cudaMemcpyHostToDevice);
+      for (int i = 0; i < 64; ++i) cudaMemcpy(d, &alike[i], 8 * (64 - i), cudaMemcpyHostToDevice);
+      for (int i = 0; i < 100000; i += 1020) cudaMemcpy(d, big + i, 4 * (100000 - i), cudaMemcpyHostToDevice);
+      cudaMemcpy(local, d, sizeof local, cudaMemcpyDeviceToHost); cudaMemcpy(of_program, d, 32, cudaMemcpyDeviceToHost);
+  }
+  cudaFree(d); free(piece); delete[] big;
+}
+"""
 CAUSES = """
 __global__ void overflows(int* a, int n) { int i = threadIdx.x + 1; a[i * n * 4] = 1; }
 __global__ void below_0(int* a, unsigned i) { a[i - 1u] = 1; }
@@ -262,6 +318,28 @@ __global__ void halves(__half* o, const __half* in) { __half sum;
 __global__ void pointer(float* o) { float a[4]; float* p = a;
   o[0] = p[threadIdx.x & 3]; }  // WRONG e
 __device__ void fill(float* a) { for (int i = 0; i < 4; ++i) a[i] = i; }
+__device__ void add(float& sum, float v) { sum += v; }
+template <class F> __device__ void each(int n, F f) { for (int i = 0; i < n; ++i) f(i); }
+struct Mean { float sum; int n; __device__ void add(float v) { sum += v; ++n; } };
+__global__ void by_reference(float* o, const float* in, int n) { float sum; for (int i = 0; i < n; ++i) add(sum, in[i]);
+  o[0] = sum; }  // WRONG f
+__global__ void captured(float* o, const float* in, int n) { float sum; each(n, [&](int i) { sum += in[i]; });
+  o[0] = sum; }  // WRONG g
+__global__ void members(float* o, const float* in, int n) { Mean m; for (int i = 0; i < n; ++i) m.add(in[i]);
+  o[0] = m.sum; }  // WRONG h
+__global__ void size(float* o, int n) { int m; if (n > 100) m = 4;
+  int* p = static_cast<int*>(malloc(m * 4));  // WRONG i
+  free(p); }
+__device__ void first(float& a, float v) { a = v; }
+__device__ void ordered(float& a, float& b) { if (b < a) { float c = a; a = b; b = c; } }
+__device__ void scanned(float* a, int n) { for (int i = 1; i < n; ++i) a[i] = a[i - 1] * 2; }
+__global__ void right_by_reference(float* o, const float* in, int n) {
+  float a, b, c, s[4], never; Mean m; m.sum = 0; m.n = 0; int used;
+  first(a, in[0]); auto set = [&] { b = in[1]; }; set(); ordered(a, b);
+  each(n, [&](int i) { if (i == 0) c = 0; c += in[i]; m.add(c); });
+  s[0] = 1; scanned(s, 4); add(never, 1); if (n > 100) used = 1; if (n > 100) add(c, used);
+  o[0] = a + b + c + s[3] + m.sum / m.n;
+}
 __global__ void right(float* o, const float* in, int n) {
   float r[4], q[4], t[4], before; float4 v; float* parts = reinterpret_cast<float*>(&v); Point p, copy = p; copy.x = 1;
   fill(q);
@@ -282,11 +360,50 @@ int main(int, char** words) {
     case 'c': counts<<<1, 1>>>(o, (int*)in); break;
     case 'd': halves<<<1, 1>>>((__half*)o, (__half*)in); break;
     case 'e': pointer<<<1, 1>>>(o); break;
+    case 'f': by_reference<<<1, 1>>>(o, in, 4); break;
+    case 'g': captured<<<1, 1>>>(o, in, 4); break;
+    case 'h': members<<<1, 1>>>(o, in, 4); break;
+    case 'i': size<<<1, 1>>>(o, 4); break;
+    case 'R': right_by_reference<<<1, 1>>>(o, in, 4); break;
     default: right<<<1, 32>>>(o, in, 32);
   }
   cudaDeviceSynchronize(); cudaFree(o); cudaFree(in);
 }
 """
+# Named arrays as those of wider elements; at i = 1 none is aligned, at i = 4 all are.
+CASTS = """
+struct alignas(8) Pair { int a, b; };
+struct Four { float x, y, z, w; };
+__shared__ int of_file[64];
+__device__ float variable[64];
+__device__ float sum(float4 v) { return v.x + v.w; }
+__global__ void a(float* o, int i) { __shared__ float s[64]; float4 v = *reinterpret_cast<float4*>(&s[i]); if (o) s[0] = v.x; }
+__global__ void b(float* o, int i) { __shared__ float s[64]; *reinterpret_cast<float4*>(&s[i]) = make_float4(1, 2, 3, 4); __syncthreads(); o[0] = s[2]; }
+__global__ void c(float* o, int i) { o[0] = sum(*(float4*)&variable[i]); }
+__global__ void d(float* o, int i) { float own[8] = {}; own[i] = 1; float2 v = *(float2*)&own[i]; o[0] = v.x + v.y; }
+__global__ void e(float* o, int i) { __shared__ char s[64]; *(int*)&s[i] = 3; __syncthreads(); o[0] = s[2]; }
+__global__ void f(float* o, int i) { __shared__ float s[64]; *(double*)&s[i] = 3; __syncthreads(); o[0] = s[2]; }
+__global__ void g(float* o, int i) { *(Pair*)&of_file[i] = {1, 2}; __syncthreads(); o[0] = of_file[2]; }
+__global__ void h(float* o, int i) { *(float4*)&variable[i] = *(const float4*)&o[0]; }
+__global__ void right(float* o, int) {
+  __shared__ float s[64]; __shared__ Four fours[8];
+  s[threadIdx.x] = threadIdx.x; __syncthreads();
+  Four v = *(Four*)&s[1]; alignas(16) Four wide = fours[3] = v;
+  float parts[4]; memcpy(parts, &s[3], 16); memcpy(&v, &s[5], 16);
+  o[0] = v.x + wide.y + parts[2] + ((float4*)&s[2])->y;
+}
+int main(int, char** words) {
+  float* o; cudaMalloc(&o, 256); cudaMemset(o, 0, 256);
+  const int i = words[1][1] == '1' ? 1 : 4;
+  using Kernel = void (*)(float*, int);
+  const Kernel kernels[] = {a, b, c, d, e, f, g, h};
+  if (words[1][0] == 'r') right<<<1, 32>>>(o, 0); else kernels[words[1][0] - 'a']<<<1, 1>>>(o, i);
+  cudaDeviceSynchronize(); cudaFree(o);
+}
+"""
+CAST_ACCESSES = ["__shared__ read of size 16", "__shared__ write of size 16", "__global__ read of size 16",
+                 "__local__ read of size 8", "__shared__ write of size 4", "__shared__ write of size 8",
+                 "__shared__ write of size 8", "__global__ write of size 16"]
 # Atomics of a block: each on a sum of its own; on one that another block adds to by a wider one.
 SCOPES = """
 __global__ void own(int* sums) {
@@ -539,11 +656,11 @@ int main(int argc, char**) {
     def test_locals_without_a_value(self):
         made = self.run_text(LOCALS, "--no-run")
         self.assertEqual(made.returncode, 0, made.stderr)
-        for case in ("a", "b", "c", "d", "e", "right"):
+        for case in ("a", "b", "c", "d", "e", "f", "g", "h", "i", "Right", "right"):
             with self.subTest(case):
                 ran = subprocess.run(["./here", case], capture_output=True, text=True, check=False, timeout=60,
                                      env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first"})
-                if case == "right":
+                if case in ("right", "Right"):
                     self.assertEqual(ran.stderr, NOTHING)
                     continue
                 line = next(i for i, text in enumerate(LOCALS.splitlines(), 1) if text.endswith(f"WRONG {case}"))
@@ -559,6 +676,16 @@ int main(int argc, char**) {
         ran = subprocess.run(["./here", "x"], capture_output=True, text=True, check=False, timeout=60, env=environment)
         self.assertIn("An atomic whose name ends in _block is one for the threads of its block alone", ran.stderr)
         self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_a_flag_that_nobody_sets_is_a_deadlock(self):
+        """The host could have set it, and waits."""
+        ran = self.run_text("""
+__global__ void waits(volatile int* flag) { while (*flag == 0) {} }
+int main() { int* f; cudaMallocManaged(&f, 4); waits<<<1, 32>>>(f); f[0] = 0; cudaDeviceSynchronize(); cudaFree(f); }
+""")
+        self.assertIn("========= Deadlock: no block of the launch goes on. The first of them waits at p.cu:2\n", ran.stderr)
+        self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+        self.assertEqual(ran.returncode, 1)
 
     def test_blocks_that_do_not_fit_are_a_deadlock(self):
         made = self.run_text("""
@@ -606,6 +733,55 @@ int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a
                     continue
                 self.assertIn("========= " + said, ran.stderr)
                 self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_a_named_array_as_one_of_wider_elements(self):
+        made = self.run_text(CASTS, "--no-run", "--output", "here")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        say = lambda word: subprocess.run(["./here", word], capture_output=True, text=True, check=False).stderr  # noqa: E731
+        first = next(i for i, text in enumerate(CASTS.splitlines(), 1) if "void a(" in text)
+        for number, access in enumerate(CAST_ACCESSES):
+            kernel = "abcdefgh"[number]
+            with self.subTest(kernel):
+                said = say(kernel + "1")
+                self.assertIn(f"========= Invalid {access} bytes\n=========     at {kernel} in p.cu:{first + number}\n", said)
+                self.assertIn("Address is misaligned: at byte ", said)
+                self.assertNotIn("misaligned", say(kernel + "4"))
+        self.assertEqual(say("right"), NOTHING)
+
+    def test_declarations_that_nvcc_refuses(self):
+        ran = self.run_text(REFUSED_TOGETHER, "--no-run")
+        wanted = {}
+        for line, text in enumerate(REFUSED_TOGETHER.splitlines(), 1):
+            if "  // " in text:
+                wanted[line] = text.partition("  // ")[2]
+        said = {int(line): text for line, text in re.findall(r"^p\.cu:(\d+):\d+: error: (.*)", ran.stderr, re.MULTILINE)}
+        self.assertEqual(set(said), set(wanted), ran.stderr)
+        # Of this, the compiler keeps no line.
+        self.assertIn('dynamic initialization is not supported for a __device__ variable "begins"', ran.stderr)
+        for line, reason in wanted.items():
+            self.assertIn(reason, said[line])
+
+    def test_copies_beyond_the_hosts_heap(self):
+        made = self.run_text(HOST_HEAP, "--no-run", "--output", "here")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for case in "abcdr":
+            with self.subTest(case):
+                said = subprocess.run(["./here", case], capture_output=True, text=True, check=False).stderr
+                if case == "r":
+                    self.assertEqual(said, NOTHING)
+                    continue
+                line = next(i for i, text in enumerate(HOST_HEAP.splitlines(), 1) if text.endswith(f"WRONG {case}"))
+                self.assertIn(f"at p.cu:{line}\n=========     The copy is of ", said)
+
+    def test_the_hosts_race_in_a_function_of_the_standard_library(self):
+        ran = self.run_text("""
+#include <algorithm>
+__global__ void fill(int* p) { p[threadIdx.x] = threadIdx.x; }
+int main() { int* m; cudaMallocManaged(&m, 128); fill<<<1, 32>>>(m);
+std::sort(m, m + 32);
+cudaDeviceSynchronize(); cudaFree(m); }
+""")
+        self.assertIn("Race reported between Read access of the host at p.cu:5 and Write access of a kernel at p.cu:3\n", ran.stderr)
 
     def test_no_report_says_line_0(self):
         """The optimiser makes one store of two."""
@@ -667,6 +843,18 @@ cudaDeviceSynchronize(); cudaFree(p); }
         self.assertEqual(ran.stderr.count("Race reported"), 2, ran.stderr)  # in the first block; with the last
         ran = self.run_text(text, "--flags=-DBLOCKS=8192", WARPBOOK_TRACE="all")
         self.assertNotIn("global races:", ran.stderr)
+
+    def test_shared_memory_that_was_not_checked_is_said(self):
+        """Blocks that are not counted, and none of a kernel without shared memory."""
+        text = """
+__global__ void k(int* p) { __shared__ int s[256]; s[threadIdx.x] = blockIdx.x; __syncthreads(); p[blockIdx.x] = s[0]; }
+__global__ void none(int* p) { p[blockIdx.x] = 0; }
+int main() { int* p; cudaMalloc(&p, 1 << 20); KERNEL<<<8192, 256>>>(p); cudaDeviceSynchronize(); cudaFree(p); }
+"""
+        said = "========= shared memory: races, and reads of what nobody wrote, checked in 1,024 of 8,192 blocks; " \
+               "WARPBOOK_TRACE=all checks all\n"
+        self.assertIn(said, self.run_text(text, "--flags=-DKERNEL=k").stderr)
+        self.assertNotIn("shared memory:", self.run_text(text, "--flags=-DKERNEL=none").stderr)
 
     def test_memory_that_is_not_looked_at_for_races_is_said(self):
         text = """

@@ -9,12 +9,14 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <semaphore>
 #include <string_view>
 #include <system_error>
@@ -86,6 +88,65 @@ struct alignas(128) Seat {
   }
 };
 
+/// A launch on a thread of its own, and the host, which waits for it at first.
+class Beside {
+public:
+  /// Comes back when the launch is done, or where only the host can help it.
+  template <class Start> bool begin(Start&& start) {
+    done_ = parked_ = false;
+    host_waits_ = true;
+    start();
+    std::unique_lock lock(mutex_);
+    change_.wait(lock, [&] { return done_ || parked_; });
+    under_way_ = !done_;
+    host_waits_ = done_;
+    return done_;
+  }
+
+  void finish() {
+    std::unique_lock lock(mutex_);
+    waits_since_ = Clock::now();
+    host_waits_ = true;
+    change_.wait(lock, [&] { return done_; });
+    under_way_ = false;
+  }
+
+  bool under_way() const { return under_way_.load(); }
+
+  // The launch:
+
+  /// All of its blocks wait, and have done so since then. Returns how long they did so while nobody could help;
+  /// nothing: the host can.
+  std::optional<std::chrono::steady_clock::duration> stand(std::chrono::steady_clock::time_point since) {
+    constexpr std::chrono::milliseconds kSoon{20};
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    if (!parked_) {
+      if (now - since < kSoon) return std::nullopt;
+      parked_ = true;
+      change_.notify_all();
+    }
+    if (!host_waits_) return std::nullopt;
+    return now - std::max(since, waits_since_);
+  }
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    change_.notify_all();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex_;
+  std::condition_variable change_;
+  bool done_ = false;
+  bool parked_ = false;     ///< The host went on.
+  bool host_waits_ = true;  ///< and no longer does
+  std::atomic<bool> under_way_{false};
+  Clock::time_point waits_since_;
+};
+
 /// The seat of this operating system thread, while it is at a launch.
 thread_local constinit Seat* this_seat = nullptr;
 
@@ -101,6 +162,7 @@ struct alignas(128) Job {
   std::uint64_t blocks;
   unsigned workers;
   std::uint64_t most;  ///< blocks that a worker takes at a time
+  Beside* beside;      ///< of a launch that the host may help; else null
   alignas(128) std::atomic<std::uint64_t> next{0};
   alignas(128) std::atomic<unsigned> present{1};  ///< workers that are at it, asleep or not, or have been sent to it
 
@@ -151,8 +213,14 @@ struct alignas(128) Job {
     }
     if (++seat.still == kTurns) ++standing;
     blind |= is_blind;
-    if (standing < present.load() || std::chrono::steady_clock::now() - since <= (blind ? kUnknown : kKnown))
-      return false;
+    if (standing < present.load()) return false;
+    auto stood = std::chrono::steady_clock::now() - since;
+    if (beside != nullptr) {
+      const auto alone = beside->stand(since);
+      if (!alone) return false;
+      stood = *alone;
+    }
+    if (stood <= (blind ? kUnknown : kKnown)) return false;
     // The first block of them tells.
     return std::none_of(asleep.begin(), asleep.end(), [&](const Seat* other) { return other->block < seat.block; });
   }
@@ -235,6 +303,29 @@ public:
 
   LaunchResult run(LaunchInfo& launch, const KernelCall& call) {
     const std::lock_guard one_launch(launch_mutex_);
+    return run(launch, call, *runners_[0], nullptr);
+  }
+
+  std::optional<LaunchResult> run_beside(const LaunchInfo& launch, const KernelCall& call) {
+    if (!has_thread_ && !start_thread_beside()) {
+      LaunchInfo own = launch;
+      return run(own, call);
+    }
+    launch_beside_ = launch;
+    call_beside_ = call;
+    if (beside_.begin([&] { start_beside_.release(); })) return result_beside_;
+    return std::nullopt;
+  }
+
+  LaunchResult finish_beside() {
+    beside_.finish();
+    return result_beside_;
+  }
+
+  bool is_beside() const { return beside_.under_way(); }
+
+private:
+  LaunchResult run(LaunchInfo& launch, const KernelCall& call, BlockRunner& runner, Beside* beside) {
     launch.id = ++launches_;
     launch_error.store(cudaSuccess);
     grid_arrivals.store(0);
@@ -244,7 +335,7 @@ public:
     const auto workers =
         static_cast<unsigned>(std::min<std::uint64_t>({runners_.size(), blocks, launch.resident_blocks}));
     const std::uint64_t most = std::max<std::uint64_t>(1, kThreadsAtATime / threads_of_block);
-    Job job{launch, call, schedule(), blocks, workers, most};
+    Job job{launch, call, schedule(), blocks, workers, most, beside};
     current_ = &job;
 
     observer().launch_begin(launch);
@@ -254,16 +345,34 @@ public:
     }
     {
       const LaunchProgress progress(job.launch, blocks, job.next);
-      job.work(*runners_[0], seats_[0]);
+      job.work(runner, seats_[0]);
       observer().worker_end(launch, 0);
       if (share || job.waited.load()) {
         finish();
       }
     }
     const double seconds = observer().launch_end(launch);
-    return {static_cast<cudaError_t>(launch_error.load()), seconds};
+    return {static_cast<cudaError_t>(launch_error.load()), seconds, launch.id};
   }
 
+  bool start_thread_beside() {
+    const auto body = [](void* argument) -> void* {
+      give_signal_stack();
+      auto& pool = *static_cast<WorkerPool*>(argument);
+      for (BlockRunner runner(0);;) {
+        pool.start_beside_.acquire();
+        {
+          const std::lock_guard one_launch(pool.launch_mutex_);
+          pool.result_beside_ = pool.run(pool.launch_beside_, pool.call_beside_, runner, &pool.beside_);
+        }
+        pool.beside_.end();
+      }
+    };
+    has_thread_ = start_thread(body, this);
+    return has_thread_;
+  }
+
+public:
   /// As `let_others_run`.
   Turn let_others_run(Waiting waiting, std::uint64_t block, std::vector<Watched> watched) {
     Job& job = *current_;
@@ -414,6 +523,13 @@ private:
   std::mutex launch_mutex_;
   std::uint64_t launches_ = 0;
 
+  bool has_thread_ = false;  ///< for launches beside the host
+  Beside beside_;
+  LaunchInfo launch_beside_;
+  KernelCall call_beside_;
+  LaunchResult result_beside_;
+  std::binary_semaphore start_beside_{0};
+
   alignas(128) std::atomic<Job*> job_{nullptr};
   std::atomic<unsigned> generation_{0};  ///< launches that were shared
   std::atomic<unsigned> working_{0};     ///< helpers that may be at the job
@@ -455,6 +571,14 @@ std::atomic<std::uint64_t> grid_arrivals{0};
 bool launch_has_failed() { return launch_error.load(std::memory_order_relaxed) != cudaSuccess; }
 
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) { return pool().run(launch, call); }
+
+std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const KernelCall& call) {
+  return pool().run_beside(launch, call);
+}
+
+bool launch_is_beside() { return pool().is_beside(); }
+
+LaunchResult finish_beside() { return pool().finish_beside(); }
 
 Turn let_others_run(Waiting waiting, std::uint64_t block, std::vector<Watched> watched) {
   return pool().let_others_run(waiting, block, std::move(watched));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "common/emulator/execution/engine.hpp"
@@ -18,11 +19,22 @@ namespace warpbook::emulator {
 struct LaunchResult {
   cudaError_t error = cudaSuccess;  ///< What the launch came to.
   double modelled_seconds = 0.0;    ///< What it would have taken on the device.
+  std::uint64_t launch = 0;         ///< The launch's number.
 };
 
 /// Runs all blocks of a valid launch, and returns when they are done. The calling thread runs blocks too; one launch at
 /// a time. `launch.id` is set here.
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call);
+
+/// The same of a launch that uses memory which the host can write meanwhile, on a thread of its own. Where all of its
+/// blocks wait, this comes back with nothing: the host goes on beside the launch, whose arguments must stay.
+std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const KernelCall& call);
+
+/// Whether such a launch is under way beside the host.
+bool launch_is_beside();
+
+/// The host waits until it is done. From now on nobody ends its blocks' waiting but the host's other threads.
+LaunchResult finish_beside();
 
 /// How often blocks of the running launch have come to a barrier of the whole grid.
 extern std::atomic<std::uint64_t> grid_arrivals;

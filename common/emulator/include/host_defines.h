@@ -10,7 +10,11 @@
 #define __host__ __attribute__((annotate("warpbook-host")))
 #define __device__ __attribute__((annotate("warpbook-device")))
 #define __global__ __attribute__((annotate("warpbook-global")))
+#define WARPBOOK_SHARED __attribute__((annotate("warpbook-shared")))
+#define WARPBOOK_CONSTANT __attribute__((annotate("warpbook-constant")))
 #else
+#define WARPBOOK_SHARED
+#define WARPBOOK_CONSTANT
 #define __host__
 #define __device__
 #define __global__
@@ -24,11 +28,11 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // No destructor: it would run with the block's thread, and nvcc takes none.
 /// A block never leaves its operating system thread, so what each thread has of its own is what a block shares.
-#define __shared__ __attribute__((no_destroy)) static thread_local
+#define __shared__ __attribute__((no_destroy)) static thread_local WARPBOOK_SHARED
 #ifdef WARPBOOK_WHOLE_PROGRAM  // Without -rdc, a file has constants of its own, whatever their names are elsewhere.
-#define __constant__ __device__ __attribute__((internal_linkage, used))
+#define __constant__ __device__ WARPBOOK_CONSTANT __attribute__((internal_linkage, used))
 #else
-#define __constant__ __device__
+#define __constant__ __device__ WARPBOOK_CONSTANT
 #endif
 #define __managed__ __device__
 #define __builtin_align__(bytes) __align__(bytes)

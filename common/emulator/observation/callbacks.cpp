@@ -188,6 +188,14 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
                                        __builtin_return_address(0));
 }
 
+/// An access to a thread's own array as one of another type does not begin where that may; called before it is done.
+WARPBOOK_EXPORT void __warpbook_local_alignment(std::int64_t offset, std::uint64_t bytes, std::uint32_t writes) {
+  if (current_block == nullptr) return;
+  warpbook::emulator::misaligned_local_access(*current_block,
+                                              {offset, bytes, 0, writes != 0 ? Operation::store : Operation::load},
+                                              __builtin_return_address(0));
+}
+
 /// A local variable is read that has no value yet; called before it is done.
 WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes) {
   if (current_observer_data == nullptr) return;
@@ -199,9 +207,9 @@ WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes) {
 
 // A local variable that may have no value has none, and it matters; see pass/unset_values.hpp. A read is told before
 // what comes of it.
-WARPBOOK_EXPORT void __warpbook_unset_read(bool) {
+WARPBOOK_EXPORT void __warpbook_unset_read(bool, std::uint64_t bytes) {
   if (current_observer_data == nullptr) return;
-  static_cast<BlockWatch*>(current_observer_data)->note_unset_read(__builtin_return_address(0));
+  static_cast<BlockWatch*>(current_observer_data)->note_unset_read({__builtin_return_address(0), bytes});
 }
 WARPBOOK_EXPORT void __warpbook_unset_use(bool, std::uint64_t bytes) {
   if (current_observer_data == nullptr) return;

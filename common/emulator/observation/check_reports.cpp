@@ -181,6 +181,10 @@ std::string advice_line(const std::string& advice) {
   return advice.empty() ? advice : fmt::format("=========     {}\n", advice);
 }
 
+std::string alignment_advice(std::size_t bytes) {
+  return fmt::format("An access of {0} bytes needs an address that is a multiple of {0}.", bytes);
+}
+
 /// A finding of the running block at one instruction, or at two.
 Finding finding_at(const BlockContext& block, const char* kind, const void* pc, const void* other_pc = nullptr) {
   Finding finding;
@@ -200,19 +204,16 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   const Place place = place_of(block, address, misaligned ? 0 : bytes);
   const bool freed = std::string_view(place.kind) == "use_after_free";
   Finding finding = finding_at(block, misaligned ? "misaligned" : place.kind, pc);
-  finding.text = fmt::format(
-      "========= Invalid __{}__ {} of size {} bytes\n"
-      "=========     at {}{}\n"
-      "=========     by {}\n"
-      "=========     Address is {}: {}\n{}",
-      home.space == Space::shared ? "shared" : "global", verb(operation), bytes, block.launch->name,
-      location.empty() ? "" : " in " + location, describe_thread(block),
-      misaligned ? "misaligned"
-      : freed    ? "freed"
-                 : "out of bounds",
-      place.text,
-      advice_line(misaligned ? fmt::format("An access of {0} bytes needs an address that is a multiple of {0}.", bytes)
-                             : place.advice));
+  finding.text = fmt::format("========= Invalid __{}__ {} of size {} bytes\n"
+                             "=========     at {}{}\n"
+                             "=========     by {}\n"
+                             "=========     Address is {}: {}\n{}",
+                             home.space == Space::shared ? "shared" : "global", verb(operation), bytes,
+                             block.launch->name, location.empty() ? "" : " in " + location, describe_thread(block),
+                             misaligned ? "misaligned"
+                             : freed    ? "freed"
+                                        : "out of bounds",
+                             place.text, advice_line(misaligned ? alignment_advice(bytes) : place.advice));
   finding.fatal = true;
   hold_finding(std::move(finding));
 }
@@ -230,6 +231,19 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
       verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
       relative(access.offset, access.array_bytes, access.bytes,
                fmt::format("an array of the thread's own of {} bytes", access.array_bytes)));
+  hold_finding(std::move(finding));
+}
+
+[[gnu::noinline]] void describe_misaligned_local(const BlockContext& block, const LocalAccess& access, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, "misaligned", pc);
+  finding.fatal = true;
+  finding.text = fmt::format("========= Invalid __local__ {} of size {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
+                             verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
+                             describe_thread(block), access.offset, advice_line(alignment_advice(access.bytes)));
   hold_finding(std::move(finding));
 }
 
@@ -322,6 +336,11 @@ void bad_access(const BlockContext& block, const Home& home, const void* address
 void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
   describe_bad_local_access(block, access, pc);
   abort_kernel(cudaErrorIllegalAddress);
+}
+
+void misaligned_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
+  describe_misaligned_local(block, access, pc);
+  abort_kernel(cudaErrorMisalignedAddress);
 }
 
 void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address) {

@@ -47,6 +47,9 @@ struct LocalAccess {
 /// Reports it and ends the kernel.
 [[noreturn]] void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
 
+/// The same of one that begins where its type may not; nothing is known of the array's length.
+[[noreturn]] void misaligned_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
+
 /// One side of a finding: an instruction and the thread that ran it.
 struct Actor {
   const void* pc;       ///< Where in the program.

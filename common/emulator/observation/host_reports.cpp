@@ -77,7 +77,7 @@ void report_host_race(const HostRace& race) {
   const Allocation* allocation = find_allocation(race.address);
   Finding finding;
   finding.kind = "host_race";
-  finding.place = source_location(race.host_pc);
+  finding.place = calling_location(race.host_pc);
   finding.other_place = race.device_pc == nullptr ? std::string{} : source_location(race.device_pc);
   finding.sites = {race.host_pc, race.device_pc};
   finding.text = fmt::format(
@@ -85,8 +85,9 @@ void report_host_race(const HostRace& race) {
       "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
       "=========     The host does not wait for the device by itself: synchronise with the device, the stream or an "
       "event before.\n",
-      verb(race.host_writes), line(race.host_pc), verb(race.device_writes), race.device,
-      line(race.device_pc), race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
+      verb(race.host_writes), finding.place.empty() ? "an unknown line" : finding.place, verb(race.device_writes),
+      race.device, line(race.device_pc),
+      race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
       static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
       line(allocation->pc));
   publish_finding(finding);

@@ -401,6 +401,9 @@ void Observation::count_races(std::uint64_t blocks) {
   race_blocks_ += checked;
   all_race_blocks_ += blocks;
   if (checked != blocks) ++race_launches_;
+  if (shared_bytes_ == 0) return;
+  shared_blocks_ += mode_ == TraceMode::off ? 0 : sample_.size();
+  all_shared_blocks_ += blocks;
 }
 
 std::string Observation::unchecked_races() const {
@@ -408,6 +411,11 @@ std::string Observation::unchecked_races() const {
   if (race_launches_ != 0)
     text = fmt::format("========= global races: checked in {} of {} blocks; WARPBOOK_TRACE=all checks all\n",
                        with_commas(race_blocks_), with_commas(all_race_blocks_));
+  if (shared_blocks_ != all_shared_blocks_)
+    text += fmt::format("========= shared memory: races, and reads of what nobody wrote, checked in {} of {} blocks; "
+                        "WARPBOOK_TRACE=all checks "
+                        "all\n",
+                        with_commas(shared_blocks_), with_commas(all_shared_blocks_));
   if (global_.missed_large) text += "========= global races: not checked in allocations above 64 MiB\n";
   if (global_.missed_elsewhere) text += "========= global races: not checked in __device__ variables and host memory\n";
   return text;

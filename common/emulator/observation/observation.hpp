@@ -156,6 +156,8 @@ private:
 
   std::uint64_t race_blocks_ = 0;      // of the program: those that were looked through
   std::uint64_t all_race_blocks_ = 0;  // and all
+  std::uint64_t shared_blocks_ = 0;    // the same of shared memory, in launches that have some
+  std::uint64_t all_shared_blocks_ = 0;
   std::uint64_t race_launches_ = 0;    // launches of which some were not
   std::mutex mutex_;
   TraceMode trace_mode_;                              // guarded, as all below

@@ -1,7 +1,9 @@
 #include "common/emulator/observation/source_location.hpp"
 
+#include <execinfo.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -65,6 +67,17 @@ std::string source_location(const void* return_address) {
   for (std::uintptr_t back = 1; state != nullptr && back <= kFarthest && lookup.result.empty(); ++back)
     backtrace_pcinfo(state, reinterpret_cast<std::uintptr_t>(return_address) - back, take_frame, ignore_error, &lookup);
   return known[return_address] = lookup.result.empty() ? lookup.own : lookup.result;
+}
+
+std::string calling_location(const void* pc) {
+  const std::string inner = source_location(pc);
+  if (!is_of_library(inner)) return inner;
+  constexpr int kMost = 64;
+  void* frames[kMost];
+  const int count = ::backtrace(frames, kMost);
+  for (int i = static_cast<int>(std::find(frames, frames + count, pc) - frames) + 1; i < count; ++i)
+    if (std::string outer = source_location(frames[i]); !outer.empty() && !is_of_library(outer)) return outer;
+  return inner;
 }
 
 }  // namespace warpbook::emulator

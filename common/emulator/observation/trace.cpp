@@ -6,6 +6,7 @@
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/base/tally.hpp"
+#include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/confinement.hpp"
 
@@ -97,7 +98,7 @@ void BlockWatch::begin_launch(std::uint64_t launch, GlobalChecks* checks) {
   reported_.clear();
   reported_global_.clear();
   unset_reads_.clear();
-  last_unset_read_ = nullptr;
+  last_unset_read_ = {};
   retried_.clear();
   static_shared_ = shared_range();
   for (WarpLog& warp : warps_) warp.logs.clear();
@@ -380,6 +381,20 @@ std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Spa
   return static_cast<std::uint32_t>(kinds_.size());
 }
 
+namespace {
+
+/// Where a thread's own variables lie, and what a kernel was given, is this machine's choice.
+void check_alignment(const BlockContext& block, const Site& site, const void* address, AccessShape shape,
+                     const void* pc) {
+  if ((reinterpret_cast<std::uintptr_t>(address) & (shape.alignment - 1U)) == 0 || site.space == Space::local ||
+      (site.space == Space::elsewhere && variable_near(address).name.empty()))
+    return;
+  bad_access(block, find_home(block, address, shape.bytes), address, shape.bytes, shape.operation, pc,
+             BadAccess::misaligned);
+}
+
+}  // namespace
+
 Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc) {
   const std::uint8_t bytes = shape.bytes;
   const Operation operation = shape.operation;
@@ -407,7 +422,10 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->extras = 0;
     site->use = nullptr;
     if (racing_ && home.space == Space::elsewhere && operation != Operation::load) checks_->missed_elsewhere = true;
-    if (home.space >= Space::local) return site;
+    if (home.space >= Space::local) {
+      check_alignment(block, *site, address, shape, pc);
+      return site;
+    }
     site->copied = shape.copied;
     if (logging_) site->extras |= log_extras(*site);
     if (home.space == Space::global && checks_ != nullptr) {
@@ -424,8 +442,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     if (log == 0) log = new_log(block, pc, home.space, shape);
     site->log = log - 1;
   }
-  if ((at & (shape.alignment - 1U)) != 0 && site->space < Space::local)
-    bad_access(block, find_home(block, address, bytes), address, bytes, operation, pc, BadAccess::misaligned);
+  check_alignment(block, *site, address, shape, pc);
   return site;
 }
 

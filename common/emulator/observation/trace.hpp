@@ -30,6 +30,12 @@ namespace warpbook::emulator {
 /// whose traffic is not followed.
 enum class Space : std::uint8_t { global, shared, local, elsewhere };
 
+/// Where a thread read a variable of its own that has no value, and how much of it.
+struct UnsetPlace {
+  const void* pc = nullptr;
+  std::size_t bytes = 0;
+};
+
 /// One instruction of a kernel, and the memory that it touched last: as long as it stays there, its accesses need no
 /// look-up. One line of the processor's cache.
 struct alignas(64) Site {
@@ -150,7 +156,7 @@ public:
   void copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc);
 
   /// The running thread reads a variable of its own that has no value.
-  void note_unset_read(const void* pc);
+  void note_unset_read(const UnsetPlace& read);
   /// What came of it decides a branch or an address.
   void use_unset(std::size_t bytes, const void* pc);
   /// What came of it was stored here. Where that is shared memory, it is as if nothing was.
@@ -349,8 +355,8 @@ private:
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
   std::vector<RangeStore> range_stores_;
-  std::vector<const void*> unset_reads_;                    ///< by thread: the last one of the launch
-  const void* last_unset_read_ = nullptr;                   ///< of all threads
+  std::vector<UnsetPlace> unset_reads_;                     ///< by thread: the last one of the launch
+  UnsetPlace last_unset_read_;                              ///< of all threads
   std::vector<UnsetStore> unset_stores_;                    ///< of the block
   bool block_scope_ = false;                                ///< of the next atomic
   std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier

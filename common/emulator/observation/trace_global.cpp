@@ -126,16 +126,17 @@ bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& places
   return true;
 }
 
-void BlockWatch::note_unset_read(const void* pc) {
+void BlockWatch::note_unset_read(const UnsetPlace& read) {
   if (unset_reads_.size() < block_->threads) unset_reads_.resize(block_->threads);
-  unset_reads_[block_->thread] = last_unset_read_ = pc;
+  unset_reads_[block_->thread] = last_unset_read_ = read;
 }
 
 void BlockWatch::use_unset(std::size_t bytes, const void* pc) {
-  const void* read = block_->thread < unset_reads_.size() ? unset_reads_[block_->thread] : nullptr;
-  if (read == nullptr) read = last_unset_read_;  // It came from another lane.
-  const UnsetRead seen{read != nullptr ? read : pc, pc};
-  if (looks_for_unwritten() && is_new_global({seen.pc, nullptr})) report_uninitialised_local(*block_, bytes, seen);
+  UnsetPlace read = block_->thread < unset_reads_.size() ? unset_reads_[block_->thread] : UnsetPlace{};
+  if (read.pc == nullptr) read = last_unset_read_;  // It came from another lane.
+  if (read.pc == nullptr) read = {pc, bytes};
+  const UnsetRead seen{read.pc, pc};
+  if (looks_for_unwritten() && is_new_global({seen.pc, nullptr})) report_uninitialised_local(*block_, read.bytes, seen);
 }
 
 }  // namespace warpbook::emulator

@@ -21,6 +21,24 @@ bool is_shift_by_variable(const Instruction& instruction) {
   return instruction.isShift() && instruction.getType()->isIntegerTy() && !isa<ConstantInt>(instruction.getOperand(1));
 }
 
+/// By a literal, of which the compiler warns; to LLVM its result is nothing at all.
+bool shifts_too_far(const Instruction& instruction) {
+  const auto* amount = instruction.isShift() ? dyn_cast<ConstantInt>(instruction.getOperand(1)) : nullptr;
+  return amount != nullptr && amount->getValue().uge(instruction.getType()->getIntegerBitWidth());
+}
+
+/// What the front end made of a shift that it computed itself.
+bool has_poison(const Instruction& instruction) {
+  return std::any_of(instruction.op_begin(), instruction.op_end(),
+                     [](const Use& operand) { return isa<PoisonValue>(operand) && operand->getType()->isIntegerTy(); });
+}
+
+void define_poison(Instruction& instruction) {
+  for (Use& operand : instruction.operands())
+    if (isa<PoisonValue>(operand) && operand->getType()->isIntegerTy())
+      operand.set(ConstantInt::get(operand->getType(), 0));
+}
+
 /// Puts a choice between `yes` and `no`, one of which is the instruction itself, in the place of its result.
 void choose(Instruction& instruction, Value* condition, Value* yes, Value* no) {
   auto* chosen = SelectInst::Create(condition, yes, no);
@@ -163,8 +181,12 @@ PreservedAnalyses DefinedArithmeticPass::run(Module& module, ModuleAnalysisManag
   std::vector<Instruction*> found;
   for (Function& function : module)
     for (Instruction& instruction : instructions(function))
-      if (is_shift_by_variable(instruction) || is_conversion(instruction)) found.push_back(&instruction);
+      if (is_shift_by_variable(instruction) || is_conversion(instruction) || shifts_too_far(instruction) ||
+          has_poison(instruction))
+        found.push_back(&instruction);
   for (Instruction* instruction : found) {
+    if (has_poison(*instruction)) define_poison(*instruction);
+    if (!instruction->isShift() && !is_conversion(*instruction)) continue;
     if (auto* conversion = dyn_cast<IntrinsicInst>(instruction))
       define_conversion(*conversion);
     else

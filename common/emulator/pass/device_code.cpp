@@ -10,6 +10,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
@@ -24,6 +25,8 @@ using namespace llvm;
 constexpr const char* kGlobal = "warpbook-global";
 constexpr const char* kDevice = "warpbook-device";
 constexpr const char* kHost = "warpbook-host";
+constexpr const char* kShared = "warpbook-shared";
+constexpr const char* kConstant = "warpbook-constant";
 
 /// Functions that the C library and CUDA have under one name. Each of these, and the same with an f behind it.
 bool is_math(StringRef name) {
@@ -128,10 +131,17 @@ bool is_runtime_for_kernels(StringRef name) {
   return names.contains(name.take_until([](char c) { return c == '<'; }));
 }
 
-void refuse(Instruction& instruction, const Twine& text) {
+void refuse(const Instruction& instruction, const Twine& text) {
   const Function& function = *instruction.getFunction();
   const std::string words = text.str();
   function.getContext().diagnose(DiagnosticInfoUnsupported(function, words, instruction.getDebugLoc()));
+}
+
+void refuse(const Function& function, const Twine& text) {
+  const std::string words = text.str();
+  const DISubprogram* subprogram = function.getSubprogram();
+  function.getContext().diagnose(DiagnosticInfoUnsupported(
+      function, words, subprogram == nullptr ? DiagnosticLocation() : DiagnosticLocation(subprogram)));
 }
 
 std::string named(const Function& function) { return "(\"" + demangle(function.getName()) + "\")"; }
@@ -146,7 +156,10 @@ public:
       const bool global = function.hasFnAttribute(kGlobal);
       const bool device = global || function.hasFnAttribute(kDevice);
       const bool host = function.hasFnAttribute(kHost);
+      if (global) kernel(function);
       for (Instruction& instruction : instructions(function)) {
+        if (device) in_device(instruction);
+        if (!device) in_host(instruction);
         if (auto* call = dyn_cast<CallBase>(&instruction)) {
           Function* callee = call->getCalledFunction();
           if (callee != nullptr && device && !host) from_device(*call, *callee, global);
@@ -158,8 +171,96 @@ public:
   }
 
 private:
+  static void kernel(const Function& function) {
+    if (function.hasFnAttribute(kDevice) || function.hasFnAttribute(kHost))
+      refuse(function, "illegal combination of memory qualifiers");
+    if (!function.getReturnType()->isVoidTy() || function.hasStructRetAttr())
+      refuse(function, "a __global__ function must have a void return type");
+    if (function.isVarArg()) refuse(function, "a __global__ function cannot have ellipsis");
+    if (function.arg_size() != 0 && function.getArg(0)->getName() == "this")
+      refuse(function, "A __global__ function or function template cannot be a member function");
+    const std::string text = demangle(function.getName());
+    const StringRef parameters = StringRef(text).substr(StringRef(text).rfind('('));
+    if (parameters.contains("&&"))
+      refuse(function, "a __global__ function cannot have a parameter with rvalue reference type");
+  }
+
+  /// What no device function may have.
+  static void in_device(const Instruction& instruction) {
+    const auto* variable = dyn_cast<AllocaInst>(&instruction);
+    if (variable != nullptr && variable->isArrayAllocation() && variable->getName().starts_with("vla"))
+      refuse(instruction, "expression must have a constant value: an array's length is known when it is compiled");
+    if (const auto* store = dyn_cast<StoreInst>(&instruction))
+      if (const GlobalVariable* to = variable_of(store->getPointerOperand());
+          to != nullptr && to->hasAttribute(kConstant))
+        refuse(instruction, "expression must be a modifiable lvalue: kernels only read __constant__ variables");
+    for (const Use& operand : instruction.operands()) {
+      const GlobalVariable* used = variable_of(operand.get());
+      if (used != nullptr && used->hasAttribute(kShared) && has_initialiser(*used))
+        refuse(instruction, "initializer not allowed for __shared__ variable");
+    }
+  }
+
+  static bool has_initialiser(const GlobalVariable& shared) {
+    const Type* type = shared.getValueType();
+    while (type->isArrayTy()) type = type->getArrayElementType();
+    // A class has what its members begin with, which counts for nothing.
+    return shared.hasInitializer() && !type->isStructTy() && !shared.getInitializer()->isNullValue() &&
+           !isa<UndefValue>(shared.getInitializer());
+  }
+
+  void in_host(const Instruction& instruction) const {
+    const Function& function = *instruction.getFunction();
+    if (const auto* call = dyn_cast<CallBase>(&instruction))
+      if (const Function* callee = call->getCalledFunction();
+          callee != nullptr && callee->getName() == "__warpbook_launch")
+        launched(*call);
+    const bool begins = function.getName().starts_with("__cxx_global_var_init");
+    for (const Use& operand : instruction.operands()) {
+      const GlobalVariable* used = variable_of(operand.get());
+      if (used == nullptr) continue;
+      if (used->hasAttribute(kShared) && used->getName().starts_with("_ZZ") && !is_inside_device_code(function))
+        refuse(instruction, "a static \"__shared__\" variable declaration is not allowed inside a host function body");
+      const auto* store = dyn_cast<StoreInst>(&instruction);
+      const auto* call = dyn_cast<CallBase>(&instruction);
+      const bool sets =
+          (store != nullptr && operand.getOperandNo() == 1) || (call != nullptr && operand.getOperandNo() == 0);
+      if (begins && sets && used->hasAttribute(kDevice))
+        refuse(instruction, "dynamic initialization is not supported for a __" +
+                                Twine(used->hasAttribute(kConstant) ? "constant" : "device") + "__ variable \"" +
+                                demangle(used->getName()) + "\"");
+    }
+  }
+
+  /// A launch of what is no kernel.
+  static void launched(const CallBase& launch) {
+    const auto* what = dyn_cast<Function>(launch.getArgOperand(0)->stripPointerCasts());
+    if (what == nullptr || what->hasFnAttribute(kGlobal)) return;
+    if (what->hasFnAttribute(kDevice))
+      refuse(launch, "a __device__ function call cannot be configured: a kernel is __global__");
+    else if (!what->isDeclaration())
+      refuse(launch, "a host function call cannot be configured: a kernel is __global__");
+  }
+
+  static const GlobalVariable* variable_of(const Value* pointer) {
+    pointer = pointer->stripInBoundsOffsets();
+    if (const auto* intrinsic = dyn_cast<IntrinsicInst>(pointer);
+        intrinsic != nullptr && intrinsic->getIntrinsicID() == Intrinsic::threadlocal_address)
+      return nullptr;  // its own operand tells
+    return dyn_cast<GlobalVariable>(pointer);
+  }
+
   void from_device(CallBase& call, const Function& callee, bool global) {
     const StringRef name = callee.getName();
+    if (name == "__cxa_throw" || name == "__cxa_rethrow" || name == "__cxa_begin_catch") {
+      refuse(call, "device code does not support exception handling");
+      return;
+    }
+    if (name == "__dynamic_cast" || name.starts_with("_ZNKSt9type_info")) {
+      refuse(call, "The operator '" + Twine(name == "__dynamic_cast" ? "dynamic_cast" : "typeid") +
+                       "' is not allowed in device code");
+      return;
+    }
     const std::string plain = plain_name(callee);
     const bool of_runtime = StringRef(plain).starts_with("cuda") && !is_runtime_for_kernels(plain) && is_own(callee);
     if (name == "__warpbook_launch" && std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) {
@@ -201,19 +302,33 @@ private:
   }
 
   void variables(Instruction& instruction) {
+    const auto* call = dyn_cast<CallBase>(&instruction);
     for (Value* operand : instruction.operands()) {
+      if (const auto* function = dyn_cast<Function>(operand);
+          function != nullptr && (call == nullptr || call->getCalledOperand() != function) && is_hosts_own(*function)) {
+        refuse(instruction, "identifier \"" + demangle(function->getName()) + "\" is undefined in device code");
+        continue;
+      }
       const auto* variable = dyn_cast<GlobalVariable>(operand->stripInBoundsOffsets());
       if (variable == nullptr || variable->hasAttribute(kDevice) || variable->hasPrivateLinkage() ||
-          variable->isThreadLocal() || variable->hasSection())
+          variable->hasAttribute(kShared) || variable->hasSection())
         continue;
       const StringRef name = variable->getName();
-      if (name.starts_with("_ZZ") || name.starts_with("_ZT") || name.starts_with("__")) continue;
+      if (name.starts_with("_ZZ") || name.starts_with("_ZT") || name.starts_with("_ZGV") || name.starts_with("__"))
+        continue;
       const bool of_library = is_standard(name) || name == "stdout" || name == "stderr" || name == "stdin";
       if (variable->isDeclaration() ? !of_library
                                     : variable->isConstant() && !variable->getValueType()->isArrayTy())
         continue;
       refuse(instruction, "identifier \"" + demangle(name) + "\" is undefined in device code");
     }
+  }
+
+  /// A function of which it is certain that the program has it for the host alone.
+  static bool is_hosts_own(const Function& function) {
+    return !function.isDeclaration() && function.hasExternalLinkage() && !function.hasFnAttribute(kDevice) &&
+           !function.hasFnAttribute(kGlobal) && !is_own(function) && !is_standard(function.getName()) &&
+           !may_be_implicit(function) && !is_inside_device_code(function);
   }
 
   Module& module_;

@@ -35,6 +35,7 @@
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/pass/arithmetic.hpp"
 #include "common/emulator/pass/atomic_flags.hpp"
+#include "common/emulator/pass/cast_alignment.hpp"
 #include "common/emulator/pass/counted_loads.hpp"
 #include "common/emulator/pass/device_code.hpp"
 #include "common/emulator/pass/joined_loads.hpp"
@@ -486,6 +487,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
               manager.addPass(warpbook::emulator::UnsetValuesPass());
+              manager.addPass(warpbook::emulator::CastAlignmentPass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());
               manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());

@@ -28,6 +28,7 @@
 
 #include "common/emulator/pass/counted_loops.hpp"
 #include "common/emulator/pass/device_code.hpp"
+#include "common/emulator/pass/kept_values.hpp"
 #include "common/emulator/pass/library_calls.hpp"
 
 namespace warpbook::emulator {
@@ -117,10 +118,17 @@ private:
         follow(*step, more);
       } else if (auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction)) {
         use(*intrinsic, pointer, steps);
-      } else if (!isa<ICmpInst>(instruction)) {
+      } else if (!isa<ICmpInst>(instruction) && !keeps(instruction, pointer)) {
         add(Event::escapes, instruction);
       }
     }
+  }
+
+  /// It may go elsewhere, but gets no value there.
+  static bool keeps(const Instruction& instruction, const Value& pointer) {
+    if (const auto* store = dyn_cast<StoreInst>(&instruction)) return keeps_unset(*store);
+    const auto* call = dyn_cast<CallBase>(&instruction);
+    return call != nullptr && keeps_unset(*call, pointer);
   }
 
   void use(IntrinsicInst& intrinsic, Value& pointer, const Steps& steps) {
@@ -199,8 +207,12 @@ bool is_shuffle(const Instruction& instruction) {
 
 /// What decides by a value: an atomic, a vote.
 bool is_use(const CallBase& call) {
-  return is_library_atomic(call) || calls_library(call, "warp_ballot") || calls_library(call, "warp_match") ||
-         calls_library(call, "block_barrier");
+  const Function* callee = call.getCalledFunction();
+  const bool allocates =
+      callee != nullptr && (callee->getName() == "malloc" || callee->getName() == "__warpbook_malloc" ||
+                            callee->getName() == "__warpbook_new");
+  return allocates || is_library_atomic(call) || calls_library(call, "warp_ballot") ||
+         calls_library(call, "warp_match") || calls_library(call, "block_barrier");
 }
 
 /// Whether the function called can become part of the one that calls it.
@@ -338,7 +350,9 @@ private:
     Value* made = builder.getFalse();
     if (auto* load = dyn_cast<LoadInst>(instruction)) {
       Value* account = account_of(*load);
-      tell(builder, kRead, {builder.CreateIsNotNull(builder.CreateAnd(account, splat(account->getType(), 0x80)))});
+      tell(builder, kRead,
+           {builder.CreateIsNotNull(builder.CreateAnd(account, splat(account->getType(), 0x80))),
+            builder.getInt64(account->getType()->getIntegerBitWidth() / 8)});
       made = builder.CreateIsNotNull(account);
     } else if (is_shuffle(*instruction)) {
       IRBuilder<> before(instruction);

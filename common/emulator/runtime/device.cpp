@@ -295,6 +295,7 @@ cudaError_t cudaDeviceSynchronize() {
 
 cudaError_t cudaDeviceReset() {
   const RuntimeLock lock;
+  host_waits_for_all();
   arena_clear();
   reset_streams();
   clear_errors();

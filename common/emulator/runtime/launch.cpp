@@ -179,6 +179,18 @@ LaunchInfo launch_info(const cudaLaunchConfig_t& config, const void* address, co
   return launch;
 }
 
+/// Whether one of the arguments leads to memory that the host can write while the kernel runs.
+bool uses_memory_of_host(const KernelCall& call) {
+  for (std::size_t at = 0; at + sizeof(void*) <= call.bytes; at += sizeof(void*)) {
+    const void* pointer = nullptr;
+    std::memcpy(&pointer, static_cast<const std::byte*>(call.arguments) + at, sizeof pointer);
+    if (!in_arena(pointer)) continue;
+    const Allocation* allocation = find_allocation(pointer);
+    if (allocation != nullptr && allocation->kind != MemoryKind::device) return true;
+  }
+  return false;
+}
+
 /// What a launch does when its turn has come. `arguments` keeps those of the call, where they do not outlive it.
 Work work_of(const LaunchInfo& info, const KernelCall& call, const std::shared_ptr<const void>& arguments,
              const void* pc) {
@@ -190,10 +202,22 @@ Work work_of(const LaunchInfo& info, const KernelCall& call, const std::shared_p
       set_sticky(cudaErrorDevicesUnavailable);
       return 0.0;
     }
+    const auto end = [](const LaunchResult& result) {
+      if (result.error != cudaSuccess) set_sticky(result.error);
+      return result.modelled_seconds + run_followers(result.error != cudaSuccess);
+    };
+    if (!from_graph && arguments != nullptr && uses_memory_of_host(kept)) {
+      const auto result = run_blocks_beside(launch, kept);
+      if (!result) {
+        goes_on_beside(arguments, [end] { return end(finish_beside()); });
+        return 0.0;
+      }
+      async_begin({.launch = result->launch, .name = launch.name, .pc = pc});
+      return end(*result);
+    }
     const LaunchResult result = run_blocks(launch, kept);
     async_begin({.launch = launch.id, .name = launch.name, .pc = pc});
-    if (result.error != cudaSuccess) set_sticky(result.error);
-    return result.modelled_seconds + run_followers(result.error != cudaSuccess);
+    return end(result);
   };
 }
 
@@ -218,10 +242,12 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& ca
     if (!reason.text.empty()) ApiCall::explain(reason.kind, reason.text);
     return remember(error);
   }
-  const std::shared_ptr<const void> arguments = stream->capture != nullptr ? keep_arguments(call) : nullptr;
+  const bool outlives = stream->capture != nullptr || launch_is_beside() || uses_memory_of_host(call);
+  const std::shared_ptr<const void> arguments = outlives ? keep_arguments(call) : nullptr;
   // What goes wrong in the kernel is for later calls to tell, as on a GPU.
-  const cudaError_t error = submit(config.stream, cudaGraphNodeTypeKernel,
-                                   work_of(launch_info(config, call.kernel, kernel), call, arguments, ApiCall::pc()));
+  const cudaError_t error =
+      submit(config.stream, cudaGraphNodeTypeKernel,
+             work_of(launch_info(config, call.kernel, kernel), call, arguments, ApiCall::pc()), true);
   return error == cudaSuccess ? error : remember(error);
 }
 

@@ -10,9 +10,11 @@
 #include "common/emulator/execution/arena.hpp"
 #include "common/emulator/execution/device_heap.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
+#include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/faults.hpp"
+#include "common/emulator/runtime/host_heap.hpp"
 #include "common/emulator/runtime/state.hpp"
 
 namespace warpbook::emulator {
@@ -51,7 +53,7 @@ Place place_of(const void* pointer) {
       return {true, false, static_cast<std::size_t>(begin + bytes - address)};
     }
   }
-  return {false, true, ~std::size_t{0}};
+  return {false, true, host_heap_rest(pointer)};
 }
 
 /// The bytes that `height` rows touch, from the first to the last.
@@ -201,11 +203,14 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   }
   check_overlap(what);
   const void* const pc = ApiCall::pc();
-  const cudaError_t error = submit(stream, cudaGraphNodeTypeMemcpy, [=](bool from_graph) {
-    begin_work(work_of(what, pc), host_waits);
-    what.run();
-    return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
-  });
+  const cudaError_t error = submit(
+      stream, cudaGraphNodeTypeMemcpy,
+      [=](bool from_graph) {
+        begin_work(work_of(what, pc), host_waits);
+        what.run();
+        return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
+      },
+      !host_waits && find_allocation(what.source) != nullptr && find_allocation(what.destination) != nullptr);
   if (error == cudaSuccess && host_waits) {
     host_waits_for(*find_stream(stream));
   }
@@ -246,18 +251,22 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
   // Of memory that the host reaches, too, it waits for what is not called asynchronous.
   const bool host_waits = !is_async && place.host;
   const void* const pc = ApiCall::pc();
-  const cudaError_t error = submit(stream, cudaGraphNodeTypeMemset, [=](bool from_graph) {
-    std::vector<AsyncWork> work;
-    add_rows(work, pointer, pitch, {.width = width, .height = height}, {.name = "memset", .writes = true, .pc = pc});
-    // The host does not wait for a cudaMemset of the device's own memory. A kernel of a non-blocking stream beside one
-    // is not reported: only calls that say that they are asynchronous are looked at.
-    begin_work(work, !is_async);
-    for (std::size_t row = 0; row < height && width != 0; ++row) {
-      fill_row(static_cast<std::byte*>(pointer) + row * pitch, value, element_bytes, count);
-      observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
-    }
-    return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
-  });
+  const cudaError_t error = submit(
+      stream, cudaGraphNodeTypeMemset,
+      [=](bool from_graph) {
+        std::vector<AsyncWork> work;
+        add_rows(work, pointer, pitch, {.width = width, .height = height},
+                 {.name = "memset", .writes = true, .pc = pc});
+        // The host does not wait for a cudaMemset of the device's own memory. A kernel of a non-blocking stream beside
+        // one is not reported: only calls that say that they are asynchronous are looked at.
+        begin_work(work, !is_async);
+        for (std::size_t row = 0; row < height && width != 0; ++row) {
+          fill_row(static_cast<std::byte*>(pointer) + row * pitch, value, element_bytes, count);
+          observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
+        }
+        return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
+      },
+      !host_waits);
   if (error == cudaSuccess && host_waits) {
     host_waits_for(*find_stream(stream));
   }
@@ -315,6 +324,7 @@ cudaError_t release(void* pointer, bool pinned) {
   if (capture_forbids_unsafe_calls()) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
+  if (launch_is_beside()) host_waits_for_all();
   const Allocation* allocation = find_allocation(pointer);
   if (allocation == nullptr || (allocation->kind == MemoryKind::pinned_host) != pinned ||
       !arena_release(pointer, ApiCall::pc())) {

@@ -86,8 +86,13 @@ std::size_t device_bytes(const void* pointer);
 /// The stream object behind a handle; nullptr when it is none.
 CUstream_st* find_stream(cudaStream_t handle);
 
-/// Runs work on a stream, or adds it to the stream's capture.
-cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run);
+/// Runs work on a stream, or adds it to the stream's capture. `later`: it may be run after this call, where a launch
+/// before it waits for the host.
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later = false);
+
+/// The kernel that is being submitted goes on beside the host, with these arguments; at its end, `end` returns its
+/// modelled seconds.
+void goes_on_beside(std::shared_ptr<const void> arguments, std::function<double()> end);
 
 /// Sets elements of 1, 2 or 4 bytes on a stream, `width` of them in each of `height` rows.
 cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned element_bytes, std::size_t width,

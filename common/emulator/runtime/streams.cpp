@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/device_runtime.hpp"
 #include "common/emulator/runtime/state.hpp"
@@ -20,6 +21,21 @@ struct Streams {
   Progress waited;       ///< what the host has waited for
   Progress gone;         ///< what streams were given that are no more
   unsigned numbers = 2;  ///< given to streams so far: the legacy stream's is 0, the thread's own 1
+
+  /// Work that waits for the launch beside the host.
+  struct Later {
+    cudaStream_t stream;
+    Progress done;
+    Work run;
+  };
+  struct {
+    cudaStream_t stream = nullptr;
+    unsigned number = 0;
+    std::uint64_t operation = 0;
+    std::shared_ptr<const void> arguments;
+    std::function<double()> end;
+    std::vector<Later> later;
+  } beside;  ///< the launch that goes on beside the host, where there is one
 
   Streams() { per_thread.number = 1; }
 
@@ -133,12 +149,51 @@ bool is_done(const Progress& progress) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the launch beside the host comes before the end of all this.
+bool is_behind_launch(const Progress& progress) {
+  if (!launch_is_beside()) return false;
+  const auto found = progress.find(streams().beside.number);
+  return found != progress.end() && found->second >= streams().beside.operation;
+}
+
+/// The host waits for the launch beside it, and for what comes behind that.
+void finish_launch() {
+  if (!launch_is_beside()) return;
+  const auto launch = std::move(streams().beside);
+  streams().beside = {};
+  const double seconds = launch.end();
+  if (CUstream_st* stream = find_stream(launch.stream)) stream->clock += seconds;
+  for (const auto& work : launch.later) {
+    CUstream_st* stream = find_stream(work.stream);
+    if (stream == nullptr) continue;
+    finish_launch();
+    const double begin = stream_time(*stream);
+    async_operation(stream->number, work.done);
+    stream->clock = begin + work.run(false);
+    if (launch_is_beside()) streams().beside.stream = work.stream;
+  }
+  finish_launch();
+}
+
+}  // namespace
+
+void goes_on_beside(std::shared_ptr<const void> arguments, std::function<double()> end) {
+  streams().beside.arguments = std::move(arguments);
+  streams().beside.end = std::move(end);
+  streams().beside.number = current_stream();
+  streams().beside.operation = current_progress().at(current_stream());
+}
+
 void host_waits_for(CUstream_st& stream) {
+  if (is_behind_launch(progress_of(stream))) finish_launch();
   host_waits_until(stream_time(stream));
   host_has_waited_for(progress_of(stream));
 }
 
 void host_waits_for_all() {
+  finish_launch();
   Progress done = streams().gone;
   streams().each([&](CUstream_st& stream) {
     host_waits_until(stream.clock);
@@ -167,7 +222,7 @@ void reset_streams() {
   streams().host = 0.0;
 }
 
-cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
+cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later) {
   CUstream_st* stream = find_stream(handle);
   if (stream == nullptr) {
     return cudaErrorInvalidResourceHandle;
@@ -193,11 +248,25 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run) {
     stream->captured = stream->capture->nodes.size();
     return cudaSuccess;
   }
+  // One kernel runs at a time; of another stream, the rest does not wait for it.
+  if (launch_is_beside() &&
+      (type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty || is_behind_launch(progress_of(*stream)))) {
+    if (later) {
+      stream->done = progress_of(*stream);
+      ++stream->done[stream->number];
+      join(stream->done, {{streams().beside.number, streams().beside.operation}});
+      streams().beside.later.push_back({handle, stream->done, std::move(run)});
+      return cudaSuccess;
+    }
+    finish_launch();
+  }
+  const bool was_beside = launch_is_beside();
   const double begin = stream_time(*stream);
   stream->done = progress_of(*stream);
   ++stream->done[stream->number];
   async_operation(stream->number, stream->done);
   stream->clock = begin + run(false);
+  if (launch_is_beside() && !was_beside) streams().beside.stream = handle;
   return cudaSuccess;
 }
 
@@ -244,6 +313,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  {
+    const RuntimeLock lock;
+    CUstream_st* stream = find_stream(handle);
+    if (stream != nullptr && is_behind_launch(progress_of(*stream))) return remember(cudaErrorNotReady);
+  }
   return cudaStreamSynchronize(handle);  // work is done when a call returns
 }
 
@@ -402,6 +476,11 @@ cudaError_t wait_for_event(cudaEvent_t handle, bool query) {
       capture->invalid = true;
     }
     return remember(cudaErrorCapturedEvent);
+  }
+  if (is_behind_launch(event->done)) {
+    if (query) return remember(cudaErrorNotReady);
+    finish_launch();
+    if (const cudaError_t state = device_state(); state != cudaSuccess) return remember(state);
   }
   if (!query || event->recorded) observer().event_waited(event, event->recorded, ApiCall::pc());
   host_waits_until(event->time);

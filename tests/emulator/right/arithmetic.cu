@@ -28,6 +28,16 @@ __global__ void shift(int by, unsigned* u) {
   u[5] = (1u << by) - 1;              // a mask of all lanes where by is 0 to 32
 }
 
+#pragma clang diagnostic ignored "-Wshift-count-overflow"
+__global__ void shift_by_literals(unsigned x, unsigned* u) {
+  u[0] = x << 32;
+  u[1] = x >> 40u;
+  u[2] = (unsigned)((int)(x | 0x80000000u) >> 35);
+  u[3] = ~0u << 32;
+  u[4] = (unsigned char)x << 33;
+  u[5] = x;
+}
+
 __global__ void divide(int lowest, int by, int* i) {
   i[0] = lowest / by;
   i[1] = lowest % by;
@@ -60,6 +70,8 @@ int main() {
   right &= same(u, {0, 0, 0xffffffffu, 0, 1, 0xffffffffu}, 6);
   shift<<<1, 1>>>(5, u);
   right &= same(u, {32, 0x04000000, 0xfc000000u, 32, 0, 31}, 6);
+  shift_by_literals<<<1, 1>>>(0xabcdef01u, u);
+  right &= same(u, {0, 0, 0xffffffffu, 0, 0, 0xabcdef01u}, 6);
   divide<<<1, 1>>>(int(0x80000000), -1, i);
   right &= same(i, {int(0x80000000), 0}, 2);
   cudaFree(u);
