@@ -164,6 +164,8 @@ class Judge:
             judge_counters(verdict, exercise, by_case, cases)
             if verdict.done and exercise.returns_errors:
                 self.judge_errors(verdict, exercise, program, scratch, referee)
+                if not verdict.done and exercise.kind == "project":
+                    judge_part(verdict, len(cases), len(cases) + 1)  # One case more, which is wrong.
             if verdict.done and exercise.kind == "project":
                 self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
             elif verdict.done and real is not None:

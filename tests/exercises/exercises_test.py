@@ -329,6 +329,7 @@ class Contract(unittest.TestCase):
     def test_there_are_bugs_to_find(self):
         for chapter in BOOK:
             self.assertGreaterEqual(len(chapter.exercises), 4, chapter.folder)
+            self.assertEqual(sum(e.kind == "project" for e in chapter.exercises), 1, chapter.folder)
         self.assertGreaterEqual(sum(e.kind == "bug" for _, e in CODE), 2)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
@@ -426,6 +427,10 @@ class Contract(unittest.TestCase):
                 ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 12 / 15, "12 of the 15 cases"),
                 ("m.batch < 65536 &&", "", 40 * 14 / 15, "14 of the 15 cases"),
                 ("kTile = 32", "kTile = 64", 40 * 14 / 15, "too much shared data")],
+            7: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (n == 0) return cudaSuccess;", "", 40 * 6 / 7, "invalid configuration"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 7, "1 of the 7 cases"),
+                ("% 16 == 0;", "% 16 >= 0;", 40 * 5 / 7, "misaligned"),
+                ("return launch(", "struct { cudaError_t operator=(cudaError_t) { return cudaSuccess; } } drop;\n  return drop = launch(", 40 * 7 / 8, "its error is not returned")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
