@@ -135,7 +135,7 @@ To read:
 """
 
 
-KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it",
+KIND_WORDS = {"fill": "fill in a line or two", "lab": "change one line, and see a counter move", "write": "write the kernel's heart", "bug": "find the bug and repair it",
               "predict": "predict a counter", "explain": "explain in a sentence (not graded)", "project": "from an empty file"}  # fmt: skip
 
 
