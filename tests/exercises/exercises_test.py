@@ -397,7 +397,7 @@ class Contract(unittest.TestCase):
         """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day a
         quarter of them."""
         tried = variants.read(BOOK)
-        for _, e in CODE:
+        for _, e in CODE + PROJECTS:
             verdicts = [variant["verdict"] for _, mine, variant in tried if mine is e]
             for verdict, least in (("wrong", 2), ("slow", 1), ("done", 1)):
                 self.assertGreaterEqual(verdicts.count(verdict), least, f"{e.key}: {verdict}")
@@ -408,7 +408,10 @@ class Contract(unittest.TestCase):
                 told = "\n".join((verdict.reason, *verdict.details))
                 self.assertEqual(verdict.status, variant["verdict"], told)
                 self.assertIn(variant.get("says", ""), told)
-                self.assertEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), told)
+                if e.kind == "project" and variant["verdict"] == "wrong":  # What is right by chance depends on what is drawn.
+                    self.assertLess(verdict.points, book.RIGHT_POINTS / 100, told)
+                else:
+                    self.assertAlmostEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), 3, told)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_projects(self):
@@ -432,14 +435,16 @@ class Contract(unittest.TestCase):
                 ("height.source(row)", "int(std::int64_t(row) * height.in / height.out)", 40 * 7 / 8, "7 of the 8 cases"),
                 ("const std::int64_t packs =", "if (images.height.out < images.height.in) return cudaErrorInvalidValue;\n  const std::int64_t packs =", 40 * 7 / 8, "7 of the 8 cases")],
             3: [("if (as_batch_transpose(q, m) == nullptr", "if (q.rank < 0", 40, "load sectors"),
-                ("[kTile + 1]", "[kTile]", 55, "bank conflicts"),
+                ("[kTile + 1]", "[kTile]", 50, "bank conflicts"),
+                ("#pragma unroll\n  for (int k = 0; k < kTile; k += kThreadRows) {\n    if (row0", "#pragma unroll 1\n  for (int k = 0; k < kTile; k += kThreadRows) {\n    if (row0", 60, "load requests per wait"),
                 ("simplified(p)", "p", 65, "load requests"),
-                ("tile[x][y + k];", "tile[y + k][x];", 40 * 10 / 15, "belongs"),
-                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 15, "10 of the 15 cases"),
-                (".stream = stream", ".stream = nullptr", 40 * 1 / 15, "1 of the 15 cases"),
-                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 12 / 15, "12 of the 15 cases"),
-                ("m.batch < 65536 &&", "", 40 * 14 / 15, "14 of the 15 cases"),
-                ("kTile = 32", "kTile = 64", 40 * 14 / 15, "too much shared data")],
+                ("m.columns % 2 == 0 &&", "m.columns < 0 &&", 75, "load requests"),
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 11 / 16, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 16, "10 of the 16 cases"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 16, "1 of the 16 cases"),
+                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 13 / 16, "13 of the 16 cases"),
+                ("m.batch < 65536 &&", "", 40 * 15 / 16, "15 of the 16 cases"),
+                ("kTile = 32", "kTile = 64", 40 * 15 / 16, "too much shared data")],
             7: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (n == 0) return cudaSuccess;", "", 40 * 6 / 7, "invalid configuration"),
                 (".stream = stream", ".stream = nullptr", 40 * 1 / 7, "1 of the 7 cases"),
                 ("% 16 == 0;", "% 16 >= 0;", 40 * 5 / 7, "misaligned"),
