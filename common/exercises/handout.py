@@ -18,7 +18,7 @@ SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "emulate.py", "find_nvcc.sh", 
 DEVCONTAINER = ".devcontainer/devcontainer.json"
 FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
 WORKFLOW = ".github/workflows/classroom.yml"
-TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
+TEACHERS = ("common/exercises/README.md", "common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
 DEVICE ?= $(shell scripts/pick_device.sh)

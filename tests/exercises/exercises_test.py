@@ -22,7 +22,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "scripts", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
 sys.dont_write_bytecode = True
 
 import attacks  # noqa: E402
@@ -35,6 +35,7 @@ import handout  # noqa: E402
 import handout_pages  # noqa: E402
 import judge  # noqa: E402
 import leaderboard  # noqa: E402
+import record_exercises  # noqa: E402
 import sandbox  # noqa: E402
 import show  # noqa: E402
 import toolchain  # noqa: E402
@@ -525,6 +526,21 @@ class Contract(unittest.TestCase):
                 self.assertEqual(verdict.status, judge.DONE, verdict.reason)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_bars_of_a_gpu_are_recorded(self):
+        """By the emulator in a GPU's place: what it says of speed is no bar's, but all the ways are gone."""
+        folder = temporary_folder(self)
+        programs = record_exercises.Programs(folder, False)
+        programs.toolchain = self.toolchain
+        programs.keep_referee(7)
+        small = {"case": "n=65536 dtype=float", "share": 0.9}
+        chosen = [(c, dataclasses.replace(e, gpu=small)) for c, e in CODE if e.key in ("chapter7/launcher", "chapter7/any_grid")]
+        kept = []
+        rows = record_exercises.record(record_exercises.OursOnce(programs, seed=4711, seconds=60), chosen, 2, float("inf"), {}, kept.append)
+        self.assertEqual([row["exercise"] for row in rows], [e.key for _, e in chosen])
+        self.assertEqual([record_exercises.as_it_should_be(row) for row in rows], [True, True], rows)
+        self.assertTrue(all(row["solution"]["share"] > 0.5 for row in rows) and kept)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_an_error_is_told_by_the_readers_line(self):
         chapter, e = CODE[0]
         text = e.solution.replace("#pragma once\n", "#pragma once\nint here = missing;\n", 1)
@@ -659,6 +675,24 @@ class Grading(unittest.TestCase):
         students, others = grade.students_in(self.folder)
         self.assertEqual([grade.shown(s.name) for s in students], ["ada", "\\xff"])
         self.assertEqual([name for name, _ in others], [".bob", "carl.zip", "linked"])
+
+    def test_no_two_folders_have_one_name(self):
+        for name in (b"\xff", rb"\xff", rb"\\xff"):
+            os.makedirs(os.fsencode(self.folder) + b"/" + name)
+        rows = [grade.check_one(None, self.chapter, self.exercise, s, self.folder, self.folder) for s in grade.students_in(self.folder)[0]]
+        self.assertEqual(len({row.student for row in rows}), 3)
+
+    def test_a_folder_of_very_many_is_told(self):
+        (self.folder / "ada").mkdir()
+        for i in range(grade.MOST_FOLDERS + 1):
+            (self.folder / "ada" / f"{i:05}").mkdir()
+        for i in range(grade.MOST_FOLDERS + 1):
+            (self.folder / "ada" / f"0{i:05}.txt").touch()
+        row = grade.check_one(None, self.chapter, self.exercise, self.folder / "ada", self.folder, self.folder)
+        self.assertEqual((row.verdict.status, row.verdict.reason),
+                         ("not checked", "ada cannot be read: it holds 1,001 folders, and 1,000 are looked through: hand in exercises/ at the top"))
+        self.submit("ada", "mine", "exercises")
+        self.assertEqual(grade.take(self.folder / "ada", self.exercise)[0], b"mine")
 
     def test_what_cannot_be_read_is_not_checked(self):
         self.submit("ada", "mine")
@@ -967,6 +1001,11 @@ class Handout(unittest.TestCase):
                     self.assertIn(word, targets, f"{path.name}: make {word}")
                 for name in re.findall(r"(?<![\w./-])(?:\./)?((?:scripts|tests|docs|common)/[\w./-]*\w)", "".join(code)):
                     self.assertTrue((self.tree / name).exists(), f"{path.name}: {name}")
+
+    def test_no_page_is_for_teachers(self):
+        for path in [p for p in self.tree.rglob("*.md") if p.is_file()]:
+            for name in re.findall(r"`((?:common|scripts|tests)/[\w./]*\w|\w+\.py)`", path.read_text(encoding="utf-8")):
+                self.assertTrue((self.tree / name).exists() or (path.parent / name).exists(), f"{path.relative_to(self.tree)}: {name}")
 
     def test_sentences_about_what_is_not_handed_out_go(self):
         text = """# A
