@@ -507,14 +507,26 @@ class Contract(unittest.TestCase):
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_attacks_get_nothing(self):
         """Under the sandbox, as in a grading; those that do not end only at night."""
-        chapter, e = next((c, e) for c, e in EXERCISES if e.key == attacks.EXERCISE)
+        of = {e.key: (c, e) for c, e in EXERCISES}
         readable = tuple(ROOT / name for name in ("common", "chapters", "build"))
         tried = [a for a in attacks.ATTACKS if NIGHTLY or a.daily]
-        found = self.verdicts([(chapter, e, a.text(e)) for a in tried], sandbox.Sandbox(sandbox.Limits(readable=readable)), 8)
+        found = self.verdicts([(*of[a.of], a.text(of[a.of][1])) for a in tried], sandbox.Sandbox(sandbox.Limits(readable=readable)), 8)
         for attack, verdict in zip(tried, found):
             with self.subTest(f"{attack.kind}: {attack.name}"):
                 self.assertIn(verdict.status, (judge.WRONG, judge.REFUSED, judge.NO_COMPILE, judge.CRASHED, judge.TIMED_OUT), verdict.reason)
+                self.assertEqual(verdict.points, 0, verdict.details)
                 self.assertIn(attack.told, verdict.reason)
+
+    def test_attacks_are_counted_as_they_are(self):
+        """The page's table: how many of each kind, and that their verdicts make as many."""
+        text = (ROOT / "docs" / "pages" / "exercises.md").read_text(encoding="utf-8")
+        rows = {name: [int(n) for n in numbers.split("|")] for name, numbers in re.findall(r"^\| ([^|]+) \| (\d+(?: \| \d+){4}) \|$", text, re.M)}
+        kinds = [a.kind for a in attacks.ATTACKS]
+        self.assertEqual({name: numbers[0] for name, numbers in rows.items()}, {kind: kinds.count(kind) for kind in kinds} | {"all": len(kinds)})
+        for name, (tried, *verdicts) in rows.items():
+            self.assertEqual((sum(verdicts), verdicts[-1]), (tried, 0), name)
+        *parts, total = rows.values()
+        self.assertEqual([sum(column) for column in zip(*parts)], total)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_helpers_and_printf_do_is_no_attack(self):

@@ -2,33 +2,15 @@
 /// three bindings: one launcher, called in three ways. What ctypes, pybind11 and TORCH_LIBRARY hand over differs, and
 /// so does who has to look at it.
 ///
-/// Tensor and Stack stand for PyTorch's own: as much of them as a binding has to know.
+/// tensor_stand_in.hpp has a Tensor and a Stack in place of PyTorch's.
 #pragma once
 
 #include <cuda_fp16.h>
 
+#include "chapters/chapter7_torch_op/practice/tensor_stand_in.hpp"
 #include "common/cuda/launch.cuh"
 
 namespace warpbook::chapter7::three_bindings {
-
-enum class Scalar { float32, float16, int32 };
-
-inline constexpr int kMostDims = 4;
-
-struct Tensor {
-  void* data;
-  Scalar type;
-  int device;
-  int dims;
-  std::int64_t sizes[kMostDims];
-  std::int64_t strides[kMostDims];  // In elements.
-};
-
-/// Arguments by value, the last one on top.
-struct Stack {
-  Tensor value[8];
-  int size;
-};
 
 template <class T>
 __global__ void sum_kernel(T* __restrict__ c, const T* __restrict__ a, const T* __restrict__ b, std::int64_t n) {
