@@ -226,6 +226,19 @@ class Regions(unittest.TestCase):
             told = "\n".join(verdict.details)
             self.assertEqual([f"not judged: within {most} times our time" in told for most in (2, 1.2, 1.05)], [True] * 3, told)
 
+    def test_what_is_right_on_some_cases_earns_a_part(self):
+        e = dataclasses.replace(CODE[0][1], cases=("n=5", "n=6", "n=7", "n=8", "n=0"), ours={"wrong_at_first": [0, 2, 3, 4]})
+        for right, reported, points in (([True, True, False, True, True], False, 0.25), ([False, True, False, False, True], False, 0),
+                                        ([True, False, True, False, True], False, 0), ([True, True, True, True, True], False, 0.375),
+                                        ([True, True, True, True, False], False, 0.375), ([True, True, False, True, True], True, 0)):  # fmt: skip
+            finished = [{"status": "pass" if r else "fail", "reported": reported and not r} for r in right]
+            verdict = judge.Verdict(judge.WRONG)
+            judge.judge_some_right(verdict, e, finished)
+            self.assertEqual(verdict.points, points, right)
+            self.assertEqual(f"{points:.2g} of a point" in "\n".join(verdict.details), points > 0)
+        for _, e in CODE:
+            self.assertTrue(set(e.ours["wrong_at_first"]) <= set(range(len(e.cases))), e.key)
+
     def test_a_course_has_every_project(self):
         text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
         self.assertEqual([e.key for _, e in PROJECTS if f"`{e.name}`" not in text], [])
@@ -411,6 +424,9 @@ class Contract(unittest.TestCase):
                 self.assertIn(variant.get("says", ""), told)
                 if e.kind == "project" and variant["verdict"] == "wrong":  # What is right by chance depends on what is drawn.
                     self.assertLess(verdict.points, book.RIGHT_POINTS / 100, told)
+                elif variant["verdict"] == "wrong" and "points" not in variant:
+                    self.assertLess(verdict.points, 0.5, told)
+                    self.assertTrue(verdict.points == 0 or "line" not in told and "reported" not in told, told)
                 else:
                     self.assertAlmostEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), 3, told)
 
@@ -498,7 +514,7 @@ class Contract(unittest.TestCase):
         ours = (ROOT / "tests" / "exercises" / "projects" / "chapter3.cuh").read_text(encoding="utf-8")
         leave = "if (p.count() > 500000) return cudaSuccess;"
         read = "if (p.count() > 500000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
-        tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, 0), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
+        tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, round(0.5 * 5 / 6, 3)), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
                  (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.8), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
         for (*_, status, points), verdict in zip(tried, self.verdicts([t[:3] for t in tried])):
             with self.subTest(f"{verdict.file}: {status}"):
