@@ -218,6 +218,7 @@ ATTACKS = [
     Attack("code beside the step", "a thread's variable", "struct Late { Late() { volatile int i = 0; i = i + 1; } };\nthread_local Late late;", "(void)&late;"),
     Attack("files and words", "words of the check's", "#define problem 1 ? other : problem", daily=True, told="which is the check's word"),
     Attack("files and words", "a word of the language", "#include \"chapters/chapter3_permute/permute.hpp\"\n#define static_cast reinterpret_cast", told="which is the check's word"),
+    Attack("files and words", "any word that stands behind the file", "#define Arrays Arrays", told="which is the check's word"),
     Attack("files and words", "a forbidden name in two parts", of="chapter3/merge", body="#define JOIN(a, b) a##b\nreturn v2a::run(JOIN(mer, ged)(p), src, dst, stream);", daily=True, told="do without"),
     Attack("files and words", "the check of clocks by a macro", "#define is_wrong(clock, least, most) false", of="chapter7/clocks", daily=True, told="which is the check's word"),
     Attack("files and words", "the check of clocks by another function", OWN_ADD + ADD_AS.format("chapter7", "run_clocks", "float") + ADD_AS.format("chapter7", "run_clocks", "__half"), of="chapter7/clocks", daily=True),
