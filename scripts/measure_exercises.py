@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what our solutions need on the exercises' cases of real size, on the emulator, and writes it beside each chapter's
-exercises.toml. A reader's solution is compared with it, in a handout too, which holds no solution.
+"""Measures what our solutions need on the exercises' cases of real size, on the emulator, and which small cases are wrong as
+handed out. Writes it beside each chapter's exercises.toml. A reader's solution is compared with it, in a handout too, which holds no solution.
 
     scripts/measure_exercises.py     after a change of a step, of a case of real size, or of the emulator's model
 """
@@ -20,6 +20,8 @@ import judge  # noqa: E402
 from toolchain import Toolchain, scratch_folder  # noqa: E402
 from whole_file import write  # noqa: E402
 
+SEEDS = 8  # That cases are drawn by.
+
 
 def measure(toolchain, chapter, exercise):
     """What our solution needs. \\raises SystemExit where it is not right on its case of real size."""
@@ -34,7 +36,27 @@ def measure(toolchain, chapter, exercise):
             done, _, finished = judging.hold(exercise, compiled.program, scratch, referee)
         if [line["status"] for line in finished] != ["pass"]:
             raise SystemExit(f"error: {exercise.key} on {exercise.real}: {finished or done.stderr}")
-        return judge.measure(finished[0]["counters"])
+        needs = judge.measure(finished[0]["counters"])
+        if exercise.kind != "project":
+            needs["wrong_at_first"] = wrong_at_first(toolchain, chapter, exercise)
+        return needs
+
+
+def wrong_at_first(toolchain, chapter, exercise):
+    """Which cases the file gets wrong as it is handed out, whatever is drawn."""
+    with scratch_folder() as scratch:
+        file = scratch / f"{exercise.name}.cuh"
+        file.write_text(exercise.handed_out, encoding="utf-8")
+        compiled = toolchain.compile(chapter, exercise, file, scratch)
+        wrong = set(range(len(exercise.cases)))
+        for seed in range(SEEDS):
+            folder = scratch / str(seed)
+            folder.mkdir()
+            judging = judge.Judge(toolchain, seed=seed, seconds=120)
+            with judging.referee(exercise, judge.draw_cases(exercise.cases, seed)) as referee:
+                _, _, finished = judging.hold(exercise, compiled.program, folder, referee)
+            wrong -= {case for case, line in enumerate(finished) if line["status"] == "pass"}
+        return sorted(wrong)
 
 
 def as_text(measured):

@@ -35,6 +35,7 @@ from toolchain import NO_ROOM, BuildError, Toolchain
 
 MOST_BYTES = 256 * 1024  # Of a submitted file.
 MOST_DEPTH = 3  # Folders between a student's folder and its exercises/.
+MOST_FOLDERS = 1000  # Of one folder, that are looked through.
 LEAST_SPACE = 256 << 20  # On the disk for temporary files.
 NOT_CHECKED = "not checked"  # No fault of the student's: no points, and none lost.
 COLUMNS = ("student", "exercise", "verdict", "points", "of", "reason", "seconds")
@@ -89,13 +90,13 @@ def exercise_roots(student):
             except OSError as error:
                 unread = unread or error
                 continue
-            for entry in entries[:1000]:
-                if not entry.is_dir(follow_symlinks=False):
-                    continue
-                if entry.name == "exercises":
-                    yield pathlib.Path(folder)
-                elif entry.name not in ("build", ".git", "chapters", "common"):
-                    following.append(entry.path)
+            inside = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            if any(entry.name == "exercises" for entry in inside):
+                yield pathlib.Path(folder)
+            if len(inside) > MOST_FOLDERS:
+                told = f"it holds {len(inside):,} folders, and {MOST_FOLDERS:,} are looked through: hand in exercises/ at the top"
+                unread = unread or OSError(errno.E2BIG, told, folder)
+            following += [entry.path for entry in inside[:MOST_FOLDERS] if entry.name not in ("exercises", "build", ".git", "chapters", "common")]
         level = following
     if unread:
         raise unread
@@ -126,7 +127,7 @@ def take(student, exercise):
 
 
 def check_one(judge, chapter, exercise, student, submissions, scratch):
-    name = shown(student.name)
+    name = shown(student.name.replace("\\", r"\\"))  # Or a byte that is no text and its escape would be one name.
     try:
         content, path, problem = take(student, exercise)
     except OSError as error:

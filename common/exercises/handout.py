@@ -18,7 +18,7 @@ SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "emulate.py", "find_nvcc.sh", 
 DEVCONTAINER = ".devcontainer/devcontainer.json"
 FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
 WORKFLOW = ".github/workflows/classroom.yml"
-TEACHERS = ("common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
+TEACHERS = ("common/exercises/README.md", "common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
 
 MAKEFILE = """# The exercises: make deps, then make exerciseN or ./workbook.
 DEVICE ?= $(shell scripts/pick_device.sh)
@@ -135,7 +135,7 @@ To read:
 """
 
 
-KIND_WORDS = {"fill": "fill in a line or two", "write": "write the kernel's heart", "bug": "find the bug and repair it",
+KIND_WORDS = {"fill": "fill in a line or two", "lab": "change one line, and see a counter move", "write": "write the kernel's heart", "bug": "find the bug and repair it",
               "predict": "predict a counter", "explain": "explain in a sentence (not graded)", "project": "from an empty file"}  # fmt: skip
 
 

@@ -39,6 +39,7 @@ LIMITS = {
     "block launches": "the launches themselves take the time",
 }
 OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+EMPTY = re.compile(r"\b(?:n|count|shape)=(?:[^ ]*,)?0\b")  # A case in which there is nothing to do.
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
 
 
@@ -54,7 +55,7 @@ class Verdict:
     device: str = ""
     emulated: bool = True
     seconds: float = 0.0  # That the check took.
-    score: float | None = None  # Of one: a project's, and what is no better than it was handed out.
+    score: float | None = None  # Of one: a project's, what is right on some cases, and what is no better than it was handed out.
     printed: tuple = ()  # The first lines that kernels printed.
 
     @property
@@ -63,8 +64,8 @@ class Verdict:
 
     @property
     def points(self):
-        """Of one: a right solution that wastes the device is worth half, unless that is how it was handed out, and a project what it
-        reaches."""
+        """Of one: a right solution that wastes the device is worth half, unless that is how it was handed out; a project what it
+        reaches; and what is right on some cases a part."""
         if self.score is not None:
             return self.score
         return {DONE: 1.0, SLOW: 0.5}.get(self.status, 0.0)
@@ -153,6 +154,8 @@ class Judge:
                 verdict.details += own_arrays(file.read_text(encoding="utf-8", errors="replace"))
             if exercise.kind == "project":
                 judge_part(verdict, len(finished) - len(wrong), len(cases))
+            else:
+                judge_some_right(verdict, exercise, finished)
             return verdict
         if not is_complete(done, lines, finished, cases):
             verdict = judge_ended(verdict, lines, done, self.seconds, self.findings(done.stderr, file))
@@ -164,6 +167,11 @@ class Judge:
             judge_counters(verdict, exercise, by_case, cases)
             if verdict.done and exercise.returns_errors:
                 self.judge_errors(verdict, exercise, program, scratch, referee)
+                if not verdict.done:  # As one case more, which is wrong.
+                    if exercise.kind == "project":
+                        judge_part(verdict, len(cases), len(cases) + 1)
+                    else:
+                        judge_some_right(verdict, exercise, finished)
             if verdict.done and exercise.kind == "project":
                 self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
             elif verdict.done and real is not None:
@@ -239,6 +247,8 @@ class Judge:
             verdict.status = WRONG
             verdict.reason = f"{exercise.real}: {finished[0]['reason']}"
             verdict.details = (f"right on all small cases, and wrong on {exercise.real}", f"  {verdict.reason}")
+            if exercise.kind != "project" and not finished[0]["reported"]:
+                judge_some_right(verdict, exercise, [{"status": "pass", "reported": False}] * len(exercise.cases))
         elif is_complete(done, lines, finished, referee.cases):
             judge_need(verdict, exercise, counted(exercise, finished[0]["counters"]))
         else:
@@ -287,6 +297,19 @@ def judge_part(verdict, right, cases):
     """A project that is right on some cases."""
     verdict.score = RIGHT_POINTS / 100 * right / cases
     verdict.details += (f"{verdict.score * 100:.0f} of 100 points",)
+
+
+def judge_some_right(verdict, exercise, finished):
+    """Half of the points are for right results: by the share of cases that the file has put right, the one of real size among them. An
+    empty case is none of them, since doing nothing is right there. No points where something was reported, or where a case is wrong that was right when it was handed out."""
+    at_first = (exercise.ours or {}).get("wrong_at_first", ())
+    right = [line["status"] == "pass" for line in finished]
+    spoiled = any(not good and case not in at_first for case, good in enumerate(right))
+    to_mend = [case for case in at_first if not EMPTY.search(exercise.cases[case])]
+    mended = sum(right[case] for case in to_mend if case < len(right))
+    verdict.score = 0.0 if spoiled or any(line["reported"] for line in finished) else round(0.5 * mended / (len(to_mend) + 1), 3)
+    if verdict.score:
+        verdict.details += (f"{verdict.score:.2g} of a point, for the cases that are right",)
 
 
 def judge_project_speed(verdict, times):

@@ -65,7 +65,8 @@ def verdict_lines(exercise, verdict, style, root, with_file=True):
     path = display(exercise.path(root), root)
     lines = []
     if verdict.status == DONE:
-        extra = "".join(f"  ·  {name}: {shown(value)}" for name, value in verdict.measured.items() if value is not None)
+        before = {bar.counter: f" ({shown(bar.begins)} before)" for bar in exercise.bars if bar.begins is not None}
+        extra = "".join(f"  ·  {name}: {shown(value)}{before.get(name, '')}" for name, value in verdict.measured.items() if value is not None)
         lines.append(style("green", f"{exercise.name} is solved") + style("dim", extra))
         if verdict.reason:
             lines.append(wrap(verdict.reason, "  "))

@@ -100,10 +100,7 @@ def step_source(chapter, exercise=None, file=None):
         include = f'#include "{file}"\n'
         if exercise.forbid:  # Whatever way a file spells them: macros are expanded when the compiler looks.
             include = f"#ifdef WARPBOOK_EMULATED\n#pragma GCC poison {' '.join(exercise.forbid)}\n#endif\n{include}"
-    return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
-#include "{chapter.path}/{chapter.header}"
-#include "common/exercises/check.hpp"
-{include}{helpers}
+    behind = f"""{helpers}
 namespace warpbook::exercises {{
 
 cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t stream) {{
@@ -114,6 +111,16 @@ cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t strea
 
 }}  // namespace warpbook::exercises
 """
+    return f"""// Written by common/exercises from {chapter.path}/exercises.toml.
+#include "{chapter.path}/{chapter.header}"
+#include "common/exercises/check.hpp"
+{include}{own_words(behind) if include else ""}{behind}"""
+
+
+def own_words(code):
+    """Lines that refuse a file with a macro that would change what the check says behind it."""
+    words = sorted(set(re.findall(r"[A-Za-z_]\w*", COMMENT_OR_STRING.sub("", code))))
+    return "".join(f"#ifdef {word}\n#error confined: it defines the macro {word}, which is the check's word\n#endif\n" for word in words)
 
 
 def headers_source(chapter):

@@ -75,4 +75,5 @@ def joined(ran, found):
         parts = [found["reason"], ran["damage"], ran["report"]]
     parts = [part for part in parts if part]
     status = "fail" if parts else found["status"]
-    return found | {"status": status, "reason": "; ".join(parts), "counters": ran["counters"]}
+    reported = bool(ran["report"] or ran.get("damage"))
+    return found | {"status": status, "reason": "; ".join(parts), "reported": reported, "counters": ran["counters"]}

@@ -6,7 +6,7 @@ import re
 
 from records import module
 
-KINDS = {"fill": "fill in", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain"}
+KINDS = {"fill": "fill in", "lab": "one-line lab", "write": "write", "bug": "find the bug", "predict": "predict", "explain": "explain"}
 DIFFICULTIES = ("easy", "medium", "hard")
 EMPTY = "<!-- exercises -->\n<!-- end -->\n"
 BLOCK = re.compile(r"\n<!-- exercises -->\n(?:(?:(?!<!-- ).*\n)*<!-- end -->\n?)?")

@@ -6,6 +6,7 @@ import tomllib
 
 import addresses
 import charts
+import exercise_boxes
 import page
 from chapters import chapters
 from markdown import raw
@@ -133,6 +134,29 @@ def bars():
                           html.escape(origin(record, f"{MEASURED}/exercises.json"))))
 
 
+# Of the course's sessions: the chapter and the pages whose exercises belong to each, in order.
+SESSIONS = {
+    1: [(1, ("v1",))], 2: [(1, ("v2",))], 3: [(1, ("v3", "packs_in_flight"))], 4: [(2, ("v1", "v3", "v5"))], 5: [(2, ("v7", "v8"))],
+    6: [(3, ("v1", "v2a", "v2b", "v3"))], 7: [(3, ("v4a", "v4b", "v4c"))], 8: [(3, ("v5", "v6", "wide_rows"))],
+    9: [(4, ("v2", "v3", "v4", "v5"))], 10: [(4, ("v6a",))], 11: [(5, ("v1", "v2", "v4", "v7b", "v8b")), (6, ("v1", "v2", "v3", "v4"))],
+    12: [(7, ("README", "v2"))],
+}  # fmt: skip
+
+
+def session_exercises():
+    """{session: its exercises}, without the projects, which are homework."""
+    of = {chapter.number: [item for item in chapter.exercises() if item["kind"] != "project"] for chapter in chapters()}
+    return {session: [item for number, pages in parts for item in of[number] if exercise_boxes.page_of(item) in pages]
+            for session, parts in SESSIONS.items()}
+
+
+def sessions():
+    """Which exercises belong to which session, and how long they take together."""
+    rows = [[str(session), ", ".join(f"<code>{item['name']}</code> {item['minutes']}" for item in items), str(sum(item["minutes"] for item in items))]
+            for session, items in session_exercises().items()]
+    return raw(page.table(["session", "exercises, with their minutes", "minutes"], rows, "sessions", "From exercises.toml."))
+
+
 def side_by_side(names):
     """The last step of each chapter on several GPUs, for the cases that all of them hold."""
     parts = []
@@ -201,7 +225,7 @@ def commands():
 
 
 PARTS = {"picture": picture, "chapters": chapter_list, "references": references, "devices": device_pages,
-         "comparison": comparison, "results": results, "commands": commands, "bars": bars}
+         "comparison": comparison, "results": results, "commands": commands, "bars": bars, "sessions": sessions}
 
 
 def fill(text):

@@ -962,6 +962,18 @@ class Devices(unittest.TestCase):
         self.assertIn('<th scope="col">NVIDIA H200</th><th scope="col">NVIDIA H200</th>', shown)
         self.assertEqual(front.side_by_side(["nvidia-h200"]), "")
 
+    def test_a_course_has_every_exercise_once_and_fills_its_classes(self):
+        of = {chapter.number: [item for item in chapter.exercises() if item["kind"] != "project"] for chapter in chapters.chapters()}
+        named = [item["name"] for items in front.session_exercises().values() for item in items]
+        self.assertEqual(sorted(named), sorted(item["name"] for items in of.values() for item in items))
+        for number, items in of.items():
+            if items:
+                self.assertGreaterEqual(sum(item["minutes"] for item in items), 90, f"chapter {number}")
+        rows = re.findall(r"^\| (\d+) \|", (records.ROOT / "docs/pages/teaching.md").read_text(encoding="utf-8"), re.M)
+        self.assertEqual([int(row) for row in rows], list(front.SESSIONS))
+        total = sum(item["minutes"] for item in front.session_exercises()[7])
+        self.assertIn(f">{total}</td>", front.sessions())
+
 
 class LookUp(unittest.TestCase):
     PAGE = ROOT / "docs" / "pages" / "lookup.md"

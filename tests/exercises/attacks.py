@@ -1,5 +1,5 @@
-"""Hostile submissions: each tries to be graded as done without being a solution. All are of one exercise, a copy, so that
-what they would have to fake is small. exercises_test.py tries those marked `daily` each day, and all of them at night."""
+"""Hostile submissions: each tries to be graded as done without being a solution. Most are of one exercise, a copy, so
+that what they would have to fake is small. exercises_test.py tries those marked `daily` each day, and all of them at night."""
 
 import dataclasses
 import re
@@ -34,6 +34,7 @@ class Attack:
     swap: tuple = ()  # (what, by what) in the solution, which is taken in place of the file as handed out.
     daily: bool = False
     told: str = ""  # Part of the reason.
+    of: str = EXERCISE
 
     def text(self, exercise):
         text = exercise.solution if self.swap else exercise.handed_out
@@ -42,7 +43,7 @@ class Attack:
             text = text.replace(*self.swap)
         if self.body:
             at = list(re.finditer(rf"\b{exercise.entry}\([^;{{]*\)\s*\{{", text))[-1].end()
-            text = text[:at] + "\n  " + ARRAYS + self.body + text[at:]
+            text = text[:at] + "\n  " + ARRAYS * (self.of == EXERCISE) + self.body + text[at:]
         return text.replace("#pragma once\n", "#pragma once\n" + self.top + "\n", 1)
 
 
@@ -52,6 +53,10 @@ def host(name, body, top="", **options):
 
 def symbol(name, top, body="", **options):
     return Attack("symbols", name, HEAD + top, body, **options)
+
+
+def learnt(name, top="", body="", **options):
+    return Attack("new ways to run (PTX, libraries, textures, launches)", name, top, body, **options)
 
 
 def attribute(name, attributes, end="", **options):
@@ -64,6 +69,21 @@ def attribute(name, attributes, end="", **options):
 # A store of the kernel, and what takes its place.
 STORE = "if (first + i * kThreads < count) dst[first + i * kThreads] = word[i];"
 LOAD = "if (first + i * kThreads < count) word[i] = src[first + i * kThreads];"
+
+# A right addition, for files whose task is another.
+OWN_ADD = """#include <cuda_fp16.h>
+#include <cstdint>
+#include "common/cuda/launch.cuh"
+template <class T> __global__ void own_add(T* c, const T* a, const T* b, std::int64_t n) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * 256 + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+"""
+ADD_AS = """namespace warpbook::{0} {{ inline cudaError_t {1}({2}* c, const {2}* a, const {2}* b, std::int64_t n, cudaStream_t stream) {{
+  if (n == 0) return cudaSuccess;
+  return launch(own_add<{2}>, {{.grid = (n + 255) / 256, .block = 256, .stream = stream}}, c, a, b, n);
+}} }}
+"""
 
 ATTACKS = [
     # ---- names of the checker's
@@ -163,15 +183,46 @@ ATTACKS = [
     Attack("kernels", "the C library's variables", "#include <cstdio>\n", swap=(STORE, STORE + " *reinterpret_cast<volatile char*>(stdout) = 0;")),
     Attack("kernels", "a kernel that the counters knew", "#include <cuda_runtime.h>\nnamespace { __global__ void case_begins() {} }\n", "return launch(case_begins, {.stream = stream});"),
     # ---- what the compiler reads
-    Attack("files", "the finished step", '#include "chapters/chapter3_permute/permute.cuh"', daily=True),
-    Attack("files", "the finished step by a macro", "#define WHERE \"chapters/chapter3_permute/asides/copy.cuh\"\n#include WHERE"),
-    Attack("files", "the finished step by another word", '#import "chapters/chapter3_permute/permute.cuh"', told="not handed out"),
-    Attack("files", "the emulator's insides by a macro", '#define WHERE "common/emulator/observation/confinement.hpp"\n#include WHERE', "warpbook::emulator::confining_frame = nullptr;", told="confining_frame"),
-    Attack("files", "a file of the system's", '#include "/etc/passwd"'),
-    Attack("files", "the inputs", '#include <cstdint>\nconstexpr unsigned char data[] = {\n#embed "../arrays/0.in"\n};'),
-    Attack("files", "the harness", '#include "common/harness/verify.hpp"'),
-    Attack("files", "another's file", '#include "../other/copy_guard.cuh"'),
-    Attack("files", "our own words", "#define run_exercise stolen(const Case&, const Arrays&, cudaStream_t) { return cudaSuccess; }\\\n cudaError_t run_exercise"),
+    Attack("files and words", "the finished step", '#include "chapters/chapter3_permute/permute.cuh"', daily=True),
+    Attack("files and words", "the finished step by a macro", "#define WHERE \"chapters/chapter3_permute/asides/copy.cuh\"\n#include WHERE"),
+    Attack("files and words", "the finished step by another word", '#import "chapters/chapter3_permute/permute.cuh"', told="not handed out"),
+    Attack("files and words", "the emulator's insides by a macro", '#define WHERE "common/emulator/observation/confinement.hpp"\n#include WHERE', "warpbook::emulator::confining_frame = nullptr;", told="confining_frame"),
+    Attack("files and words", "a file of the system's", '#include "/etc/passwd"'),
+    Attack("files and words", "the inputs", '#include <cstdint>\nconstexpr unsigned char data[] = {\n#embed "../arrays/0.in"\n};'),
+    Attack("files and words", "the harness", '#include "common/harness/verify.hpp"'),
+    Attack("files and words", "another's file", '#include "../other/copy_guard.cuh"'),
+    Attack("files and words", "our own words", "#define run_exercise stolen(const Case&, const Arrays&, cudaStream_t) { return cudaSuccess; }\\\n cudaError_t run_exercise"),
+    # ---- what the emulator has learnt to run
+    learnt("PTX loads that nobody counts", swap=(LOAD, LOAD + ' if (first + i * kThreads < count) for (int k = 0; k < 8; ++k) { unsigned r; asm volatile("ld.global.u8 %0, [%1];" : "=r"(r) : "l"(src + first + i * kThreads)); if (r > 255) dst[0] = word[0]; }'), daily=True),
+    learnt("PTX stores on the host", HEAD, 'unsigned one = 1; asm volatile("st.global.u32 [%0], %1;" :: "l"(d), "r"(one) : "memory");'),
+    learnt("PTX that ends a thread", swap=(STORE, 'if (i == 0) asm volatile("exit;"); ' + STORE)),
+    learnt("a copy by Thrust", "#include <thrust/copy.h>\n#include <thrust/execution_policy.h>", "thrust::copy(thrust::device, s, s + n, d); return cudaSuccess;"),
+    learnt("a copy by CUB", "#include <cub/device/device_for.cuh>", "(void)cub::DeviceFor::Bulk(n, [=] __device__(std::int64_t i) { d[i] = s[i]; }, stream); return cudaSuccess;"),
+    learnt("random numbers from cuRAND", "#include <curand.h>", "curandGenerator_t g; curandCreateGenerator(&g, CURAND_RNG_PSEUDO_DEFAULT); curandGenerate(g, (unsigned*)d, (std::size_t)(n / 4)); return cudaSuccess;"),
+    learnt("a copy by cuBLAS", "#include <cublas_v2.h>", "cublasHandle_t h; cublasCreate(&h); cublasScopy(h, (int)(n / 4), (const float*)s, 1, (float*)d, 1); return cudaSuccess;"),
+    learnt("a kernel that launches a kernel", HEAD + JUNK + "__global__ void parent(char* d, std::int64_t n) { using warpbook::chapter3::junk; cudaLaunchConfig_t c{}; c.gridDim = c.blockDim = dim3(1); (void)cudaLaunchKernelEx(&c, junk, d, n); }\n", "(void)launch(parent, {.stream = stream}, d, n); return cudaSuccess;", daily=True),
+    learnt("a texture of the input", HEAD + "__global__ void fetch(char* d, cudaTextureObject_t t, std::int64_t n) { for (std::int64_t i = threadIdx.x; i < n; i += 256) d[i] = tex1Dfetch<char>(t, (int)i); }\n",
+           "cudaResourceDesc r{}; r.resType = cudaResourceTypeLinear; r.res.linear.devPtr = const_cast<char*>(s); r.res.linear.desc = cudaCreateChannelDesc<char>(); r.res.linear.sizeInBytes = (std::size_t)n; cudaTextureDesc c{}; cudaTextureObject_t t{}; (void)cudaCreateTextureObject(&t, &r, &c, nullptr); (void)launch(fetch, {.block = 256, .stream = stream}, d, t, n); return cudaSuccess;"),
+    learnt("a cooperative launch with its own hands", HEAD + JUNK, "void* a[] = {&d, (void*)&n}; (void)cudaLaunchCooperativeKernel((const void*)junk, dim3(1), dim3(256), a, 0, stream); return cudaSuccess;"),
+    learnt("threads of OpenMP", "#include <omp.h>", "omp_set_num_threads(2); _Pragma(\"omp parallel for\") for (std::int64_t i = 0; i < n; ++i) d[i] = s[i]; return cudaSuccess;"),
+    learnt("the end of the capture", HEAD, "cudaGraph_t g; (void)cudaStreamEndCapture(stream, &g); return cudaSuccess;"),
+    # ---- beside the module
+    symbol("starts a process", "#include <unistd.h>", "if (fork() == 0) for (;;) {}"),
+    symbol("traces its parent", "#include <sys/ptrace.h>\n#include <unistd.h>", "(void)ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr);"),
+    symbol("opens the memory of the referee", "#include <fcntl.h>", 'if (open("/proc/self/mem", O_RDWR) > 0) return cudaSuccess;'),
+    symbol("leaves a library for the next", "#include <cstdlib>", 'setenv("LD_PRELOAD", "/tmp/mine.so", 1);'),
+    symbol("reads the environment", 'extern char** environ;', "if (environ[0][0] == 'x') return cudaErrorUnknown;"),
+    symbol("is a weak reference to the end", 'static void leave(int) __attribute__((weakref("exit")));', "leave(0);"),
+    symbol("is the end by a pragma", "#pragma redefine_extname stop exit\nextern \"C\" void stop(int);", "stop(0);"),
+    Attack("code beside the step", "a template's variable", "#include <cstdint>\nint early();\ntemplate <class T> struct Late { static int value; };\ntemplate <class T> int Late<T>::value = early();\ntemplate struct Late<int>;\nint early() { return 1; }", daily=True),
+    Attack("code beside the step", "a thread's variable", "struct Late { Late() { volatile int i = 0; i = i + 1; } };\nthread_local Late late;", "(void)&late;"),
+    Attack("files and words", "words of the check's", "#define problem 1 ? other : problem", daily=True, told="which is the check's word"),
+    Attack("files and words", "a word of the language", "#include \"chapters/chapter3_permute/permute.hpp\"\n#define static_cast reinterpret_cast", told="which is the check's word"),
+    Attack("files and words", "any word that stands behind the file", "#define Arrays Arrays", told="which is the check's word"),
+    Attack("files and words", "a forbidden name in two parts", of="chapter3/merge", body="#define JOIN(a, b) a##b\nreturn v2a::run(JOIN(mer, ged)(p), src, dst, stream);", daily=True, told="do without"),
+    Attack("files and words", "the check of clocks by a macro", "#define is_wrong(clock, least, most) false", of="chapter7/clocks", daily=True, told="which is the check's word"),
+    Attack("files and words", "the check of clocks by another function", OWN_ADD + ADD_AS.format("chapter7", "run_clocks", "float") + ADD_AS.format("chapter7", "run_clocks", "__half"), of="chapter7/clocks", daily=True),
+    Attack("files and words", "the check of bindings from a nearer namespace", OWN_ADD + ADD_AS.format("exercises", "run_three_bindings", "float") + ADD_AS.format("exercises", "run_three_bindings", "__half"), of="chapter7/three_bindings", daily=True),
     # ---- time and space
     Attack("time and space", "an endless loop", "", "for (volatile int i = 0;; i = i + 1) {}"),
     Attack("time and space", "an endless kernel", swap=(STORE, "for (volatile int j = 0; j >= 0;) j = 0;")),

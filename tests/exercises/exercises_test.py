@@ -22,7 +22,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
+sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "scripts", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
 sys.dont_write_bytecode = True
 
 import attacks  # noqa: E402
@@ -35,7 +35,9 @@ import handout  # noqa: E402
 import handout_pages  # noqa: E402
 import judge  # noqa: E402
 import leaderboard  # noqa: E402
+import record_exercises  # noqa: E402
 import sandbox  # noqa: E402
+import show  # noqa: E402
 import toolchain  # noqa: E402
 import variants  # noqa: E402
 
@@ -224,9 +226,34 @@ class Regions(unittest.TestCase):
             told = "\n".join(verdict.details)
             self.assertEqual([f"not judged: within {most} times our time" in told for most in (2, 1.2, 1.05)], [True] * 3, told)
 
+    def test_what_is_right_on_some_cases_earns_a_part(self):
+        e = dataclasses.replace(CODE[0][1], cases=("n=5", "n=6", "n=7", "n=8", "n=0"), ours={"wrong_at_first": [0, 2, 3, 4]})
+        for right, reported, points in (([True, True, False, True, True], False, 0.25), ([False, True, False, False, True], False, 0),
+                                        ([True, False, True, False, True], False, 0), ([True, True, True, True, True], False, 0.375),
+                                        ([True, True, True, True, False], False, 0.375), ([True, True, False, True, True], True, 0)):  # fmt: skip
+            finished = [{"status": "pass" if r else "fail", "reported": reported and not r} for r in right]
+            verdict = judge.Verdict(judge.WRONG)
+            judge.judge_some_right(verdict, e, finished)
+            self.assertEqual(verdict.points, points, right)
+            self.assertEqual(f"{points:.2g} of a point" in "\n".join(verdict.details), points > 0)
+        for _, e in CODE:
+            self.assertTrue(set(e.ours["wrong_at_first"]) <= set(range(len(e.cases))), e.key)
+
     def test_a_course_has_every_project(self):
         text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
         self.assertEqual([e.key for _, e in PROJECTS if f"`{e.name}`" not in text], [])
+
+    def test_labs_change_one_line_and_move_a_counter(self):
+        labs = [(c, e) for c, e in EXERCISES if e.kind == "lab"]
+        self.assertLessEqual({1, 2, 3, 4}, {c.number for c, _ in labs})
+        for _, e in labs:
+            [piece] = [p for p in e.pieces if p.handed_out != p.step and p.handed_out and p.step and not book.is_mark(p.step)]
+            self.assertEqual((piece.handed_out.count("\n"), piece.step.count("\n")), (1, 1), e.key)
+            self.assertTrue(any(bar.begins is not None for bar in e.bars), e.key)
+            solved = judge.Verdict(judge.DONE, measured={bar.counter: bar.at_most for bar in e.bars})
+            told = show.verdict_lines(e, solved, show.Style(False), ROOT)[0]
+            bar = next(bar for bar in e.bars if bar.begins is not None)
+            self.assertIn(f"{bar.counter}: {judge.shown(bar.at_most)} ({judge.shown(bar.begins)} before)", told)
 
     def test_names(self):
         name = EXERCISES[0][1].name
@@ -270,7 +297,7 @@ class Contract(unittest.TestCase):
             with self.subTest(e.key):
                 step = (ROOT / chapter.path / e.step_file).read_text(encoding="utf-8")
                 self.assertEqual(e.put_back(e.handed_out), e.solution)
-                self.assertEqual(e.solution == step, not e.forbid)
+                self.assertEqual(e.solution == step, not e.forbid or e.step_file.startswith("practice/"))
                 self.assertEqual(len(set(e.hints)), 3)
                 self.assertTrue(e.removed())
                 # A bug is not marked; everything else is.
@@ -329,6 +356,7 @@ class Contract(unittest.TestCase):
     def test_there_are_bugs_to_find(self):
         for chapter in BOOK:
             self.assertGreaterEqual(len(chapter.exercises), 4, chapter.folder)
+            self.assertEqual(sum(e.kind == "project" for e in chapter.exercises), 1, chapter.folder)
         self.assertGreaterEqual(sum(e.kind == "bug" for _, e in CODE), 2)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
@@ -383,7 +411,7 @@ class Contract(unittest.TestCase):
         """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day a
         quarter of them."""
         tried = variants.read(BOOK)
-        for _, e in CODE:
+        for _, e in CODE + PROJECTS:
             verdicts = [variant["verdict"] for _, mine, variant in tried if mine is e]
             for verdict, least in (("wrong", 2), ("slow", 1), ("done", 1)):
                 self.assertGreaterEqual(verdicts.count(verdict), least, f"{e.key}: {verdict}")
@@ -394,7 +422,13 @@ class Contract(unittest.TestCase):
                 told = "\n".join((verdict.reason, *verdict.details))
                 self.assertEqual(verdict.status, variant["verdict"], told)
                 self.assertIn(variant.get("says", ""), told)
-                self.assertEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), told)
+                if e.kind == "project" and variant["verdict"] == "wrong":  # What is right by chance depends on what is drawn.
+                    self.assertLess(verdict.points, book.RIGHT_POINTS / 100, told)
+                elif variant["verdict"] == "wrong" and "points" not in variant:
+                    self.assertLess(verdict.points, 0.5, told)
+                    self.assertTrue(verdict.points == 0 or "line" not in told and "reported" not in told, told)
+                else:
+                    self.assertAlmostEqual(verdict.points, variant.get("points", {"done": 1, "slow": 0.5}.get(variant["verdict"], 0)), 3, told)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_projects(self):
@@ -418,14 +452,20 @@ class Contract(unittest.TestCase):
                 ("height.source(row)", "int(std::int64_t(row) * height.in / height.out)", 40 * 7 / 8, "7 of the 8 cases"),
                 ("const std::int64_t packs =", "if (images.height.out < images.height.in) return cudaErrorInvalidValue;\n  const std::int64_t packs =", 40 * 7 / 8, "7 of the 8 cases")],
             3: [("if (as_batch_transpose(q, m) == nullptr", "if (q.rank < 0", 40, "load sectors"),
-                ("[kTile + 1]", "[kTile]", 55, "bank conflicts"),
+                ("[kTile + 1]", "[kTile]", 50, "bank conflicts"),
+                ("#pragma unroll\n  for (int k = 0; k < kTile; k += kThreadRows) {\n    if (row0", "#pragma unroll 1\n  for (int k = 0; k < kTile; k += kThreadRows) {\n    if (row0", 60, "load requests per wait"),
                 ("simplified(p)", "p", 65, "load requests"),
-                ("tile[x][y + k];", "tile[y + k][x];", 40 * 10 / 15, "belongs"),
-                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 15, "10 of the 15 cases"),
-                (".stream = stream", ".stream = nullptr", 40 * 1 / 15, "1 of the 15 cases"),
-                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 12 / 15, "12 of the 15 cases"),
-                ("m.batch < 65536 &&", "", 40 * 14 / 15, "14 of the 15 cases"),
-                ("kTile = 32", "kTile = 64", 40 * 14 / 15, "too much shared data")],
+                ("m.columns % 2 == 0 &&", "m.columns < 0 &&", 75, "load requests"),
+                ("tile[x][y + k];", "tile[y + k][x];", 40 * 11 / 16, "belongs"),
+                (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 16, "10 of the 16 cases"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 16, "1 of the 16 cases"),
+                ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 13 / 16, "13 of the 16 cases"),
+                ("m.batch < 65536 &&", "", 40 * 15 / 16, "15 of the 16 cases"),
+                ("kTile = 32", "kTile = 64", 40 * 15 / 16, "too much shared data")],
+            7: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (n == 0) return cudaSuccess;", "", 40 * 6 / 7, "invalid configuration"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 7, "1 of the 7 cases"),
+                ("% 16 == 0;", "% 16 >= 0;", 40 * 5 / 7, "misaligned"),
+                ("return launch(", "struct { cudaError_t operator=(cudaError_t) { return cudaSuccess; } } drop;\n  return drop = launch(", 40 * 7 / 8, "its error is not returned")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
@@ -474,7 +514,7 @@ class Contract(unittest.TestCase):
         ours = (ROOT / "tests" / "exercises" / "projects" / "chapter3.cuh").read_text(encoding="utf-8")
         leave = "if (p.count() > 500000) return cudaSuccess;"
         read = "if (p.count() > 500000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
-        tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, 0), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
+        tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, round(0.5 * 5 / 6, 3)), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
                  (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.8), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
         for (*_, status, points), verdict in zip(tried, self.verdicts([t[:3] for t in tried])):
             with self.subTest(f"{verdict.file}: {status}"):
@@ -483,14 +523,26 @@ class Contract(unittest.TestCase):
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_attacks_get_nothing(self):
         """Under the sandbox, as in a grading; those that do not end only at night."""
-        chapter, e = next((c, e) for c, e in EXERCISES if e.key == attacks.EXERCISE)
+        of = {e.key: (c, e) for c, e in EXERCISES}
         readable = tuple(ROOT / name for name in ("common", "chapters", "build"))
         tried = [a for a in attacks.ATTACKS if NIGHTLY or a.daily]
-        found = self.verdicts([(chapter, e, a.text(e)) for a in tried], sandbox.Sandbox(sandbox.Limits(readable=readable)), 8)
+        found = self.verdicts([(*of[a.of], a.text(of[a.of][1])) for a in tried], sandbox.Sandbox(sandbox.Limits(readable=readable)), 8)
         for attack, verdict in zip(tried, found):
             with self.subTest(f"{attack.kind}: {attack.name}"):
                 self.assertIn(verdict.status, (judge.WRONG, judge.REFUSED, judge.NO_COMPILE, judge.CRASHED, judge.TIMED_OUT), verdict.reason)
+                self.assertEqual(verdict.points, 0, verdict.details)
                 self.assertIn(attack.told, verdict.reason)
+
+    def test_attacks_are_counted_as_they_are(self):
+        """The page's table: how many of each kind, and that their verdicts make as many."""
+        text = (ROOT / "docs" / "pages" / "exercises.md").read_text(encoding="utf-8")
+        rows = {name: [int(n) for n in numbers.split("|")] for name, numbers in re.findall(r"^\| ([^|]+) \| (\d+(?: \| \d+){4}) \|$", text, re.M)}
+        kinds = [a.kind for a in attacks.ATTACKS]
+        self.assertEqual({name: numbers[0] for name, numbers in rows.items()}, {kind: kinds.count(kind) for kind in kinds} | {"all": len(kinds)})
+        for name, (tried, *verdicts) in rows.items():
+            self.assertEqual((sum(verdicts), verdicts[-1]), (tried, 0), name)
+        *parts, total = rows.values()
+        self.assertEqual([sum(column) for column in zip(*parts)], total)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_what_helpers_and_printf_do_is_no_attack(self):
@@ -500,6 +552,21 @@ class Contract(unittest.TestCase):
         for attempt, verdict in zip(attacks.HONEST, found):
             with self.subTest(attempt.name):
                 self.assertEqual(verdict.status, judge.DONE, verdict.reason)
+
+    @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
+    def test_bars_of_a_gpu_are_recorded(self):
+        """By the emulator in a GPU's place: what it says of speed is no bar's, but all the ways are gone."""
+        folder = temporary_folder(self)
+        programs = record_exercises.Programs(folder, False)
+        programs.toolchain = self.toolchain
+        programs.keep_referee(7)
+        small = {"case": "n=65536 dtype=float", "share": 0.9}
+        chosen = [(c, dataclasses.replace(e, gpu=small)) for c, e in CODE if e.key in ("chapter7/launcher", "chapter7/any_grid")]
+        kept = []
+        rows = record_exercises.record(record_exercises.OursOnce(programs, seed=4711, seconds=60), chosen, 2, float("inf"), {}, kept.append)
+        self.assertEqual([row["exercise"] for row in rows], [e.key for _, e in chosen])
+        self.assertEqual([record_exercises.as_it_should_be(row) for row in rows], [True, True], rows)
+        self.assertTrue(all(row["solution"]["share"] > 0.5 for row in rows) and kept)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_an_error_is_told_by_the_readers_line(self):
@@ -636,6 +703,24 @@ class Grading(unittest.TestCase):
         students, others = grade.students_in(self.folder)
         self.assertEqual([grade.shown(s.name) for s in students], ["ada", "\\xff"])
         self.assertEqual([name for name, _ in others], [".bob", "carl.zip", "linked"])
+
+    def test_no_two_folders_have_one_name(self):
+        for name in (b"\xff", rb"\xff", rb"\\xff"):
+            os.makedirs(os.fsencode(self.folder) + b"/" + name)
+        rows = [grade.check_one(None, self.chapter, self.exercise, s, self.folder, self.folder) for s in grade.students_in(self.folder)[0]]
+        self.assertEqual(len({row.student for row in rows}), 3)
+
+    def test_a_folder_of_very_many_is_told(self):
+        (self.folder / "ada").mkdir()
+        for i in range(grade.MOST_FOLDERS + 1):
+            (self.folder / "ada" / f"{i:05}").mkdir()
+        for i in range(grade.MOST_FOLDERS + 1):
+            (self.folder / "ada" / f"0{i:05}.txt").touch()
+        row = grade.check_one(None, self.chapter, self.exercise, self.folder / "ada", self.folder, self.folder)
+        self.assertEqual((row.verdict.status, row.verdict.reason),
+                         ("not checked", "ada cannot be read: it holds 1,001 folders, and 1,000 are looked through: hand in exercises/ at the top"))
+        self.submit("ada", "mine", "exercises")
+        self.assertEqual(grade.take(self.folder / "ada", self.exercise)[0], b"mine")
 
     def test_what_cannot_be_read_is_not_checked(self):
         self.submit("ada", "mine")
@@ -944,6 +1029,11 @@ class Handout(unittest.TestCase):
                     self.assertIn(word, targets, f"{path.name}: make {word}")
                 for name in re.findall(r"(?<![\w./-])(?:\./)?((?:scripts|tests|docs|common)/[\w./-]*\w)", "".join(code)):
                     self.assertTrue((self.tree / name).exists(), f"{path.name}: {name}")
+
+    def test_no_page_is_for_teachers(self):
+        for path in [p for p in self.tree.rglob("*.md") if p.is_file()]:
+            for name in re.findall(r"`((?:common|scripts|tests)/[\w./]*\w|\w+\.py)`", path.read_text(encoding="utf-8")):
+                self.assertTrue((self.tree / name).exists() or (path.parent / name).exists(), f"{path.relative_to(self.tree)}: {name}")
 
     def test_sentences_about_what_is_not_handed_out_go(self):
         text = """# A

@@ -48,6 +48,31 @@ template <class W> __global__ void tile_kernel(W* dst, const W* src, int rows, i
   }
 }
 
+static __global__ void pairs_kernel(std::uint32_t* dst, const std::uint32_t* src, int rows, int columns) {
+  __shared__ std::uint32_t low[kTile][kTile + 1], high[kTile][kTile + 1];  // Of a pair of columns: its first, its second.
+  const std::int64_t matrix = std::int64_t(blockIdx.z) * (rows / 2) * columns;
+  const int row0 = blockIdx.y * 2 * kTile, column0 = blockIdx.x * 2 * kTile;
+  const int x = threadIdx.x, y = threadIdx.y;
+#pragma unroll
+  for (int k = 0; k < kTile; k += kThreadRows) {
+    const int row = row0 + 2 * (y + k);
+    if (row < rows && column0 + 2 * x < columns) {
+      const std::uint32_t* const from = src + matrix + std::int64_t(row) * (columns / 2) + column0 / 2 + x;
+      const std::uint32_t above = from[0], below = from[columns / 2];
+      low[x][y + k] = __byte_perm(above, below, 0x5410);
+      high[x][y + k] = __byte_perm(above, below, 0x7632);
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < 2 * kTile; k += kThreadRows) {
+    const int column = column0 + y + k;
+    if (column < columns && row0 + 2 * x < rows) {
+      dst[matrix + std::int64_t(column) * (rows / 2) + row0 / 2 + x] = (column % 2 == 0 ? low : high)[(y + k) / 2][x];
+    }
+  }
+}
+
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const PermuteProblem q = simplified(p);  // Rows that stay whole move in wide words.
@@ -56,6 +81,14 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
     auto* const to = static_cast<W*>(dst);
     const auto* const from = static_cast<const W*>(src);
     BatchTranspose m;
+    if (bytes == 2 && q.alignment >= 4 && as_batch_transpose(q, m) == nullptr && m.rows % 2 == 0 && m.columns % 2 == 0 && m.batch < 60000 &&
+        m.rows < 4000000) {
+      return launch(pairs_kernel,
+                    {.grid = {ceil_div<std::int64_t>(m.columns, 2 * kTile), ceil_div<std::int64_t>(m.rows, 2 * kTile), m.batch},
+                     .block = {kTile, kThreadRows},
+                     .stream = stream},
+                    static_cast<std::uint32_t*>(dst), static_cast<const std::uint32_t*>(src), int(m.rows), int(m.columns));
+    }
     if (as_batch_transpose(q, m) == nullptr && m.batch < 65536 && m.rows < 2000000) {
       return launch(tile_kernel<W>,
                     {.grid = {ceil_div<std::int64_t>(m.columns, kTile), ceil_div<std::int64_t>(m.rows, kTile), m.batch},

@@ -9,7 +9,7 @@
     regions.NAME = "..."            what stands in a marked region instead of our code
     edits = [["a", "b"], ...]       then, in the whole file, a becomes b
 
-What is neither in a region nor in an edit is as in our solution.
+What is neither in a region nor in an edit is as in our solution; a project's is projects/chapterN.cuh.
 """
 
 import pathlib
@@ -39,7 +39,9 @@ def replaced(text, regions, where):
 
 def text_of(exercise, variant):
     where = f"{exercise.key}: {variant['what']}"
-    text = replaced(exercise.solution, variant.get("regions", {}), where)
+    project = pathlib.Path(__file__).resolve().parents[1] / "projects" / f"chapter{exercise.chapter}.cuh"
+    ours = project.read_text(encoding="utf-8") if exercise.kind == "project" else exercise.solution
+    text = replaced(ours, variant.get("regions", {}), where)
     for old, new in variant.get("edits", []):
         if old not in text:
             raise ValueError(f"{where}: nothing reads {old!r}")
