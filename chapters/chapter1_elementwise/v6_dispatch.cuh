@@ -1,11 +1,9 @@
 /// \file
 /// v6 dispatch: any function of one to three inputs, of any types.
 ///
-/// v1 to v5 multiply, and take one type. Elementwise operations differ in nothing but the function, so it becomes a
-/// template parameter, and so do the types: a pack has as many elements as 16 bytes hold of the widest. A function that
-/// needs something from device memory comes as a factory, which each thread asks once. A table chooses the kernel: few
-/// elements go by one pack per thread as in v4, or singly as in v1; many by packs, two per thread, or by v5's shifted
-/// ones.
+/// v1 to v5 multiply, and take one type. Elementwise operations differ in the function alone, so it becomes a template
+/// parameter, and so do the types: a pack has as many elements as 16 bytes hold of the widest. A function that needs
+/// something from device memory comes as a factory, which each thread asks once. A table chooses the kernel.
 ///
 /// Expect v4's time for aligned arrays and v5's for others. This is what `elementwise.cuh` gives away.
 ///

@@ -2,11 +2,8 @@
 /// Sums of up to two blocks' shared memory full of places, skewed or not: v7 with an eye on hot places.
 ///
 /// v7 is slow where many values have one place. Here a block looks at a sample of its share first, and treats with
-/// care what the sample finds hot or clustered (hot_places.cuh). An addition then looks at its bin first, and adds to
-/// one of three kinds of sums, told apart by address and not by branches.
-///
-/// Two tiles have a half of the places each. Where the sample says that most values go to one half (the popular places
-/// come first, say), they take four places in turn instead, so that both have as much to do.
+/// care what the sample finds hot or clustered (hot_places.cuh). Where most of the sample goes to one tile's half of
+/// the places, tiles take four places in turn, so that both have as much to do.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/library/hot_places.cuh"
@@ -113,8 +110,7 @@ template <class Index> struct Sample {
   }
 };
 
-/// Adds a thread's values together: four reads, four additions, four exchanges. Those that came too late go round again
-/// together. One after another they would wait for shared memory eight times.
+/// Adds a thread's values together: four reads, four additions, four exchanges. Those that came too late go round again.
 __device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&to)[kBatch], const float (&x)[kBatch]) {
   unsigned assumed[kBatch];
   bool waits[kBatch];

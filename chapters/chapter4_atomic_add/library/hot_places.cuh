@@ -1,14 +1,10 @@
 /// \file
 /// Places that are hit again and again: found by a sample, and given several sums in a block's shared memory.
 ///
-/// An addition of floats is a loop in shared memory, which threads that collide repeat. A sample of the input tells how
-/// to keep them apart. A place that a large share of the sample hits is hot: it gets 32 sums, and a thread adds to the
-/// one that its lane and warp select; or, where a block has room for that, one for every thread. And where neighbours
-/// in the input often have one place (sorted indices), lanes that share one add up among themselves first. Neither is
-/// done, nor paid for, where the sample shows no need.
-///
-/// Which place is hot stands in its bin: instead of a sum it holds a NaN that no addition makes (a signalling one), and
-/// in its last bits where its sums are. So finding out costs a look at the bin, and no table.
+/// A place that a large share of the sample hits is hot: it gets 32 sums, and a thread adds to the one that its lane and
+/// warp select; or, where a block has room for that, one for every thread. Where neighbours in the input often have one
+/// place (sorted indices), lanes that share one add up among themselves first.
+/// A hot place's bin holds a signalling NaN, which no addition makes, and in its last bits where the place's sums are.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v7_two_tiles.cuh"

@@ -1,19 +1,10 @@
 /// \file
 /// Sums of more places than shared memory has room for: a part of dst at a time, so that it stays in the L2.
 ///
-/// The L2 adds several times as many values per second where dst fits it as where it does not: then each addition
-/// fetches its sector from memory and has it written back. So let dst fit: go over all values as often as dst has parts
-/// of some 20 MB, and add what falls into the pass's part. Every pass reads the indices again, and says that it reads
-/// them once (`load_streaming`): the L2 is for dst.
-///
-/// A block looks at its first values, as any_skew_bins does at a sample, and keeps the sums of hot places in shared
-/// memory. The bins are counters only, and a place's hash tells which. Where the first values show that neighbours go
-/// to neighbouring places, the first pass takes the block's share whole: sorted indices need no passes. Blocks take
-/// rounds of values in turn, not stretches, so that at any moment all of them are in one region of the arrays; sorted,
-/// of dst, too.
-///
-/// A pass is launched while the one before still runs, and looks at its first values when blocks of that one leave. Its
-/// additions wait, or two parts of dst would share the L2.
+/// Where dst does not fit the L2, each addition fetches its sector from memory and has it written back. So go over all
+/// values as often as dst has parts of some 20 MB, and add what falls into the pass's part. `load_streaming` leaves the
+/// L2 to dst. Hot places get sums in shared memory, and sorted indices are added in the first pass.
+/// A pass is launched while the one before still runs. Its additions wait, or two parts would share the L2.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/library/hot_places.cuh"
