@@ -45,9 +45,9 @@ def load(name):
 
 
 def devices():
-    """The folders of docs/results/ that hold a chapter's times, measured ones first."""
+    """The folders of docs/results/ that hold a chapter's times: the book's own card, other cards, the emulated one."""
     names = {path.parent.name for path in RESULTS.glob("*/chapter*.json") if re.fullmatch(r"chapter\d+", path.stem)}
-    return sorted(names, key=lambda name: (name.startswith("emulated"), name))
+    return sorted(names, key=lambda name: (name.startswith("emulated"), name != MEASURED, name))
 
 
 def origin(record, file):

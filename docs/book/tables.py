@@ -7,13 +7,16 @@ import aggregates
 import clocks
 import lookup
 import queries
+from chapters import chapters
 from queries import answer, case_named, chapter_of, record_of, split
-from records import EMULATED, MEASURED, Problem, Times, is_noise, load, module, of_step, seconds_of, speedup_text, time_text
+from records import EMULATED, MEASURED, Problem, Times, devices, is_noise, load, module, of_step, seconds_of, speedup_text, time_text
 
 
 def table(path, what):
     """A table of the text that is made from the records as a whole."""
     words = split(what)
+    if words == ["cards"]:
+        return cards_table()
     chapter = chapter_of(path, words)
     if words[0] in chapter.book.get("table", {}):
         return listed_table(path, chapter, chapter.book["table"][words[0]])
@@ -41,6 +44,28 @@ def table(path, what):
     if words == ["random", "dtype"]:
         return random_table(record)
     raise Problem(f"{path}: there is no table {what}")
+
+
+def cards_table():
+    """What v1 and the finished kernel reach on each card, on every chapter's first case; and what a copy takes there."""
+    cards = [name for name in devices() if name != EMULATED]
+    short = [load(f"{card}/chapter1")["device"]["name"].split()[1] for card in cards]
+    out = ["| of a copy | " + " | ".join(f"{what}, {name}" for what in ("v1", "finished") for name in short) + " |",
+           "|---|" + "--:|" * (2 * len(cards))]
+    for chapter in chapters():
+        records = [chapter.times(card) for card in cards]
+        if not all(records):
+            continue
+        parameters = chapter.main_cases(chapter.times())[0][1]["parameters"]
+        found = [record.case(parameters) for record in records]
+        if not all(found):
+            continue
+        shares = [f"{case['copy_seconds'] / seconds_of(case, version):.0%}" for version in ("v1", chapter.dispatched.version) for case in found]
+        out.append(f"| {chapter.number} {chapter.name.replace('_', ' ')} | " + " | ".join(shares) + " |")
+    copies = [load(f"{card}/chapter3")["cases"] for card in cards]
+    first = next(chapter for chapter in chapters() if chapter.number == 3).main_cases(Times({"cases": copies[0], "device": {}}, ""))[0][1]
+    taken = [time_text(next(case["copy_seconds"] for case in cases if case["parameters"] == first["parameters"])) for cases in copies]
+    return "\n".join([*out, f"| the copy of chapter 3 takes |{' |' * len(cards)} " + " | ".join(taken) + " |"]) + "\n"
 
 
 def listed_table(path, chapter, table):
