@@ -51,6 +51,11 @@ CODE = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.is_co
 PROJECTS = [(chapter, exercise) for chapter, exercise in EXERCISES if exercise.kind == "project"]
 
 
+def project_of(chapter):
+    """A solution of our own of the chapter's project, written from the empty file."""
+    return (ROOT / "tests" / "exercises" / "projects" / f"chapter{chapter.number}.cuh").read_text(encoding="utf-8")
+
+
 def temporary_folder(test):
     folder = tempfile.TemporaryDirectory()
     test.addCleanup(folder.cleanup)
@@ -469,7 +474,7 @@ class Contract(unittest.TestCase):
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
-            text = (ROOT / "tests" / "exercises" / "projects" / f"chapter{chapter.number}.cuh").read_text(encoding="utf-8")
+            text = project_of(chapter)
             tried += [(chapter, e, e.handed_out, 0, "0 of 100"), (chapter, e, text, 100, "100 of 100")]
             for old, new, points, part in stages.get(chapter.number, []):
                 self.assertIn(old, text)
@@ -511,7 +516,7 @@ class Contract(unittest.TestCase):
     def test_the_case_of_real_size_is_judged_as_the_others(self):
         chapter, e = next((c, e) for c, e in CODE if e.key == "chapter3/copy_guard")
         third, project = next((c, e) for c, e in PROJECTS if c.number == 3)
-        ours = (ROOT / "tests" / "exercises" / "projects" / "chapter3.cuh").read_text(encoding="utf-8")
+        ours = project_of(next(chapter for chapter in BOOK if chapter.number == 3))
         leave = "if (p.count() > 500000) return cudaSuccess;"
         read = "if (p.count() > 500000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
         tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, round(0.5 * 5 / 6, 3)), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
@@ -1100,8 +1105,8 @@ Some did not pay.
         for chapter in BOOK:
             done = make(chapter)
             self.assertIn(f"0 of {len(chapter.exercises)} done", done.stdout, done.stderr)
-        for _, e in EXERCISES:
-            e.path(tree).write_text(e.solution, encoding="utf-8")
+        for chapter, e in EXERCISES:
+            e.path(tree).write_text(project_of(chapter) if e.kind == "project" else e.solution, encoding="utf-8")
         for chapter in BOOK:
             done = make(chapter)
             self.assertIn(f"{len(chapter.exercises)} of {len(chapter.exercises)} done", done.stdout, done.stderr)
