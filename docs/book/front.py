@@ -121,7 +121,7 @@ def bars():
     """Whether the exercises' bars of speed held when they were tried on a GPU: as handed out, and with our step put back."""
     record = load(f"{MEASURED}/exercises")
     if not record:
-        return "That has not been recorded yet.\n"
+        return "That has not been recorded yet for the exercises as they are: take the bars for a GPU as first guesses.\n"
 
     def told(verdict):
         share = f", {100 * verdict['share']:.0f}% of our speed" if "share" in verdict else ""

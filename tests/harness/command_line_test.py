@@ -39,6 +39,19 @@ def has_device():
     return run("--device-info").returncode == 0
 
 
+class Default(unittest.TestCase):
+    def test_a_run_without_options_fits_a_reader(self):
+        """At most 60 lines: of chapter 3, and by night of all chapters."""
+        found = sorted(RUN_ALL.parents[1].glob("chapter*/run_all")) if os.environ.get("WARPBOOK_NIGHTLY") else [RUN_ALL]
+        if not has_device():
+            self.skipTest("no device")
+        for program in found:
+            with self.subTest(program.parent.name):
+                done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertLessEqual(len(done.stdout.splitlines()), 60, done.stdout)
+
+
 class BadInput(unittest.TestCase):
     """Each is one line on the error output, status 2, and nothing else."""
 
