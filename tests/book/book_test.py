@@ -1023,16 +1023,6 @@ class MachineCode(unittest.TestCase):
                 listings.part(self.CHAPTER, *wrong)
 
 
-class Teaching(unittest.TestCase):
-    def test_the_sessions_exercises_are_there(self):
-        text = (ROOT / "docs" / "pages" / "teaching.md").read_text(encoding="utf-8")
-        sessions = [line.split("|")[4] for line in text.splitlines() if re.match(r"\| \d+ \| chapters? ", line)]
-        self.assertEqual(len(sessions), 12)
-        named = {name for cell in sessions for name in re.findall(r"`(\w+)`", cell)} - {"run_all"}
-        self.assertLessEqual(named, {exercise["name"] for chapter in chapters.chapters() for exercise in chapter.exercises()})
-        self.assertGreater(len(named), 20)
-
-
 class Slides(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

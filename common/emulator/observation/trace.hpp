@@ -32,8 +32,8 @@ enum class Space : std::uint8_t { global, shared, local, elsewhere };
 
 /// Where a thread read a variable of its own that has no value, and how much of it.
 struct UnsetPlace {
-  const void* pc = nullptr;
-  std::size_t bytes = 0;
+  const void* pc = nullptr;  ///< Where in the program.
+  std::size_t bytes = 0;     ///< That it read.
 };
 
 /// One instruction of a kernel, and the memory that it touched last: as long as it stays there, its accesses need no
