@@ -542,9 +542,15 @@ private:
   std::vector<Extra*> idle_;  ///< of these; guarded by the job's lock
 };
 
+std::atomic<const WorkerPool*> made_pool = nullptr;  ///< null until something is launched
+
 WorkerPool& pool() {
   // Never destroyed: its threads are detached, and wait for launches until the process ends.
-  static WorkerPool& instance = *new WorkerPool;
+  static WorkerPool& instance = []() -> WorkerPool& {
+    auto* const made = new WorkerPool;
+    made_pool = made;
+    return *made;
+  }();
   return instance;
 }
 
@@ -576,7 +582,10 @@ std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const Ke
   return pool().run_beside(launch, call);
 }
 
-bool launch_is_beside() { return pool().is_beside(); }
+bool launch_is_beside() {
+  const WorkerPool* const made = made_pool;
+  return made != nullptr && made->is_beside();
+}
 
 LaunchResult finish_beside() { return pool().finish_beside(); }
 
