@@ -6,111 +6,113 @@
 /// compiler finds the operands by itself. While mutant 7 is chosen, that is `a - b`.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <utility>
 
 extern int warpbook_mutant;  // 0: none. Defined by the driver.
 
 namespace warpbook::mutants {
 
-inline bool on(int mutant) { return warpbook_mutant == mutant; }
+__host__ __device__ inline bool on(int mutant) { return warpbook_mutant == mutant; }
 
 /// `value`, or nothing of it.
-template <class T> T unless(int mutant, T value) { return on(mutant) ? T{} : value; }
+template <class T> __host__ __device__ T unless(int mutant, T value) { return on(mutant) ? T{} : value; }
 
 // What an operator becomes.
 struct Plus {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a + b; }
   {
     return a + b;
   }
 };
 struct Minus {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a - b; }
   {
     return a - b;
   }
 };
 struct Times {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a* b; }
   {
     return a * b;
   }
 };
 struct Over {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a / b; }
   {
     return a / b;
   }
 };
 struct Less {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a < b; }
   {
     return a < b;
   }
 };
 struct LessEqual {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a <= b; }
   {
     return a <= b;
   }
 };
 struct Greater {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a > b; }
   {
     return a > b;
   }
 };
 struct GreaterEqual {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a >= b; }
   {
     return a >= b;
   }
 };
 struct Equal {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a == b; }
   {
     return a == b;
   }
 };
 struct Unequal {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a != b; }
   {
     return a != b;
   }
 };
 struct And {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a & b; }
   {
     return a & b;
   }
 };
 struct Or {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a | b; }
   {
     return a | b;
   }
 };
 struct Left {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a << b; }
   {
     return a << b;
   }
 };
 struct Right {
-  static auto apply(auto a, auto b)
+  __host__ __device__ static auto apply(auto a, auto b)
     requires requires { a >> b; }
   {
     return a >> b;
@@ -125,9 +127,12 @@ template <class A, int mutant, class Other> struct Marked {
 };
 
 #define WARPBOOK_MARKED(op)                                                                                            \
-  template <class A, int m, class Other> Marked<A, m, Other> operator op(A a, Mark<m, Other>) { return {a}; }          \
+  template <class A, int m, class Other>                                                                               \
+  __host__ __device__ Marked<A, m, Other> operator op(A a, Mark<m, Other>) {                                           \
+    return {a};                                                                                                        \
+  }                                                                                                                    \
   template <class A, int m, class Other, class B>                                                                      \
-  auto operator op(Marked<A, m, Other> a, B b)                                                                         \
+  __host__ __device__ auto operator op(Marked<A, m, Other> a, B b)                                                     \
     requires requires { static_cast<decltype(a.value op b)>(Other::apply(a.value, b)); }                               \
   {                                                                                                                    \
     using Result = decltype(a.value op b);                                                                             \
