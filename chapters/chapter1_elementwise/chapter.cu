@@ -1,5 +1,5 @@
 /// \file
-/// Chapter 1 as data: its ladder, asides and cases.
+/// Chapter 1 as data: its ladder, asides, library kernel and cases.
 
 #include "chapters/chapter1_elementwise/asides/one_wave.cuh"
 #include "chapters/chapter1_elementwise/asides/packed_math.cuh"
@@ -7,6 +7,7 @@
 #include "chapters/chapter1_elementwise/asides/streaming.cuh"
 #include "chapters/chapter1_elementwise/elementwise.cuh"
 #include "chapters/chapter1_elementwise/elementwise_case.hpp"
+#include "chapters/chapter1_elementwise/library/single_packs.cuh"
 #include "chapters/chapter1_elementwise/v1_naive.cuh"
 #include "chapters/chapter1_elementwise/v2_grid_stride.cuh"
 #include "chapters/chapter1_elementwise/v3_packs.cuh"
@@ -47,6 +48,10 @@ template <class Run> auto multiply(Run run) {
 constexpr auto kPackedMath = []<class T>(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
   if constexpr (sizeof(T) == 2) return packed_math::run(z, x, y, count, stream);
   return cudaErrorNotSupported;  // Refused before.
+};
+
+constexpr auto kSinglePacks = []<class T>(T* z, const T* x, const T* y, std::int64_t count, cudaStream_t stream) {
+  return count == 0 ? cudaSuccess : single_packs::run(detail::Always<Multiply>{}, z, count, stream, x, y);
 };
 
 /// The take-away functions, each operation with its functor.
@@ -98,6 +103,8 @@ std::vector<Step> steps() {
                {"requests", "instructions"}, MULTIPLY(packs_in_flight), refuse_packs),
       C::aside("streaming", "v4", "Results that nobody reads soon leave the L2 first.",
                {"memory reads", "memory writes"}, MULTIPLY(streaming), refuse_packs),
+      C::library("single_packs", "Small arrays: one pack per thread, and nothing else.", multiply(kSinglePacks),
+                 refuse_but_multiply),
   };
 }
 

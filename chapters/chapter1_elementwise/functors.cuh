@@ -7,6 +7,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <concepts>
 
 #include "chapters/chapter1_elementwise/elementwise.hpp"
@@ -53,6 +54,9 @@ template <class Z> struct ScaleFrom {
 };
 
 namespace chapter1 {
+
+/// Elements of a pack of arrays of these types: as many as 16 bytes hold of the widest.
+template <class... T> inline constexpr int kPackWidth = 16 / int(std::max({sizeof(T)...}));
 
 /// True where f takes two neighbours at a time, as f.pairs(half2, ...) beside f(half, ...).
 template <class F, class Z, class... X>

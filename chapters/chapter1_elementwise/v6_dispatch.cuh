@@ -6,13 +6,12 @@
 /// something from device memory comes as a factory, which each thread asks once. A table chooses the kernel.
 ///
 /// Expect v4's time for aligned arrays and v5's for others. This is what `elementwise.cuh` gives away.
-///
-/// Source: OneFlow's elementwise template (function, factory, packs).
 #pragma once
 
 #include <utility>
 
 #include "chapters/chapter1_elementwise/functors.cuh"
+#include "chapters/chapter1_elementwise/library/single_packs.cuh"
 #include "chapters/chapter1_elementwise/v5_any_alignment.cuh"
 
 namespace warpbook::chapter1::v6 {
@@ -21,9 +20,12 @@ namespace warpbook::chapter1::v6 {
 inline constexpr int kThreads = 128;
 template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
 
-/// What runs for arrays: one pack per thread, one element, two aligned packs, or a pack of which some input's is not
-/// aligned.
-enum class Kernel { single_packs, singles, packs, shifted_packs };
+/// What runs for arrays.
+enum class Kernel {
+  single_packs,   ///< One pack per thread, or one element.
+  packs,          ///< v6's own: two aligned packs per thread.
+  shifted_packs,  ///< v6's own: a pack per thread, of which some input's is not aligned.
+};
 
 /// What the rules look at.
 struct Extent {
@@ -49,7 +51,7 @@ inline bool always(const Extent& /*arrays*/) { return true; }
 /// Tried from the top; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
     {is_small_and_whole, Kernel::single_packs, "n=262144 op=mul dtype=half"},
-    {is_small, Kernel::singles, "n=65537 op=mul dtype=half offset=0,1,3"},
+    {is_small, Kernel::single_packs, "n=65537 op=mul dtype=half offset=0,1,3"},
     {lies_alike, Kernel::packs, "n=33554432 op=mul dtype=half"},
     {always, Kernel::shifted_packs, "n=33554432 op=mul dtype=half offset=3,1,6"},
 };
@@ -59,14 +61,6 @@ inline const Rule& choose(const Extent& arrays) {
   return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(arrays); });
 }
 //! [rules]
-
-/// One pack per thread, of arrays without edges: a pack of one element fits all.
-template <int kWidth, class Factory, class Z, class... X>
-__global__ void single_packs_kernel(Pack<Z, kWidth>* z, std::int64_t packs, Factory factory,
-                                    const Pack<X, kWidth>*... x) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < packs) z[i] = apply<Z>(factory(), Pack<X, kWidth>(x[i])...);
-}
 
 //! [kernel]
 template <bool kShifted, int kWidth, class Factory, class Z, class... X>
@@ -103,51 +97,35 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// Elements of a pack: as many as 16 bytes hold of the widest type.
-template <class... T> inline constexpr int kWidth = 16 / int(std::max({sizeof(T)...}));
-
 /// How arrays are cut into packs.
 template <class Z, class... X> Cut<sizeof...(X)> cut_arrays(std::int64_t count, const Z* z, const X*... x) {
   const Placement inputs[] = {v5::placement(x)...};
-  return cut(count, kWidth<Z, X...>, v5::placement(z), inputs);
+  return cut(count, kPackWidth<Z, X...>, v5::placement(z), inputs);
 }
 
 template <int kInputs> Extent extent(std::int64_t count, const Cut<kInputs>& cut) {
   return {.count = count, .shifted = cut.shifted(), .whole = !cut.shifted() && cut.edge == 0};
 }
 
-/// Launches the kernel of single packs.
-template <int kWidth, class Factory, class Z, class... X>
-cudaError_t run_single_packs(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {
-  constexpr int kBlock = 256;
-  return launch(single_packs_kernel<kWidth, Factory, Z, X...>,
-                {.grid = ceil_div<std::int64_t>(count / kWidth, kBlock), .block = kBlock, .stream = stream},
-                reinterpret_cast<Pack<Z, kWidth>*>(z), count / kWidth, factory,
-                reinterpret_cast<const Pack<X, kWidth>*>(x)...);
-}
-
 /// Launches the kernel of packs, aligned or shifted. `input` are the numbers of the inputs.
 template <bool kShifted, class Factory, class Z, class... X, std::size_t... input>
 cudaError_t run_packs(const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
                       cudaStream_t stream, std::index_sequence<input...> /*inputs*/, const X*... x) {
-  static_assert(4 * kWidth<Z, X...> <= kThreads, "a block must have a thread for each element of the edges");
+  static_assert(4 * kPackWidth<Z, X...> <= kThreads, "a block must have a thread for each element of the edges");
   const std::int64_t tiles = ceil_div<std::int64_t>(cut.packs, kThreads * kPacks<kShifted>);
   // The hint that an output leaves the L2 first: so large a one would not stay there anyway.
   const bool streamed = count * std::int64_t(sizeof(Z)) >= 32 << 20;
-  return launch(packs_kernel<kShifted, kWidth<Z, X...>, Factory, Z, X...>,
+  return launch(packs_kernel<kShifted, kPackWidth<Z, X...>, Factory, Z, X...>,
                 {.grid = tiles + (cut.edge != 0 ? 1 : 0), .block = kThreads, .stream = stream}, z, cut, streamed,
                 factory, v5::Input<X>{x, cut.shift_bytes[input]}...);
 }
 
-/// Runs one kernel for count > 0 elements: `single_packs` where they are whole packs, `packs` where no input is shifted.
+/// Runs one kernel for count > 0 elements: `packs` where no input is shifted.
 template <class Factory, class Z, class... X>
 cudaError_t run_kernel(Kernel kernel, const Cut<sizeof...(X)>& cut, const Factory& factory, Z* z, std::int64_t count,
                        cudaStream_t stream, const X*... x) {
+  if (kernel == Kernel::single_packs) return single_packs::run(factory, z, count, stream, x...);
   constexpr auto kInputs = std::index_sequence_for<X...>{};
-  if (kernel == Kernel::singles) return run_single_packs<1>(factory, z, count, stream, x...);
-  if (kernel == Kernel::single_packs) {
-    return run_single_packs<kWidth<Z, X...>>(factory, z, count, stream, x...);
-  }
   return kernel == Kernel::packs ? run_packs<false>(cut, factory, z, count, stream, kInputs, x...)
                                  : run_packs<true>(cut, factory, z, count, stream, kInputs, x...);
 }

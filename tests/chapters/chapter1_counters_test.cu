@@ -39,10 +39,10 @@ TEST_CASE("chapter 1, v1 and v2: one element a lane") {
   }
 }
 
-TEST_CASE("chapter 1, v3 to v5 and asides: 16 bytes per lane") {
+TEST_CASE("chapter 1, v3 to v5, asides and single_packs: 16 bytes per lane") {
   // A request has 512 bytes, 16 sectors: 64 requests for 32 KiB of floats, 32 for 16 KiB of halves. The same sectors as
   // v1, a quarter and an eighth of its requests.
-  for (const std::string version : {"v3", "v4", "v5", "one_wave", "packs_in_flight", "streaming"}) {
+  for (const std::string version : {"v3", "v4", "v5", "one_wave", "packs_in_flight", "streaming", "single_packs"}) {
     check_global(version, kFloat, 2 * 64, 2 * 64 * 16, 64, 64 * 16);
     check_global(version, kHalf, 2 * 32, 2 * 32 * 16, 32, 32 * 16);
   }
