@@ -265,15 +265,15 @@ TEST_CASE("chapter 3, fixed_tile: a tile of several dimensions whose sides are k
 }
 
 TEST_CASE("chapter 3, placed_words: a tile whose words have places of their own") {
-  // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others, by fours: 64 of them in a tile are
-  // 256 bytes of the input. A warp loads two columns of it, 16 sectors, and writes two rows, as many.
-  check_tile("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float", 4 * 32, 4 * 32 * 16, 4 * 32, 4 * 32 * 16);
+  // Columns are the 64 of the output's fastest dimension, rows the 8 x 32 others, 64 of them in a tile. A warp loads
+  // half a column of it, 4 sectors, and writes two rows by 16 bytes a lane, 16 sectors.
+  check_tile("placed_words", "shape=64,8,32 perm=2,1,0 dtype=float", 4 * 128, 4 * 128 * 4, 4 * 32, 4 * 32 * 16);
 
   // Columns are 6 halves at each of 5, 30 of 128 in one tile; those beyond read what the last does. A warp loads 32
-  // pairs of a column, 4 sectors. A row goes out as 15 words in five pieces of 12 bytes, of which, where it begins 24
+  // halves of a column, 2 sectors. A row goes out as 15 words in five pieces of 12 bytes, of which, where it begins 24
   // or 28 bytes into a sector, each lies in two: two rows of eight.
   const Moves pieces = count("placed_words", "shape=5,6,64 perm=0,2,1 dtype=half");
-  check_global(pieces, 128, 128 * 4, 64, 64 / 8 * 5 * 10);
+  check_global(pieces, 256, 256 * 2, 64, 64 / 8 * 5 * 10);
 }
 
 TEST_CASE("chapter 3, v9 sends a problem to its step") {
@@ -297,12 +297,12 @@ TEST_CASE("chapter 3, v9 sends a problem to its step") {
   same("v7", kHalf);
   same("gather", "shape=16,16,64 perm=1,0,2 dtype=half");
   same("gather", "shape=640,3,35 perm=2,1,0 dtype=float");  // Which is small; those below are large enough for tiles.
-  same("element_tiles", "shape=5120,3,35 perm=2,1,0 dtype=float");
-  same("element_tiles", "shape=3000,3,61 perm=2,1,0 dtype=half");
-  same("composite_tile", "shape=320,48,35 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
-  same("composite_tile", "shape=5120,3,35 perm=2,1,0 dtype=int8");
+  same("element_tiles", "shape=40,40,331 perm=0,2,1 dtype=float");
+  same("element_tiles", "shape=67,8001 perm=1,0 dtype=half");
+  same("composite_tile", "shape=131,43,131 perm=2,1,0 dtype=half");  // Whose tiles would be half empty.
+  same("composite_tile", "shape=5119,3,35 perm=2,1,0 dtype=int8");
   same("fixed_tile", "shape=5120,3,36 perm=2,1,0 dtype=half");
-  same("element_tiles", "shape=1530,3,127 perm=2,1,0 dtype=int8");  // Whose tiles are full.
+  same("element_tiles", "shape=123,5001 perm=1,0 dtype=int8");  // Whose columns are few.
   same("v8", "shape=64,3,48 perm=2,1,0 dtype=float");  // Words of 16 bytes,
   same("v8", "shape=64,3,48 perm=2,1,0 dtype=half");
   same("v8", "shape=64,2,256 perm=2,1,0 dtype=int8");           // of bytes only where half a tile is full,

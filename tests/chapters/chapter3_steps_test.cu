@@ -294,7 +294,8 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   CHECK(chosen({64, 512, 512, 3}, {0, 3, 1, 2}, 2) == gathered_words);
   // Each lane of a gather would read another line.
   CHECK(chosen({393, 41, 635, 6}, {0, 2, 3, 1}, 2) == element_tiles);
-  CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == gathered_words);  // 23 lanes of 32.
+  CHECK(chosen({19, 2838, 19, 384}, {0, 1, 3, 2}, 2) == gathered_words);  // 19 lines for 32 lanes.
+  CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == placed_words);     // 23.
   // Short rows: several side by side, and one here, one there.
   CHECK(chosen({422186, 8, 3}, {1, 0, 2}, 2) == fixed_tiles);
   CHECK(chosen({8, 422186, 9}, {1, 0, 2}, 4) == gathered_words);  // 36 bytes.
@@ -302,24 +303,25 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   CHECK(chosen({584, 1351, 9}, {1, 0, 2}, 8) == gather);
   // Long runs of wide elements, which a gather takes, too.
   CHECK(chosen({4, 33, 37, 1080}, {1, 3, 2, 0}, 4) == fixed_tiles);
-  CHECK(chosen({17, 31, 23207}, {0, 2, 1}, 4) == gathered_words);  // 124 bytes of columns.
-  // Bytes: full tiles; tiles a quarter empty; a strip of lines that no L2 keeps; many columns; whole words.
-  CHECK(chosen({2143, 19, 31, 43}, {2, 3, 1, 0}, 1) == element_tiles);
+  CHECK(chosen({17, 31, 23207}, {0, 2, 1}, 4) == element_tiles);  // A batch of matrices: 124 bytes of columns, and half
+                                                                  // of a tile is empty.
+  // Bytes: single ones, with few columns and with many; words of the input, and of the output: of 4 bytes and of 16.
+  CHECK(chosen({123, 257489}, {1, 0}, 1) == element_tiles);
   CHECK(chosen({469, 1014, 95}, {2, 1, 0}, 1) == composite_tiles);
   CHECK(chosen({706621, 373}, {1, 0}, 1) == composite_tiles);
   CHECK(chosen({1855, 18, 588}, {2, 1, 0}, 1) == fixed_tiles);
-  CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == composite_tiles);
+  CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == placed_words);
+  CHECK(chosen({124, 48, 25, 21, 5, 5}, {5, 3, 0, 4, 2, 1}, 1) == fixed_tiles);
   // Wider elements: tiles more than half empty; single halves, and pairs; doubles.
   CHECK(chosen({66, 70, 52, 13, 4}, {3, 4, 1, 2, 0}, 4) == fixed_tiles);
   CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == element_tiles);
   CHECK(chosen({683, 256, 578}, {2, 1, 0}, 2) == fixed_tiles);
   CHECK(chosen({17, 7, 9, 3, 4, 30, 28}, {3, 6, 2, 4, 5, 1, 0}, 2) == fixed_tiles);
-  CHECK(chosen({2, 29, 739, 379}, {1, 3, 2, 0}, 2) == composite_tiles);
-  CHECK(chosen({185, 11366}, {1, 0}, 8) == fixed_tiles);
+  CHECK(chosen({2, 29, 739, 379}, {1, 3, 2, 0}, 2) == placed_words);
+  CHECK(chosen({185, 11366}, {1, 0}, 8) == element_tiles);
   CHECK(chosen({19, 3, 89, 11, 5, 59}, {1, 2, 5, 3, 4, 0}, 8) == fixed_tiles);
   // Pieces of whole words, at places that a gather would read line by line; and others, of bytes and of 16 bytes.
   CHECK(chosen({10, 44, 90, 27, 13, 4}, {2, 3, 4, 0, 5, 1}, 2) == placed_words);
-  CHECK(chosen({10, 44, 90, 27, 13, 4}, {2, 3, 4, 0, 5, 1}, 4) == fixed_tiles);
   CHECK(chosen({1447, 89, 211, 3}, {2, 0, 3, 1}, 1) == placed_words);
   CHECK(chosen({888885, 9, 2}, {1, 0, 2}, 8) == fixed_tiles);
   // Runs of the input: of three floats, and of seven.
@@ -400,7 +402,7 @@ TEST_CASE("a composite matrix is loaded by words where the input's fastest dimen
 
 TEST_CASE("composite tiles are fitted to the matrix") {
   const auto tile_of = [](const PermuteProblem& p, int group, bool aligned) {
-    const composite_tile::TileShape shape = composite_tile::tile_shape(p.element_bytes, group);
+    const composite_tile::TileShape shape = composite_tile::tile_shape(p, group);
     composite_matrix::Matrix matrix =
         composite_matrix::make_matrix(p, composite_matrix::find_columns(p, shape.least_bytes), group);
     const composite_tile::Tile tile = composite_tile::make_tile(matrix, shape, p.element_bytes, group, aligned);

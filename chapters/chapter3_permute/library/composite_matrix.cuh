@@ -269,6 +269,25 @@ inline Columns find_columns(const PermuteProblem& m, std::int64_t least_bytes, b
   return columns;
 }
 
+/// Bytes of the input that rows which follow each other take together; where the last dimension stays last, with all of
+/// it.
+inline std::int64_t run_bytes(const PermuteProblem& m, const Columns& columns) {
+  std::int64_t run = m.element_bytes;
+  int d = m.rank - 1;
+  if (keeps_last_dimension(m)) run *= m.shape[d--];
+  for (; d >= 0 && !columns.has(d); --d) run *= m.shape[d];
+  return run;
+}
+
+/// What to ask of columns that should have `wanted` bytes: a line's worth, where more would take so near a dimension of
+/// the input that rows find less than a sector at a time.
+inline int least_bytes_beside_runs(const PermuteProblem& m, int wanted, bool beyond = false) {
+  constexpr int kLine = 128;
+  constexpr int kSector = 32;
+  const auto is_cut = [&](int least) { return run_bytes(m, find_columns(m, least, beyond)) < kSector; };
+  return !keeps_last_dimension(m) && is_cut(wanted) && !is_cut(kLine) ? kLine : wanted;
+}
+
 /// The matrix of these columns, without its tiles; a load takes `group` rows.
 inline Matrix make_matrix(const PermuteProblem& m, const Columns& columns, int group) {
   const Strides from = src_strides(m);

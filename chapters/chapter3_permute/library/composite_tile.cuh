@@ -188,20 +188,17 @@ struct TileShape {
   int least_bytes;
 };
 
-/// The best of ten for each element size on an H200.
-inline TileShape tile_shape(int element_bytes, int group = 1) {
-  if (element_bytes == 1 && group > 1) return {.row_bytes = 512, .column_bytes = 64, .least_bytes = 256};
-  if (element_bytes == 1) return {.row_bytes = 256, .column_bytes = 128, .least_bytes = 256};
-  if (element_bytes == 2) return {.row_bytes = 512, .column_bytes = 64, .least_bytes = 1024};
-  return {.row_bytes = 256, .column_bytes = 128, .least_bytes = 1024};
+/// The best of twelve for each element size on an H200.
+inline TileShape tile_shape(const PermuteProblem& m, int group = 1) {
+  const int least = least_bytes_beside_runs(m, m.element_bytes == 1 && group > 1 ? 256 : 1024);
+  if (m.element_bytes <= 2) return {.row_bytes = 512, .column_bytes = 64, .least_bytes = least};
+  return {.row_bytes = 256, .column_bytes = 128, .least_bytes = least};
 }
 
 /// Whether tiles are full and read enough at a time: 256 bytes of columns, and runs of the input of 32 bytes.
 inline bool pays(const PermuteProblem& m) {
-  const Columns columns = find_columns(m, tile_shape(m.element_bytes).least_bytes);
-  std::int64_t run = m.element_bytes;
-  for (int d = m.rank - 1; d >= 0 && !columns.has(d); --d) run *= m.shape[d];
-  return columns.size * m.element_bytes >= 256 && run >= 32;
+  const Columns columns = find_columns(m, tile_shape(m).least_bytes);
+  return columns.size * m.element_bytes >= 256 && run_bytes(m, columns) >= 32;
 }
 
 /// How many rows a load takes: as many elements as 4 bytes have, where the input's fastest dimension is made of them.
@@ -265,7 +262,7 @@ inline cudaError_t run_shaped(const PermuteProblem& m, const TileShape& shape, i
 /// Moves tiles of the shape for its elements. `m` is simplified, not empty and not refused.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const int group = rows_in_group(m);
-  return run_shaped(m, tile_shape(m.element_bytes, group), group, src, dst, stream);
+  return run_shaped(m, tile_shape(m, group), group, src, dst, stream);
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

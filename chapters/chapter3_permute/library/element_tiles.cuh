@@ -236,8 +236,8 @@ template <class F> auto with_tile(const PermuteProblem& m, const F& f) {
   case 1:
     return f.template operator()<ElementTile<1, 64, 64, 128>>();
   case 2:
-    return rows >= 128 ? f.template operator()<ElementTile<2, 128, 32, 256>>()
-                       : f.template operator()<ElementTile<2, 64, 32, 64>>();
+    return rows >= 64 ? f.template operator()<ElementTile<2, 128, 32, 128>>()
+                      : f.template operator()<ElementTile<2, 64, 32, 64>>();
   case 4:
     return rows >= 64 ? f.template operator()<WindowTile<4>>() : f.template operator()<ElementTile<4, 64, 64, 256>>();
   default:

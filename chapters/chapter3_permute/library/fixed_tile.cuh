@@ -142,29 +142,70 @@ __global__ void __launch_bounds__(T::kThreads, 4)
 //! [kernel]
 
 /// What the columns have at least, in bytes; chosen on an H200.
-inline int least_bytes(int element_bytes) { return element_bytes == 1 ? 256 : 1024; }
+inline int least_bytes(const PermuteProblem& m) {
+  return least_bytes_beside_runs(m, m.element_bytes == 1 ? 256 : 1024);
+}
 
 /// How the tiles lie on a problem.
 struct Fit {
   std::int64_t column_bytes = 0;
   std::int64_t rows = 0;
-  std::int64_t run_bytes = 0;  ///< Of the input, that rows which follow each other take; where the last dimension stays
-                               ///< last, with all of it.
+  std::int64_t run_bytes = 0;  ///< Of the input, that rows which follow each other take.
 };
 
 inline Fit fit(const PermuteProblem& m) {
-  const Columns columns = find_columns(m, least_bytes(m.element_bytes));
-  Fit result{columns.size * m.element_bytes, m.count() / columns.size, m.element_bytes};
-  int d = m.rank - 1;
-  if (keeps_last_dimension(m)) result.run_bytes *= m.shape[d--];
-  for (; d >= 0 && !columns.has(d); --d) result.run_bytes *= m.shape[d];
-  return result;
+  const Columns columns = find_columns(m, least_bytes(m));
+  return {columns.size * m.element_bytes, m.count() / columns.size, run_bytes(m, columns)};
 }
 
 /// How many rows a load takes: of bytes and halves, in a tile of many rows, as many as 4 bytes have elements, or 2.
 /// Wider words gained nothing on an H200.
 inline int rows_in_group(const PermuteProblem& m) {
   return keeps_last_dimension(m) || fit(m).rows <= 16 ? 1 : elements_in_load(m);
+}
+
+/// Whether all rows can be whole words of 16 bytes.
+inline bool writes_wide(const PermuteProblem& m) { return fit(m).column_bytes % 16 == 0 && m.alignment == 16; }
+
+/// Calls `f.template operator()<T>()` for a problem's tile of 16 KiB: 32 rows of 512 bytes, or 16 or 8 rows where there
+/// are no more, or 16 where short rows stay last; bytes otherwise, and halves by words; and half a tile of floats where
+/// columns are few.
+template <class F> auto with_tile(const PermuteProblem& m, const F& f) {
+  const Fit fits = fit(m);
+  const std::int64_t rows = fits.rows;
+  const int group = rows_in_group(m);
+  const bool few = rows <= 16 || keeps_last_dimension(m);
+  switch (m.element_bytes) {
+  case 1:
+    if (few) return f.template operator()<Tile<1, 1, 16, 1024>>();
+    return group == 4   ? f.template operator()<Tile<1, 4, 64, 256>>()
+           : group == 2 ? f.template operator()<Tile<1, 2, 64, 256>>()
+                        : f.template operator()<Tile<1, 1, 32, 256>>();
+  case 2:
+    if (rows <= 8) return f.template operator()<Tile<2, 1, 8, 1024>>();
+    if (few) return f.template operator()<Tile<2, 1, 16, 512>>();
+    return group == 2 ? f.template operator()<Tile<2, 2, 64, 256>>() : f.template operator()<Tile<2, 1, 32, 256>>();
+  case 4:
+    if (rows <= 8) return f.template operator()<Tile<4, 1, 8, 512>>();
+    if (few) return f.template operator()<Tile<4, 1, 16, 256>>();
+    return fits.column_bytes <= 256 ? f.template operator()<Tile<4, 1, 32, 64, 128>>()
+                                    : f.template operator()<Tile<4, 1, 32, 128>>();
+  case 8:
+    if (rows <= 8) return f.template operator()<Tile<8, 1, 8, 256>>();
+    return few ? f.template operator()<Tile<8, 1, 16, 128>>() : f.template operator()<Tile<8, 1, 32, 64>>();
+  default:
+    if (rows <= 8) return f.template operator()<Tile<16, 1, 8, 128>>();
+    return few ? f.template operator()<Tile<16, 1, 16, 64>>() : f.template operator()<Tile<16, 1, 32, 32>>();
+  }
+}
+
+/// Share of its tiles' columns that a matrix fills, up to 1.
+inline double filled(const PermuteProblem& m) {
+  const std::int64_t columns = fit(m).column_bytes / m.element_bytes;
+  return with_tile(m, [&]<class T>() {
+    const int owned = T::kColumns - (writes_wide(m) ? 0 : T::kBefore);
+    return static_cast<double>(columns) / static_cast<double>(ceil_div<std::int64_t>(columns, owned) * T::kColumns);
+  });
 }
 
 /// Whether the tiles that follow each other are neighbours along the input. From a tile to its neighbour along the
@@ -193,42 +234,23 @@ cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cu
                 static_cast<const typename T::W*>(src), matrix);
 }
 
-/// The same, arranged as it is best for most.
+/// The same, arranged as it is best for most. Tiles of 8-byte elements cut no runs where they need not: a sector that
+/// is cut is a larger part of theirs.
 template <class T> cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const int least = least_bytes(T::kBytes);
-  const bool along_input = prefers_input_order(m, find_columns(m, least));
-  return run_arranged<T>(m, src, dst, stream, {.least_bytes = least, .along_input = along_input});
+  Arrangement arrangement{.least_bytes = least_bytes(m)};
+  arrangement.along_input = prefers_input_order(m, find_columns(m, arrangement.least_bytes));
+  if constexpr (T::kBytes == 8) {
+    arrangement.whole_groups = true;
+    const cudaError_t error = run_arranged<T>(m, src, dst, stream, arrangement);
+    if (error != cudaErrorInvalidValue) return error;
+    arrangement.whole_groups = false;
+  }
+  return run_arranged<T>(m, src, dst, stream, arrangement);
 }
 
-/// Moves tiles of 16 KiB: 32 rows of 512 bytes, or 16 or 8 rows where there are no more, or 16 where short rows stay
-/// last; bytes otherwise, and halves by words. `m` is simplified, not empty and not refused.
+/// Moves the problem's tiles. `m` is simplified, not empty and not refused.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
-  const std::int64_t rows = fit(m).rows;
-  const int group = rows_in_group(m);
-  const auto run = [&]<class T>() { return run_as<T>(m, src, dst, stream); };
-  const bool few = rows <= 16 || keeps_last_dimension(m);
-  switch (m.element_bytes) {
-  case 1:
-    if (few) return run.template operator()<Tile<1, 1, 16, 1024>>();
-    return group == 4   ? run.template operator()<Tile<1, 4, 64, 256>>()
-           : group == 2 ? run.template operator()<Tile<1, 2, 64, 256>>()
-                        : run.template operator()<Tile<1, 1, 32, 256>>();
-  case 2:
-    if (rows <= 8) return run.template operator()<Tile<2, 1, 8, 1024>>();
-    if (few) return run.template operator()<Tile<2, 1, 16, 512>>();
-    return group == 2 ? run.template operator()<Tile<2, 2, 64, 256>>() : run.template operator()<Tile<2, 1, 32, 256>>();
-  case 4:
-    if (rows <= 8) return run.template operator()<Tile<4, 1, 8, 512>>();
-    return few ? run.template operator()<Tile<4, 1, 16, 256>>() : run.template operator()<Tile<4, 1, 32, 128>>();
-  case 8:
-    if (rows <= 8) return run.template operator()<Tile<8, 1, 8, 256>>();
-    return few ? run.template operator()<Tile<8, 1, 16, 128>>() : run.template operator()<Tile<8, 1, 32, 64>>();
-  case 16:
-    if (rows <= 8) return run.template operator()<Tile<16, 1, 8, 128>>();
-    return few ? run.template operator()<Tile<16, 1, 16, 64>>() : run.template operator()<Tile<16, 1, 32, 32>>();
-  default:
-    return cudaErrorInvalidValue;
-  }
+  return with_tile(m, [&]<class T>() { return run_as<T>(m, src, dst, stream); });
 }
 
 inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

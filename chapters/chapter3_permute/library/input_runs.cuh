@@ -102,19 +102,19 @@ inline RunPlan plan_run(const PermuteProblem& m) {
   return plan;
 }
 
-/// Cache lines that a warp's load touches at least: 32 neighbours of the output, each in its run.
-inline double lines_touched(const PermuteProblem& m) {
+/// Sectors or lines of the input, of `unit` bytes, that so many neighbours of the output touch at least.
+inline double touched(const PermuteProblem& m, double neighbours, int unit) {
   const Strides stride = src_strides(m);
-  double left = 32;
-  double lines = 1;
+  double left = neighbours;
+  double units = 1;
   for (int k = m.rank - 1; k >= 0 && left > 1; --k) {
     const int d = m.permutation[k];
     const double taken = std::min(static_cast<double>(m.shape[d]), left);
-    const double step = static_cast<double>(stride[d]) * m.element_bytes / 128;
-    lines *= step >= 1 ? taken : std::max(1.0, taken * step);
+    const double step = static_cast<double>(stride[d]) * m.element_bytes / unit;
+    units *= step >= 1 ? taken : std::max(1.0, taken * step);
     left /= taken;
   }
-  return lines;
+  return units;
 }
 
 /// Why the kernel refuses a simplified problem; nullptr where it takes it.

@@ -99,28 +99,38 @@ cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cu
                 static_cast<typename T::W*>(dst), static_cast<const typename T::W*>(src), matrix);
 }
 
-/// Moves tiles by the widest words that each side is made of, of those that there are here. `m` is simplified, not
-/// empty and not refused.
+/// What the columns have at least, in bytes.
+inline int least_bytes(const PermuteProblem& m) { return least_bytes_beside_runs(m, 256, true); }
+
+/// Moves tiles by the widest words that each side is made of, of those that there are here. Short pieces are loaded row
+/// by row: what is between the pieces of a row, the rows beside it write, and they should do so at once. `m` is
+/// simplified, not empty and not refused.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
+  const int least = least_bytes(m);
+  const bool is_short = find_columns(m, least, true).piece * m.element_bytes < 64;
   const auto run_first = [&]<class... T>() {
     cudaError_t error = cudaErrorInvalidValue;
-    static_cast<void>(
-        ((error = run_arranged<T>(m, src, dst, stream, {.least_bytes = 256}), error != cudaErrorInvalidValue) || ...));
+    static_cast<void>((
+        (error = run_arranged<T>(m, src, dst, stream, {.least_bytes = least}), error != cudaErrorInvalidValue) || ...));
     return error;
   };
   switch (m.element_bytes) {
   case 1:
-    return run_first.template operator()<Tile<1, 4, 8, 64, 256>, Tile<1, 4, 4, 64, 256>, Tile<1, 2, 8, 64, 256>,
-                                         Tile<1, 2, 4, 64, 256>, Tile<1, 2, 2, 64, 256>, Tile<1, 1, 4, 32, 256>,
-                                         Tile<1, 1, 2, 64, 128>, Tile<1, 2, 1, 64, 128>, Tile<1, 1, 1, 64, 128>>();
+    return is_short
+               ? run_first
+                     .template operator()<Tile<1, 1, 4, 64, 64, 128>, Tile<1, 1, 2, 64, 128>, Tile<1, 1, 1, 64, 128>>()
+               : run_first.template operator()<Tile<1, 4, 8, 64, 256>, Tile<1, 4, 4, 64, 256>, Tile<1, 2, 8, 64, 256>,
+                                               Tile<1, 2, 4, 64, 256>, Tile<1, 2, 2, 64, 256>, Tile<1, 1, 4, 32, 256>,
+                                               Tile<1, 1, 2, 64, 128>, Tile<1, 1, 1, 64, 128>>();
   case 2:
-    return run_first.template operator()<Tile<2, 2, 4, 64, 256>, Tile<2, 2, 2, 64, 128>, Tile<2, 1, 4, 32, 256>,
-                                         Tile<2, 1, 2, 64, 128>, Tile<2, 1, 1, 64, 128>>();
+    return is_short
+               ? run_first.template operator()<Tile<2, 1, 4, 32, 256>, Tile<2, 1, 2, 64, 128>, Tile<2, 1, 1, 64, 128>>()
+               : run_first.template operator()<Tile<2, 2, 4, 64, 256>, Tile<2, 2, 2, 32, 256>, Tile<2, 1, 4, 32, 256>,
+                                               Tile<2, 1, 2, 64, 128>, Tile<2, 1, 1, 64, 128>>();
   case 4:
-    return run_first.template
-    operator()<Tile<4, 4, 4, 64, 64>, Tile<4, 2, 2, 64, 64>, Tile<4, 1, 2, 32, 64, 128>, Tile<4, 1, 1, 32, 128>>();
+    return run_first.template operator()<Tile<4, 1, 4, 64, 64>, Tile<4, 1, 2, 32, 64, 128>, Tile<4, 1, 1, 32, 128>>();
   case 8:
-    return run_first.template operator()<Tile<8, 2, 2, 32, 64>, Tile<8, 1, 2, 64, 32>, Tile<8, 1, 1, 32, 64>>();
+    return run_first.template operator()<Tile<8, 1, 2, 64, 32>, Tile<8, 1, 1, 32, 64>>();
   case 16:
     return run_first.template operator()<Tile<16, 1, 1, 32, 32>>();
   default:
