@@ -125,8 +125,6 @@ KNOWN = [
     Known("chapter5", ".* sorted_segments DeviceRadixSort.*", ".*", SORT),
     Known("chapter5", ".* sorted_segments (segment|join)_kernel", "shared wavefronts", READ_ONCE),
     Known("chapter5", ".* sorted_segments (segment|join)_kernel", "L1 requests|L1 sectors", SKIPPED_TURNS),
-    Known("chapter6", ".* staged_rows .*|.* staged_rows", "shared wavefronts",
-          "3.0% of the loads' wavefronts more than the rule has: why is not known"),
     Known("kernels", "shared bytes.*", "L2 sectors",
           "blocks fall out of step in the long loop, and ask for the same sectors at different times"),
     Known("kernels", "both sides of a branch", "L1 (requests|sectors)|L2 sectors",

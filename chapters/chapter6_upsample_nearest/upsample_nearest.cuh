@@ -21,7 +21,7 @@
 #include <limits>
 
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.hpp"
-#include "chapters/chapter6_upsample_nearest/v8_dispatch.cuh"
+#include "chapters/chapter6_upsample_nearest/v7_dispatch.cuh"
 
 namespace warpbook {
 
@@ -64,7 +64,7 @@ template <class T> cudaError_t upsample_nearest(T* y, const T* x, const Upsample
   if (error != cudaSuccess || empty) return error;
   const chapter6::Images images = chapter6::make_images(problem, sizeof(T), reinterpret_cast<std::uintptr_t>(x),
                                                         reinterpret_cast<std::uintptr_t>(y));
-  return chapter6::v8::forward(reinterpret_cast<W*>(y), reinterpret_cast<const W*>(x), images, stream);
+  return chapter6::v7::forward(reinterpret_cast<W*>(y), reinterpret_cast<const W*>(x), images, stream);
 }
 
 /// dx = the gradient of x: for each input the sum of dy over its outputs, added up in float and rounded once to T.
@@ -76,7 +76,7 @@ cudaError_t upsample_nearest_backward(T* dx, const T* dy, const UpsampleNearest&
   if (error != cudaSuccess || empty) return error;
   const chapter6::Images images = chapter6::make_images(problem, sizeof(T), reinterpret_cast<std::uintptr_t>(dx),
                                                         reinterpret_cast<std::uintptr_t>(dy));
-  return chapter6::v8::backward(dx, dy, images, stream);
+  return chapter6::v7::backward(dx, dy, images, stream);
 }
 
 }  // namespace warpbook

@@ -33,7 +33,6 @@ DRAWN = {  # Each function says what its arguments are.
     "upsampled": access_drawings.upsampled,
     "cells": piece_drawings.cells,
     "running": piece_drawings.running,
-    "written": piece_drawings.written,
     "owned": piece_drawings.owned,
     "scattered": piece_drawings.scattered,
     "elementwise": piece_drawings.elementwise,

@@ -45,8 +45,7 @@ def kernel_cell(path, chapter, kernel, source):
     steps = [version for version in re.findall(r"\bv\d+[a-z]?\b", told[1] if told else "") if version in chapter.pages]
     if steps:
         return f"{shown} ({', '.join(link(version, chapter.pages[version]) for version in steps)})"
-    own = chapter.dispatched.version if scope == "Kernel" and not library.exists() else None
-    return link(shown, chapter.pages[own] if own in chapter.pages else library / "README.md")
+    return link(shown, library / "README.md")
 
 
 def table(path, chapter, name=""):

@@ -1,4 +1,4 @@
-"""Who works at which piece: of an array, of a tensor's rows, of the output that is being written; and where what is added goes."""
+"""Who works at which piece: of an array, of a tensor's rows; and where what is added goes."""
 
 import re
 
@@ -64,23 +64,6 @@ def running(arguments):
     return panels([panel(top + 20, body, "Where the running blocks are",
                          " ".join(f"{title}: pieces {', '.join(map(str, sorted(pieces)))}." for title, pieces in found.items()),
                          counted=("", ", ".join(told)))])
-
-
-def written(arguments):
-    """`written 132 v4: 8 x 256 x 32 | v5: 4 x 256 x 16`: how much of the output is being written at a time on 132 multiprocessors: blocks on
-    each, their threads, a thread's bytes."""
-    multiprocessors, _, rest = arguments.partition(" ")
-    found = {}
-    for title, what in parts(rest):
-        resident, threads, size = numbers(what, " x ")
-        found[title] = (resident * int(multiprocessors), resident * int(multiprocessors) * threads * size)
-    left, most, top, body = 30, max(size for _, size in found.values()), 26, [text(30, 16, "the output; marked: what is being written", "muted")]
-    for title, (resident, size) in found.items():
-        body += [text(0, top + 16, title, "title"), box(left, top, WIDTH - left, 22), box(left, top, (WIDTH - left) * .7 * size / most, 22, "bar"),
-                 text(left, top + 38, f"{resident:,} blocks, {size / 1e6:.1f} MB", "muted")]
-        top += 54
-    return panels([panel(top, body, "Where blocks write at a time",
-                         "; ".join(f"{title}: {resident} blocks write {size} bytes" for title, (resident, size) in found.items()))])
 
 
 def owned(arguments):

@@ -637,9 +637,6 @@ class Drawings(unittest.TestCase):
         self.assertEqual(piece_drawings.at_work(2, lambda block: 2 + 2 * block, 8), ({8, 5}, {7, 6}))  # Block 0 made 0, 2, 3, 5, and now 6 or 7.
         self.assertIn("v3: within 8 pieces, v4: within 8 pieces", self.drawn("running", "v3 and v4, 8 blocks at 0: 8"))
 
-    def test_what_is_written_at_a_time(self):
-        self.assertIn("v4: 1056 blocks write 8650752 bytes", self.drawn("written", "132 v4: 8 x 256 x 32"))
-
     def test_the_first_entry_of_a_row_adds_all(self):
         self.assertIn("Entry 0 adds 0, 2. Entry 1 adds 1. Entry 3 adds 3.", self.drawn("owned", "3,1,3,0"))
 

@@ -6,14 +6,14 @@
 /// of a pixel's outputs are under way together.
 #pragma once
 
-#include "chapters/chapter6_upsample_nearest/v6_any_scale.cuh"
+#include "chapters/chapter6_upsample_nearest/v5_any_scale.cuh"
 
 namespace warpbook::chapter6::channels_last {
 
 //! [kernel]
 /// `items` are of the output, `pixel_packs` of them per pixel.
 template <class P>
-__global__ void forward_kernel(P* __restrict__ y, const P* __restrict__ x, v6::Items items, Divisor pixel_packs) {
+__global__ void forward_kernel(P* __restrict__ y, const P* __restrict__ x, v5::Items items, Divisor pixel_packs) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= items.count) return;
   const auto [image, row, item] = items.place(i);
@@ -31,7 +31,7 @@ template <class T, int kWidth> __device__ __forceinline__ void add(float (&sum)[
 /// `items` are of the input. kFew: a pixel has at most 2 x 2 outputs.
 template <class T, int kWidth, bool kFew>
 __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, kWidth>* __restrict__ dy,
-                                v6::Items items, Divisor pixel_packs) {
+                                v5::Items items, Divisor pixel_packs) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= items.count) return;
   const auto [image, row, item] = items.place(i);
@@ -76,17 +76,17 @@ inline const char* refuse(const Images& images) {
 
 /// Launches a kernel whose items are packs P of the pixels along `height` and `width`: of what it writes.
 template <class P>
-cudaError_t launch_pixels(void (*kernel)(P*, const P*, v6::Items, Divisor), void* to, const void* from,
+cudaError_t launch_pixels(void (*kernel)(P*, const P*, v5::Items, Divisor), void* to, const void* from,
                           const Images& images, int height, int width, cudaStream_t stream) {
   const std::int64_t pixel_packs = images.channels * images.element_bytes / std::int64_t{sizeof(P)};
   const std::int64_t to_packs = pixel_packs * height * width;
   const std::int64_t from_packs = pixel_packs * (images.in_pixels() + images.out_pixels()) - to_packs;
   return in_parts(images.batch, to_packs, [&](std::int64_t first, std::int64_t batch) {
     const std::int64_t count = batch * to_packs;
-    const v6::Items items = {images.height, images.width, Divisor(std::uint32_t(pixel_packs * width)),
+    const v5::Items items = {images.height, images.width, Divisor(std::uint32_t(pixel_packs * width)),
                              Divisor(std::uint32_t(height)), std::uint32_t(count)};
     return launch(kernel,
-                  {.grid = ceil_div<std::int64_t>(count, v6::kThreads), .block = v6::kThreads, .stream = stream},
+                  {.grid = ceil_div<std::int64_t>(count, v5::kThreads), .block = v5::kThreads, .stream = stream},
                   static_cast<P*>(to) + first * to_packs, static_cast<const P*>(from) + first * from_packs, items,
                   Divisor(std::uint32_t(pixel_packs)));
   });

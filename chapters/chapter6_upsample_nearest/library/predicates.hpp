@@ -1,18 +1,18 @@
 /// \file
-/// What a problem asks for: the conditions that v8's rules are made of. The limits were chosen on an H200.
+/// What a problem asks for: the conditions that v7's rules are made of. The limits were chosen on an H200.
 #pragma once
 
+#include "chapters/chapter6_upsample_nearest/library/any_rows.cuh"
 #include "chapters/chapter6_upsample_nearest/library/channels_last.cuh"
-#include "chapters/chapter6_upsample_nearest/library/staged_rows.cuh"
-#include "chapters/chapter6_upsample_nearest/v5_narrow_window.cuh"
-#include "chapters/chapter6_upsample_nearest/v7_known_window.cuh"
+#include "chapters/chapter6_upsample_nearest/library/narrow_window.cuh"
+#include "chapters/chapter6_upsample_nearest/v6_known_window.cuh"
 
 namespace warpbook::chapter6::predicates {
 
 inline bool is_doubled(const Images& images) { return v2::refuse(images) == nullptr; }
 
 /// By 8 and 16 bytes.
-inline bool is_doubled_wide(const Images& images) { return v5::refuse(images) == nullptr; }
+inline bool is_doubled_wide(const Images& images) { return narrow_window::refuse(images) == nullptr; }
 
 /// The same with an output that is larger than an L2,
 inline bool is_doubled_large(const Images& images) {
@@ -29,20 +29,25 @@ inline bool is_doubled_in_flight(const Images& images) {
 
 inline bool is_channels_last(const Images& images) { return channels_last::refuse(images) == nullptr; }
 
-/// With fewer elements, a launch lasts as long as a thread's chain of instructions: a thread should have one element.
-inline constexpr std::int64_t kLeastShared = 1 << 19;
+/// Channels last, in packs of 16 bytes.
+inline bool has_wide_pixels(const Images& images) {
+  return is_channels_last(images) && channels_last::takes_packs(images);
+}
 
-/// Many rows that 16 bytes do not divide.
+/// Rows, or pixels, that 16 bytes do not divide.
 inline bool has_uneven_rows(const Images& images) {
-  return staged_rows::refuse(images) == nullptr && !v6::takes_packs(images) && images.out_count() >= kLeastShared;
+  const bool even = images.layout == ImageLayout::nchw && v5::takes_packs(images);
+  return any_rows::refuse(images) == nullptr && !even;
 }
 
-/// Many inputs with a few outputs each.
+/// Inputs with a few outputs each. With fewer inputs, a launch lasts as long as a thread's chain of instructions: a
+/// thread should have one.
 inline bool has_known_window(const Images& images) {
-  return v7::refuse(images) == nullptr && images.in_count() >= kLeastShared;
+  constexpr std::int64_t kLeastShared = 1 << 19;
+  return v6::refuse(images) == nullptr && images.in_count() >= kLeastShared;
 }
 
-inline bool fits_launches(const Images& images) { return v6::refuse(images) == nullptr; }
+inline bool fits_launches(const Images& images) { return v5::refuse(images) == nullptr; }
 
 inline bool always(const Images& /*images*/) { return true; }
 

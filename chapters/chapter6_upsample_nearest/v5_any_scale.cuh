@@ -1,7 +1,7 @@
 /// \file
-/// v6 any scale: wide stores, whatever the scale.
+/// v5 any scale: wide stores, whatever the scale.
 ///
-/// v2 to v5 only double. All other scales still go by v1, with its divisions and one element per store. Here a thread
+/// v2 to v4 only double. All other scales still go by v1, with its divisions and one element per store. Here a thread
 /// makes the same 16 bytes of two output rows. It asks the rule twice for a row and once per element for the column,
 /// and gathers: a thread's neighbouring outputs find their inputs in the same sectors. All divisors are known on the
 /// host. Backward a thread takes one input, as in v1, without the divisions.
@@ -14,7 +14,7 @@
 #include "chapters/chapter6_upsample_nearest/v1_generic.cuh"
 #include "common/cuda/pack.cuh"
 
-namespace warpbook::chapter6::v6 {
+namespace warpbook::chapter6::v5 {
 
 inline constexpr int kThreads = 256;
 
@@ -84,7 +84,7 @@ template <class T> __global__ void backward_kernel(T* __restrict__ dx, const T* 
 //! [backward]
 //! [kernel]
 
-/// Why v6 and what is built on it do not take a problem; nullptr where they do.
+/// Why v5 and what is built on it do not take a problem; nullptr where they do.
 inline const char* refuse(const Images& images) {
   if (images.layout != ImageLayout::nchw) return "takes the nchw layout only";
   return planes_fit_launches(images) ? nullptr : "a plane has 2^31 elements or more";
@@ -127,4 +127,4 @@ template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images
   });
 }
 
-}  // namespace warpbook::chapter6::v6
+}  // namespace warpbook::chapter6::v5

@@ -1,19 +1,17 @@
 /// \file
-/// v5 narrow window: few blocks write at a time, because their input is in the L2 already.
+/// narrow_window: doubled images of the nchw layout, forward, whose output is larger than the L2.
 ///
-/// v4 has every request it needs and stays a few percent below a copy. Memory likes to write a narrow window: the fewer
-/// rows are open at a time, the better. So a thread takes 16 bytes in the *output's* order here, and the row below
-/// reads the same input again, from the L2. And fewer blocks run, which only works if they wait less. Every other block
-/// therefore asks the L2 for the 2 KiB of input that two blocks about 1000 blocks later will read. The launch asks for
-/// a quarter of an SM's shared memory that the kernel does not use: that leaves room for four blocks per SM.
-///
-/// Expect twice v4's load requests, the same traffic, half the warps, and two or three percent on outputs that are
-/// larger than the L2. Before compute capability 9.0 nobody can ask ahead, and only the order changes.
+/// Memory likes to write a narrow window: the fewer rows are open at a time, the better. So a thread takes 16 bytes in
+/// the *output's* order here, and the row below reads the same input again, from the L2. And fewer blocks run, which
+/// only works if they wait less. Every other block therefore asks the L2 for the 2 KiB of input that two blocks about
+/// 1000 blocks later will read. The launch asks for a quarter of an SM's shared memory that the kernel does not use:
+/// that leaves room for four blocks per SM. Before compute capability 9.0 nobody can ask ahead, and only the order
+/// changes.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v4_wide.cuh"
 
-namespace warpbook::chapter6::v5 {
+namespace warpbook::chapter6::narrow_window {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kBlocksPerSm = 4;
@@ -23,7 +21,6 @@ inline constexpr std::uint32_t kBlocksAhead = 1056;
 inline constexpr std::uint32_t kBlocksAsked = 2;
 
 //! [kernel]
-//! [forward]
 template <class W, int kWidth>
 __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W, kWidth>* __restrict__ x,
                                Divisor row_packs, std::uint32_t out_packs) {
@@ -39,10 +36,9 @@ __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W
   const std::uint64_t source = std::uint64_t{row / 2} * row_packs.divisor + column;
   store_streaming(&y[i], v4::doubled(x[source]));
 }
-//! [forward]
 //! [kernel]
 
-/// Why v5 does not take a problem forward; nullptr where it does.
+/// Why narrow_window does not take a problem forward; nullptr where it does.
 inline const char* refuse(const Images& images) {
   if (const char* reason = v2::refuse(images)) return reason;
   return v4::takes_packs(images, 8 / images.element_bytes)
@@ -85,4 +81,4 @@ template <class W> cudaError_t forward(W* y, const W* x, const Images& images, c
   });
 }
 
-}  // namespace warpbook::chapter6::v5
+}  // namespace warpbook::chapter6::narrow_window

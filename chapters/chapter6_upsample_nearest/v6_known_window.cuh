@@ -1,26 +1,27 @@
 /// \file
-/// v7 known window: backward loops of a known length become loads under way.
+/// v6 known window: backward loops of a known length become loads under way.
 ///
-/// v6's thread learns from the rule how many outputs its input has, so it can only ask for them one after another. But
+/// v5's thread learns from the rule how many outputs its input has, so it can only ask for them one after another. But
 /// the scale tells the host how many there can be at most along each side. With that number as a template parameter the
 /// loops are unrolled: a load gets a condition instead of a turn, and all loads of a thread go out together. A thread
 /// takes four neighbours, or two where the window is large, so that they share the row's rule, the divisions and the
-/// store. Where rows do not divide by that, a thread takes as many rows of one column.
+/// store. Where rows do not divide by that, it takes fewer columns of more rows. Where no input has more than one
+/// output, loads are few, and a thread takes 16 bytes in each of four rows.
 ///
-/// Expect more sectors per request than v6's, as lanes lie further apart, less than half of its instructions, and less
+/// Expect more sectors per request than v5's, as lanes lie further apart, less than half of its instructions, and less
 /// than half of its time where an input has several outputs.
 #pragma once
 
-#include "chapters/chapter6_upsample_nearest/v6_any_scale.cuh"
+#include "chapters/chapter6_upsample_nearest/v5_any_scale.cuh"
 
-namespace warpbook::chapter6::v7 {
+namespace warpbook::chapter6::v6 {
 
-using v6::Items;
+using v5::Items;
 
-/// The largest window that there is a kernel for. What has more outputs along a side keeps v6's loop busy.
+/// The largest window that there is a kernel for. What has more outputs along a side keeps v5's loop busy.
 inline constexpr int kMostWindow = 4;
 
-/// Inputs that a thread takes: neighbours of a row, or of a column.
+/// Inputs that a thread takes: neighbours of a row, of a column, or of both.
 template <int kWindow> inline constexpr int kTaken = kWindow <= 2 ? 4 : 2;
 
 /// The window of a problem: the most outputs that an input can have along a side.
@@ -72,18 +73,30 @@ __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, It
 //! [backward]
 //! [kernel]
 
-/// Why v7 does not take a problem backward; nullptr where it does.
+/// Why v6 does not take a problem backward; nullptr where it does.
 inline const char* refuse(const Images& images) {
-  if (const char* reason = v6::refuse(images)) return reason;
+  if (const char* reason = v5::refuse(images)) return reason;
   return window(images) <= kMostWindow ? nullptr : "an input has more than four outputs along a side";
 }
 
-template <int kWindow, int kColumns, int kRows, class T>
+/// Columns that a thread takes at most: 16 bytes of them where an input has one output at most.
+template <int kWindow, class T> inline constexpr int kMostColumns = kWindow == 1 ? 16 / int(sizeof(T)) : kTaken<kWindow>;
+
+/// Rows that it takes besides.
+template <int kWindow, int kColumns>
+inline constexpr int kTakenRows = kWindow == 1 && kColumns >= 4 ? 4 : ceil_div(kTaken<kWindow>, kColumns);
+
+template <int kWindow, int kColumns, class T>
 cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+  if constexpr (kColumns > 1) {
+    const bool divides = images.width.in % kColumns == 0 && images.in_alignment >= kColumns * images.element_bytes;
+    if (!divides) return backward_by<kWindow, kColumns / 2>(dx, dy, images, stream);
+  }
+  constexpr int kRows = kTakenRows<kWindow, kColumns>;
   const std::int64_t per_row = images.width.in / kColumns;
   const std::int64_t groups = ceil_div<std::int64_t>(images.height.in, kRows);
   return in_parts(images.planes(), per_row * groups, [&](std::int64_t first, std::int64_t planes) {
-    return v6::launch_items(backward_kernel<T, kWindow, kColumns, kRows>, dx + first * images.in_pixels(),
+    return v5::launch_items(backward_kernel<T, kWindow, kColumns, kRows>, dx + first * images.in_pixels(),
                             dy + first * images.out_pixels(), images, planes, per_row, groups, stream);
   });
 }
@@ -93,10 +106,7 @@ cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stre
   if constexpr (kWindow > 1) {
     if (window(images) < kWindow) return backward<T, kWindow - 1>(dx, dy, images, stream);
   }
-  constexpr int kItems = kTaken<kWindow>;
-  const bool divides = images.width.in % kItems == 0 && images.in_alignment >= kItems * images.element_bytes;
-  return divides ? backward_by<kWindow, kItems, 1>(dx, dy, images, stream)
-                 : backward_by<kWindow, 1, kItems>(dx, dy, images, stream);
+  return backward_by<kWindow, kMostColumns<kWindow, T>>(dx, dy, images, stream);
 }
 
-}  // namespace warpbook::chapter6::v7
+}  // namespace warpbook::chapter6::v6

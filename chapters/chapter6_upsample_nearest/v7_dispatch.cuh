@@ -1,10 +1,11 @@
 /// \file
-/// v8 dispatch: the right kernel for the problem.
+/// v7 dispatch: the right kernel for the problem.
 ///
-/// v4 and v5 are as fast as a copy on doubled images, v6 and v7 come near it at other scales. Small images, channels
-/// last, and rows that 16 bytes do not divide want kernels of their own: library kernels (library/README.md). Which one
-/// runs is decided by two tables, one per direction: the first rule that holds. A rule looks at sizes, scales, layout,
-/// element size and alignment only. Images of one channel are the same in both layouts, and count as nchw.
+/// v4 is nearly as fast as a copy on doubled images, v5 and v6 come near it at other scales. Very large and small
+/// images, channels last, and rows that 16 bytes do not divide want kernels of their own: library kernels
+/// (library/README.md). Which one runs is decided by two tables, one per direction: the first rule that holds. A rule
+/// looks at sizes, scales, layout, element size and alignment only. Images of one channel are the same in both layouts,
+/// and count as nchw.
 ///
 /// Expect the time of each case's best kernel. This is what `upsample_nearest.cuh` gives away.
 #pragma once
@@ -16,7 +17,7 @@
 #include "chapters/chapter6_upsample_nearest/library/passing_gradient.cuh"
 #include "chapters/chapter6_upsample_nearest/library/predicates.hpp"
 
-namespace warpbook::chapter6::v8 {
+namespace warpbook::chapter6::v7 {
 
 /// A row of a table: what runs where the predicate holds.
 template <class T> struct Rule {
@@ -29,12 +30,12 @@ template <class T> struct Rule {
 /// Tried from the top; the first rule that holds decides.
 template <class W>
 inline constexpr Rule<W> kForwardRules[] = {
-    {predicates::is_doubled_large, v5::forward<W>, "shape=32,64,256,256 dir=forward dtype=half"},
+    {predicates::is_doubled_large, narrow_window::forward<W>, "shape=32,64,256,256 dir=forward dtype=half"},
     {predicates::is_doubled_in_flight, packs_in_flight::forward<W>, "shape=16,32,80,80 dir=forward dtype=half"},
     {predicates::is_doubled, v4::forward<W>, "shape=32,64,128,130 dir=forward dtype=half"},
-    {predicates::is_channels_last, channels_last::forward<W>, "shape=32,64,256,256 dir=forward dtype=half layout=nhwc"},
-    {predicates::has_uneven_rows, staged_rows::forward<W>, "shape=16,64,100,100 dir=forward dtype=half size=333,271"},
-    {predicates::fits_launches, v6::forward<W>, "shape=16,64,160,160 dir=forward dtype=half size=240,240 scale=1.5"},
+    {predicates::has_wide_pixels, channels_last::forward<W>, "shape=32,64,256,256 dir=forward dtype=half layout=nhwc"},
+    {predicates::has_uneven_rows, any_rows::forward<W>, "shape=16,64,100,100 dir=forward dtype=half size=333,271"},
+    {predicates::fits_launches, v5::forward<W>, "shape=16,64,160,160 dir=forward dtype=half size=240,240 scale=1.5"},
     {predicates::always, v1::forward<W>, ""},
 };
 
@@ -44,9 +45,9 @@ inline constexpr Rule<T> kBackwardRules[] = {
     {predicates::is_doubled, v4::backward<T>, "shape=32,64,256,256 dir=backward dtype=half"},
     {predicates::is_channels_last, channels_last::backward<T>,
      "shape=32,64,256,256 dir=backward dtype=half layout=nhwc"},
-    {predicates::has_known_window, v7::backward<T>,
+    {predicates::has_known_window, v6::backward<T>,
      "shape=16,64,160,160 dir=backward dtype=half size=240,240 scale=1.5"},
-    {predicates::fits_launches, v6::backward<T>, "shape=2,8,21,19 dir=backward dtype=bfloat16 size=31,28 scale=1.5"},
+    {predicates::fits_launches, v5::backward<T>, "shape=2,8,21,19 dir=backward dtype=bfloat16 size=31,28 scale=1.5"},
     {predicates::always, v1::backward<T>, ""},
 };
 //! [kernel]
@@ -72,4 +73,4 @@ template <class T> cudaError_t backward(T* dx, const T* dy, const Images& proble
   return choose<T>(kBackwardRules<T>, images).run(dx, dy, images, stream);
 }
 
-}  // namespace warpbook::chapter6::v8
+}  // namespace warpbook::chapter6::v7
