@@ -71,6 +71,14 @@ inline bool takes_packs(const Images& images, int width) {
          images.out_alignment >= 2 * width * images.element_bytes;
 }
 
+/// Why a doubled image does not go by the widest packs; nullptr where it does.
+inline const char* refuse_narrow(const Images& images) {
+  if (const char* reason = v2::refuse(images)) return reason;
+  return takes_packs(images, 8 / images.element_bytes)
+             ? nullptr
+             : "the width must be a multiple of 8 bytes, the arrays aligned to 8 and 16";
+}
+
 template <class W, int kWidth = kWide<W>>
 cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
   if constexpr (kWidth > 1) {

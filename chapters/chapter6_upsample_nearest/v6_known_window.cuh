@@ -80,7 +80,8 @@ inline const char* refuse(const Images& images) {
 }
 
 /// Columns that a thread takes at most: 16 bytes of them where an input has one output at most.
-template <int kWindow, class T> inline constexpr int kMostColumns = kWindow == 1 ? 16 / int(sizeof(T)) : kTaken<kWindow>;
+template <int kWindow, class T>
+inline constexpr int kMostColumns = kWindow == 1 ? 16 / int(sizeof(T)) : kTaken<kWindow>;
 
 /// Rows that it takes besides.
 template <int kWindow, int kColumns>

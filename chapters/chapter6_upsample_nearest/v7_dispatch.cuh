@@ -1,11 +1,10 @@
 /// \file
 /// v7 dispatch: the right kernel for the problem.
 ///
-/// v4 is nearly as fast as a copy on doubled images, v5 and v6 come near it at other scales. Very large and small
-/// images, channels last, and rows that 16 bytes do not divide want kernels of their own: library kernels
-/// (library/README.md). Which one runs is decided by two tables, one per direction: the first rule that holds. A rule
-/// looks at sizes, scales, layout, element size and alignment only. Images of one channel are the same in both layouts,
-/// and count as nchw.
+/// v4 is nearly as fast as a copy on doubled images, v5 and v6 come near it at other scales. Small images, channels
+/// last, and rows that 16 bytes do not divide want kernels of their own: library kernels (library/README.md). Which one
+/// runs is decided by two tables, one per direction: the first rule that holds. A rule looks at sizes, scales, layout,
+/// element size and alignment only. Images of one channel are the same in both layouts, and count as nchw.
 ///
 /// Expect the time of each case's best kernel. This is what `upsample_nearest.cuh` gives away.
 #pragma once
@@ -30,7 +29,6 @@ template <class T> struct Rule {
 /// Tried from the top; the first rule that holds decides.
 template <class W>
 inline constexpr Rule<W> kForwardRules[] = {
-    {predicates::is_doubled_large, narrow_window::forward<W>, "shape=32,64,256,256 dir=forward dtype=half"},
     {predicates::is_doubled_in_flight, packs_in_flight::forward<W>, "shape=16,32,80,80 dir=forward dtype=half"},
     {predicates::is_doubled, v4::forward<W>, "shape=32,64,128,130 dir=forward dtype=half"},
     {predicates::has_wide_pixels, channels_last::forward<W>, "shape=32,64,256,256 dir=forward dtype=half layout=nhwc"},
@@ -41,7 +39,7 @@ inline constexpr Rule<W> kForwardRules[] = {
 
 template <class T>
 inline constexpr Rule<T> kBackwardRules[] = {
-    {predicates::is_doubled_in_cache, passing_gradient::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
+    {predicates::is_passing_gradient, passing_gradient::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
     {predicates::is_doubled, v4::backward<T>, "shape=32,64,256,256 dir=backward dtype=half"},
     {predicates::is_channels_last, channels_last::backward<T>,
      "shape=32,64,256,256 dir=backward dtype=half layout=nhwc"},

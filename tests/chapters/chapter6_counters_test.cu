@@ -52,7 +52,7 @@ TEST_CASE("chapter 6, v2 and v3: an input, two pairs") {
   }
 }
 
-TEST_CASE("chapter 6, v4, narrow_window and packs_in_flight: 8 bytes here, 16 there") {
+TEST_CASE("chapter 6, v4 and packs_in_flight: 8 bytes here, 16 there") {
   // 32 KiB of float inputs are 128 requests of 256 bytes, 8 sectors; twice as many of 512 bytes on the other side.
   for (const std::string version : {"v4", "packs_in_flight"}) {
     check_step(version, kImages + "float dir=forward", {128, 128 * 8, 256, 256 * 16}, 0);
@@ -62,10 +62,6 @@ TEST_CASE("chapter 6, v4, narrow_window and packs_in_flight: 8 bytes here, 16 th
     check_step(version, kImages + "half dir=backward", {128, 128 * 16, 64, 64 * 8}, 0);
     check_step(version, kImages + "float dir=backward", {256, 256 * 16, 128, 128 * 8}, 0);
   }
-  // A float row is 32 packs, one warp's, so that narrow_window loads each row twice: 256 requests.
-  check_step("narrow_window", kImages + "float dir=forward", {256, 256 * 8, 256, 256 * 16}, 0);
-  // A half row is 16 packs: a warp writes two rows, which show the same one. Four sectors a request, not eight.
-  check_step("narrow_window", kImages + "half dir=forward", {128, 128 * 4, 128, 128 * 16}, 0);
 }
 
 TEST_CASE("chapter 6, channels_last: packs of channels") {
@@ -88,7 +84,8 @@ TEST_CASE("chapter 6, v6: all loads of a window") {
 }
 
 TEST_CASE("chapter 6, any_rows stores whole words of rows that 16 bytes do not divide") {
-  // 60 rows of 101 floats are 1515 words of 16 bytes, in 48 warps: a store each, and a load for each of a word's floats.
+  // 60 rows of 101 floats are 1515 words of 16 bytes, in 48 warps: a store each, and a load for each of a word's
+  // floats.
   const Moves seen = count_moves(chapter(), "any_rows", "shape=1,1,30,50 size=60,101 dtype=float");
   CHECK(seen.store_requests == 48);
   CHECK(seen.load_requests == 4 * 48);

@@ -31,11 +31,11 @@ inline bool fills_wide_tiles(const PermuteProblem& q, std::int64_t elements) {
 }
 
 /// Tiles of 16-byte words for a batch of matrices,
-inline bool is_wide_transpose(const PermuteProblem& q) {
-  return fills_wide_tiles(q, 2048) && v6::refuse(q) == nullptr;
-}
+inline bool is_wide_transpose(const PermuteProblem& q) { return fills_wide_tiles(q, 2048) && v6::refuse(q) == nullptr; }
 /// and for other problems; of bytes, half a tile has to be full.
-inline bool takes_wide_tiles(const PermuteProblem& q) { return fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048); }
+inline bool takes_wide_tiles(const PermuteProblem& q) {
+  return fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048);
+}
 
 /// Few elements: a launch lasts as long as a thread's chain of instructions, and the caches make up for any order.
 inline bool is_small(const PermuteProblem& q) { return q.count() < 1 << 19; }

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// Takes what narrow_window takes.
+/// Takes what v4 takes by its widest packs.
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
   return v3::launch_words(forward_kernel<W, v4::kWide<W>>, kThreads, kPacks, y, x, images, stream);
 }

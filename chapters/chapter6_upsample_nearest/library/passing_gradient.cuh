@@ -22,7 +22,7 @@ __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 
 }
 //! [kernel]
 
-/// Takes what narrow_window takes.
+/// Takes what v4 takes by its widest packs.
 template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
   return v3::launch_words(backward_kernel<T, v4::kWide<T>>, v4::kThreads, 1, dx, dy, images, stream);
 }
