@@ -58,7 +58,7 @@ def cards_table():
             continue
         parameters = chapter.main_cases(chapter.times())[0][1]["parameters"]
         found = [record.case(parameters) for record in records]
-        if not all(found):
+        if not all(case and of_step(case, chapter.dispatched.version) for case in found):
             continue
         shares = [f"{case['copy_seconds'] / seconds_of(case, version):.0%}" for version in ("v1", chapter.dispatched.version) for case in found]
         out.append(f"| {chapter.number} {chapter.name.replace('_', ' ')} | " + " | ".join(shares) + " |")
@@ -260,7 +260,8 @@ def base_row(chapter, step, case):
 
 def steps_table(chapter, names):
     """The ladder: each step's idea, the step that it is built on, and on each case its share of a copy and its gain over that
-    step; on one case alone its time, too. The dispatch has no base: what it gains is nobody's."""
+    step, or over the nearest below that takes the case; on one case alone its time, too. The dispatch has no base: what it gains
+    is nobody's."""
     times = chapter.times()
     cases = [times.case(case_named(chapter, name)) if times else None for name in names]
     ladder = chapter.book.get("ladder", {})
@@ -280,7 +281,9 @@ def steps_table(chapter, names):
                 continue
             median = row["seconds"]["median"]
             gain = speedup_text(before["seconds"]["median"], median, is_noise(before["seconds"], row["seconds"])) if before else ""
-            gained |= gain not in ("", "same")
+            gained |= gain not in ("", "same") and before["seconds"]["median"] > median
+            if before and before["version"] != step.base:  # Its base does not take the case.
+                gain += f" over {before['version']}"
             cells += ([time_text(median)] if alone else []) + [f"{100 * case['copy_seconds'] / median:.0f}%", gain]
         if step.prepares and not gained:
             cells[1] += f" (prepares {step.prepares.split(':')[0]})"

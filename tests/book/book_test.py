@@ -831,6 +831,20 @@ class Planted(unittest.TestCase):
         table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
         self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
 
+    def test_the_ladders_table_tells_losses_and_other_bases(self):
+        self.recorded()
+        self.assertNotIn("prepares", blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n"))
+        rows = self.chapter.times().cases[0]["steps"]
+        rows[1]["seconds"] = dict.fromkeys(rows[1]["seconds"], 8e-6)
+        self.assertIn("| A column more (prepares v3) | v1 | 8.00 us | 12% | 0.50x |\n",
+                      blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n"))
+        rows[1] |= {"status": "skipped", "seconds": None}
+        rows.append(rows[0] | {"version": "v3", "name": "small", "seconds": dict.fromkeys(rows[0]["seconds"], 2e-6)})
+        (self.folder / "chapter.cu").write_text(CHAPTER + 'C::step("v3", "small", "v2", "Less.", {}, v3::run),\n', encoding="utf-8")
+        (self.folder / "v3_small.cuh").write_text(V1.replace("v1", "v3"), encoding="utf-8")
+        self.chapter.steps = chapters.Chapter(self.folder).steps
+        self.assertIn("| v3 | Less | v2 | 2.00 us | 50% | 2.00x over v1 |\n", blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n"))
+
     def test_blocks_that_cannot_be_made(self):
         for wrong in ("diff v9", "diff v1", "diff v2 load", "diff v2 nothing", "measure v2 [a b] nothing", "code v2 nothing", "code v2",
                       "code v2 nothing.hpp:load", "figure banks v1: lane * 32", "table nothing"):
