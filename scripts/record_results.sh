@@ -8,8 +8,9 @@
 # Without numbers, all chapters, and behind them whether the exercises' bars of speed hold: exercises.json.
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
-#   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200 SEED=3    the peers' random problems
-#   BUILD=dir  what is run (build/gpu)               PEERS="--budget-seconds 60"   more of peers.py
+#   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200   the peers' random problems
+#   BUILD=dir  what is run (build/gpu)               SEED=n             of these (drawn anew, and recorded)
+#   PEERS="--budget-seconds 60"   more of peers.py
 #   TOOLS="memcheck racecheck"  (all four)           CASES=half   only the times of cases that match
 set -u
 cd "$(dirname "$0")/.."
@@ -73,7 +74,7 @@ for n in $chapters; do
   fi
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/chapters/peers/peers.py --chapter "$n" \
-      --random "${RANDOM_CASES:-200}" --seed "${SEED:-3}" --workers "$(nproc)" ${PEERS:-} --output "$out/chapter${n}_peers.json"
+      --random "${RANDOM_CASES:-200}" ${SEED:+--seed "$SEED"} --workers "$(nproc)" ${PEERS:-} --output "$out/chapter${n}_peers.json"
   else
     echo "chapter $n: no PyTorch with a GPU here: skipped"
   fi

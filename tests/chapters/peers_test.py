@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """The parts of tests/chapters/peers that need no GPU: which cases it draws, what it counts, how it merges."""
 
+import contextlib
 import importlib
+import io
 import json
 import pathlib
 import random
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))
@@ -158,11 +162,49 @@ class Views(unittest.TestCase):
         self.assertEqual(view.bytes_moved, 2**22 * 4 + 2**22 * 64)
 
 
+def without_a_gpu():
+    """PyTorch and what needs it, as far as the scripts look at them."""
+    torch = unittest.mock.MagicMock(__version__="2.0", version=types.SimpleNamespace(cuda="13.0"))
+    torch.cuda.get_device_name.return_value, torch.cuda.get_device_capability.return_value = "A Device", (9, 0)
+    others = {name: unittest.mock.MagicMock(__version__="3.0") for name in ("torch._inductor", "torch._inductor.config", "triton")}
+    return unittest.mock.patch.dict(sys.modules, {"torch": torch} | others)
+
+
 class CommandLine(unittest.TestCase):
+    def record(self, *arguments):
+        """What peers.py prints and records of chapter 3, each case taking a second."""
+
+        def measure(case, *_):
+            return row(0, 1.0, 1.0, 1.0) | {"case": case.name, "dtype": case.dtype}
+
+        with tempfile.TemporaryDirectory() as folder, without_a_gpu(), contextlib.redirect_stdout(io.StringIO()) as printed, \
+                unittest.mock.patch.dict(sys.modules, {"timing": unittest.mock.MagicMock()}), \
+                unittest.mock.patch("library.load"), unittest.mock.patch("peers.measure", measure):
+            output = pathlib.Path(folder) / "peers.json"
+            sys.argv = ["peers.py", "--chapter", "3", "--no-fixed", "--random", "3", "--library", "x.so", "--no-compiled",
+                        "--output", str(output), *arguments]
+            self.assertEqual(peers.main(), 0)
+            return printed.getvalue(), json.loads(output.read_text(encoding="utf-8"))
+
+    def test_a_seed_is_drawn_told_and_recorded(self):
+        printed, drawn = self.record()
+        seed = drawn["run"]["seed"]
+        self.assertIn(f"--seed {seed}\n", printed)
+        self.assertRegex(drawn["run"]["sources"], "^[0-9a-f]{12}$")
+        _, again = self.record("--seed", str(seed))
+        self.assertEqual([case["case"] for case in again["cases"]], [case["case"] for case in drawn["cases"]])
+        self.assertNotEqual(self.record()[1]["run"]["seed"], seed)
+
+    def test_a_record_is_made_without_the_sources_too(self):
+        with unittest.mock.patch("peers.ROOT", pathlib.Path("/nowhere")), unittest.mock.patch.dict(sys.modules):
+            sys.modules.pop("record_times", None)
+            self.assertEqual(peers.sources(3), "unknown")
+
     def test_bad_arguments(self):
         for arguments in (
             ["--chapter", "3", "--samples", "3"], ["--part", "3/2"], ["--merge", "only_one"], ["--nonsense"],
             ["--chapter", "99"], [], ["--chapter", "3", "--begin", "0"],
+            ["--chapter", "3", "--random", "9", "--part", "2/3"], ["--chapter", "3", "--random", "9", "--begin", "2"],
         ):
             result = subprocess.run(
                 [sys.executable, "-B", str(PEERS / "peers.py"), *arguments], capture_output=True, text=True, check=False

@@ -2,8 +2,9 @@
 """Times a chapter's take-away header, PyTorch eager and torch.compile in turn, and writes chapterN_peers.json.
 
     python3 tests/chapters/peers/peers.py --chapter 3                            the chapter's cases
-    python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --seed 1      and 200 random ones
+    python3 tests/chapters/peers/peers.py --chapter 3 --random 200               and 200 random ones, of a seed that it draws
     python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --part 1/4    every fourth case, where time is short
+    python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --part 2/4 --seed 12345     the next ones, of that seed
     python3 tests/chapters/peers/peers.py --chapter 4 --begin 15                 from the 15th case on
     python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --workers 12  compiling ahead in 12 processes
     python3 tests/chapters/peers/peers.py --merge OUT PART PART ...              the parts in one file
@@ -21,6 +22,7 @@ import importlib
 import os
 import pathlib
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -40,6 +42,19 @@ def first_line(*command):
         return result.stdout.strip().splitlines()[0]
     except (OSError, subprocess.CalledProcessError, IndexError):
         return "unknown"
+
+
+def sources(chapter):
+    """The hash of a chapter's sources that its record of times has, or unknown."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        from record_times import sources_hash
+
+        return sources_hash(chapter)
+    except (ImportError, OSError, ValueError):
+        return "unknown"
+    finally:
+        sys.path.pop(0)
 
 
 def chapters():
@@ -71,9 +86,9 @@ def prepare_compiler(folder):
     torch._inductor.config.autotune_local_cache = False
 
 
-def compile_ahead(workers):
+def compile_ahead(workers, seed):
     """Fills the compiler's caches by this same script, each process with its share of the cases."""
-    command = [sys.executable, *sys.argv]
+    command = [sys.executable, *sys.argv, "--seed", str(seed)]
     environment = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
     processes = [
         subprocess.Popen([*command, "--compile-share", f"{i}/{workers}"], env=environment, stdout=subprocess.DEVNULL)
@@ -205,7 +220,7 @@ def parse_arguments():
     parser.add_argument("--chapter", type=int, choices=chapters(), help="whose cases; needed unless parts are merged")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="random cases besides the chapter's")
     parser.add_argument("--no-fixed", action="store_true", help="without the chapter's cases")
-    parser.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
+    parser.add_argument("--seed", type=int, help="of the random cases (a new one, which is told and recorded)")
     parser.add_argument("--samples", type=int, default=31, help="per case and function, 30 at least (31)")
     parser.add_argument("--begin", type=int, default=1, metavar="N", help="the first case, counted from 1 (1)")
     parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="every Nth case, from the Ith on")
@@ -223,6 +238,8 @@ def parse_arguments():
         parser.error(f"--samples {arguments.samples}: at least 30 are needed for a median that means something")
     if arguments.begin < 1:
         parser.error(f"--begin {arguments.begin}: cases are counted from 1")
+    if arguments.random and arguments.seed is None and (arguments.part[0] > 1 or arguments.begin > 1):
+        parser.error("--seed: the one that the first part told is needed for the others")
     if arguments.chapter is None and not arguments.merge:
         parser.error(f"--chapter is needed: one of {', '.join(map(str, chapters()))}")
     if arguments.merge and len(arguments.merge) < 2:
@@ -255,8 +272,11 @@ def main():
     from timing import Timer
 
     chapter = importlib.import_module(f"chapter{arguments.chapter}")
+    seed = secrets.randbelow(2**31) if arguments.seed is None else arguments.seed
+    if arguments.random and not arguments.compile_share:
+        print(f"--seed {seed}", flush=True)
     numbered = [] if arguments.no_fixed else [("fixed", case) for case in chapter.fixed_cases()]
-    numbered += [("random", case) for case in chapter.random_cases(arguments.random, arguments.seed)]
+    numbered += [("random", case) for case in chapter.random_cases(arguments.random, seed)]
     part, parts = arguments.part
     todo = list(enumerate(numbered))[arguments.begin - 1 :][part - 1 :: parts]
 
@@ -268,7 +288,7 @@ def main():
             compile_only(cases, start + arguments.budget_seconds / 2)
             return 0
         if arguments.workers > 0:
-            compile_ahead(min(arguments.workers, len(todo)))
+            compile_ahead(min(arguments.workers, len(todo)), seed)
             print(f"compiled ahead in {time.monotonic() - start:.0f} s", flush=True)
 
     device = torch.cuda.get_device_name(0)
@@ -288,7 +308,8 @@ def main():
             "torch": torch.__version__,
             "triton": triton.__version__,
             "commit": os.environ.get("WARPBOOK_COMMIT") or first_line("git", "describe", "--always", "--dirty"),
-            "seed": arguments.seed,
+            "sources": sources(arguments.chapter),
+            "seed": seed,
             "random": arguments.random,
             "samples": arguments.samples,
             "part": f"{part}/{parts}",
