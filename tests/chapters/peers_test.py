@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import io
 import json
+import math
 import pathlib
 import random
 import subprocess
@@ -19,6 +20,7 @@ sys.path.insert(0, str(PEERS))
 sys.dont_write_bytecode = True
 
 import chapter2  # noqa: E402
+import chapter5  # noqa: E402
 import peers  # noqa: E402
 from chapter3 import fixed_cases, is_prime, random_cases  # noqa: E402
 from results import merge, slower, summarise, within  # noqa: E402
@@ -134,7 +136,7 @@ class Modules(unittest.TestCase):
                     part, share = case.small_part()
                     if part is not None:  # What the compiler is judged by where a call of the case may take seconds.
                         self.assertIs(type(part), type(case))
-                        self.assertEqual((part.dtype, part.count * share), (case.dtype, case.count))
+                        self.assertEqual((part.dtype, part.count), (case.dtype, case.count // share))
 
 
 class Views(unittest.TestCase):
@@ -162,12 +164,90 @@ class Views(unittest.TestCase):
         self.assertEqual(view.bytes_moved, 2**22 * 4 + 2**22 * 64)
 
 
+class IndexAdds(unittest.TestCase):
+    """Chapter 5's."""
+
+    def test_random_cases_are_what_the_chapter_says(self):
+        cases = chapter5.random_cases(1000, 7)
+        for case in cases:
+            self.assertTrue(2**20 <= case.bytes <= 2**32)
+            self.assertTrue(1 <= case.count <= 2**24 and 1 <= case.row_elements <= 2**20)
+            self.assertLess(8 * case.bytes, 40e9)
+        self.assertEqual({(case.dtype, case.draw) for case in cases},
+                         {(dtype, draw) for dtype in chapter5.TYPES for draw in chapter5.DRAWS})
+        self.assertEqual({(len(case.shape), case.dim) for case in cases},
+                         {(rank, dim) for rank in range(1, 6) for dim in range(rank)})
+        self.assertGreaterEqual(sum(case.bytes > 2**31 for case in cases), 20)
+        self.assertGreaterEqual(sum(case.count > 2**20 and len(case.shape) > 1 for case in cases), 20)
+
+    def test_rows_that_are_named_are_counted(self):
+        generator = random.Random(5)
+        for rows, count in ((1, 5), (7, 3), (40, 3000), (1000, 100), (5000, 20000)):
+            def distinct(draw, rows=rows, count=count):
+                return chapter5.IndexAdd((rows, 2), 0, count, "float", draw).distinct_rows()
+
+            chances = [math.log1p(1 / k) / math.log(rows + 1) for k in range(1, rows + 1)]
+            exact = sum(1 - (1 - chance) ** count for chance in chances)
+            self.assertAlmostEqual(distinct("zipf") / exact, 1, delta=1e-3)
+            for draw in ("uniform", "sorted", "clustered"):
+                drawn = 0
+                for _ in range(50):
+                    first = [generator.randrange(rows) for _ in range(-(-count // chapter5.CLUSTER))]
+                    drawn += len({(first[i // chapter5.CLUSTER] + generator.randrange(min(chapter5.WINDOW, rows))) % rows
+                                  if draw == "clustered" else generator.randrange(rows) for i in range(count)})
+                self.assertAlmostEqual(distinct(draw) / (drawn / 50), 1, delta=0.1, msg=(draw, rows, count))
+
+    def test_what_a_compiler_may_take_seconds_for(self):
+        for draw in chapter5.DRAWS:
+            for dtype in chapter5.TYPES:
+                share = chapter5.IndexAdd((2, 64), 0, 2**20, dtype, draw).small_part()[1]
+                self.assertEqual(share, 64 if dtype in ("half", "bfloat16") else 1)
+            self.assertEqual(chapter5.IndexAdd((2**20, 64), 0, 2**12, "half", draw).small_part(), (None, 1))
+
+    def test_a_bound_has_bytes_and_atomics(self):
+        rates = chapter5.additions_per_second()
+        for dtype, shape, elements_per_second in (
+            ("half", (64, 3), max(rates["half"], rates["half2"])), ("half", (64, 4), 2 * rates["half2"]),
+            ("float", (64, 4), 4 * rates["float4"]), ("double", (64, 4), rates["double"]), ("int64", (64, 4), rates["uint64"]),
+        ):
+            case = chapter5.IndexAdd(shape, 0, 2**20, dtype)  # All rows are named.
+            self.assertAlmostEqual(case.bound_seconds(0.0) * elements_per_second / math.prod(shape), 1)
+            self.assertEqual(case.bound_seconds(1.0), 1.0)
+
+
 def without_a_gpu():
     """PyTorch and what needs it, as far as the scripts look at them."""
     torch = unittest.mock.MagicMock(__version__="2.0", version=types.SimpleNamespace(cuda="13.0"))
     torch.cuda.get_device_name.return_value, torch.cuda.get_device_capability.return_value = "A Device", (9, 0)
     others = {name: unittest.mock.MagicMock(__version__="3.0") for name in ("torch._inductor", "torch._inductor.config", "triton")}
     return unittest.mock.patch.dict(sys.modules, {"torch": torch} | others)
+
+
+class Versions(unittest.TestCase):
+    def test_parts_share_the_cases(self):
+        with without_a_gpu(), unittest.mock.patch.dict(sys.modules, {"timing": unittest.mock.MagicMock()}):
+            versions = importlib.import_module("versions")
+            measured = []
+            even = {"old": spread(1.0), "new": spread(1.0)}
+            for part in ("1/3", "2/3", "3/3"):
+                sys.argv = ["versions.py", "--chapter", "3", "--old", "a.so", "--new", "b.so", "--random", "4", "--part", part]
+                with unittest.mock.patch.object(versions, "load"), contextlib.redirect_stdout(io.StringIO()), \
+                        unittest.mock.patch.object(versions, "measure", lambda case, *_: measured.append(case) or even):
+                    self.assertEqual(versions.main(), 0)
+        self.assertCountEqual(measured, fixed_cases() + random_cases(4, 1))
+
+
+class Timing(unittest.TestCase):
+    def test_a_slow_call_is_sampled_five_times(self):
+        with without_a_gpu():
+            timing = importlib.import_module("timing")
+        calls = []
+        timer = timing.Timer.__new__(timing.Timer)
+        timer.samples, timer.host_seconds = 31, lambda function: 0.0
+        timer.sample = lambda function, _: function()
+        times = timer.time({"fast": lambda: 0.049, "slow": lambda: calls.append(1) or 0.051})
+        self.assertEqual({name: each["samples"] for name, each in times.items()}, {"fast": 31, "slow": 5})
+        self.assertEqual((len(calls), times["slow"]["median"]), (6, 0.051))
 
 
 class CommandLine(unittest.TestCase):

@@ -2,7 +2,10 @@
 
 import ctypes
 import dataclasses
+import functools
+import json
 import math
+import pathlib
 import random
 
 from case import ELEMENT_BYTES, Case, Int, Int64, Pointer, checked, compare_within, log_uniform, torch_dtype
@@ -12,13 +15,35 @@ FUNCTIONS = {
     "warpbook_index_add": [Pointer, ctypes.POINTER(ctypes.c_size_t), Pointer, Pointer, Pointer, Int, Int,
                            ctypes.POINTER(Int64), Int, Int64, Pointer],
 }
-TYPES = {"half": 0, "float": 1, "double": 2, "int32": 3}
+TYPES = {"half": 0, "float": 1, "double": 2, "int32": 3, "bfloat16": 4, "int64": 5}
 DIGITS = {"half": 11, "bfloat16": 8, "float": 24, "double": 53}
+DRAWS = ("uniform", "zipf", "sorted", "clustered")
+CLUSTER, WINDOW = 1024, 64  # So many entries on end name rows among so many neighbours.
+MOST_BYTES = 2**32  # Of dst, src and index together: each function that is timed has two sets of them and more.
+# The microbenchmarks' names of the atomic additions that a type has, and the elements of each.
+ADDITIONS = {
+    "half": {"half": 1, "half2": 2}, "bfloat16": {"bfloat16": 1, "bfloat162": 2}, "float": {"float": 1, "float2": 2, "float4": 4},
+    "double": {"double": 1}, "int32": {"int": 1}, "int64": {"uint64": 1},
+}
+
+
+@functools.cache
+def additions_per_second():
+    """Name -> atomic additions where the lanes of a warp name neighbours, each another one: the most that the L2 takes."""
+    file = pathlib.Path(__file__).resolve().parents[3] / "docs/results/nvidia-h200/microbenchmarks.json"
+    rates = json.loads(file.read_text(encoding="utf-8"))["atomics"]["collisions"]
+    return {rate["type"]: rate["operations_per_second"] for rate in rates if rate["lanes_at_an_address"] == 1}
+
+
+def expected_distinct(draws, chances):
+    """How many of some things are drawn at least once. chances: (how many, the chance of each)."""
+    return sum(number * -math.expm1(draws * math.log1p(-chance)) if chance < 1 else number for number, chance in chances)
 
 
 @dataclasses.dataclass(frozen=True)
 class IndexAdd(Case):
-    """dst.index_add_(dim, index, src) with contiguous tensors and an index of int64, drawn evenly or by Zipf's law."""
+    """dst.index_add_(dim, index, src) with contiguous tensors and an index of int64, drawn evenly, by Zipf's law, evenly and
+    then sorted, or in clusters."""
 
     shape: tuple
     dim: int
@@ -37,29 +62,63 @@ class IndexAdd(Case):
     def row_elements(self):
         return math.prod(self.shape) // self.shape[self.dim]
 
+    @functools.lru_cache(maxsize=1)
     def index(self):
         """The rows, always the same for the same case."""
         import torch
 
         generator = torch.Generator().manual_seed(5)
         rows = self.shape[self.dim]
-        if self.draw == "uniform":
-            return torch.randint(0, rows, (self.count,), generator=generator)
+        if self.draw in ("uniform", "sorted"):
+            drawn = torch.randint(0, rows, (self.count,), generator=generator)
+            return drawn if self.draw == "uniform" else drawn.sort().values
+        if self.draw == "clustered":
+            first = torch.randint(0, rows, (-(-self.count // CLUSTER),), generator=generator).repeat_interleave(CLUSTER)
+            return (first[: self.count] + torch.randint(0, min(WINDOW, rows), (self.count,), generator=generator)) % rows
         share = torch.rand(self.count, dtype=torch.float64, generator=generator)
         rank = torch.exp(share * math.log(rows + 1)).long() - 1
         spread = next(n for n in range(7919, 7919 + rows + 1) if math.gcd(n, rows) == 1)
         return rank.clamp(0, rows - 1) * spread % rows
 
     @property
-    def bytes_moved(self):
-        """src, the index, and twice the rows that are named at least once (for an even draw: as many as expected)."""
+    def bytes(self):
+        """Of all inputs."""
+        return (self.shape[self.dim] + self.count) * self.row_elements * ELEMENT_BYTES[self.dtype] + 8 * self.count
+
+    @functools.lru_cache
+    def distinct_rows(self):
+        """How many rows are named at least once, as expected."""
         rows = self.shape[self.dim]
-        if self.draw == "uniform":
-            distinct = rows * -math.expm1(self.count * math.log1p(-1 / rows)) if rows > 1 else min(self.count, 1)
-        else:  # The k-th row by popularity is named with probability p_k = log((k + 1) / k) / log(rows + 1).
-            total = math.log(rows + 1)
-            distinct = sum(-math.expm1(self.count * math.log1p(-math.log1p(1 / k) / total)) for k in range(1, rows + 1))
-        return int((self.count + 2 * distinct) * self.row_elements * ELEMENT_BYTES[self.dtype] + 8 * self.count)
+        if self.draw == "clustered":
+            window = min(WINDOW, rows)
+            named = expected_distinct(min(self.count, CLUSTER), [(window, 1 / window)])
+            return expected_distinct(-(-self.count // CLUSTER), [(rows, named / rows)])
+        if self.draw != "zipf":
+            return expected_distinct(self.count, [(rows, 1 / rows)])
+        # The k-th row by popularity is named with the chance log((k + 1) / k) / log(rows + 1). Far on, a band of rows has one.
+        bands, k = [], 1
+        while k <= rows:
+            size = min(1 + k // 256, rows + 1 - k)
+            bands.append((size, math.log1p(size / k) / math.log(rows + 1) / size))
+            k += size
+        return expected_distinct(self.count, bands)
+
+    @property
+    def bytes_moved(self):
+        """src, the index, and twice the rows that are named at least once."""
+        return int((self.count + 2 * self.distinct_rows()) * self.row_elements * ELEMENT_BYTES[self.dtype] + 8 * self.count)
+
+    def bound_seconds(self, copy_seconds):
+        """The bytes and the atomics, which go on at the same time: the longer of a copy of bytes_moved in the same run, and of
+        one addition for each element of the rows that are named (more entries of a row may be summed before), with the best
+        atomic that its type and its elements side by side allow, at its rate without collisions. A share above 1 is
+        possible: index_add reads more than it writes, a copy does not."""
+        together = math.prod(self.shape[self.dim + 1 :])
+        rates = additions_per_second()
+        elements_per_second = max(
+            rates[name] * (elements if together % elements == 0 else 1) for name, elements in ADDITIONS[self.dtype].items()
+        )
+        return max(copy_seconds, self.distinct_rows() * self.row_elements / elements_per_second)
 
     def make_inputs(self):
         """Sixteenths, small enough that sums of float are exact, so that the order does not matter."""
@@ -70,12 +129,12 @@ class IndexAdd(Case):
         src_shape[self.dim] = self.count
         if self.dtype not in DIGITS:
             return tuple(
-                torch.randint(0, 100, shape, device="cuda").to(torch_dtype(self.dtype)) for shape in (self.shape, src_shape)
+                torch.randint(0, 100, shape, device="cuda", dtype=torch_dtype(self.dtype)) for shape in (self.shape, src_shape)
             ) + (index,)
 
         def values(shape):
-            signs = torch.randint(0, 2, shape, device="cuda", dtype=torch.int8) * 2 - 1
-            return (signs.to(torch_dtype(self.dtype)) * torch.randint(1, 3, (1,), device="cuda").item()) / 16
+            bits = torch.randint(0, 2, shape, device="cuda", dtype=torch.int8).to(torch_dtype(self.dtype))
+            return bits.mul_(2).sub_(1).mul_(torch.randint(1, 3, (1,), device="cuda").item() / 16)  # In place, for memory.
 
         return values(self.shape), values(src_shape), index
 
@@ -85,9 +144,11 @@ class IndexAdd(Case):
 
     def small_part(self):
         """As chapter 4's: halves that many entries add to are what Triton's loop waits for."""
-        if self.dtype != "half" or self.draw != "uniform" or self.count < 4096 * self.shape[self.dim]:
+        rows = self.shape[self.dim]
+        hottest = self.count * (math.log(2) / math.log(rows + 1) if self.draw == "zipf" else 1 / rows)
+        if self.dtype not in ("half", "bfloat16") or hottest < 4096:
             return None, 1
-        return dataclasses.replace(self, count=self.count // 4096), 4096
+        return dataclasses.replace(self, count=self.count // 64), 64
 
     def bind(self, library, inputs, stream):
         import torch
@@ -116,7 +177,7 @@ class IndexAdd(Case):
 
         terms = int(torch.bincount(self.index()).max())
         unit = 2.0 ** -DIGITS[self.dtype]
-        largest = max(expected.double().abs().max().item(), 0.125 * math.sqrt(terms))
+        largest = max(expected.abs().max().item(), 0.125 * math.sqrt(terms))
         return compare_within(ours, expected, 2 * unit, 8 * unit * math.sqrt(terms) * largest)
 
 
@@ -145,23 +206,18 @@ def fixed_cases():
 
 
 def random_cases(count, seed):
-    """Rank 1 to 5, src of 1 MiB to 128 MiB, any dim; half of them by Zipf's law."""
+    """Rank 1 to 5, any dim, 1 to 16 Mi entries and rows, of 1 to 2^20 elements; 1 MiB to 4 GiB in all; every type and draw."""
     generator = random.Random(seed)
     cases = []
     while len(cases) < count:
-        dtype = generator.choice(sorted(TYPES))
         rank = generator.randint(1, 5)
         dim = generator.randrange(rank)
-        elements = log_uniform(generator, 2**20, 2**27) / ELEMENT_BYTES[dtype]
-        entries = int(log_uniform(generator, 4, min(elements, 2**20)))
-        rows = int(log_uniform(generator, 1, 2**20))
+        row_elements = log_uniform(generator, 1, 2**20)
         shares = [generator.random() for _ in range(rank - 1)]
-        row_elements = elements / entries if rank > 1 else 1
         shape = [max(1, round(row_elements ** (share / sum(shares)))) for share in shares]
-        shape.insert(dim, rows)
-        if rank == 1:
-            entries = int(min(elements, 2**24))
-        if math.prod(shape) * ELEMENT_BYTES[dtype] > 2**31:
-            continue
-        cases.append(IndexAdd(tuple(shape), dim, entries, dtype, generator.choice(("uniform", "zipf"))))
+        shape.insert(dim, round(log_uniform(generator, 1, 2**24)))
+        case = IndexAdd(tuple(shape), dim, round(log_uniform(generator, 1, 2**24)), generator.choice(sorted(TYPES)),
+                        generator.choice(DRAWS))
+        if case.row_elements <= 2**20 and 2**20 <= case.bytes <= MOST_BYTES:
+            cases.append(case)
     return cases

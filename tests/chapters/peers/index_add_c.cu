@@ -16,66 +16,8 @@ warpbook::TensorView make_view(int dims, const std::int64_t* sizes, const std::i
   return view;
 }
 
-}  // namespace
-
-/// Contiguous tensors. With `workspace` null only `workspace_bytes` is set.
-/// \param type 0 half, 1 float, 2 double, 3 int32.
-/// \param index `entries` values. \param shape `dims` sizes of dst; src has `entries` along `dim`.
-/// \param stream a cudaStream_t.
-/// \return a cudaError_t.
-extern "C" int warpbook_index_add(void* workspace, std::size_t* workspace_bytes, void* dst, const std::int64_t* index,
-                                  const void* src, int type, int dims, const std::int64_t* shape, int dim,
-                                  std::int64_t entries, void* stream) {
-  if (dims < 1 || dims > warpbook::kMaxViewDims || dim < 0 || dim >= dims) {
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-  std::int64_t src_shape[warpbook::kMaxViewDims] = {};
-  for (int d = 0; d < dims; ++d) src_shape[d] = d == dim ? entries : shape[d];
-  warpbook::IndexAddProblem problem;
-  problem.dim = dim;
-  problem.dst = warpbook::contiguous_view(dims, shape);
-  problem.src = warpbook::contiguous_view(dims, src_shape);
-  const auto add = [&]<class T>(T* to, const T* from) {
-    return static_cast<int>(warpbook::index_add(workspace, *workspace_bytes, problem, to, index, from, nullptr,
-                                                static_cast<cudaStream_t>(stream)));
-  };
-  switch (type) {
-  case 0:
-    return add(static_cast<__half*>(dst), static_cast<const __half*>(src));
-  case 1:
-    return add(static_cast<float*>(dst), static_cast<const float*>(src));
-  case 2:
-    return add(static_cast<double*>(dst), static_cast<const double*>(src));
-  case 3:
-    return add(static_cast<std::int32_t*>(dst), static_cast<const std::int32_t*>(src));
-  default:
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-}
-
-/// The same for tensors of any strides, with a factor: `alpha` of types with a fraction, `alpha_integer` of integers.
-/// \param sizes of dst; src has `entries` along `dim`. \param dst_strides, src_strides in elements, `dims` each.
-/// \param type as above, and 4 bfloat16, 5 int64.
-extern "C" int warpbook_index_add_strided(void* workspace, std::size_t* workspace_bytes, void* dst,
-                                          const std::int64_t* index, const void* src, int type, int dims,
-                                          const std::int64_t* sizes, const std::int64_t* dst_strides,
-                                          const std::int64_t* src_strides, int dim, std::int64_t entries, double alpha,
-                                          std::int64_t alpha_integer, void* stream) {
-  if (dims < 1 || dims > warpbook::kMaxViewDims || dim < 0 || dim >= dims) {
-    return static_cast<int>(cudaErrorInvalidValue);
-  }
-  warpbook::IndexAddProblem problem;
-  problem.dim = dim;
-  problem.dst = make_view(dims, sizes, dst_strides);
-  problem.src = make_view(dims, sizes, src_strides);
-  problem.src.sizes[static_cast<std::size_t>(dim)] = entries;
-  problem.alpha = alpha;
-  problem.alpha_integer = alpha_integer;
-  const auto add = [&]<class T>(T) {
-    return static_cast<int>(warpbook::index_add(workspace, *workspace_bytes, problem, static_cast<T*>(dst), index,
-                                                static_cast<const T*>(src), nullptr,
-                                                static_cast<cudaStream_t>(stream)));
-  };
+/// What `add` returns for a value of the type of this number.
+template <class Add> int with_type(int type, const Add& add) {
   switch (type) {
   case 0:
     return add(__half{});
@@ -92,4 +34,55 @@ extern "C" int warpbook_index_add_strided(void* workspace, std::size_t* workspac
   default:
     return static_cast<int>(cudaErrorInvalidValue);
   }
+}
+
+}  // namespace
+
+/// Contiguous tensors. With `workspace` null only `workspace_bytes` is set.
+/// \param type 0 half, 1 float, 2 double, 3 int32, 4 bfloat16, 5 int64.
+/// \param index `entries` values. \param shape `dims` sizes of dst; src has `entries` along `dim`.
+/// \param stream a cudaStream_t.
+/// \return a cudaError_t.
+extern "C" int warpbook_index_add(void* workspace, std::size_t* workspace_bytes, void* dst, const std::int64_t* index,
+                                  const void* src, int type, int dims, const std::int64_t* shape, int dim,
+                                  std::int64_t entries, void* stream) {
+  if (dims < 1 || dims > warpbook::kMaxViewDims || dim < 0 || dim >= dims) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  std::int64_t src_shape[warpbook::kMaxViewDims] = {};
+  for (int d = 0; d < dims; ++d) src_shape[d] = d == dim ? entries : shape[d];
+  warpbook::IndexAddProblem problem;
+  problem.dim = dim;
+  problem.dst = warpbook::contiguous_view(dims, shape);
+  problem.src = warpbook::contiguous_view(dims, src_shape);
+  return with_type(type, [&]<class T>(T) {
+    return static_cast<int>(warpbook::index_add(workspace, *workspace_bytes, problem, static_cast<T*>(dst), index,
+                                                static_cast<const T*>(src), nullptr,
+                                                static_cast<cudaStream_t>(stream)));
+  });
+}
+
+/// The same for tensors of any strides, with a factor: `alpha` of types with a fraction, `alpha_integer` of integers.
+/// \param sizes of dst; src has `entries` along `dim`. \param dst_strides, src_strides in elements, `dims` each.
+/// \param type as above.
+extern "C" int warpbook_index_add_strided(void* workspace, std::size_t* workspace_bytes, void* dst,
+                                          const std::int64_t* index, const void* src, int type, int dims,
+                                          const std::int64_t* sizes, const std::int64_t* dst_strides,
+                                          const std::int64_t* src_strides, int dim, std::int64_t entries, double alpha,
+                                          std::int64_t alpha_integer, void* stream) {
+  if (dims < 1 || dims > warpbook::kMaxViewDims || dim < 0 || dim >= dims) {
+    return static_cast<int>(cudaErrorInvalidValue);
+  }
+  warpbook::IndexAddProblem problem;
+  problem.dim = dim;
+  problem.dst = make_view(dims, sizes, dst_strides);
+  problem.src = make_view(dims, sizes, src_strides);
+  problem.src.sizes[static_cast<std::size_t>(dim)] = entries;
+  problem.alpha = alpha;
+  problem.alpha_integer = alpha_integer;
+  return with_type(type, [&]<class T>(T) {
+    return static_cast<int>(warpbook::index_add(workspace, *workspace_bytes, problem, static_cast<T*>(dst), index,
+                                                static_cast<const T*>(src), nullptr,
+                                                static_cast<cudaStream_t>(stream)));
+  });
 }

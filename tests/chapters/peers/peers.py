@@ -198,6 +198,8 @@ def measure(case, library, timer, with_compiled):
     row = {"case": case.name, "dtype": case.dtype, "bytes_moved": case.bytes_moved}
     for name in dict.fromkeys(("ours", "eager", "compiled", *functions)):
         row[f"{name}_seconds"] = times[name]["median"] if name in times else None
+    if (bound := case.bound_seconds(row["copy_seconds"])) is not None:
+        row["bound_seconds"] = bound
     row["spread"] = times
     if planned:
         row |= plan_note

@@ -10,6 +10,7 @@ import torch
 
 from results import spread
 
+SLOW_SECONDS, FEW_SAMPLES = 0.05, 5  # A call that takes longer is sampled so often; a spread says how often.
 FLUSH_BYTES = 256 * 2**20  # Several times the L2 of any GPU so far.
 NOT_SUPPORTED = 801  # CUDA_ERROR_NOT_SUPPORTED: before compute capability 8.0 nothing is kept.
 
@@ -75,25 +76,32 @@ class Timer:
         return begin.elapsed_time(end) * 1e-3
 
     def host_seconds(self, function):
-        """How long the host needs to enqueue a call, at most, of five."""
+        """How long the host needs to enqueue a call, at most, of five; of one where the device then takes long."""
         slowest = 0.0
         for _ in range(5):
             torch.cuda.synchronize()
             start = time.perf_counter()
             function()
             slowest = max(slowest, time.perf_counter() - start)
-        torch.cuda.synchronize()
+            torch.cuda.synchronize()
+            if time.perf_counter() - start > SLOW_SECONDS:
+                break
         return slowest
 
     def time(self, functions):
-        """functions: name -> callable. Returns name -> {"median", "p25", "p75", "min"} in seconds."""
+        """functions: name -> callable. Returns name -> {"median", "p25", "p75", "min"} in seconds, and "samples"."""
         busy_seconds = {name: max(2e-4, 3 * self.host_seconds(f)) for name, f in functions.items()}
         seconds = {name: [] for name in functions}
-        for sample in range(-3, self.samples):  # The first three warm up.
+        slow = set()
+        for sample in range(-3, self.samples):  # The first three warm up; of what is slow, the first one.
             for name, function in functions.items():
+                if name in slow and not 0 <= sample < FEW_SAMPLES:
+                    continue
                 taken = self.sample(function, busy_seconds[name])
                 if sample >= 0:
                     seconds[name].append(taken)
+                elif taken > SLOW_SECONDS:
+                    slow.add(name)
         return {name: spread(values) for name, values in seconds.items()}
 
     @staticmethod

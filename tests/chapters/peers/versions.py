@@ -16,7 +16,7 @@ import sys
 
 import torch
 from library import load
-from peers import chapters, make_inputs
+from peers import chapters, make_inputs, part_of
 from results import write_whole
 from timing import Timer, in_turn
 
@@ -48,6 +48,7 @@ def main():
     parser.add_argument("--new", type=pathlib.Path, required=True, help="and as it is")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="random cases besides the chapter's")
     parser.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="every Nth case, from the Ith on")
     parser.add_argument("--samples", type=int, default=31)
     parser.add_argument("--output", type=pathlib.Path, help="the times as JSON")
     options = parser.parse_args()
@@ -55,7 +56,8 @@ def main():
     libraries = {name: load(path.resolve(), chapter.FUNCTIONS) for name, path in (("old", options.old), ("new", options.new))}
     timer = Timer(options.samples)
     rows = []
-    for case in [*chapter.fixed_cases(), *(chapter.random_cases(options.random, options.seed) if options.random else [])]:
+    part, parts = options.part
+    for case in [*chapter.fixed_cases(), *chapter.random_cases(options.random, options.seed)][part - 1 :: parts]:
         times = measure(case, libraries, timer)
         ratio = times["old"]["median"] / times["new"]["median"]
         apart = times["new"]["p25"] > times["old"]["p75"]
