@@ -133,6 +133,11 @@ class Limits(InAFolder):
                 result = self.check(resource.RLIMIT_AS, megabytes << 20)
                 self.assertTrue(result.stderr or "too little host memory" in result.stdout, result.stdout)
 
+    def test_data(self):
+        for megabytes in (10, 50, 400):
+            with self.subTest(megabytes):
+                self.assertTrue(self.check(resource.RLIMIT_DATA, megabytes << 20).stderr)
+
     def test_threads(self):
         if len(os.sched_getaffinity(0)) == 1:
             self.skipTest("one core needs one thread")
