@@ -4,13 +4,14 @@
 #
 # For each chapter, into docs/results/<device>/: chapterN.json (run_all --full --all-steps, by scripts/record_times.py, which
 # measures no case twice of the same sources), chapterN_sanitizers.txt (all four of compute-sanitizer's tools over the small
-# cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine code) and chapterN_peers.json (PyTorch beside it).
+# cases), chapterN_counters.json (Nsight Compute), sass/chapterN_*.txt (machine code), chapterN_peers.json (PyTorch
+# beside it) and chapterN_triton.json (versions in Triton beside both).
 # Without numbers, all chapters, and behind them whether the exercises' bars of speed hold: exercises.json.
 # What a machine lacks is skipped with a line. A step that fails stops nothing; the exit status is 1 then.
 #
 #   OUT=dir    where to (docs/results/<device>)      RANDOM_CASES=200   the peers' random problems
-#   BUILD=dir  what is run (build/gpu)               SEED=n             of these (drawn anew, and recorded)
-#   PEERS="--budget-seconds 60"   more of peers.py
+#   BUILD=dir  what is run (build/gpu)               SEED=n       of these (drawn anew, and recorded)
+#   PEERS="--budget-seconds 60"  more of peers.py
 #   TOOLS="memcheck racecheck"  (all four)           CASES=half   only the times of cases that match
 set -u
 cd "$(dirname "$0")/.."
@@ -75,6 +76,8 @@ for n in $chapters; do
   if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     record "chapter $n: peers" "$logs/chapter${n}_peers.txt" python3 tests/chapters/peers/peers.py --chapter "$n" \
       --random "${RANDOM_CASES:-200}" ${SEED:+--seed "$SEED"} --workers "$(nproc)" ${PEERS:-} --output "$out/chapter${n}_peers.json"
+    record "chapter $n: versions in Triton" "$logs/chapter${n}_triton.txt" python3 tests/chapters/peers/peers.py --chapter "$n" \
+      --triton --output "$out/chapter${n}_triton.json"
   else
     echo "chapter $n: no PyTorch with a GPU here: skipped"
   fi

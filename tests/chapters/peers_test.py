@@ -219,8 +219,22 @@ def without_a_gpu():
     """PyTorch and what needs it, as far as the scripts look at them."""
     torch = unittest.mock.MagicMock(__version__="2.0", version=types.SimpleNamespace(cuda="13.0"))
     torch.cuda.get_device_name.return_value, torch.cuda.get_device_capability.return_value = "A Device", (9, 0)
-    others = {name: unittest.mock.MagicMock(__version__="3.0") for name in ("torch._inductor", "torch._inductor.config", "triton")}
+    names = ("torch._inductor", "torch._inductor.config", "triton", "triton.language")
+    others = {name: unittest.mock.MagicMock(__version__="3.0") for name in names}
     return unittest.mock.patch.dict(sys.modules, {"torch": torch} | others)
+
+
+class Triton(unittest.TestCase):
+    def test_each_chapter_has_two_versions(self):
+        with without_a_gpu():
+            module = importlib.import_module("triton_versions")
+        for number in peers.chapters():
+            found = module.versions(number)
+            cases = importlib.import_module(f"chapter{number}").fixed_cases()
+            self.assertGreaterEqual(len({case.name for case in found}), 2)
+            self.assertEqual({case.dtype for case in found}, {"float", "half"})
+            for case in found:
+                self.assertIn(case, cases)
 
 
 class Versions(unittest.TestCase):
@@ -252,28 +266,34 @@ class Timing(unittest.TestCase):
 
 class CommandLine(unittest.TestCase):
     def record(self, *arguments):
-        """What peers.py prints and records of chapter 3, each case taking a second."""
+        """What peers.py prints and records of chapter 3, each case taking a second, and each other version, too."""
 
-        def measure(case, *_):
-            return row(0, 1.0, 1.0, 1.0) | {"case": case.name, "dtype": case.dtype}
+        def measure(case, library, timer, with_compiled, more):
+            return row(0, 1.0, 1.0, 1.0) | {"case": case.name, "dtype": case.dtype} | {f"{name}_seconds": 1.0 for name in more}
 
         with tempfile.TemporaryDirectory() as folder, without_a_gpu(), contextlib.redirect_stdout(io.StringIO()) as printed, \
                 unittest.mock.patch.dict(sys.modules, {"timing": unittest.mock.MagicMock()}), \
                 unittest.mock.patch("library.load"), unittest.mock.patch("peers.measure", measure):
             output = pathlib.Path(folder) / "peers.json"
-            sys.argv = ["peers.py", "--chapter", "3", "--no-fixed", "--random", "3", "--library", "x.so", "--no-compiled",
-                        "--output", str(output), *arguments]
+            sys.argv = ["peers.py", "--chapter", "3", "--library", "x.so", "--no-compiled", "--output", str(output), *arguments]
             self.assertEqual(peers.main(), 0)
             return printed.getvalue(), json.loads(output.read_text(encoding="utf-8"))
 
     def test_a_seed_is_drawn_told_and_recorded(self):
-        printed, drawn = self.record()
+        random_only = ("--no-fixed", "--random", "3")
+        printed, drawn = self.record(*random_only)
         seed = drawn["run"]["seed"]
         self.assertIn(f"--seed {seed}\n", printed)
         self.assertRegex(drawn["run"]["sources"], "^[0-9a-f]{12}$")
-        _, again = self.record("--seed", str(seed))
+        _, again = self.record(*random_only, "--seed", str(seed))
         self.assertEqual([case["case"] for case in again["cases"]], [case["case"] for case in drawn["cases"]])
-        self.assertNotEqual(self.record()[1]["run"]["seed"], seed)
+        self.assertNotEqual(self.record(*random_only)[1]["run"]["seed"], seed)
+
+    def test_versions_in_triton_have_a_record_of_their_own(self):
+        _, record = self.record("--triton")
+        self.assertEqual(len(record["cases"]), 4)
+        self.assertTrue(all(case["triton_seconds"] for case in record["cases"]))
+        self.assertNotIn("triton_seconds", self.record("--begin", "25")[1]["cases"][0])
 
     def test_a_record_is_made_without_the_sources_too(self):
         with unittest.mock.patch("peers.ROOT", pathlib.Path("/nowhere")), unittest.mock.patch.dict(sys.modules):
@@ -285,6 +305,7 @@ class CommandLine(unittest.TestCase):
             ["--chapter", "3", "--samples", "3"], ["--part", "3/2"], ["--merge", "only_one"], ["--nonsense"],
             ["--chapter", "99"], [], ["--chapter", "3", "--begin", "0"],
             ["--chapter", "3", "--random", "9", "--part", "2/3"], ["--chapter", "3", "--random", "9", "--begin", "2"],
+            ["--chapter", "3", "--triton", "--random", "9"],
         ):
             result = subprocess.run(
                 [sys.executable, "-B", str(PEERS / "peers.py"), *arguments], capture_output=True, text=True, check=False

@@ -7,6 +7,7 @@
     python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --part 2/4 --seed 12345     the next ones, of that seed
     python3 tests/chapters/peers/peers.py --chapter 4 --begin 15                 from the 15th case on
     python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --workers 12  compiling ahead in 12 processes
+    python3 tests/chapters/peers/peers.py --chapter 3 --triton                   beside versions in Triton: chapterN_triton.json
     python3 tests/chapters/peers/peers.py --merge OUT PART PART ...              the parts in one file
 
 What a chapter compares, and how, stands in chapterN.py beside this script.
@@ -140,8 +141,8 @@ def make_copy(count):
     return lambda: destination.copy_(source)
 
 
-def measure(case, library, timer, with_compiled):
-    """One row of the file."""
+def measure(case, library, timer, with_compiled, more):
+    """One row of the file. more: name -> another version, a function of the inputs that returns the result."""
     import torch
     from timing import in_turn
 
@@ -181,6 +182,11 @@ def measure(case, library, timer, with_compiled):
     functions = {"ours": in_turn([call for call, _ in bound]), "eager": with_all_inputs(operation)}
     if planned:
         functions["planned"] = in_turn([call for call, _ in planned])
+    for name, function in more.items():
+        problem = case.compare(function(*make_inputs(case)), expected)
+        if problem:
+            raise RuntimeError(f"{name}: {problem}")
+        functions[name] = with_all_inputs(function)
     note = too_slow_to_compare(case) if with_compiled else None
     if with_compiled and note is None:
         try:
@@ -226,6 +232,7 @@ def parse_arguments():
     parser.add_argument("--samples", type=int, default=31, help="per case and function, 30 at least (31)")
     parser.add_argument("--begin", type=int, default=1, metavar="N", help="the first case, counted from 1 (1)")
     parser.add_argument("--part", type=part_of, default=(1, 1), metavar="I/N", help="every Nth case, from the Ith on")
+    parser.add_argument("--triton", action="store_true", help="the cases that have a version in Triton, and it beside the others")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"),
                         help="begin no case after this time; compiling ahead is part of it")
     parser.add_argument("--no-compiled", action="store_true", help="without torch.compile")
@@ -233,13 +240,15 @@ def parse_arguments():
     parser.add_argument("--compile-share", type=part_of, help=argparse.SUPPRESS)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/peers", help="where the library is built")
     parser.add_argument("--library", type=pathlib.Path, help="the chapter's NAME_c.cu as it was built elsewhere")
-    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapterN_peers.json")
+    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapterN_peers.json, or _triton.json")
     parser.add_argument("--merge", nargs="+", type=pathlib.Path, metavar="FILE", help="OUT PART [PART ...]")
     arguments = parser.parse_args()
     if arguments.samples < 30:
         parser.error(f"--samples {arguments.samples}: at least 30 are needed for a median that means something")
     if arguments.begin < 1:
         parser.error(f"--begin {arguments.begin}: cases are counted from 1")
+    if arguments.triton and (arguments.random or arguments.no_fixed):
+        parser.error("--triton has cases of its own: no --random, no --no-fixed")
     if arguments.random and arguments.seed is None and (arguments.part[0] > 1 or arguments.begin > 1):
         parser.error("--seed: the one that the first part told is needed for the others")
     if arguments.chapter is None and not arguments.merge:
@@ -279,6 +288,12 @@ def main():
         print(f"--seed {seed}", flush=True)
     numbered = [] if arguments.no_fixed else [("fixed", case) for case in chapter.fixed_cases()]
     numbered += [("random", case) for case in chapter.random_cases(arguments.random, seed)]
+    in_triton = {}
+    if arguments.triton:
+        from triton_versions import versions
+
+        in_triton = versions(arguments.chapter)
+        numbered = [("fixed", case) for case in in_triton]
     part, parts = arguments.part
     todo = list(enumerate(numbered))[arguments.begin - 1 :][part - 1 :: parts]
 
@@ -295,7 +310,8 @@ def main():
 
     device = torch.cuda.get_device_name(0)
     slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-    output = arguments.output or ROOT / f"docs/results/{slug}/chapter{arguments.chapter}_peers.json"
+    kind = "triton" if arguments.triton else "peers"
+    output = arguments.output or ROOT / f"docs/results/{slug}/chapter{arguments.chapter}_{kind}.json"
     capability = "".join(map(str, torch.cuda.get_device_capability(0)))
     library = load(arguments.library or build(chapter.LIBRARY, arguments.build, capability), chapter.FUNCTIONS)
     timer = Timer(arguments.samples)
@@ -329,9 +345,10 @@ def main():
             break
         row = {"number": number, "group": group}
         try:
-            row |= measure(case, library, timer, not arguments.no_compiled)
+            row |= measure(case, library, timer, not arguments.no_compiled,
+                           {"triton": in_triton[case]} if in_triton else {})
             shown = "  ".join(
-                f"{name} {row[name + '_seconds'] * 1e6:.1f}" for name in ("ours", "planned", "eager", "compiled", "copy")
+                f"{name} {row[name + '_seconds'] * 1e6:.1f}" for name in ("ours", "planned", "eager", "compiled", "triton", "copy")
                 if row.get(name + "_seconds")
             )
         except RuntimeError as problem:
