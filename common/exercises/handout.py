@@ -119,8 +119,8 @@ On another system, open this folder in its container (`.devcontainer/`): in an e
 
 Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
-brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` runs a file on a case of your own, written
-as the checks name theirs, and what a kernel prints with `printf` is shown.
+brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` (chapter 3: `"shape=3,1,5 perm=0,2,1
+dtype=half"`) runs a file on a case of your own, written as the checks name theirs, and what a kernel prints with `printf` is shown.
 
 On a GPU (`DEVICE=gpu`) results are judged and speed is not, since there is no step of ours here to compare with: a project gets 40 of
 100 points there. The emulator judges all goals.
