@@ -324,7 +324,7 @@ class Toolchain:
             if {kind for kind, _, short in symbols if short == judge} != {"U"}:
                 return f"it takes the place of {judge}, which is the check's"
         allow = [re.compile(a) for a in (*exercise.allow, *judges)]
-        for name, short in ((name, short) for kind, name, short in symbols if kind == "U"):
+        for name, short in ((name, short) for kind, name, short in symbols if kind in "Uvw"):  # Undefined, also weakly.
             if not ALLOWED_SYMBOLS.fullmatch(name) and not any(a.fullmatch(short) for a in allow):
                 own = "it calls the emulator's {}: memory is made, copied and waited for by the check, not by the file"
                 other = "it calls {}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
