@@ -15,6 +15,7 @@ NO_FIGURE = "(a figure)"
 ANSWER = re.compile(r"▸ \*(.+?)\*(?=\n|\Z)", re.S)
 STEPS_PAGE = re.compile(r"\b(?:[Tt]heir|[Ii]ts|steps?'s?) pages?\b")
 CODE = re.compile(r"`([^`]+)`")
+FILE = re.compile(r"`([\w./-]+(?:\.(?:cuh|cu|hpp|cpp|py|txt)|/))`")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)")
 
@@ -26,7 +27,20 @@ def page(text, name, files, chapters):
     text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({titles[m[2]]})" if m[2] in titles else m[1], text)
     text = "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part)
     text = with_links_within(without_absent(COMMENT.sub("", FIGURE.sub(NO_FIGURE, text)), files), name, files)
-    return with_answers_behind(text)
+    return with_answers_behind(with_absent_named(text, name, files))
+
+
+def with_absent_named(text, name, files):
+    """A chapter's page says at its head which of the files that it names are not here."""
+    absent = [file for file in dict.fromkeys(FILE.findall(text)) if name.startswith("chapters/") and not is_named(file, files)]
+    title, _, rest = text.partition("\n\n")
+    line = f"*In the whole book, and not here: {', '.join(f'`{file}`' for file in absent)}.*"
+    return f"{title}\n\n{textwrap.fill(line, 120, break_long_words=False, break_on_hyphens=False)}\n\n{rest}" if absent else text
+
+
+def is_named(name, files):
+    """Whether a file has this name, or lies in a folder that has it."""
+    return any(f"/{name}" in (f"/{file}" if name.endswith("/") else f"/{file}"[-len(name) - 1 :]) for file in files)
 
 
 def with_answers_behind(text):

@@ -223,7 +223,7 @@ ATTACKS = [
     symbol("opens the memory of the referee", "#include <fcntl.h>", 'if (open("/proc/self/mem", O_RDWR) > 0) return cudaSuccess;'),
     symbol("leaves a library for the next", "#include <cstdlib>", 'setenv("LD_PRELOAD", "/tmp/mine.so", 1);'),
     symbol("reads the environment", 'extern char** environ;', "if (environ[0][0] == 'x') return cudaErrorUnknown;"),
-    symbol("is a weak reference to the end", 'static void leave(int) __attribute__((weakref("exit")));', "leave(0);"),
+    symbol("is a weak reference to the end", 'static void leave(int) __attribute__((weakref("exit")));', "leave(0);", daily=True),
     symbol("is the end by a pragma", "#pragma redefine_extname stop exit\nextern \"C\" void stop(int);", "stop(0);"),
     Attack("code beside the step", "a template's variable", "#include <cstdint>\nint early();\ntemplate <class T> struct Late { static int value; };\ntemplate <class T> int Late<T>::value = early();\ntemplate struct Late<int>;\nint early() { return 1; }", daily=True),
     Attack("code beside the step", "a thread's variable", "struct Late { Late() { volatile int i = 0; i = i + 1; } };\nthread_local Late late;", "(void)&late;"),

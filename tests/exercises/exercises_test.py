@@ -1037,6 +1037,14 @@ class Handout(unittest.TestCase):
                 for name in re.findall(r"(?<![\w./-])(?:\./)?((?:scripts|tests|docs|common)/[\w./-]*\w)", "".join(code)):
                     self.assertTrue((self.tree / name).exists(), f"{path.name}: {name}")
 
+    def test_chapters_pages_say_which_files_are_not_here(self):
+        for page in self.tree.glob("chapters/*/README.md"):
+            text = page.read_text(encoding="utf-8")
+            told = re.search(r"^\*In the whole book, and not here: (.*?)\.\*$", text, re.MULTILINE | re.DOTALL)
+            absent = {file for file in handout_pages.FILE.findall(text) if not any(self.tree.rglob(file))}
+            self.assertEqual(set(handout_pages.FILE.findall(told[1])) if told else set(), absent, page)
+            self.assertEqual("`add2.cu`" in (told[1] if told else ""), "chapter7" in str(page.parent))
+
     def test_no_page_is_for_teachers(self):
         for path in [p for p in self.tree.rglob("*.md") if p.is_file()]:
             for name in re.findall(r"`((?:common|scripts|tests)/[\w./]*\w|\w+\.py)`", path.read_text(encoding="utf-8")):
