@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import handout_pages
 from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, mark_of, only_chapters, read_book, split_regions
@@ -17,6 +18,7 @@ COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises"
 SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "emulate.py", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
 DEVCONTAINER = ".devcontainer/devcontainer.json"
 FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
+DRAWN_PAGE = "docs/pages/memory.md"  # Chapter 0 explains by figures.
 WORKFLOW = ".github/workflows/classroom.yml"
 TEACHERS = ("common/exercises/README.md", "common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
 
@@ -252,7 +254,11 @@ def write_handout(out, root=ROOT, chapters=()):
     texts[".gitignore"] = GITIGNORE
     there = set(texts) | set(pages)
     folders = {c.number: c.path for c in book}
-    texts |= {name: handout_pages.page((root / name).read_text(encoding="utf-8"), name, there, folders) for name in pages}
+    for name in pages:
+        text, drawn = (root / name).read_text(encoding="utf-8"), {}
+        if name == DRAWN_PAGE:
+            text, drawn = handout_pages.with_drawings(text, name, drawing(root / name), (root / "docs/theme/book.css").read_text(encoding="utf-8"))
+        texts |= drawn | {name: handout_pages.page(text, name, there, folders)}
 
     readable = {n: (root / n).read_text(encoding="utf-8", errors="replace") if t is None else t for n, t in texts.items()}
     if found := leaks(book, readable):
@@ -271,6 +277,14 @@ def write_handout(out, root=ROOT, chapters=()):
     count = sum(len(c.exercises) for c in book)
     print(f"{out}: {count} exercises of {len(book)} chapter{'s' if len(book) > 1 else ''}, in exercises/. Pack it, hand it out; a student begins with README.md.")
     return 0
+
+
+def drawing(page):
+    """What draws the figures of a page: the book does, but for those that need a browser or records."""
+    sys.path.append(str(ROOT / "docs" / "book"))
+    import blocks
+
+    return lambda words: "" if words.startswith(("explore ", "roofline ")) else blocks.drawing(page, words)
 
 
 def handout_build(text, book):

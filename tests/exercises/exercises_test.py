@@ -21,6 +21,7 @@ import tempfile
 import time
 import unittest
 from unittest import mock
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "scripts", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
@@ -1044,6 +1045,16 @@ class Handout(unittest.TestCase):
             absent = {file for file in handout_pages.FILE.findall(text) if not any(self.tree.rglob(file))}
             self.assertEqual(set(handout_pages.FILE.findall(told[1])) if told else set(), absent, page)
             self.assertEqual("`add2.cu`" in (told[1] if told else ""), "chapter7" in str(page.parent))
+
+    def test_chapter_0_brings_its_figures(self):
+        text = (self.tree / handout.DRAWN_PAGE).read_text(encoding="utf-8")
+        linked = re.findall(r"^!\[[^\]]+\]\(([\w.]+)\)$", text, re.MULTILINE)
+        folder = (self.tree / handout.DRAWN_PAGE).parent
+        self.assertEqual(sorted(linked), sorted(path.name for path in folder.glob("*.svg")))
+        self.assertGreaterEqual(len(linked), 5)
+        for name in linked:
+            self.assertIn("--bar-color:", ElementTree.parse(folder / name).getroot()[0].text)
+        self.assertIn("One block of 128 threads.", text)
 
     def test_no_page_is_for_teachers(self):
         for path in [p for p in self.tree.rglob("*.md") if p.is_file()]:
