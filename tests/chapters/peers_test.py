@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True
 
 import chapter2  # noqa: E402
 import chapter5  # noqa: E402
+import library  # noqa: E402
 import peers  # noqa: E402
 from chapter3 import fixed_cases, is_prime, random_cases  # noqa: E402
 from results import merge, slower, summarise, within  # noqa: E402
@@ -54,6 +55,14 @@ class Cases(unittest.TestCase):
     def test_a_seed_gives_the_same_cases(self):
         self.assertEqual(random_cases(20, 3), random_cases(20, 3))
         self.assertNotEqual(random_cases(20, 3), random_cases(20, 4))
+
+    def test_two_versions_share_no_variable(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "a.so"
+            for option, shared in (("-fgnu-unique", 1), ("-fno-gnu-unique", 0)):
+                subprocess.run(["g++", "-shared", "-fPIC", option, "-xc++", "-", "-o", str(path)], check=True, text=True,
+                               input="namespace warpbook { inline int rules = 1; } int* at() { return &warpbook::rules; }")
+                self.assertEqual(len(library.shared_names(path)), shared)
 
     def test_fixed_cases_are_all_different(self):
         self.assertEqual(len(set(fixed_cases())), len(fixed_cases()))

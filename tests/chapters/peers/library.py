@@ -16,7 +16,7 @@ def build(name, folder, architecture):
     nvcc = subprocess.run([str(ROOT / "scripts/find_nvcc.sh")], check=True, capture_output=True, text=True).stdout.strip()
     library = folder / f"libwarpbook_{name}.so"
     subprocess.run(
-        [nvcc, "-std=c++20", "-O2", f"-arch=sm_{architecture}", "-shared", "-Xcompiler=-fPIC", f"-I{folder}",
+        [nvcc, "-std=c++20", "-O2", f"-arch=sm_{architecture}", "-shared", "-Xcompiler=-fPIC,-fno-gnu-unique", f"-I{folder}",
          "-o", str(library), str(ROOT / f"tests/chapters/peers/{name}_c.cu")],
         check=True,
     )
@@ -31,3 +31,10 @@ def load(path, functions):
         function.restype = ctypes.c_int
         function.argtypes = arguments
     return library
+
+
+def shared_names(path):
+    """The project's variables of which a process has but one, however many libraries define them: the second library would
+    take the first one's, its table of rules for instance. GCC makes inline variables so unless -fno-gnu-unique is given."""
+    listed = subprocess.run(["nm", "-D", "--defined-only", str(path)], check=True, capture_output=True, text=True).stdout
+    return [name for _, kind, name in map(str.split, listed.splitlines()) if kind == "u" and "warpbook" in name]

@@ -15,7 +15,7 @@ import statistics
 import sys
 
 import torch
-from library import load
+from library import load, shared_names
 from peers import chapters, make_inputs, part_of
 from results import write_whole
 from timing import Timer, in_turn
@@ -53,6 +53,9 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, help="the times as JSON")
     options = parser.parse_args()
     chapter = importlib.import_module(f"chapter{options.chapter}")
+    for path in (options.old, options.new):
+        if names := shared_names(path):
+            parser.error(f"{path}: {names[0]} would be one variable for both: build it with -Xcompiler=-fno-gnu-unique")
     libraries = {name: load(path.resolve(), chapter.FUNCTIONS) for name, path in (("old", options.old), ("new", options.new))}
     timer = Timer(options.samples)
     rows = []
