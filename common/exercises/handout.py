@@ -3,6 +3,7 @@ step that gives one away.
 """
 
 import concurrent.futures
+import functools
 import json
 import os
 import re
@@ -12,12 +13,14 @@ import sys
 
 import handout_pages
 from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, mark_of, only_chapters, read_book, split_regions
+from feedback import LEAST_GRAMS, grams
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
 SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "emulate.py", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
 DEVCONTAINER = ".devcontainer/devcontainer.json"
 FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
+MOST_TOLD = 0.85  # The share of an exercise's pieces that its neighbours may have: they use the same words.
 DRAWN_PAGE = "docs/pages/memory.md"  # Chapter 0 explains by figures.
 WORKFLOW = ".github/workflows/classroom.yml"
 TEACHERS = ("common/exercises/README.md", "common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
@@ -191,7 +194,8 @@ def given_texts(root):
 def leaks(book, texts):
     """[(exercise, file, line)]: lines that an exercise took out and that stand in a file of the handout. The problem's
     own headers (.hpp) hold rules that everybody is given, and may be quoted; exercises.toml holds the hints; and what
-    another chapter has in common with an exercise gives nothing away."""
+    another chapter has in common with an exercise gives nothing away. A file that has nearly all pieces of what was taken out, under
+    whatever names, gives it away, too."""
     found = []
     told = re.compile(r"chapters/.*(?:\.hpp|/exercises\.toml)")
     texts = {name: text for name, text in texts.items() if not told.fullmatch(name)}
@@ -202,7 +206,15 @@ def leaks(book, texts):
             if len(line) < 30 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
                 continue
             found += [(exercise, name, line) for name, text in here.items() if line in text]
+        taken = set().union(*map(grams, exercise.removed())) - grams(exercise.handed_out)
+        if len(taken) >= LEAST_GRAMS:
+            found += [(exercise, name, "under other names") for name, text in here.items() if len(taken & kept_grams(text)) > MOST_TOLD * len(taken)]
     return found + told_answers(book, texts)
+
+
+@functools.cache
+def kept_grams(text):
+    return grams(text)
 
 
 def told_answers(book, texts):

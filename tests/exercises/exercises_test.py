@@ -991,6 +991,9 @@ class Handout(unittest.TestCase):
         _, exercise = EXERCISES[0]
         line = max((line for region in exercise.removed() for line in region.splitlines()), key=len)
         self.assertTrue(handout.leaks(BOOK, {"README.md": f"here: {line}"}))
+        renamed = re.sub(r"\b[a-z_]+\b", lambda m: m[0] if m[0] in feedback.KEYWORDS else f"{m[0]}_2", "".join(exercise.removed()))
+        name = f"exercises/chapter{exercise.chapter}/other.cuh"
+        self.assertEqual([(e.key, told) for e, _, told in handout.leaks(BOOK, {name: renamed})], [(exercise.key, "under other names")])
 
     def test_it_reads_its_own_exercises(self):
         there = book.read_book(self.tree)
