@@ -411,16 +411,18 @@ def read_exercise(table, number, folder, defaults, measured):
         if kind == "predict" and table.get("counter") not in COUNTERS:
             raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
 
+    belongs = "" if page == "README" else f"; belongs to {page}"
+    head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min, {DIFFICULTIES[difficulty - 1]}{belongs}")
     goals = ()
     pristine = folder / PRISTINE / f"{name}.cuh"
     step_file = table.get("file", "")
     if kind in QUESTIONS:
-        pieces = question_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, step)
+        pieces = question_pieces(head, table, step)
     elif kind == "project":
         require(table, "empty", str, where)
         goals = read_goals(table, cases, where)
         finished = next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), None)
-        pieces = project_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, number, folder, finished)
+        pieces = project_pieces(head, table, number, folder, finished)
     elif pristine.is_file():  # In a handout.
         pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
         step_file = step_file or next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), "")
@@ -429,7 +431,6 @@ def read_exercise(table, number, folder, defaults, measured):
         if len(candidates) != 1 or not candidates[0].is_file():
             raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
         step_file = candidates[0].relative_to(folder).as_posix()
-        head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min")
         pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
                              f"chapters/{folder.name}/{step_file}", table.get("story", True), table.get("written"))  # fmt: skip
         if unknown := set(table.get("written", {})) - set(given):

@@ -307,6 +307,8 @@ class Contract(unittest.TestCase):
                 self.assertEqual(e.solution == step, not e.forbid or e.step_file.startswith("practice/"))
                 self.assertEqual(len(set(e.hints)), 3)
                 self.assertTrue(e.removed())
+                self.assertRegex(e.handed_out.splitlines()[0], rf"\d min, (easy|medium|hard)(; belongs to {e.page})?\)$")
+                self.assertEqual("belongs to" in e.handed_out.splitlines()[0], e.page != "README")
                 # A bug is not marked; everything else is.
                 self.assertEqual("TODO" in e.handed_out, e.kind != "bug")
                 self.assertEqual(judge.draw_cases(e.cases, 1), judge.draw_cases(e.cases, 1))
