@@ -1,9 +1,9 @@
 /// \file
 /// v7 kept input: loads ask the L2 to keep what they read.
 ///
-/// v6 reads each line in parts: other blocks still want the rest of it. It writes whole runs that nobody reads again.
-/// The L2 cannot know the difference. When it needs room, it gives up what is old, read or written. So the loads carry
-/// a hint, evict_last: keep this line before others. torch.compile's kernels load in the same way.
+/// v6 reads and writes whole lines, and each of them once. When the L2 needs room, it gives up what is old, read or
+/// written. Here the loads carry a hint, evict_last: keep this line before others. torch.compile's kernels load in the
+/// same way. We do not know why it helps: nobody reads a kept line again.
 ///
 /// A kept line stays until other kept lines need its place. Whoever times a kernel twice on one input must free them in
 /// between (cudaCtxResetPersistingL2Cache), or the second run finds them.

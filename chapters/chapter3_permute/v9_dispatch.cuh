@@ -1,10 +1,10 @@
 /// \file
 /// v9 dispatch: the right kernel for the problem.
 ///
-/// No kernel is best on every input. v8 is as fast as a copy where both fast dimensions are whole multiples of 16
-/// bytes. v3 is nearly so where rows stay whole. Odd sizes, short rows and narrow elements need others, and those are
-/// library kernels (library/README.md). Which one runs is decided by a table: the first rule that holds. A rule looks
-/// at nothing but shape, permutation, element size and alignment.
+/// No kernel is best on every input. v8 is as fast as a copy where the last dimensions of input and output are
+/// multiples of 16 bytes. v3 is nearly so where rows stay whole. Odd sizes, short rows and narrow elements need
+/// others, and those are library kernels (library/README.md). Which one runs is decided by a table: the first rule that
+/// holds. A rule looks at nothing but shape, permutation, element size and alignment.
 ///
 /// Expect the time of each case's best kernel. This is what `permute.cuh` gives away: what is measured is what people
 /// take.
