@@ -1,7 +1,7 @@
 /// \file
 /// v1 generic: one thread per element, and the rules as they stand.
 ///
-/// Forward, a thread takes one output. It divides the output's number into plane, row and column, asks the rule which
+/// Forward, a thread takes one output. It divides to get the output's plane, row and column, asks the rule which
 /// input belongs there, and copies. Backward, it takes one input, asks which outputs show it, and adds them up. The sum
 /// is a float for every type: a half has eleven bits, and the sum of four of them may need thirteen.
 ///

@@ -1,10 +1,10 @@
 /// \file
 /// v2 two by two: a kernel for the images that everybody doubles.
 ///
-/// v1 asks a rule what a doubled image makes plain: input (row, column) becomes outputs (2 row, 2 column) and their
+/// v1 works out what is obvious in a doubled image: input (row, column) becomes outputs (2 row, 2 column) and their
 /// three neighbours. Here a thread takes one input and writes a pair to each of two rows. Backward it reads these two
-/// pairs. Rows of all planes are numbered through, and row r becomes rows 2r and 2r + 1 in whatever plane it lies. So
-/// one division is left of v1's two, by the width.
+/// pairs. The rows of all planes are numbered consecutively, and row r becomes rows 2r and 2r + 1 in any plane. So one
+/// of v1's two divisions is left, the one by the width.
 ///
 /// Expect each input to be read once, stores of two elements per lane, and more than twice v1's speed.
 ///

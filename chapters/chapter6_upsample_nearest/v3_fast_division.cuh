@@ -2,11 +2,11 @@
 /// v3 fast division: the last division goes.
 ///
 /// v2 divides each element's number by the width, in 64 bits: dozens of instructions beside two stores. But the host
-/// knows the width. It works out a multiplier and a shift that do the same, and numbers fit 32 bits: a batch of 2^31
+/// knows the width. It works out a multiplier and a shift that do the same, and indices fit 32 bits: a batch of 2^31
 /// inputs or more goes in several launches.
 ///
-/// Expect the same requests and sectors, far fewer instructions, and a gain where v2 waited for them: with half, whose
-/// bytes take half as long.
+/// Expect the same requests and sectors, far fewer instructions, and a gain where v2 waited for them: with halves,
+/// where half the bytes take half the time.
 ///
 /// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
 #pragma once

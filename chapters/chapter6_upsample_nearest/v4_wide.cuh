@@ -1,10 +1,10 @@
 /// \file
 /// v4 wide: 16 bytes to each of two rows.
 ///
-/// v3's stores carry two elements per lane: 4 bytes of half, where the hardware takes 16. Here a thread takes 8 bytes
-/// of a row, doubles each element, and stores 16 bytes to each of two rows. Backward it loads 16 bytes from each of two
-/// rows and stores 8. Why not 16 and 32? A thread's 32 bytes of a row would be two stores, each with holes between the
-/// lanes. A width that 8 bytes do not divide goes by smaller packs.
+/// v3's stores carry two elements per lane: 4 bytes with halves, where the hardware takes 16. Here a thread takes 8
+/// bytes of a row, doubles each element, and stores 16 bytes to each of two rows. Backward it loads 16 bytes from each
+/// of two rows and stores 8. Why not 16 and 32? A thread's 32 bytes of a row would be two stores, each with holes
+/// between the lanes. A width that 8 bytes do not divide goes by smaller packs.
 ///
 /// Expect half of v3's requests with float, a quarter with half, the same sectors, and more bytes under way.
 #pragma once
