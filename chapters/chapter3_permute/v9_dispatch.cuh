@@ -46,7 +46,7 @@ inline constexpr Rule kRules[] = {
     {predicates::is_gather, Kernel::gather, "shape=32,2048,1024 perm=1,0,2 dtype=half"},
     {predicates::takes_runs_by_tiles, Kernel::fixed_tiles, "shape=812829,7 perm=1,0 dtype=float"},
     {predicates::takes_input_runs, Kernel::input_runs, "shape=6,5,7,8,9,10,11,12 perm=7,1,5,3,0,6,2,4 dtype=half"},
-    {predicates::writes_wide_rows, Kernel::fixed_tiles, "shape=4,10,12,8,6,24,16 perm=6,3,1,5,0,2,4 dtype=half"},
+    {predicates::prefers_fixed_tiles, Kernel::fixed_tiles, "shape=4,10,12,8,6,24,16 perm=6,3,1,5,0,2,4 dtype=half"},
     {predicates::writes_placed_words, Kernel::placed_words, "shape=6,20,10,30,32 perm=3,1,4,0,2 dtype=half"},
     {predicates::loads_words, Kernel::fixed_tiles, "shape=3,31,23,2,5,19,194 perm=2,4,6,0,3,1,5 dtype=half"},
     {predicates::takes_element_tiles, Kernel::element_tiles, "shape=7,1023,2047 perm=0,2,1 dtype=half"},

@@ -83,9 +83,10 @@ inline const char* refuse(const Images& images) {
 template <int kWindow, class T>
 inline constexpr int kMostColumns = kWindow == 1 ? 16 / int(sizeof(T)) : kTaken<kWindow>;
 
-/// Rows that it takes besides.
-template <int kWindow, int kColumns>
-inline constexpr int kTakenRows = kWindow == 1 && kColumns >= 4 ? 4 : ceil_div(kTaken<kWindow>, kColumns);
+/// Rows that it takes besides: four where 16 bytes are one load, otherwise as many as make kTaken inputs.
+template <int kWindow, int kColumns, class T>
+inline constexpr int kTakenRows =
+    kWindow == 1 && kColumns == kMostColumns<kWindow, T> ? 4 : ceil_div(kTaken<kWindow>, kColumns);
 
 template <int kWindow, int kColumns, class T>
 cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
@@ -93,7 +94,7 @@ cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t s
     const bool divides = images.width.in % kColumns == 0 && images.in_alignment >= kColumns * images.element_bytes;
     if (!divides) return backward_by<kWindow, kColumns / 2>(dx, dy, images, stream);
   }
-  constexpr int kRows = kTakenRows<kWindow, kColumns>;
+  constexpr int kRows = kTakenRows<kWindow, kColumns, T>;
   const std::int64_t per_row = images.width.in / kColumns;
   const std::int64_t groups = ceil_div<std::int64_t>(images.height.in, kRows);
   return in_parts(images.planes(), per_row * groups, [&](std::int64_t first, std::int64_t planes) {

@@ -39,7 +39,7 @@ inline constexpr Rule<W> kForwardRules[] = {
 
 template <class T>
 inline constexpr Rule<T> kBackwardRules[] = {
-    {predicates::is_passing_gradient, passing_gradient::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
+    {predicates::is_doubled_in_cache, passing_gradient::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
     {predicates::is_doubled, v4::backward<T>, "shape=32,64,256,256 dir=backward dtype=half"},
     {predicates::is_channels_last, channels_last::backward<T>,
      "shape=32,64,256,256 dir=backward dtype=half layout=nhwc"},

@@ -188,8 +188,8 @@ TEST_CASE("chapter 6: v7 is right where problems are large enough for every kern
            {"shape=300,3,7,1 dtype=float layout=nhwc scale=1.5 offset=3", predicates::has_uneven_rows},
            {"shape=3,8,71,31 dtype=half layout=nhwc scale=3", predicates::has_wide_pixels},
            {"shape=1,4,123,131 dtype=half size=369,1024 offset=8", predicates::fits_launches},
-           {"shape=2,2,240,256 dtype=float dir=backward", predicates::is_passing_gradient},
-           {"shape=2,2,240,256 dtype=half dir=backward", predicates::is_doubled},
+           {"shape=2,2,240,256 dtype=float dir=backward", predicates::is_doubled_in_cache},
+           {"shape=2,2,240,256 dtype=half dir=backward", predicates::is_doubled_in_cache},
            {"shape=2,2,240,255 dtype=half dir=backward", predicates::is_doubled},
            {"shape=2,2,362,380 dtype=half size=181,190 dir=backward", predicates::has_known_window},  // 1, packs.
            {"shape=2,2,363,381 dtype=float scale=1.5 dir=backward", predicates::has_known_window},    // 2, rows.

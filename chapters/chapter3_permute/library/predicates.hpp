@@ -93,17 +93,19 @@ inline bool is_tiled_gather(const PermuteProblem& q) {
   return q.element_bytes >= 4 && is_long && !is_transpose(q) && caches_help(q);
 }
 
-/// Whether composite tiles take bytes or halves, full and with long runs.
+/// Whether composite tiles take bytes, or halves that fill no fixed tiles, full and with long runs.
 inline bool takes_composite_tiles(const PermuteProblem& q) {
-  return q.element_bytes <= 2 && composite_tile::refuse(q) == nullptr && composite_tile::pays(q);
+  if (q.element_bytes > 2 || (q.element_bytes == 2 && fills_fixed_tiles(q))) return false;
+  return composite_tile::refuse(q) == nullptr && composite_tile::pays(q);
 }
 
-/// Tiles of single elements or of 4-byte words, full, or as full as any. Of single bytes, composite tiles keep more
-/// under way.
+/// Tiles of single elements or of 4-byte words, full, or as full as any. Composite tiles keep more single bytes under
+/// way, and fixed tiles join dimensions of wider elements.
 inline bool takes_element_tiles(const PermuteProblem& q) {
   if (!fills_tiles(q, 4096)) return false;
   const bool is_full = element_tiles::filled(q) >= kLeastFilled;
-  return q.element_bytes == 1 ? is_full && !takes_composite_tiles(q) : is_full || is_transpose(q);
+  if (q.element_bytes == 1) return is_full && !takes_composite_tiles(q);
+  return is_transpose(q) || (is_full && !fills_fixed_tiles(q));
 }
 
 /// Whether nothing but a gather takes so many elements with sides so short.
@@ -135,12 +137,14 @@ inline bool takes_runs_by_tiles(const PermuteProblem& q) {
   return q.element_bytes == 4 && takes_input_runs(q) && input_runs::plan_run(q).elements >= 5 && fills_fixed_tiles(q);
 }
 
-/// Bytes and halves in fixed tiles whose rows are written by 16 bytes: of all ways to write, the one of the fewest
-/// instructions,
-inline bool writes_wide_rows(const PermuteProblem& q) {
-  return q.element_bytes <= 2 && fills_fixed_tiles(q) && fixed_tile::writes_wide(q);
+/// Fixed tiles at their best: bytes and halves whose rows are written by 16 bytes, and three dimensions of wider
+/// elements or halves that are no batch of matrices.
+inline bool prefers_fixed_tiles(const PermuteProblem& q) {
+  const bool is_wide = q.element_bytes <= 2 && fixed_tile::writes_wide(q);
+  const bool is_turned = q.element_bytes >= 2 && q.rank == 3 && !is_transpose(q);
+  return fills_fixed_tiles(q) && (is_wide || is_turned);
 }
-/// then in pieces that are whole words, at least a sector's worth,
+/// Otherwise bytes and halves go in pieces that are whole words, at least a sector's worth,
 inline bool writes_placed_words(const PermuteProblem& q) {
   if (q.element_bytes > 2 || placed_words::refuse(q) != nullptr || keeps_last_dimension(q)) return false;
   const composite_matrix::Columns columns = composite_matrix::find_columns(q, placed_words::least_bytes(q), true);

@@ -20,11 +20,6 @@ inline bool is_doubled_in_flight(const Images& images) {
   return is_doubled_in_cache(images) && images.in_count() * images.element_bytes / 8 >= 1 << 15;
 }
 
-/// The same with elements of 4 bytes: v4 is faster with narrower ones.
-inline bool is_passing_gradient(const Images& images) {
-  return is_doubled_in_cache(images) && images.element_bytes == 4;
-}
-
 inline bool is_channels_last(const Images& images) { return channels_last::refuse(images) == nullptr; }
 
 /// Channels last, in packs of 16 bytes.
