@@ -6,7 +6,7 @@
 /// the word in, until nobody else has changed it in between.
 ///
 /// Expect it to be slow where many values meet: each try that fails costs a trip to the L2 and back. And expect sums in
-/// half to lose what is added to them: beside 2048, a half has no room for 1.
+/// half to lose what is added to them: in half, 2048 + 1 rounds to 2048.
 ///
 /// The inner product adds up in T within a thread. Then every thread adds its sum to the same address.
 #pragma once

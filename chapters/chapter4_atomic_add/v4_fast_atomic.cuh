@@ -1,8 +1,8 @@
 /// \file
 /// v4 fast atomic: a half2 atomic whose other half adds nothing.
 ///
-/// v3's atomic is fast, but its packing is the caller's trouble, and a scatter cannot pack. Here one half goes as a
-/// pair with its neighbour in memory, to which -0.0 is added. That changes no number, while +0.0 would turn -0.0 into
+/// v3's atomic is fast, but the caller must pack, and a scatter cannot. Here one half is added together with its
+/// neighbour in memory, to which -0.0 is added. That changes no number, while +0.0 would turn -0.0 into
 /// +0.0. Any place works. An element without a neighbour inside the array, the first or the last, goes by v1's loop.
 ///
 /// Expect v1's loop gone from the scatter wherever there are two places or more. Which half of its word an element is

@@ -5,8 +5,8 @@
 /// each. But the lanes of a warp can talk. `__match_any_sync` tells each lane which others have its place. They add up
 /// by shuffles, in as many rounds as the largest group has doublings, and one lane of each group adds the sum.
 ///
-/// Expect reductions divided by the number of lanes that share a place: 32 for one place. Where places are many, expect
-/// nothing in return for the match. The inner product adds up a warp's sums by shuffles: atomics divided by 32.
+/// Expect reductions divided by the number of lanes that share a place: 32 for one place. Where places are many, the
+/// match gains nothing. The inner product adds up a warp's sums by shuffles: atomics divided by 32.
 ///
 /// Source: E. Westphal, "Voting and Shuffling to Optimize Atomic Operations", NVIDIA, 2015.
 #pragma once

@@ -5,8 +5,8 @@
 /// have a bin for every place, a sum of its own in shared memory, as long as the places fit there (some 58,000 on an
 /// H200). The additions then meet within the block, and global memory sees one addition per place and block.
 ///
-/// Expect the L2's queue gone, and a queue in shared memory instead. A float has no atomic there but a loop: threads
-/// that collide repeat it. Good for some hundred places and more, still bad for one, and for skewed indices.
+/// Expect the L2's queue gone, and a queue in shared memory instead. There a float atomic is a retry loop: threads that
+/// collide repeat it. It is fast for some hundred places and more, and slow for one place and for skewed indices.
 ///
 /// The inner product has one sum per block: warps' sums meet in shared memory, and the block does one atomic.
 #pragma once

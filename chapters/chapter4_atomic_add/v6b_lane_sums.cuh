@@ -9,7 +9,7 @@
 /// Several sums have to be cleared and added up. A block with few values makes do with fewer, so that there are at most
 /// two sums per value; and half of the shared memory is enough, so that two blocks fit.
 ///
-/// Expect the same time for skewed indices as for even ones.
+/// Expect the same time for skewed indices as for evenly spread ones.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v6a_private_bins.cuh"

@@ -1,10 +1,10 @@
 /// \file
 /// v8 wide loads: an inner product without atomics, 16 bytes per load.
 ///
-/// v6a's inner product waits for nobody any more, but it loads 2 bytes at a time. Here a thread loads 16 bytes of each
-/// array, four times at once, and takes them apart as it multiplies. The last atomics go, too: every block stores its
-/// sum in scratch, and a second kernel adds these up. That kernel is launched while the first one runs and waits for
-/// its end, so that the launch costs no time of its own.
+/// v6a's inner product hardly waits for atomics any more, but it loads 2 bytes at a time. Here a thread loads 16 bytes
+/// of each array, four times at once, and takes them apart as it multiplies. The last atomics go, too: every block
+/// stores its sum in scratch, and a second kernel adds these up. That kernel is launched while the first one runs and
+/// waits for its end, so that the launch costs no time of its own.
 ///
 /// Expect an eighth of the load requests for halves, a quarter for floats, and the speed at which memory can be read.
 /// And expect the same bits each time: the order of additions is fixed.

@@ -2,8 +2,8 @@
 /// v9 dispatch: the right kernel for the problem.
 ///
 /// Which kernel is best depends on how many values and places there are, and the host knows both. It does not know how
-/// indices are spread. So whatever is chosen for many values takes skew as it comes: v6c has many sums per place, and
-/// the two library kernels look at a sample. For few values a look would cost more than it saves.
+/// indices are spread. So a kernel for many values must be fast whatever the skew: v6c has many sums per place, and the
+/// two library kernels look at a sample. For few values a look would cost more than it saves.
 ///
 /// Expect the time of each case's best kernel. This is what `atomic_add.cuh` gives away.
 #pragma once

@@ -7,7 +7,7 @@
 /// where a row's elements lie closer together than the rows do, neighbouring threads take elements of one row; where
 /// `dim` is the last dimension, they take neighbouring entries.
 ///
-/// Expect it to fill the device whatever the shape, for one more division per element. OneFlow has this form alone.
+/// Expect it to fill the device whatever the shape, and one more division per element. OneFlow has this form alone.
 ///
 /// Source: PyTorch, indexFuncLargeIndex in aten/src/ATen/native/cuda/Indexing.cu.
 #pragma once

@@ -2,9 +2,9 @@
 /// v9 dispatch: the right kernel for the problem.
 ///
 /// No kernel is best everywhere. v8a reads and writes everything once, for few entries of long rows. v8b sorts a tile,
-/// for rows that a tile names again and again. v7b pays nothing beforehand and queues at popular rows. Rows that are
-/// few or short, types that are not summed in float, and results that must repeat need others, and those are library
-/// kernels (library/README.md). Which one runs is decided by a table: the first rule that holds.
+/// for rows that a tile names again and again. v7b prepares nothing, and queues at rows that are named often. Rows that
+/// are few or short, types that are not summed in float, and results that must repeat need others, and those are
+/// library kernels (library/README.md). Which one runs is decided by a table: the first rule that holds.
 ///
 /// Expect the time of each case's best kernel. This is what `index_add.cuh` gives away. No rule sees how the index is
 /// drawn: where it is not what the shape suggests, another kernel may be faster.
