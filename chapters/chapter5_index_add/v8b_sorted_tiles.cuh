@@ -1,12 +1,11 @@
 /// \file
 /// v8b sorted tiles: a block sorts its own entries by row, and adds up in registers what meets.
 ///
-/// v7b's reductions queue where a row is named often, and v8a looks at all entries from every block. Most practical
-/// cases lie between: a thousand rows, each named many times. So a block takes some hundred or thousand entries (a
-/// tile) and sorts their numbers by row in shared memory: it counts per row, sums the counts, and writes each entry's
-/// number to its row's place. That moves a few bytes per entry, not its row of src. Then each group of threads walks
-/// over a stretch of the sorted entries, adds in registers while the row stays the same, and leaves one sum where it
-/// changes.
+/// v7b's reductions queue where a row is named often, and v8a looks at all entries from every block. Most cases
+/// lie between: a thousand rows, each named many times. So a block takes some hundred or thousand entries (a tile) and
+/// sorts their numbers by row in shared memory: it counts per row, sums the counts, and writes each entry's number to
+/// its row's place. That moves a few bytes per entry, not its row of src. Then each group of threads walks over a
+/// stretch of the sorted entries, adds in registers while the row stays the same, and leaves one sum where it changes.
 ///
 /// Expect as many fewer reductions as a tile names a row more than once, and v7b's time and more where it does not.
 ///
