@@ -92,9 +92,9 @@ def listed(chapter):
     """All exercises of a chapter for its own page, as HTML: links to those on a step's page, and the boxes of the others."""
     def entry(item):
         name, page = item["name"], page_of(item)
-        target = f"chapter{chapter.number}-{page}.html" if page in chapter.pages else ""
+        target, of = (f"chapter{chapter.number}-{page}.html", f", of {page}") if page in chapter.pages else ("", "")
         return (f'<li><a href="{target}#exercise-{name}"><code>{name}</code></a> '
-                f'({", ".join([*effort(item), KINDS.get(item["kind"], item["kind"])])}, of {item.get("step", page)})</li>')
+                f'({", ".join([*effort(item), KINDS.get(item["kind"], item["kind"])])}{of})</li>')
 
     items = chapter.exercises()
     rest = [item for item in items if page_of(item) not in chapter.pages]

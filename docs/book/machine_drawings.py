@@ -90,8 +90,8 @@ def littles_law(_):
     for power in range(7, 18, 2):
         place = LEFT + x(2 ** power) * SIZE
         body.append(line(place, TOP, place, TOP + height, "grid"))
-        if power != 15:  # The last label, which ends at the frame, needs its room.
-            body.append(text(place, TOP + height + 16, size_text(2 ** power), "muted", "middle" if power < 17 else "end"))
+        if power < 17:  # The text names 32 KB; a label at the frame's end has no room beside it.
+            body.append(text(place, TOP + height + 16, size_text(2 ** power), "muted", "middle"))
     for speed in (60e9, 250e9, 1e12, 4e12):
         _, place = at(128, speed)
         body += [line(LEFT, place, LEFT + SIZE, place, "grid"), text(LEFT - 6, place + 4, speed_text(speed), "muted", "end")]

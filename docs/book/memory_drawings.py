@@ -5,7 +5,7 @@ import textwrap
 
 from charts import text
 from records import Problem
-from sketch import WIDTH, box, boxes, count, function_of, labelled, line, numbers, pair, panel, panels, parts, paths
+from sketch import WIDTH, box, boxes, count, function_of, labelled, line, numbers, pair, panel, panels, parts, paths, readable
 
 LANES = BANKS = 32
 SECTOR = 32  # Bytes.
@@ -38,9 +38,8 @@ def bank_panel(title, expression):
     most = max(turns.values())
     told = (f"{most} turns: {most} words of one bank are wanted" if most > 1 else "1 turn: each lane has a bank of its own"
             if len(turns) == LANES else "1 turn: no two words share a bank")
-    word = expression.strip().replace("*", "×")
     body = [text(left, 16 + 17 * number, words, "title") for number, words in enumerate(heads)]
-    body += [text(left, top - 24, f"reads word {word}", "muted"), text(left, top - 7, "bank 0", "muted"),
+    body += [text(left, top - 24, f"reads word {readable(expression)}", "muted"), text(left, top - 7, "bank 0", "muted"),
              text(left + size, top - 7, "bank 31", "muted", "end"), text(left - 8, top + 9, "lane 0", "muted", "end"),
              text(left - 8, bottom - 1, "lane 31", "muted", "end"),
              f'<rect class="frame" x="{left}" y="{top}" width="{size}" height="{LANES * CELL}"/>']
@@ -108,7 +107,7 @@ def sector_panel(title, what):
     bottom = below + 8 // across * height
     body += [text(0, bottom + 20, told), text(0, bottom + 38, f"{used} of {SECTOR * len(found)} bytes are used")]
     return panel(bottom + 46, body, f"{title}: the sectors of a warp's request",
-                 f"Lane n has {size} bytes from byte {expression.replace('lane', 'n')} on: {told}; {used} of {SECTOR * len(found)} bytes are used.",
+                 f"Lane n has {size} bytes from byte {readable(expression).replace('lane', 'n')} on: {told}; {used} of {SECTOR * len(found)} bytes are used.",
                  counted=(title, count(len(found), "sector")))
 
 

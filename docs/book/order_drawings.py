@@ -4,8 +4,10 @@ import itertools
 import math
 import re
 import textwrap
+import tomllib
 
 from charts import text
+from lookup import REST
 from records import Problem
 from sketch import WIDTH, box, count, inside, labelled, line, numbers, panel, panels, parts, permutation
 
@@ -282,20 +284,24 @@ def rules(arguments, folder, share):
     if not match:
         raise Problem(f"`rules v9_dispatch.cuh at 3` is wanted, not {arguments}")
     found = rules_of((folder / match[1]).read_text(encoding="utf-8"), *filter(None, [match[2]]))
-    height, left, chosen = 30, 190, int(match[3]) - 1 if match[3] else None
+    known = {"always": REST} | tomllib.loads((folder / "book.toml").read_text(encoding="utf-8"))["rules"]
+    found = [(known.get(condition.replace(" ", "_"), condition), kernel, case) for condition, kernel, case in found]
+    left, chosen, y = 206, int(match[3]) - 1 if match[3] else None, 26
     body = [text(0, 16, "the first that holds", "title"), text(left + 24, 16, "runs", "title")]
     for number, (condition, kernel, _) in enumerate(found):
-        y, runs = 26 + number * height, chosen in (None, number)
-        if chosen is None or number <= chosen:
-            body.append(labelled(0, y, left - 8, 22, condition, "cell" if chosen in (None, number) else "conflict-mark", 'rx="11"'))
-        else:
-            body.append(inside(0, y, left - 8, 22, condition, "muted"))
-        body += [line(left - 8, y + 11, left + 24, y + 11, "flow")] * runs
-        body.append(labelled(left + 24, y, WIDTH - left - 24, 22, kernel, "mark", 'rx="4"') if runs
-                    else inside(left + 24, y, WIDTH - left - 24, 22, kernel, "muted"))
+        runs, lines = chosen in (None, number), textwrap.wrap(condition, 30)
+        height = 8 + 14 * len(lines)
         if number:
             body.append(line((left - 8) / 2, y - 8, (left - 8) / 2, y))
-    bottom, described, counted = 26 + len(found) * height, "; ".join(f"{condition}: {kernel}" for condition, kernel, _ in found), None
+        if chosen is None or number <= chosen:
+            body.append(box(0, y, left - 8, height, "cell" if runs else "conflict-mark", 'rx="11"'))
+        body += [inside(0, y + 4 + 14 * place, left - 8, 14, words, "small" if chosen is None or number <= chosen else "small muted")
+                 for place, words in enumerate(lines)]
+        body += [line(left - 8, y + height / 2, left + 24, y + height / 2, "flow")] * runs
+        body.append(labelled(left + 24, y, WIDTH - left - 24, height, kernel, "mark", 'rx="4"') if runs
+                    else inside(left + 24, y, WIDTH - left - 24, height, kernel, "small muted"))
+        y += height + 8
+    bottom, described, counted = y, "; ".join(f"{condition}: {kernel}" for condition, kernel, _ in found), None
     if chosen is not None:
         if not 0 <= chosen < len(found):
             raise Problem(f"{match[1]} has {len(found)} rules, and none of number {match[3]}")

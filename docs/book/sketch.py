@@ -1,5 +1,6 @@
 """What drawings are made of: the expressions that a page gives, boxes, lines, panels."""
 
+import ast
 import html
 import re
 
@@ -25,6 +26,19 @@ def function_of(expression, *names):
 
     value(*[1] * len(names))
     return value
+
+
+class Floors(ast.NodeTransformer):
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if isinstance(node.op, ast.FloorDiv):
+            return ast.Call(ast.Name("floor"), [ast.BinOp(node.left, ast.Div(), node.right)], [])
+        return node
+
+
+def readable(expression):
+    """`lane * 32 // 2` as a reader who knows no Python writes it: floor(lane × 32 / 2)."""
+    return ast.unparse(Floors().visit(ast.parse(expression.strip(), mode="eval"))).replace("*", "×")
 
 
 def parts(arguments):
