@@ -1,7 +1,8 @@
-"""The way through the book: front page, chapter 0, then each chapter's story and its ladder. Asides, evidence and libraries lie
-beside it: from them, one goes back to the chapter."""
+"""The way through the book: front page, chapter 0, then each chapter's story and its ladder, chapter 3 first, as the front page
+says. Asides, evidence and libraries lie beside it: from them, one goes back to the chapter."""
 
 import html
+import re
 
 import addresses
 from chapters import chapters
@@ -28,9 +29,24 @@ def way():
     """{name: title} in the order in which the book is read."""
     general = addresses.general()
     found = {name: title_of(general[name]) for name in FIRST if name in general}
-    for chapter in chapters():
+    for chapter in sorted(chapters(), key=lambda chapter: (chapter.number != 3, chapter.number)):
         files = addresses.of_chapter(chapter)
         found |= {name: title_of(files[name]) for name in ladder(chapter)}
+    return found
+
+
+def heads():
+    """{name: what stands above the title} of a chapter's other pages: the chapter, the page before and the page after in short."""
+    found, order = {}, list(way().items())
+    for chapter in chapters():
+        own = f"chapter{chapter.number}"
+        for name in addresses.of_chapter(chapter):
+            at = next((at for at, (other, _) in enumerate(order) if other == name), None)
+            beside = [] if at is None else [(order[at - 1], "&larr; {}")] + [(other, "{} &rarr;") for other in order[at + 1:at + 2]]
+            links = "".join(f' <a href="{other}.html" title="{html.escape(title)}">{form.format(html.escape(re.split(" · |:", title)[0]))}</a>'
+                            for (other, title), form in beside)
+            if name != own:
+                found[name] = f'<nav class="head" aria-label="the chapter"><a href="{own}.html">{html.escape(title_of(chapter.readme))}</a>{links}</nav>'
     return found
 
 

@@ -78,6 +78,8 @@ def run_doxygen():
         raise Problem(f"Doxygen has something to say:\n{log}")
 
 
+MARK = re.compile(r'<div class="line">(?:(?!</div>).)*//! \[(?:(?!</div>).)*</div>\n?')  # Of a region, which only the book reads.
+LADDER = '<table class="markdownTable">\n<tr class="markdownTableHead">\n<th class="markdownTableHeadNone">step   </th><th class="markdownTableHeadNone">idea '
 COLUMNS = re.compile(r"\S {3,}\S.* {3,}\S")
 
 
@@ -88,6 +90,7 @@ def highlight(page_text):
         lines = re.sub(r"<(?!/div>)[^>]+>", "", code).split("</div>")
         if "lineno" not in code and sum(bool(COLUMNS.search(line)) for line in lines) > 3:
             code = code.replace('"fragment"', '"fragment columns"', 1)
+        code = MARK.sub("", code)
         for word in CUDA_WORDS:
             code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
         for word in CUDA_NAMES:
@@ -117,13 +120,15 @@ def defined(page_text, definitions):
 
 
 # The words by which the steps' pages speak of what the glossary explains; for the others the heading is the word.
-SPOKEN = {"shared-memory": "shared memory", "under-way": "under way", "atomic-operation": "atomics?|atomicAdd"}
+SPOKEN = {"shared-memory": "shared memory", "under-way": "under way", "atomic-operation": "atomics?|atomicAdd", "of-a-copy": "of a copy",
+          "bank-conflict": "bank conflicts?", "issue-slot": "issue slots?", "half": "halves"}
 UNLINKED = ("a", "pre", "code", "svg", "script", "style", "summary", "button", "nav", "output", "label", "h1", "h2", "h3", "h4", "h5", "h6")
-LINKED = ("warp", "sector", "request", "lane", "shared-memory", "under-way", "atomic-operation", "tile", "register")
+LINKED = ("warp", "sector", "request", "lane", "shared-memory", "under-way", "atomic-operation", "tile", "register", "block", "grid",
+          "multiprocessor", "issue-slot", "bank-conflict", "bank", "l1", "l2", "of-a-copy", "half", "pack", "plane")
 
 
 def explained(text, definitions):
-    """A step's page whose first use of a glossary's word is a link to what is written there, if the page has no such link."""
+    """A page whose first use of a glossary's word is a link to what is written there, if the page has no such link."""
     start, end = text.find('<div class="contents">'), text.find("<!-- contents -->")
     pieces = re.split(r"(<!--.*?-->|<[^>]+>)", text[start:end], flags=re.S)
     for name in LINKED:
@@ -145,12 +150,12 @@ def explained(text, definitions):
     return text[:start] + "".join(pieces) + text[end:]
 
 
-def outlined(text):
-    """The page with its parts and headings as a screen reader needs them: one <main>, its title the only <h1>, the tree of
-    pages a navigation."""
-    text = text.replace('<div id="doc-content">', '<main id="doc-content">').replace("</div><!-- doc-content -->", "</main><!-- doc-content -->")
+def outlined(text, head=""):
+    """The page with its parts and headings as a screen reader needs them: one <main>, which the keyboard scrolls, its title the
+    only <h1>, `head` above it, the tree of pages a navigation."""
+    text = text.replace('<div id="doc-content">', '<main id="doc-content" tabindex="0">').replace("</div><!-- doc-content -->", "</main><!-- doc-content -->")
     text = text.replace('<div id="side-nav" ', '<div id="side-nav" role="navigation" aria-label="all pages" ')
-    text = re.sub(r'<div class="title">(.*?)</div>', r'<h1 class="title">\1</h1>', text, count=1, flags=re.S)
+    text = re.sub(r'<div class="title">(.*?)</div>', lambda match: f'{head}<h1 class="title">{match[1]}</h1>', text, count=1, flags=re.S)
     text = text.replace("<h3>Table of Contents</h3>", '<p class="head">On this page</p>')
     start = text.find('<div class="contents">')
     if "<h1>" in text[start:]:  # Doxygen's sections begin with it again.
@@ -200,14 +205,15 @@ def finish():
     """Highlights CUDA, and writes what search.js looks in."""
     for path in (ROOT / "docs" / "results").rglob("*.svg"):
         shutil.copy(path, SITE / path.name)
-    pages, definitions = {}, glossary()
+    pages, definitions, heads = {}, glossary(), reading.heads()
     for path in sorted(SITE.glob("*.html")):
         if path.name.endswith("-members.html"):  # What the class's own page has, once more.
             path.unlink()
             continue
-        text = outlined(defined(highlight(path.read_text(encoding="utf-8")), definitions))
-        if re.fullmatch(r"chapter\d-v\w+\.html", path.name):
+        text = outlined(defined(highlight(path.read_text(encoding="utf-8")), definitions), heads.get(path.stem, ""))
+        if re.fullmatch(r"(memory|chapter\d(?!-evidence|-library)[\w-]*)\.html", path.name):
             text = explained(text, definitions)
+        text = text.replace(LADDER, LADDER.replace('markdownTable"', 'markdownTable ladder"', 1))
         text = re.sub(r'(?: &#124;\s*)?<a href="[^"]*-members\.html">List of all members</a>', "", text)
         if 'name="nested-classes"' not in text:  # Doxygen links there also where all nested classes are private.
             text = re.sub(r'<a href="#nested-classes">Classes</a>(?: &#124;)?', "", text)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 import unittest.mock
 import urllib.parse
@@ -343,6 +344,11 @@ class Drawings(unittest.TestCase):
             with self.assertRaises(Problem, msg=wrong):
                 sketch.function_of(wrong, "lane")
 
+    def test_a_drawing_writes_a_division_as_its_reader_does(self):
+        self.assertEqual(sketch.readable("(2 * lane * 66) // 2"), "floor(2 × lane × 66 / 2)")
+        self.assertEqual(sketch.readable("(lane // 8 ^ 1) * 4"), "(floor(lane / 8) ^ 1) × 4")
+        self.assertIn("reads word floor(lane × 32 / 2)", self.drawn("banks", "half: lane * 32 // 2"))
+
     def test_arguments_that_no_drawing_takes(self):
         for name, wrong in (("banks", "lane * 32"), ("sectors", "v1: lane * 4"), ("sectors", "v1: lane * 4, four"),
                             ("merging", "64x3 by 1,0"), ("rules", "nothing.cuh"), ("carried", "16 v3: thread, 2"), ("places", "8x8 out: lane, 0"),
@@ -522,6 +528,7 @@ class Drawings(unittest.TestCase):
         self.assertEqual(len(widths), len(rows))
         self.assertAlmostEqual(widths[3] / widths[1], 684 / 43, delta=0.1)
         self.assertEqual(self.drawn("littles_law", "").count("<circle"), 28)
+        self.assertIn(">32 KB<", self.drawn("littles_law", ""))
 
     def test_the_roofs_points_are_the_finished_kernels(self):
         drawn = self.drawn("roofline", "1 float: 1/12 | 3 float: 0")
@@ -667,6 +674,9 @@ class Drawings(unittest.TestCase):
         share = 100 * case["copy_seconds"] / records.seconds_of(case, "v9")
         self.assertIn(f'data-count="|1 rule refused, wide tiles runs: {share:.0f}% of a copy"', drawn)
         self.assertIn("shape=512,512,128 perm=2,1,0 dtype=float: 1 rule", drawn)
+        for words in textwrap.wrap(chapter.book["rules"]["is_wide_transpose"], 30):
+            self.assertIn(f">{words}<", drawn)
+        self.assertIn(">everything else<", drawn)
         self.assertIn("%", drawings.share_in(chapters.chapters()[1].folder, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"))
         for wrong in ("at 0", "at 99", "at x"):
             with self.assertRaises(Problem, msg=wrong):
@@ -865,6 +875,11 @@ class Planted(unittest.TestCase):
         self.assertIn("[v1](#chapter99-v1), [its file](#chapter99-v1-file), and [time](#timing-a-cold-cache)", step)
         self.assertIn('<a rel="prev" href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
         self.assertIn('<a rel="up" href="chapter99.html">Chapter 99 · Planted</a>', step)
+        self.assertEqual(reading.heads()["chapter99-v1"], '<nav class="head" aria-label="the chapter"><a href="chapter99.html">Chapter 99 · Planted</a> '
+                         '<a href="chapter99.html" title="Chapter 99 · Planted">&larr; Chapter 99</a> '
+                         '<a href="chapter99-v2.html" title="v2 · One unused column">v2 &rarr;</a></nav>')
+        self.assertTrue(reading.heads()["chapter99-tma"].endswith("Planted</a></nav>"))
+        self.assertNotIn("chapter99", reading.heads())
         self.assertNotIn('rel="next"', step)  # The last step of the last chapter: an aside lies beside the way.
         self.assertIn('<a rel="next" href="chapter99-v1.html">v1 · Plain &rarr;</a>', made["chapter99"])
         self.assertIn('<a rel="prev" href="memory.html">', made["chapter99"])
@@ -894,6 +909,7 @@ class Planted(unittest.TestCase):
                 self.assertIn(words, shown)
             self.assertNotIn("Starting code", shown)
             self.assertIn('href="chapter99-v2.html#exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertIn("(15 min, medium, write, of v2)", exercise_boxes.listed(self.chapter))
             self.assertNotIn("Our answer", shown)
             question = item | {"kind": "explain", "answer": "So that `it` fits."}
             del question["step"]
@@ -901,6 +917,7 @@ class Planted(unittest.TestCase):
             self.assertEqual(exercise_boxes.page_of(question), "v2")
             item["page"] = "README"
             self.assertIn('href="#exercise-pad"', exercise_boxes.listed(self.chapter))
+            self.assertIn("(15 min, medium, write)", exercise_boxes.listed(self.chapter))
             self.assertIn('id="exercise-pad"', exercise_boxes.listed(self.chapter))
             self.assertEqual(blocks.renewed(self.page, text), plain)  # It has moved away.
 
@@ -1163,13 +1180,32 @@ class Site(unittest.TestCase):
             left = re.findall(r'class="el" href="glossary\.html#([\w-]+)"', (SITE / name).read_text(encoding="utf-8"))
             self.assertEqual(set(left) & set(definitions), set(), name)
 
-    def test_a_steps_page_links_the_words_that_it_uses(self):
-        for name in (name for name in self.pages if re.fullmatch(r"chapter\d-v\w+\.html", name)):
+    def test_a_page_that_teaches_links_the_words_that_it_uses(self):
+        for name in (name for name in self.pages if re.fullmatch(r"(memory|chapter\d(-v\w+)?)\.html", name)):
             text = (SITE / name).read_text(encoding="utf-8")
             prose = " ".join(re.findall(r"<p[ >](.*?)</p>", text, re.S))
-            for word in ("warp", "sector", "register", "tile"):
-                if re.search(rf"\b{word}s?\b", re.sub(r"<(code|a)\b.*?</\1>|<[^>]+>", " ", prose)):
-                    self.assertIn(f"glossary.html#glossary-{word}", text, name)
+            for word in ("warp", "sector", "register", "tile", "block", "bank", "multiprocessor", "l1", "l2", "plane", "of a copy"):
+                if re.search(rf"(?i)\b{word}s?\b", re.sub(r"<(code|a)\b.*?</\1>|<[^>]+>", " ", prose)):
+                    self.assertIn(f"glossary.html#glossary-{word.replace(' ', '-')}", text, name)
+
+    def test_the_front_page_begins_with_its_doors_and_leads_where_it_says(self):
+        text = (SITE / "index.html").read_text(encoding="utf-8")
+        for door in ("learn", "look-up", "teach"):
+            self.assertLess(text.index(f'href="#mainpage-{door}"' if f'href="#mainpage-{door}"' in text else f'href="index.html#mainpage-{door}"'),
+                            text.index('class="fragment'))
+        self.assertEqual(list(reading.way())[1:3], ["memory", "chapter3"])
+
+    def test_code_has_its_comments(self):
+        self.assertIn("/// The same movement of data with the fewest dimensions", (SITE / "chapter3-v2b.html").read_text(encoding="utf-8"))
+        for name in self.pages:
+            text = (SITE / name).read_text(encoding="utf-8")
+            self.assertIsNone(re.search(r'<div class="fragment">\s*<div class="line">(<a [^>]*></a><span class="lineno">[ \d]*</span>)?\s*</div>', text), name)
+
+    def test_a_steps_page_names_its_chapter_above_its_title(self):
+        for chapter in chapters.chapters():
+            for name in list(addresses.of_chapter(chapter))[1:]:
+                text = (SITE / f"{name}.html").read_text(encoding="utf-8")
+                self.assertRegex(text, rf'<nav class="head"[^>]*><a href="chapter{chapter.number}.html">[^\n]*</nav><h1', name)
 
     def test_what_shows_on_hovering_is_escaped_once(self):
         def twice(text):
@@ -1233,6 +1269,11 @@ PRINTED = """({wide: [...document.querySelectorAll(".contents *")].filter((part)
     .map((part) => part.tagName + " " + part.textContent.slice(0, 40)).slice(0, 5),
   navigation: ["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) =>
     [...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))})"""
+# Of a table on a phone: what is not seen of the column that one reads it for, a step's gain or a share of a copy's speed.
+OFF_SCREEN = """[...document.querySelectorAll(".contents table.markdownTable")].map((table) => {
+  const firsts = [...table.rows].map((row) => row.cells[0].innerText.trim()), heads = [...table.rows[0].cells].map((cell) => cell.innerText.trim());
+  const at = table.matches(".ladder") ? 3 : firsts.includes("time") || firsts.includes("of a copy") ? heads.length - 1 : heads.indexOf("of a copy");
+  return table.rows[0].cells[at]?.getBoundingClientRect().right > innerWidth ? heads.join("|") : null; }).filter(Boolean)"""
 # What a reader with a phone cannot read of a page's figures: what has to be scrolled, what leads out of its drawing, small letters.
 UNREADABLE = """(() => { const bad = [], shown = (box) => box.width > 0;
   for (const box of document.querySelectorAll(".contents figure, .contents figure div")) {
@@ -1323,7 +1364,7 @@ class InABrowser(unittest.TestCase):
         window.open((SITE / name).as_uri())
         found = window.run(f"({{width: {WIDTH}, ladders: {LADDERS}, controls: {CONTROLS}, next: [{NEXT}]}})")
         window.run(UNFOLDED)
-        found |= window.run(f"({{unreadable: {UNREADABLE}, cut: [{CUT}]}})")
+        found |= window.run(f"({{unreadable: {UNREADABLE}, cut: [{CUT}], hidden: {OFF_SCREEN}}})")
         if name in cls.told:
             window.window(1400, 900)
             found["cut"] += window.run(f"[{CUT}]")
@@ -1352,6 +1393,7 @@ class InABrowser(unittest.TestCase):
                 self.assertLessEqual(seen["width"], 390)
                 self.assertEqual(set(seen["ladders"]) - {True}, set())
                 self.assertEqual(seen["unreadable"], [])
+                self.assertEqual(seen["hidden"], [])
 
     @unittest.skipUnless(AXE or IN_CI, "axe-core is not here: run `make deps docs`")
     def test_pages_of_each_kind_are_accessible(self):
@@ -1361,7 +1403,7 @@ class InABrowser(unittest.TestCase):
         axe = AXE.read_text(encoding="utf-8")
         dark = ("chapter3-v4b.html",)
         for name, is_dark in [(name, True) for name in dark] + [(name, False) for name in ("index.html", "memory.html", "chapter3.html", "chapter3-v4b.html", "chapter3-evidence.html", "lookup.html",
-                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html")]:
+                     "profiling.html", "permute_8cuh.html", "slides/chapter3.html", "figures.html", "making.html", "result_emulator_bugs.html")]:
             self.window.dark(is_dark)
             with self.subTest(page=name, dark=is_dark):
                 self.open(name)
@@ -1397,7 +1439,26 @@ class InABrowser(unittest.TestCase):
         self.open("chapter3-v4b.html")
         seen = '[...document.querySelectorAll("#side-nav a")].filter((item) => item.offsetHeight > 0 && item.textContent.includes("v4b")).length'
         self.assertEqual(self.window.run(settled(seen)), 1)
+        cut = """[...document.querySelectorAll("#nav-tree .item")].map((item) => [item, item.querySelector(".label a")]).filter(([item, label]) => {
+          const box = label.getBoundingClientRect(), row = item.getBoundingClientRect();
+          return box.width > 0 && (box.right > document.querySelector("#side-nav").getBoundingClientRect().right || box.bottom > row.bottom + 1); })
+          .map(([, label]) => label.textContent)"""
+        self.assertEqual(self.window.run(cut), [])
         self.window.window(1280, 900)
+
+    def test_what_is_printed_and_listed_is_seen_where_it_stands(self):
+        """On a phone the sample's times and shares; at a desk the whole table of a course's exercises."""
+        self.addCleanup(self.window.window, 1280, 900)
+        self.window.window(390, 844, mobile=True)
+        for name in ("index.html", "memory.html"):
+            self.open(name)
+            share = """[...document.querySelectorAll(".columns .line")].map((line) => line.firstChild).filter((words) => /^v1 .*28%/.test(words.data)).map((words) => {
+              const range = document.createRange(); range.setStart(words, 0); range.setEnd(words, words.data.indexOf("28%") + 3);
+              return range.getBoundingClientRect().right <= 390; })"""
+            self.assertEqual(self.window.run(share), [True], name)
+        self.window.window(1400, 900)
+        self.open("teaching.html")
+        self.assertEqual(self.window.run('[...document.querySelectorAll(".scroll:has(table.sessions)")].map((part) => part.scrollWidth <= part.clientWidth)'), [True])
 
     def test_an_error_on_a_page_is_seen(self):
         self.open("index.html")
