@@ -312,9 +312,10 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   CHECK(chosen({1855, 18, 588}, {2, 1, 0}, 1) == fixed_tiles);
   CHECK(chosen({327, 3928, 41}, {0, 2, 1}, 1) == placed_words);
   CHECK(chosen({124, 48, 25, 21, 5, 5}, {5, 3, 0, 4, 2, 1}, 1) == fixed_tiles);
-  // Wider elements: tiles more than half empty; single halves, and pairs; doubles.
+  // Wider elements: tiles more than half empty; halves, turned and as matrices; doubles.
   CHECK(chosen({66, 70, 52, 13, 4}, {3, 4, 1, 2, 0}, 4) == fixed_tiles);
-  CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == element_tiles);
+  CHECK(chosen({683, 256, 577}, {2, 1, 0}, 2) == fixed_tiles);
+  CHECK(chosen({7, 1023, 2047}, {0, 2, 1}, 2) == element_tiles);
   CHECK(chosen({683, 256, 578}, {2, 1, 0}, 2) == fixed_tiles);
   CHECK(chosen({17, 7, 9, 3, 4, 30, 28}, {3, 6, 2, 4, 5, 1, 0}, 2) == fixed_tiles);
   CHECK(chosen({2, 29, 739, 379}, {1, 3, 2, 0}, 2) == placed_words);
