@@ -47,7 +47,8 @@ def table(path, what):
 
 
 def cards_table():
-    """What v1 and the finished kernel reach on each card, on every chapter's first case; and what a copy takes there."""
+    """What v1 and the finished kernel reach on each card, on every chapter's first case that all have; and what a copy
+    takes there."""
     cards = [name for name in devices() if name != EMULATED]
     short = [load(f"{card}/chapter1")["device"]["name"].split()[1] for card in cards]
     out = ["| of a copy | " + " | ".join(f"{what}, {name}" for what in ("v1", "finished") for name in short) + " |",
@@ -56,9 +57,9 @@ def cards_table():
         records = [chapter.times(card) for card in cards]
         if not all(records):
             continue
-        parameters = chapter.main_cases(chapter.times())[0][1]["parameters"]
-        found = [record.case(parameters) for record in records]
-        if not all(case and of_step(case, chapter.dispatched.version) for case in found):
+        cases = [[record.case(case["parameters"]) for record in records] for _, case in chapter.main_cases(chapter.times())]
+        found = next((each for each in cases if all(case and of_step(case, chapter.dispatched.version) for case in each)), None)
+        if not found:
             continue
         shares = [f"{case['copy_seconds'] / seconds_of(case, version):.0%}" for version in ("v1", chapter.dispatched.version) for case in found]
         out.append(f"| {chapter.number} {chapter.name.replace('_', ' ')} | " + " | ".join(shares) + " |")
