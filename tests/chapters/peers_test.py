@@ -254,7 +254,7 @@ class Versions(unittest.TestCase):
             even = {"old": spread(1.0), "new": spread(1.0)}
             for part in ("1/3", "2/3", "3/3"):
                 sys.argv = ["versions.py", "--chapter", "3", "--old", "a.so", "--new", "b.so", "--random", "4", "--part", part]
-                with unittest.mock.patch.object(versions, "load"), contextlib.redirect_stdout(io.StringIO()), \
+                with unittest.mock.patch.multiple(versions, load=unittest.mock.DEFAULT, shared_names=lambda _: []), contextlib.redirect_stdout(io.StringIO()), \
                         unittest.mock.patch.object(versions, "measure", lambda case, *_: measured.append(case) or even):
                     self.assertEqual(versions.main(), 0)
         self.assertCountEqual(measured, fixed_cases() + random_cases(4, 1))
