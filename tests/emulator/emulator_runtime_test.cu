@@ -196,6 +196,7 @@ TEST_CASE("launches that CUDA refuses") {
   CHECK(cudaLaunchKernelEx(&config, nothing) == cudaSuccess);
   char* out = nullptr;
   REQUIRE(cudaMalloc(&out, 64) == cudaSuccess);
+  check_error(launch(uses_shared<49153>, {.grid = 1, .block = 64}, out), cudaErrorInvalidConfiguration);
   CHECK(launch(uses_shared<49152>, {.grid = 1, .block = 64}, out) == cudaSuccess);
   cudaFree(out);
   void (*none)() = nullptr;
