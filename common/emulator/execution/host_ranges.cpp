@@ -6,9 +6,6 @@
 #include <mutex>
 
 namespace warpbook::emulator {
-
-constinit AddressRange managed_range;
-
 namespace {
 
 /// Kernels look them up while the host changes them.
