@@ -206,7 +206,7 @@ def compare_file(path, build):
 
 
 def files():
-    """The golden files: what they count differs little from card to card, so one card's is enough of each."""
+    """The golden files, each of one card or another."""
     return sorted(RESULTS.glob("nvidia-*/golden/*.json"), key=lambda path: path.stem)
 
 
