@@ -122,12 +122,18 @@ __global__ void k(int* o, float* f, int i) {
   o[0] = rand();
 #elif CASE == 8
   cudaDeviceSynchronize();
-#else
+#elif CASE < 16
   Derived d; auto next = [](int x) { return x + device_variable; };
   f[0] = std::sqrt(f[1]) + std::abs(f[2]) + fmaxf(f[0], std::pow(f[1], 2.0f)) + device_table[i] + roundf(f[0]);
   o[0] = apply(next, i) + d.get() + constant + min(i, 4) + device(i); printf("%d", o[0]); memcpy(o, f, 4);
 #endif
 }
+template <class F> __global__ void run(F f) { f(1); }
+#if CASE == 16
+__global__ void large(double* o) { __shared__ double s[4096]; __shared__ double t[4096]; s[0] = t[0] = 1; o[0] = s[1] + t[1]; }
+#elif CASE == 17
+__constant__ int too_much[17000];
+#endif
 int main() {
 #if CASE == 9
   return device(3);
@@ -135,6 +141,14 @@ int main() {
   k(nullptr, nullptr, 0);
 #elif CASE == 11
   __syncthreads();
+#elif CASE == 12
+  return threadIdx.x;
+#elif CASE == 13
+  device_variable = 2;
+#elif CASE == 14
+  int h = 3; auto f = [&] __device__(int x) { return x + h; }; run<<<1, 1>>>(f);
+#elif CASE == 15
+  int h = 3; auto f = [=] __device__(int x) { return x + h; }; run<<<1, 1>>>(f);
 #endif
 }
 """
@@ -147,7 +161,11 @@ REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ f
            'calling a __host__ function("cudaDeviceSynchronize") from a __global__ function',
            'calling a __device__ function("device(int)") from a __host__ function("main") is not allowed',
            'a __global__ function call must be configured',
-           'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed']
+           'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed',
+           "threadIdx, blockIdx, blockDim and gridDim are undefined in a __host__ function", None,
+           "An extended __device__ lambda cannot capture variables by reference", None,
+           "Entry function '_Z5largePd' uses too much shared data (65536 bytes, at most 49152)",
+           "File uses too much global constant data (68012 bytes, at most 65536)"]
 
 # All of these in one file; behind each line what nvcc says of it, or that it says nothing.
 REFUSED_TOGETHER = """
@@ -195,6 +213,7 @@ int main(int, char** words) {
     case 'b': cudaMemcpy(d, piece, 100 * sizeof(float), cudaMemcpyHostToDevice); break;  // WRONG b
     case 'c': cudaMemcpyAsync(d, big, 500000, cudaMemcpyHostToDevice); break;  // WRONG c
     case 'd': cudaMemcpy2D(&h[0], 40, d, 40, 40, 20, cudaMemcpyDeviceToHost); break;  // WRONG d
+    case 'e': { static float array[8]; cudaMemcpy(&array[2], d, 28, cudaMemcpyDeviceToHost); break; }  // WRONG e
     default:
       float local[4]; static float of_program[8];
       for (int i = 0; i < 100; ++i) cudaMemcpy(d, &h[i], 4 * (100 - i), cudaMemcpyHostToDevice);
@@ -237,6 +256,14 @@ __global__ void two_steps(int* o) {
   o[blockIdx.x * 128 + threadIdx.x] = 1;
   o[256 + blockIdx.x * 128 + threadIdx.x] = o[(blockIdx.x ^ 1) * 128 + threadIdx.x];
 }
+__global__ void wraps(int* first, int n) { short i = (short)(n + threadIdx.x); first[i] = 1; }
+__global__ void unfenced(int* lock, int* v) {
+  if (threadIdx.x == 0) { while (atomicCAS(lock, 0, 1) != 0) ; v[1] += 1; atomicExch(lock, 0); }
+}
+__global__ void unmarked(int* flag, int* v) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) { v[1] = 7; __threadfence(); *flag = 1; } else { v[2] = *flag == 0 ? 0 : v[1]; }
+}
 int main(int, char** words) {
   int *first, *in, *o; cudaMalloc(&first, 4000); cudaMalloc(&in, 4000); cudaMalloc(&o, 4000);
   cudaMemset(in, 0, 4000); cudaMemset(o, 0, 4000);
@@ -255,7 +282,12 @@ int main(int, char** words) {
     case 'l': shifted<<<1, 128>>>(o); break;
     case 'm': twice<<<2, 128>>>(o); break;
     case 'n': two_steps<<<2, 128>>>(o); break;
-    case 'o': other<<<1, 128>>>(o);
+    case 'o': other<<<1, 128>>>(o); break;
+    case 'p': wraps<<<1, 1>>>(first, 32768); break;
+    case 'q': unfenced<<<4, 32>>>(in, o); break;
+    case 'r': unmarked<<<2, 32>>>(in, o); break;
+    case 's': for (int i = 0; i < 3; ++i) twice<<<2, 128>>>(o); break;
+    case 't': { float host[17] = {}; cudaMemcpyToSymbol(table, host, 68); }
   }
   cudaDeviceSynchronize(); cudaFree(first); cudaFree(in); cudaFree(o);
 }
@@ -263,13 +295,17 @@ int main(int, char** words) {
 STATEMENT = "Threads write one place in one statement: use an atomic"
 # What each says, which nothing else does: the cause, and what to do.
 CAUSES_TOLD = {"a": ["below all allocations", "compute the index in 64 bits"],
-               "b": ["of allocation 2 of 4000 bytes, allocated at p.cu:34, index -1 of 1000", "An unsigned index does not go below 0"],
+               "b": ["of allocation 2 of 4000 bytes, allocated at p.cu:42, index -1 of 1000", "An unsigned index does not go below 0"],
                "c": ["0 bytes after the end of variable 'table', index 16 of 16 elements"],
                "d": ["of variable 'table', index 1000000 of 16 elements"], "e": ["before the begin of variable 'table', index -1 of 16"],
                "f": ["of allocation 3 of 4000 bytes", "index -1 of 333 elements of 12 bytes", "An unsigned index"],
                "g": ["Invalid __shared__ write", "of shared array 'tile' of 512 bytes, index -1", "An unsigned index"],
                "h": [STATEMENT], "i": ["__syncthreads() orders"], "j": ["__syncwarp() orders"], "k": [STATEMENT],
-               "l": ["read, __syncthreads(), then write"], "m": [STATEMENT], "n": ["a launch of its own"]}
+               "l": ["read, __syncthreads(), then write"], "m": [STATEMENT], "n": ["a launch of its own"],
+               "p": ["before the begin of allocation 1 of 4000 bytes", "index -32768 of 1000", "Compare the index"],
+               "q": ["put __threadfence() before its release"], "r": ["let the flag be that"],
+               "s": ["= 2 more: Race reported"],
+               "t": ["API call to cudaMemcpyToSymbol\n", "The copy is of 68 bytes; from its destination on, 64"]}
 HOST = """
 #include <cstring>
 struct Owner { int* p; Owner() { cudaMalloc(&p, 4); } ~Owner() { cudaFree(p); } };
@@ -574,13 +610,17 @@ class Wrong(InAFolder):
     def test_what_nvcc_refuses(self):
         for case, reason in enumerate(REASONS):
             with self.subTest(case=case):
-                ran = self.run_text(REFUSED, "--no-run", f"--flags=-DCASE={case}")
+                ran = self.run_text(REFUSED, "--no-run", f"--flags=-DCASE={case} --extended-lambda")
+                self.assertEqual('warning: a __device__ variable "device_variable" cannot be directly written' in ran.stderr, case == 13)
                 if reason is None:
                     self.assertEqual(ran.returncode, 0, ran.stderr)
                     continue
                 line = next(i for i, text in enumerate(REFUSED.splitlines(), 1) if text.endswith(f"CASE == {case}")) + 1
                 self.assertEqual(ran.returncode, 1)
-                self.assertRegex(ran.stderr, rf"(?m)^p\.cu:{line}:\d+: error: {re.escape(reason)}")
+                place = "" if "constant data" in reason else rf"p\.cu:{line}:\d+: "
+                self.assertRegex(ran.stderr, rf"(?m)^{place}error: {re.escape(reason)}")
+        ran = self.run_text(REFUSED, "--no-run", "--flags=-DCASE=15")
+        self.assertIn("annotation on lambda requires --extended-lambda", ran.stderr)
         ran = self.run_text(REFUSED, "--no-run", "--flags=-DCASE=2 --expt-relaxed-constexpr")
         self.assertEqual(ran.returncode, 0, ran.stderr)
 
@@ -764,7 +804,7 @@ int main() { int* a; cudaMalloc(&a, 4); cudaMemset(a, 0, 4); meet<<<5, 1024>>>(a
     def test_copies_beyond_the_hosts_heap(self):
         made = self.run_text(HOST_HEAP, "--no-run", "--output", "here")
         self.assertEqual(made.returncode, 0, made.stderr)
-        for case in "abcdr":
+        for case in "abcder":
             with self.subTest(case):
                 said = subprocess.run(["./here", case], capture_output=True, text=True, check=False).stderr
                 if case == "r":
@@ -859,12 +899,12 @@ int main() { int* p; cudaMalloc(&p, 1 << 20); KERNEL<<<8192, 256>>>(p); cudaDevi
     def test_memory_that_is_not_looked_at_for_races_is_said(self):
         text = """
 __device__ int variable;
-__global__ void k(int* p) { if (threadIdx.x == WRITER) variable = p[0]; }
+__global__ void k(int* p, int* host) { if (threadIdx.x == WRITER) host[0] = p[0]; variable = 1; }
 __global__ void large(int* p) { p[threadIdx.x] = 1; }
 int main() { int *p, *l; cudaMalloc(&p, 4); cudaMemset(p, 0, 4); cudaMalloc(&l, MIB << 20);
-k<<<1, 32>>>(p); large<<<1, 32>>>(l); cudaDeviceSynchronize(); cudaFree(p); cudaFree(l); }
+int host = 0; cudaHostRegister(&host, 4, 0); k<<<1, 32>>>(p, &host); large<<<1, 32>>>(l); cudaDeviceSynchronize(); cudaFree(p); cudaFree(l); }
 """
-        variables = "========= global races: not checked in __device__ variables and host memory\n"
+        variables = "========= global races: not checked in memory of the host and what kernels allocate\n"
         allocations = "========= global races: not checked in allocations above 64 MiB\n"
         for flags, said in [("-DWRITER=0 -DMIB=65", allocations + variables), ("-DWRITER=0 -DMIB=1", variables),
                             ("-DWRITER=99 -DMIB=65", allocations), ("-DWRITER=99 -DMIB=1", "")]:

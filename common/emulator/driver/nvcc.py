@@ -226,6 +226,8 @@ class Driver:
         environment = dict(os.environ)
         if "-expt-relaxed-constexpr" in self.line:
             environment["WARPBOOK_RELAXED_CONSTEXPR"] = "1"  # The compiler pass asks for these.
+        if not self.extends_lambdas():
+            environment["WARPBOOK_PLAIN_LAMBDA"] = "1"
         if not self.is_separate():
             environment["WARPBOOK_WHOLE_PROGRAM"] = "1"
         if self.verbose:
@@ -250,6 +252,9 @@ class Driver:
         old = asked is None or OLD_STANDARD.match(asked)
         return ["-std=gnu++17" if old else f"-std={asked}", "-Wno-register"]
 
+    def extends_lambdas(self):
+        return bool({"-extended-lambda", "-expt-extended-lambda"} & set(self.line.given))
+
     def is_separate(self):
         return self.line.last("-rdc") == "true" or "-dc" in self.line
 
@@ -262,7 +267,7 @@ class Driver:
         defined = [f"-D__CUDA_ARCH__={self.architecture()}", f"-D__CUDA_ARCH_LIST__={self.architecture()}"]
         # A mere declaration of a constant is not `used`, and that is no news to anyone.
         defined += ["-D__CUDACC_RDC__=1"] if self.is_separate() else ["-DWARPBOOK_WHOLE_PROGRAM=1", "-Wno-ignored-attributes"]
-        if {"-extended-lambda", "-expt-extended-lambda"} & set(self.line.given):
+        if self.extends_lambdas():
             defined.append("-D__CUDACC_EXTENDED_LAMBDA__=1")
         if "-expt-relaxed-constexpr" in self.line:
             defined.append("-D__CUDACC_RELAXED_CONSTEXPR__=1")
@@ -278,8 +283,8 @@ class Driver:
                 "-include", "warpbook_program.h",
                 # Not where only a branch leaves it so: a leader's variable, which a shuffle hands to the others.
                 "-Wuninitialized", "-Wno-sometimes-uninitialized",
-                # PTX's registers are not the host's.
-                "-Wno-asm-operand-widths"]
+                # PTX's registers are not the host's; `while (atomicCAS(...)) ;` waits.
+                "-Wno-asm-operand-widths", "-Wno-empty-body"]
 
     def host_options(self, language):
         level = self.line.last("-O")

@@ -95,6 +95,14 @@ struct ApiError {
   std::string advice;               ///< what was wrong, where more is known than the error says
 };
 
+/// What a copy reads or writes: rows of `width` bytes, `pitch` apart.
+struct CopiedRows {
+  const void* begin = nullptr;
+  std::size_t pitch = 0;
+  std::size_t width = 0;
+  std::size_t height = 0;
+};
+
 struct Allocation;
 struct AsyncWork;
 
@@ -154,6 +162,8 @@ public:
   virtual void memory_written(const void* /*address*/, std::size_t /*bytes*/) {}
   /// A copy within device memory, before it is done.
   virtual void memory_copied(const void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
+  /// The host is about to get a copy of device memory, which the program asked for at `pc`.
+  virtual void host_reads(const CopiedRows& /*rows*/, const void* /*pc*/) {}
   /// One side of a copy, or a memset, is about to be done.
   virtual void copy_begins(const AsyncWork&) {}
   /// An allocation is about to go.

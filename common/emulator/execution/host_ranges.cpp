@@ -6,6 +6,9 @@
 #include <mutex>
 
 namespace warpbook::emulator {
+
+constinit AddressRange managed_range;
+
 namespace {
 
 /// Kernels look them up while the host changes them.

@@ -16,6 +16,9 @@ bool unregister_range(const void* begin);
 /// The registered range that holds the address; or an empty one.
 AddressRange registered_range(const void* address);
 
+/// From the first `__managed__` variable to the last.
+extern constinit AddressRange managed_range;
+
 /// Memory that a kernel asked for by malloc or new.
 struct HeapPiece {
   AddressRange range;  ///< Empty: there is none.

@@ -246,14 +246,47 @@ void note_kernel(const void* code) {
 
 const std::vector<TlsVariable>& tls_variables() { return symbols_of(kernel_module().path).tls; }
 
-Variable variable_near(const void* address) {
-  constexpr std::uintptr_t kBehind = std::uintptr_t{16} << 20;
+namespace {
+
+const Module& module_of_variables() {
   static const Module& module = *new Module(kernel_module());
+  return module;
+}
+
+const Writable& writable_part() {
   static const Writable writable = [] {
-    Writable found{module.base};
+    Writable found{module_of_variables().base};
     dl_iterate_phdr(find_writable, &found);
     return found;
   }();
+  return writable;
+}
+
+}  // namespace
+
+AddressRange variable_at(const void* address) {
+  Module module{reinterpret_cast<std::uintptr_t>(address), {}, 0};
+  if (dl_iterate_phdr(find_module, &module) == 0) return {};
+  const auto& variables = symbols_of(module.path).variables;
+  const std::uintptr_t offset = module.address - module.base;
+  const auto after = std::upper_bound(variables.begin(), variables.end(), offset,
+                                      [](auto value, const auto& variable) { return value < variable.begin; });
+  if (after == variables.begin() || offset >= std::prev(after)->begin + std::prev(after)->bytes) return {};
+  const auto* const begin = static_cast<const std::byte*>(address) - (offset - std::prev(after)->begin);
+  return {begin, begin + std::prev(after)->bytes};
+}
+
+AddressRange variables_range() {
+  const Writable& writable = writable_part();
+  // NOLINTBEGIN(performance-no-int-to-ptr): the program's headers have integers.
+  return {reinterpret_cast<const std::byte*>(writable.begin), reinterpret_cast<const std::byte*>(writable.end)};
+  // NOLINTEND(performance-no-int-to-ptr)
+}
+
+Variable variable_near(const void* address) {
+  constexpr std::uintptr_t kBehind = std::uintptr_t{16} << 20;
+  const Module& module = module_of_variables();
+  const Writable& writable = writable_part();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at < writable.begin || at >= writable.end + kBehind) {
     return {};

@@ -30,6 +30,12 @@ struct Variable {
   AddressRange range;  ///< Where it lies.
 };
 
+/// The variable that holds the address, in whatever module; an empty range: none does.
+AddressRange variable_at(const void* address);
+
+/// What the module with the kernels may write: its variables.
+AddressRange variables_range();
+
 /// The variable that holds the address, or the nearest one, in what the module with the kernels may write; also for
 /// addresses in the 16 MiB behind it, which an index is more likely to have come to than a pointer.
 Variable variable_near(const void* address);

@@ -151,7 +151,10 @@ template <class T>
                                                              cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
-  return error != cudaSuccess ? error : cudaMemcpy(static_cast<char*>(address) + offset, source, bytes, kind);
+  return error != cudaSuccess
+             ? error
+             : warpbook::emulator::copy_symbol("cudaMemcpyToSymbol", static_cast<char*>(address) + offset, source,
+                                               bytes, kind, nullptr, true);
 }
 template <class T>
 [[gnu::always_inline]] inline cudaError_t cudaMemcpyFromSymbol(void* destination, const T& symbol, std::size_t bytes,
@@ -159,8 +162,10 @@ template <class T>
                                                                cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
-  return error != cudaSuccess ? error
-                              : cudaMemcpy(destination, static_cast<const char*>(address) + offset, bytes, kind);
+  return error != cudaSuccess
+             ? error
+             : warpbook::emulator::copy_symbol("cudaMemcpyFromSymbol", destination,
+                                               static_cast<const char*>(address) + offset, bytes, kind, nullptr, true);
 }
 
 template <class T>
@@ -169,8 +174,10 @@ template <class T>
                                                                   cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   void* address = nullptr;
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
-  return error != cudaSuccess ? error
-                              : cudaMemcpyAsync(static_cast<char*>(address) + offset, source, bytes, kind, stream);
+  return error != cudaSuccess
+             ? error
+             : warpbook::emulator::copy_symbol("cudaMemcpyToSymbolAsync", static_cast<char*>(address) + offset, source,
+                                               bytes, kind, stream, false);
 }
 template <class T>
 [[gnu::always_inline]] inline cudaError_t
@@ -180,7 +187,8 @@ cudaMemcpyFromSymbolAsync(void* destination, const T& symbol, std::size_t bytes,
   const cudaError_t error = cudaGetSymbolAddress(&address, symbol);
   return error != cudaSuccess
              ? error
-             : cudaMemcpyAsync(destination, static_cast<const char*>(address) + offset, bytes, kind, stream);
+             : warpbook::emulator::copy_symbol("cudaMemcpyFromSymbolAsync", destination,
+                                               static_cast<const char*>(address) + offset, bytes, kind, stream, false);
 }
 template <class T>
 [[gnu::always_inline]] inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {

@@ -215,6 +215,9 @@ WARPBOOK_EXPORT cudaError_t allocate_pinned(void** pointer, std::size_t bytes);
 WARPBOOK_EXPORT cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
 /// Makes a `__device__` or `__constant__` variable known as device memory.
 WARPBOOK_EXPORT cudaError_t register_symbol(const void* symbol, std::size_t bytes);
+/// Copies to a variable or from one, in the CUDA function of that name. It waits where no stream can be given.
+WARPBOOK_EXPORT cudaError_t copy_symbol(const char* function, void* destination, const void* source, std::size_t bytes,
+                                        cudaMemcpyKind kind, cudaStream_t stream, bool waits);
 
 WARPBOOK_EXPORT cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 WARPBOOK_EXPORT cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);

@@ -12,7 +12,9 @@
 #define __global__ __attribute__((annotate("warpbook-global")))
 #define WARPBOOK_SHARED __attribute__((annotate("warpbook-shared")))
 #define WARPBOOK_CONSTANT __attribute__((annotate("warpbook-constant")))
+#define WARPBOOK_MANAGED __attribute__((annotate("warpbook-managed")))
 #else
+#define WARPBOOK_MANAGED
 #define WARPBOOK_SHARED
 #define WARPBOOK_CONSTANT
 #define __host__
@@ -34,5 +36,5 @@
 #else
 #define __constant__ __device__ WARPBOOK_CONSTANT
 #endif
-#define __managed__ __device__
+#define __managed__ __device__ WARPBOOK_MANAGED
 #define __builtin_align__(bytes) __align__(bytes)

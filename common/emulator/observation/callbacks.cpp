@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/emulator/base/tally.hpp"
+#include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/confinement.hpp"
 #include "common/emulator/observation/host_reports.hpp"
@@ -26,12 +27,16 @@ using warpbook::emulator::current_observer_data;
 using warpbook::emulator::LoadWalk;
 using warpbook::emulator::Operation;
 
+[[gnu::always_inline]] inline bool is_shared_with_device(const void* address) {
+  return warpbook::emulator::in_arena(address) || warpbook::emulator::managed_range.contains(address);
+}
+
 [[gnu::always_inline]] inline void observe(AccessShape shape, const void* address, const void* pc) {
   if (current_observer_data == nullptr) {
     if (confining_frame != nullptr) [[unlikely]]
       check_host_access(address, shape.bytes, shape.operation, pc);
     // To the host, what is volatile is as good as atomic: a flag.
-    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+    if (is_shared_with_device(address)) [[unlikely]]
       warpbook::emulator::host_access(address, shape.bytes, shape.is_volatile ? Operation::atomic : shape.operation,
                                       pc);
     return;
@@ -49,7 +54,7 @@ void observe_range(const void* address, std::size_t bytes, Operation operation, 
   if (current_observer_data == nullptr) {
     if (confining_frame != nullptr) [[unlikely]]
       check_host_access(address, bytes, operation, pc);
-    if (warpbook::emulator::in_arena(address)) [[unlikely]]
+    if (is_shared_with_device(address)) [[unlikely]]
       warpbook::emulator::host_access(address, bytes, operation, pc);
     return;
   }

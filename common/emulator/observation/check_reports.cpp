@@ -150,7 +150,8 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
     if (const auto place = place_of_unsigned(block, at, width)) return *place;
     if (const auto place = place_of_overflow(at, width)) return *place;
   }
-  if (in_arena(address)) return place_in_arena(at, width);
+  constexpr std::ptrdiff_t kNear = 1 << 30;  // bytes, by which an index went below 0
+  if (in_arena(address) || (at < arena_begin && arena_begin - at <= kNear)) return place_in_arena(at, width);
   return {"not in the device's memory", "out_of_bounds",
           "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied."};
 }
@@ -258,6 +259,7 @@ struct RaceSides {
   std::string other_who;
   bool block_scope = false;  ///< One is an atomic for its own block alone.
   bool copied = false;       ///< One is an asynchronous copy.
+  Handover handover = Handover::none;
 
   void sort() {
     if (other_pc >= pc) return;
@@ -281,6 +283,12 @@ std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
   if (sides.copied)
     return "An asynchronous copy is done when its thread has waited for it: first __pipeline_wait_prior() or what "
            "waits for the group, then the barrier.";
+  if (sides.handover == Handover::unfenced)
+    return "A lock or a flag hands on what was written before a fence: put __threadfence() before its release; or use "
+           "an atomic here, too.";
+  if (sides.handover == Handover::unmarked)
+    return "A fence orders what comes before it with what is atomic or volatile behind it: let the flag be that, where "
+           "it is set and where it is read.";
   const char* const barrier = apart == Apart::in_warp ? "__syncwarp()" : "__syncthreads()";
   if (one_line && sides.operation != Operation::load && sides.other_operation != Operation::load)
     return "Threads write one place in one statement: use an atomic, or give each a place of its own.";
@@ -363,12 +371,12 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
     return fmt::format("block {}, thread {}", triple(index_in(block.launch->grid, thread / block.threads)),
                        triple(thread_index(block, thread % block.threads)));
   };
-  return race_finding(
-      block, "global_race",
-      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread), race.block_scope},
-      place_of(block, race.address, 0).text,
-      one_block == other_block ? apart(race.thread % block.threads, race.other_thread % block.threads)
-                               : Apart::in_grid);
+  return race_finding(block, "global_race",
+                      {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread),
+                       race.block_scope, false, race.handover},
+                      place_of(block, race.address, 0).text,
+                      one_block == other_block ? apart(race.thread % block.threads, race.other_thread % block.threads)
+                                               : Apart::in_grid);
 }
 
 void report_stream_race(const BlockContext& block, const StreamRace& race) {

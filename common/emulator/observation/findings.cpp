@@ -138,7 +138,7 @@ void conclude_findings(bool with_summary) {
   std::uint64_t mistakes = 0;
   std::uint64_t warnings = 0;
   for (const auto& [finding, count] : all.told) {
-    (finding.warning ? warnings : mistakes) += count;
+    ++(finding.warning ? warnings : mistakes);
     if (count > 1) fmt::print(stderr, "========= {} more: {}\n", count - 1, headline(finding.text));
   }
   const auto counted = [](std::uint64_t count, const char* what) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "common/emulator/execution/engine.hpp"
+#include "common/emulator/execution/symbols.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -81,6 +82,22 @@ bool WrittenShadow::is_written(const void* address, unsigned bytes) const {
   return false;
 }
 
+void WrittenShadow::find_gaps(const void* address, std::size_t bytes, std::size_t least, Gaps& gaps) const {
+  const std::uint8_t* const begin = at(address);
+  const std::uint8_t* const end = begin + bytes;
+  const auto is_written = [](std::uint8_t by) { return by != static_cast<std::uint8_t>(Writer::nobody); };
+  for (const std::uint8_t* place = begin; place != end;) {
+    const void* const gap = std::memchr(place, static_cast<int>(Writer::nobody), static_cast<std::size_t>(end - place));
+    if (gap == nullptr) return;
+    const auto* const first = static_cast<const std::uint8_t*>(gap);
+    place = std::find_if(first, end, is_written);
+    const auto run = static_cast<std::size_t>(place - first);
+    if (run < least) continue;
+    if (gaps.bytes == 0) gaps.first = static_cast<const std::byte*>(address) + (first - begin);
+    gaps.bytes += run;
+  }
+}
+
 std::vector<Writer> WrittenShadow::writers(const void* address, std::size_t bytes) const {
   std::vector<Writer> result(bytes);
   std::memcpy(result.data(), at(address), bytes);
@@ -95,10 +112,16 @@ void RaceShadow::begin_launch(std::uint64_t launch, unsigned threads, const Bloc
   if (!reserved_) {
     reserved_ = true;
     base_ = reserve(bytes);
+    variables_ = variables_range();
+    variables_.begin -= reinterpret_cast<std::uintptr_t>(variables_.begin) % kWord;
+    variable_cells_ = base_ == nullptr ? nullptr : reserve(bytes_of_variables());
   }
   launch_id_ = launch;
   launch_ = static_cast<std::uint16_t>(launch);
-  if (launch_ == 0 && base_ != nullptr) madvise(base_, bytes, MADV_DONTNEED);  // before a number comes again
+  if (launch_ == 0 && base_ != nullptr) {  // before a number comes again
+    madvise(base_, bytes, MADV_DONTNEED);
+    if (variable_cells_ != nullptr) madvise(variable_cells_, bytes_of_variables(), MADV_DONTNEED);
+  }
   forget_put_off();
   threads_ = threads;
   blocks_.assign(sample.size(), Block{});
@@ -110,8 +133,15 @@ std::unique_lock<std::mutex> RaceShadow::lock() {
 }
 
 RaceShadow::Cell* RaceShadow::cell(std::uintptr_t address) const {
-  const std::size_t word = (address - reinterpret_cast<std::uintptr_t>(arena_begin)) / kWord;
-  return reinterpret_cast<Cell*>(base_ + word * sizeof(Cell));
+  const std::uintptr_t offset = address - reinterpret_cast<std::uintptr_t>(arena_begin);
+  if (offset < arena_bytes()) [[likely]]
+    return reinterpret_cast<Cell*>(base_ + offset / kWord * sizeof(Cell));
+  const std::size_t word = (address - reinterpret_cast<std::uintptr_t>(variables_.begin)) / kWord;
+  return reinterpret_cast<Cell*>(variable_cells_ + word * sizeof(Cell));
+}
+
+std::size_t RaceShadow::bytes_of_variables() const {
+  return (static_cast<std::size_t>(variables_.end - variables_.begin) / kWord + 1) * sizeof(Cell);
 }
 
 bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval,
@@ -231,6 +261,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
                                             (strong ? kStrongWriter : 0) | (actor.block_scope ? kBlockWriter : 0));
   }
   if (!found) return std::nullopt;
+  if (const std::uint32_t other_block = found->other_thread / threads_; other_block != actor.block)
+    found->handover = block(actor.block).steps.missing(block(other_block).steps);
   found->thread = actor.thread;
   found->site = site;
   found->operation = operation;
@@ -383,8 +415,9 @@ void RaceShadow::fence(std::uint32_t number) {
 }
 
 bool GlobalChecks::is_new_meeting(unsigned other, const void* address) {
-  const Allocation* allocation = find_allocation(address);
-  return told_streams.insert({std::min(stream, other), std::max(stream, other), allocation->serial}).second;
+  const Allocation* allocation = find_allocation(address);  // null: a variable
+  const std::uint64_t serial = allocation == nullptr ? 0 : allocation->serial;
+  return told_streams.insert({std::min(stream, other), std::max(stream, other), serial}).second;
 }
 
 void RaceShadow::stored(std::uint32_t number) {

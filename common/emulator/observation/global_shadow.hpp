@@ -57,6 +57,13 @@ public:
   bool is_written(const void* address, unsigned bytes) const;
   /// True where every byte of this allocation was written. No byte is looked at again once it was.
   bool is_whole(const AddressRange& allocation);
+  /// Bytes that nobody wrote.
+  struct Gaps {
+    std::size_t bytes = 0;        ///< How many there are.
+    const void* first = nullptr;  ///< The first of them.
+  };
+  /// Adds those of a piece of memory that make runs of `least` and more: a shorter one may be a struct's padding.
+  void find_gaps(const void* address, std::size_t bytes, std::size_t least, Gaps& gaps) const;
   /// Who wrote them last.
   std::vector<Writer> writers(const void* address, std::size_t bytes) const;
 
@@ -68,6 +75,13 @@ private:
   std::map<const std::byte*, std::size_t> whole_;  ///< By allocation: so many of its first bytes were written.
 };
 
+/// How one side might have handed to the other what it wrote, but for one thing.
+enum class Handover : std::uint8_t {
+  none,      ///< It did not try to.
+  unfenced,  ///< By an atomic or `volatile`, without a fence before.
+  unmarked,  ///< By a fence, without an atomic or `volatile` behind it.
+};
+
 /// What a thread, a warp or a block did so far to publish what it wrote, and to learn what others published.
 class SyncSteps {
 public:
@@ -75,7 +89,14 @@ public:
   void fence() { bits_ |= kFenced; }
   /// It did something atomic, which publishes what a fence came behind.
   void synchronise(bool writes) {
-    bits_ |= static_cast<std::uint8_t>(kLearned | (writes && (bits_ & kFenced) != 0 ? kPublished : 0));
+    bits_ |= static_cast<std::uint8_t>(kLearned | (writes ? kMarked : 0) |
+                                       (writes && (bits_ & kFenced) != 0 ? kPublished : 0));
+  }
+  /// What is missing for it to know what the other one wrote.
+  Handover missing(SyncSteps other) const {
+    if ((other.bits_ & kPublished) != 0) return Handover::none;
+    if ((other.bits_ & kFenced) != 0) return Handover::unmarked;
+    return (bits_ & kLearned) != 0 && (other.bits_ & kMarked) != 0 ? Handover::unfenced : Handover::none;
   }
   /// Whether it knows what the other one wrote.
   bool knows(SyncSteps other) const { return (bits_ & kLearned) != 0 && (other.bits_ & kPublished) != 0; }
@@ -84,6 +105,7 @@ private:
   static constexpr std::uint8_t kFenced = 1;
   static constexpr std::uint8_t kPublished = 2;
   static constexpr std::uint8_t kLearned = 4;
+  static constexpr std::uint8_t kMarked = 8;
   std::uint8_t bits_ = 0;
 };
 
@@ -121,6 +143,7 @@ struct GlobalRace {
   Operation operation = Operation::load;        ///< What was done last.
   Operation other_operation = Operation::load;  ///< What was done before.
   bool block_scope = false;                     ///< One is an atomic for its own block alone.
+  Handover handover = Handover::none;           ///< What is missing, of two blocks.
 };
 
 /// What a launch does with an allocation.
@@ -156,6 +179,10 @@ public:
   /// A launch with so many threads a block begins. A complete sample: one operating system thread runs all blocks.
   void begin_launch(std::uint64_t launch, unsigned threads, const BlockSample& sample);
 
+  /// True for global memory of which it takes note: allocations, and variables of the program.
+  bool covers(const void* address) const {
+    return in_arena(address) || (variable_cells_ != nullptr && variables_.contains(address));
+  }
   /// True where an allocation is small enough to be followed.
   static bool follows(std::size_t bytes) { return bytes <= std::size_t{64} << 20; }
 
@@ -261,6 +288,7 @@ private:
             std::uint32_t turns) const;
   void load_word(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
   Cell* cell(std::uintptr_t address) const;
+  std::size_t bytes_of_variables() const;
   Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
@@ -271,6 +299,8 @@ private:
                                              bool beyond) const;
 
   std::byte* base_ = nullptr;
+  AddressRange variables_{};             ///< from a word's begin on
+  std::byte* variable_cells_ = nullptr;  ///< the same of them
   bool reserved_ = false;
   std::uint64_t launch_id_ = 0;
   std::uint16_t launch_ = 0;  ///< in short
@@ -302,7 +332,7 @@ struct GlobalChecks {
   bool is_new_meeting(unsigned other, const void* address);
   // There was something to write that is not looked at:
   std::atomic<bool> missed_large = false;      ///< an allocation that is too large to be followed
-  std::atomic<bool> missed_elsewhere = false;  ///< memory that is not in the arena
+  std::atomic<bool> missed_elsewhere = false;  ///< the host's memory, or what kernels allocate
 };
 
 }  // namespace warpbook::emulator

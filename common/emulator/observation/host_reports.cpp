@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulator/execution/host_ranges.hpp"
+#include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/source_location.hpp"
 
 namespace warpbook::emulator {
@@ -18,6 +20,18 @@ const char* verb(bool writes) { return writes ? "Write" : "Read"; }
 std::string line(const void* pc) {
   const std::string text = pc == nullptr ? std::string{} : source_location(pc);
   return text.empty() ? std::string{"an unknown line"} : text;
+}
+
+/// "4 of allocation 1 of 8 bytes, allocated at ...", or of a `__managed__` variable.
+std::string byte_of(const void* address) {
+  const auto* const at = static_cast<const std::byte*>(address);
+  const Allocation* allocation = find_allocation(address);
+  if (allocation == nullptr) {
+    const Variable variable = variable_near(address);
+    return fmt::format("{} of variable '{}'", at - variable.range.begin, variable.name);
+  }
+  return fmt::format("{} of allocation {} of {} bytes, allocated at {}", at - allocation->begin, allocation->serial,
+                     allocation->bytes, line(allocation->pc));
 }
 
 }  // namespace
@@ -73,8 +87,24 @@ void report_early_wait(const void* pc) {
   publish_finding(finding);
 }
 
+void report_unwritten_copy(const UnwrittenCopy& copy) {
+  const Allocation* allocation = find_allocation(copy.first);
+  const auto offset = static_cast<const std::byte*>(copy.first) - allocation->begin;
+  Finding finding;
+  finding.kind = "uninitialised_copy";
+  finding.place = copy.pc == nullptr ? std::string{} : source_location(copy.pc);
+  finding.sites = {copy.pc, nullptr};
+  finding.warning = true;
+  finding.text = fmt::format(
+      "========= Warning: the host copies memory that nobody wrote, {} of {} bytes, at {}\n"
+      "=========     The first of them is byte {} of allocation {} of {} bytes, allocated at {}{}\n"
+      "=========     Does a kernel write all of them? The grid may have too few threads.\n",
+      copy.missing, copy.bytes, line(copy.pc), offset, allocation->serial, allocation->bytes, line(allocation->pc),
+      offset % 4 == 0 ? fmt::format(", element {} of 4 bytes", offset / 4) : std::string{});
+  publish_finding(finding);
+}
+
 void report_host_race(const HostRace& race) {
-  const Allocation* allocation = find_allocation(race.address);
   Finding finding;
   finding.kind = "host_race";
   finding.place = calling_location(race.host_pc);
@@ -82,14 +112,13 @@ void report_host_race(const HostRace& race) {
   finding.sites = {race.host_pc, race.device_pc};
   finding.text = fmt::format(
       "========= Race reported between {} access of the host at {} and {} access of a {} at {}\n{}"
-      "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
+      "=========     Address is at byte {}\n"
       "=========     The host does not wait for the device by itself: synchronise with the device, the stream or an "
       "event before.\n",
       verb(race.host_writes), finding.place.empty() ? "an unknown line" : finding.place, verb(race.device_writes),
       race.device, line(race.device_pc),
       race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
-      static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
-      line(allocation->pc));
+      byte_of(race.address));
   publish_finding(finding);
 }
 
@@ -115,7 +144,7 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   if (local_range().begin != nullptr) return;  // The emulator's own work inside of a kernel.
   const Allocation* allocation = find_allocation(address);
   const FreedAllocation freed = allocation == nullptr ? find_freed(address) : FreedAllocation{};
-  if (allocation != nullptr && allocation->kind != MemoryKind::device) {
+  if (managed_range.contains(address) || (allocation != nullptr && allocation->kind != MemoryKind::device)) {
     // Atomics make flags, which are there to be looked at meanwhile.
     if (operation == Operation::load || operation == Operation::store)
       observer().host_touched(address, bytes, operation == Operation::store, pc);

@@ -47,6 +47,17 @@ void report_copy_race(const CopyRace& race);
 /// A wait for an event that was not recorded by then, and not waited for later.
 void report_early_wait(const void* pc);
 
+/// A copy to the host of device memory that nobody wrote in parts.
+struct UnwrittenCopy {
+  const void* pc;       ///< The call that asked for it.
+  std::size_t bytes;    ///< How many are copied.
+  std::size_t missing;  ///< How many of them nobody wrote.
+  const void* first;    ///< The first of these.
+};
+
+/// Warns of it.
+void report_unwritten_copy(const UnwrittenCopy& copy);
+
 /// Says which line of the host ends the program, tells what was found, and ends it.
 void end_program(int signal, const void* pc);
 

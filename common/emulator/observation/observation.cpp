@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "common/emulator/base/tally.hpp"
@@ -114,6 +115,21 @@ void Observation::memory_written(const void* address, std::size_t bytes) {
   if (global_.init) global_.written->write(address, bytes);
 }
 
+/// Bytes that no kernel wrote: the grid was too small, or there was no launch. Many a right program copies more than it
+/// looks at: it is a warning. Behind a launch that failed it would be no news.
+void Observation::host_reads(const CopiedRows& rows, const void* pc) {
+  begin_checks();
+  const Allocation* allocation = find_allocation(rows.begin);
+  if (!global_.init || launch_failed_ || allocation == nullptr || allocation->kind != MemoryKind::device) return;
+  constexpr std::size_t kPadding = 16;  // bytes: less may be a struct's
+  const std::size_t all = rows.width * rows.height;
+  WrittenShadow::Gaps gaps;
+  for (std::size_t row = 0; row < rows.height; ++row)
+    global_.written->find_gaps(static_cast<const std::byte*>(rows.begin) + row * rows.pitch, rows.width,
+                               std::min(kPadding, all), gaps);
+  if (gaps.bytes != 0) report_unwritten_copy({pc, all, gaps.bytes, gaps.first});
+}
+
 void Observation::memory_copied(const void* to, const void* from, std::size_t bytes) {
   begin_checks();
   if (!global_.init) return;
@@ -172,6 +188,7 @@ void Observation::inactive_shuffle(BlockContext& block, const void* pc, unsigned
 }
 
 void Observation::api_failed(const ApiError& error) {
+  if (std::string_view{error.function}.starts_with("cudaLaunch")) launch_failed_ = true;
   if (options_.api) report_api_error(error);
 }
 
@@ -389,11 +406,14 @@ void Observation::begin_checks() {
   global_.init = options_.init && written_->is_there();
 }
 
+/// The first two launches of a shape, and more while they are small.
 bool Observation::is_first(const LaunchInfo& launch) {
   constexpr unsigned kFirst = 2;
+  constexpr std::uint64_t kSmall = 1 << 18;  // threads of all of them
   const dim3& g = launch.grid;
   const dim3& b = launch.block;
-  return ++seen_[{launch.kernel, {g.x, g.y, g.z, b.x, b.y, b.z}}] <= kFirst;
+  const unsigned launches = ++seen_[{launch.kernel, {g.x, g.y, g.z, b.x, b.y, b.z}}];
+  return launches <= kFirst || launches * volume(g) * volume(b) <= kSmall;
 }
 
 void Observation::count_races(std::uint64_t blocks) {
@@ -417,7 +437,8 @@ std::string Observation::unchecked_races() const {
                         "all\n",
                         with_commas(shared_blocks_), with_commas(all_shared_blocks_));
   if (global_.missed_large) text += "========= global races: not checked in allocations above 64 MiB\n";
-  if (global_.missed_elsewhere) text += "========= global races: not checked in __device__ variables and host memory\n";
+  if (global_.missed_elsewhere)
+    text += "========= global races: not checked in memory of the host and what kernels allocate\n";
   return text;
 }
 

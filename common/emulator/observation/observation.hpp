@@ -44,6 +44,7 @@ public:
   bool in_order() override { return global_.race_all; }
   std::string faster_option() override;
   void memory_written(const void* address, std::size_t bytes) override;
+  void host_reads(const CopiedRows& rows, const void* pc) override;
   void memory_copied(const void* to, const void* from, std::size_t bytes) override;
   void copy_begins(const AsyncWork& copy) override;
   void memory_freed(const Allocation& allocation) override;
@@ -140,6 +141,7 @@ private:
   CheckOptions options_ = check_options_from_environment();
   bool checks_begun_ = false;
   std::atomic<bool> device_works_{true};
+  std::atomic<bool> launch_failed_{false};
   std::map<const void*, const void*> early_waits_;  // events that nobody waited for since they were recorded; where
   std::unique_ptr<WrittenShadow> written_;
   std::unique_ptr<RaceShadow> races_;

@@ -309,10 +309,8 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
     site = look_up(block, site, address, shape, pc);
   if (shape.is_volatile && block.traced) synchronise(block, shape.operation != Operation::load, false);
   settle_store();
-  if (site->space < Space::local) {
-    if (block.traced) log(*site, at, block.thread);
-    if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
-  }
+  if (site->space < Space::local && block.traced) log(*site, at, block.thread);
+  if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
   // Loops wait by what is volatile.
   if (shape.is_volatile && shape.operation == Operation::load && site->space != Space::local)
     poll(address, shape.bytes, pc);
@@ -395,6 +393,17 @@ void check_alignment(const BlockContext& block, const Site& site, const void* ad
 
 }  // namespace
 
+/// Races are looked for where the site is; or it is noted that they are not.
+void BlockWatch::search_races(Site& site, const void* address) {
+  const bool covered = checks_->races->covers(address);
+  if (covered && (!checks_->race_all || RaceShadow::follows(site.limit))) {
+    site.extras |= kRace;
+    site.use = checks_->races->use(reinterpret_cast<const std::byte*>(site.begin));
+  } else if (site.operation != Operation::load) {
+    (covered ? checks_->missed_large : checks_->missed_elsewhere) = true;
+  }
+}
+
 Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, AccessShape shape, const void* pc) {
   const std::uint8_t bytes = shape.bytes;
   const Operation operation = shape.operation;
@@ -421,7 +430,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->space = home.space;
     site->extras = 0;
     site->use = nullptr;
-    if (racing_ && home.space == Space::elsewhere && operation != Operation::load) checks_->missed_elsewhere = true;
+    if (racing_ && home.space == Space::elsewhere) search_races(*site, address);
     if (home.space >= Space::local) {
       check_alignment(block, *site, address, shape, pc);
       return site;
@@ -431,12 +440,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     if (home.space == Space::global && checks_ != nullptr) {
       const bool init = checks_->init && home.kind == MemoryKind::device;
       if (init && (operation != Operation::load || !checks_->written->is_whole(home.range))) site->extras |= kInit;
-      if (racing_ && in_arena(address) && (!checks_->race_all || RaceShadow::follows(site->limit))) {
-        site->extras |= kRace;
-        site->use = checks_->races->use(home.range.begin);
-      } else if (racing_ && operation != Operation::load) {
-        (in_arena(address) ? checks_->missed_large : checks_->missed_elsewhere) = true;
-      }
+      if (racing_) search_races(*site, address);
     }
     std::uint32_t& log = site->logs[home.space == Space::global ? 0 : 1];
     if (log == 0) log = new_log(block, pc, home.space, shape);

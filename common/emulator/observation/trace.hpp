@@ -274,6 +274,7 @@ private:
   void set_logging(bool on);
   void set_racing(bool on);
   static std::uint8_t log_extras(const Site& site);
+  void search_races(Site& site, const void* address);
   void access_anew(BlockContext& block, const void* address, AccessShape shape, const void* pc);
   [[gnu::noinline]] void follow_access(Site& site, std::uintptr_t address);
   void access_first(BlockContext& block, Site& site, std::uintptr_t address, std::uint32_t occurrence);

@@ -12,6 +12,7 @@
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <cstdlib>
@@ -27,6 +28,7 @@ constexpr const char* kDevice = "warpbook-device";
 constexpr const char* kHost = "warpbook-host";
 constexpr const char* kShared = "warpbook-shared";
 constexpr const char* kConstant = "warpbook-constant";
+constexpr const char* kManaged = "warpbook-managed";
 
 /// Functions that the C library and CUDA have under one name. Each of these, and the same with an f behind it.
 bool is_math(StringRef name) {
@@ -110,6 +112,14 @@ std::string plain_name(const Function& function) {
   return name.substr(name.take_until([](char c) { return c == '('; }).rfind(' ') + 1).str();
 }
 
+/// What `threadIdx` and its kin are to the emulator.
+bool is_index(const Function& function) {
+  const std::string name = demangle(function.getName());
+  for (const char* index : {"::ThreadIndex::", "::BlockIndex::", "::BlockExtent::", "::GridExtent::"})
+    if (StringRef(name).contains(("warpbook::emulator" + Twine(index)).str())) return true;
+  return false;
+}
+
 /// Of the emulator's functions, those that are for device code alone.
 bool is_for_devices_alone(const Function& function) {
   if (!is_own(function)) return false;
@@ -151,12 +161,14 @@ public:
   explicit Judge(Module& module) : module_(module) {}
 
   void run() {
+    constants();
     for (Function& function : module_) {
       if (function.isDeclaration() || is_own(function)) continue;
       const bool global = function.hasFnAttribute(kGlobal);
       const bool device = global || function.hasFnAttribute(kDevice);
       const bool host = function.hasFnAttribute(kHost);
       if (global) kernel(function);
+      if (device && !is_inside_device_code(function)) lambda(function);
       for (Instruction& instruction : instructions(function)) {
         if (device) in_device(instruction);
         if (!device) in_host(instruction);
@@ -183,6 +195,51 @@ private:
     const StringRef parameters = StringRef(text).substr(StringRef(text).rfind('('));
     if (parameters.contains("&&"))
       refuse(function, "a __global__ function cannot have a parameter with rvalue reference type");
+    constexpr std::uint64_t kMostShared = 48 << 10;  // bytes, on every card
+    if (const std::uint64_t bytes = shared_bytes(function); bytes > kMostShared)
+      refuse(function, "Entry function '" + function.getName() + "' uses too much shared data (" + Twine(bytes) +
+                           " bytes, at most " + Twine(kMostShared) + "): more has to be dynamic");
+  }
+
+  /// Of the `__shared__` variables inside of the kernel.
+  static std::uint64_t shared_bytes(const Function& kernel) {
+    const Module& module = *kernel.getParent();
+    StringRef name = kernel.getName();
+    if (!name.consume_front("_Z")) return 0;
+    const std::string prefix = ("_ZZ" + name + "E").str();
+    std::uint64_t bytes = 0;
+    for (const GlobalVariable& variable : module.globals())
+      if (variable.hasAttribute(kShared) && variable.getName().starts_with(prefix) && !variable.hasSection())
+        bytes += module.getDataLayout().getTypeAllocSize(variable.getValueType());
+    return bytes;
+  }
+
+  void constants() const {
+    constexpr std::uint64_t kMost = 64 << 10;  // bytes
+    std::uint64_t bytes = 0;
+    for (const GlobalVariable& variable : module_.globals())
+      if (variable.hasAttribute(kConstant) && !variable.isDeclaration())
+        bytes += module_.getDataLayout().getTypeAllocSize(variable.getValueType());
+    if (bytes > kMost)
+      module_.getContext().emitError("File uses too much global constant data (" + Twine(bytes) + " bytes, at most " +
+                                     Twine(kMost) + ")");
+  }
+
+  /// A `__device__` lambda in host code. How it captures, its source alone tells.
+  static void lambda(const Function& function) {
+    const DISubprogram* subprogram = function.getSubprogram();
+    const std::string name = demangle(function.getName());
+    if (subprogram == nullptr || (!StringRef(name).contains("'lambda") && !StringRef(name).contains("::$_"))) return;
+    if (std::getenv("WARPBOOK_PLAIN_LAMBDA") != nullptr)
+      refuse(function, "__host__ or __device__ annotation on lambda requires --extended-lambda nvcc flag");
+    const auto file = MemoryBuffer::getFile(subprogram->getFile()->getFilename());
+    if (!file) return;
+    StringRef text = (*file)->getBuffer();
+    for (unsigned line = 1; line < subprogram->getLine(); ++line) text = text.split('\n').second;
+    const StringRef captures = text.split('\n').first.split('[').second;
+    const auto [inside, behind] = captures.split(']');
+    if (behind.ltrim().starts_with("__") && inside.contains('&'))
+      refuse(function, "An extended __device__ lambda cannot capture variables by reference");
   }
 
   /// What no device function may have.
@@ -219,6 +276,9 @@ private:
     for (const Use& operand : instruction.operands()) {
       const GlobalVariable* used = variable_of(operand.get());
       if (used == nullptr) continue;
+      if (used->hasAttribute(kDevice) && !used->hasAttribute(kManaged) && !function.hasFnAttribute(kHost) && !begins &&
+          !is_inside_device_code(function))
+        device_variable(instruction, operand, *used);
       if (used->hasAttribute(kShared) && used->getName().starts_with("_ZZ") && !is_inside_device_code(function))
         refuse(instruction, "a static \"__shared__\" variable declaration is not allowed inside a host function body");
       const auto* store = dyn_cast<StoreInst>(&instruction);
@@ -230,6 +290,21 @@ private:
                                 Twine(used->hasAttribute(kConstant) ? "constant" : "device") + "__ variable \"" +
                                 demangle(used->getName()) + "\"");
     }
+  }
+
+  /// The host has a variable of that name, too, of which kernels know nothing.
+  static void device_variable(const Instruction& instruction, const Use& operand, const GlobalVariable& variable) {
+    const auto* store = dyn_cast<StoreInst>(&instruction);
+    const bool is_array = variable.getValueType()->isArrayTy();
+    const bool hands_on = store != nullptr && operand.getOperandNo() == 0 && is_array;  // where it begins
+    const bool writes = store != nullptr && operand.getOperandNo() == 1;
+    if (!isa<LoadInst>(instruction) && !hands_on && !writes) return;
+    const std::string text = ("a __" + Twine(variable.hasAttribute(kConstant) ? "constant" : "device") +
+                              "__ variable \"" + demangle(variable.getName()) + "\" cannot be directly " +
+                              (writes ? "written" : "read") + " in a host function")
+                                 .str();
+    instruction.getContext().diagnose(
+        DiagnosticInfoUnsupported(*instruction.getFunction(), text, instruction.getDebugLoc(), DS_Warning));
   }
 
   /// A launch of what is no kernel.
@@ -290,12 +365,15 @@ private:
     const Function& caller = *call.getFunction();
     const bool global = callee.hasFnAttribute(kGlobal);
     const bool device = callee.hasFnAttribute(kDevice) && !callee.hasFnAttribute(kHost);
-    if (!global && !device && !is_for_devices_alone(callee)) return;
+    const bool index = is_index(callee);
+    if (!global && !device && !index && !is_for_devices_alone(callee)) return;
     if (caller.hasFnAttribute(kHost) || is_standard(caller.getName()) || may_be_implicit(caller) ||
         is_inside_device_code(caller))
       return;
     if (global)
       refuse(call, "a __global__ function call must be configured");
+    else if (index)
+      refuse(call, "threadIdx, blockIdx, blockDim and gridDim are undefined in a __host__ function");
     else
       refuse(call, "calling a __device__ function" + named(callee) + " from a __host__ function" + named(caller) +
                        " is not allowed");
@@ -373,6 +451,7 @@ PreservedAnalyses DeviceCodePass::run(Module& module, ModuleAnalysisManager& /*m
   if (std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) keep_variables_apart(module);
   Judge(module).run();
   register_kernels(module);
+  register_managed(module);
   return PreservedAnalyses::none();
 }
 

@@ -133,6 +133,26 @@ Constant* numbers(Module& module, ArrayRef<unsigned> values) {
 
 }  // namespace
 
+void register_managed(Module& module) {
+  LLVMContext& context = module.getContext();
+  Type* bytes = Type::getInt64Ty(context);
+  std::vector<GlobalVariable*> managed;
+  for (GlobalVariable& variable : module.globals())
+    if (!variable.isDeclaration() && variable.hasAttribute("warpbook-managed")) managed.push_back(&variable);
+  if (managed.empty()) return;
+  const FunctionCallee told = module.getOrInsertFunction("__warpbook_managed", Type::getVoidTy(context),
+                                                         PointerType::getUnqual(context), bytes);
+  auto* tell = Function::Create(FunctionType::get(Type::getVoidTy(context), false), GlobalValue::InternalLinkage,
+                                "__warpbook_tell_managed", module);
+  IRBuilder<> builder(BasicBlock::Create(context, "", tell));
+  for (GlobalVariable* variable : managed)
+    builder.CreateCall(
+        told, {variable, ConstantInt::get(bytes, module.getDataLayout().getTypeAllocSize(variable->getValueType()))});
+  builder.CreateRetVoid();
+  constexpr int kFirst = 0;  // Constructors of the program's own may use them.
+  appendToGlobalCtors(module, tell, kFirst);
+}
+
 bool register_kernels(Module& module) {
   if (!launches_by_address(module)) return false;
   LLVMContext& context = module.getContext();

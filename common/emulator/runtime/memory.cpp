@@ -10,6 +10,7 @@
 #include "common/emulator/execution/arena.hpp"
 #include "common/emulator/execution/device_heap.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
+#include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/device_runtime.hpp"
@@ -22,10 +23,26 @@ namespace {
 
 constexpr std::size_t kPitchBytes = 512;
 
-/// Sizes of the `__device__` and `__constant__` variables that the program has asked the address of.
-std::map<const std::byte*, std::size_t>& symbols() {
-  static auto& instance = *new std::map<const std::byte*, std::size_t>;
+/// A variable that the host may hand to the runtime by its address.
+struct Symbol {
+  std::size_t bytes = 0;
+  bool managed = false;
+};
+
+/// The `__managed__` variables, and the `__device__` and `__constant__` ones that the program has asked the address of.
+std::map<const std::byte*, Symbol>& symbols() {
+  static auto& instance = *new std::map<const std::byte*, Symbol>;
   return instance;
+}
+
+/// The variable that holds the address, and how many of its bytes follow there; no bytes: there is none.
+Symbol symbol_at(const void* pointer) {
+  const auto* address = static_cast<const std::byte*>(pointer);
+  const auto after = symbols().upper_bound(address);
+  if (after == symbols().begin()) return {};
+  const auto& [begin, symbol] = *std::prev(after);
+  const auto offset = static_cast<std::size_t>(address - begin);
+  return offset < symbol.bytes ? Symbol{symbol.bytes - offset, symbol.managed} : Symbol{};
 }
 
 /// What a pointer points to, and how many bytes follow it there.
@@ -47,13 +64,10 @@ Place place_of(const void* pointer) {
   if (const AddressRange range = registered_range(pointer); range.begin != nullptr) {
     return {true, true, static_cast<std::size_t>(range.end - address)};
   }
-  if (auto after = symbols().upper_bound(address); after != symbols().begin()) {
-    const auto& [begin, bytes] = *--after;
-    if (address < begin + bytes) {
-      return {true, false, static_cast<std::size_t>(begin + bytes - address)};
-    }
-  }
-  return {false, true, host_heap_rest(pointer)};
+  if (const Symbol symbol = symbol_at(pointer); symbol.bytes != 0) return {true, symbol.managed, symbol.bytes};
+  const AddressRange variable = variable_at(pointer);
+  return {false, true,
+          variable.begin == nullptr ? host_heap_rest(pointer) : static_cast<std::size_t>(variable.end - address)};
 }
 
 /// The bytes that `height` rows touch, from the first to the last.
@@ -207,6 +221,8 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
       stream, cudaGraphNodeTypeMemcpy,
       [=](bool from_graph) {
         begin_work(work_of(what, pc), host_waits);
+        if (kind == CopyKind::device_to_host)
+          observer().host_reads({what.source, what.source_pitch, what.width, what.height}, pc);
         what.run();
         return observer().copy_seconds(kind, what.width * what.height, what.width * what.height, from_graph);
       },
@@ -262,7 +278,7 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
         begin_work(work, !is_async);
         for (std::size_t row = 0; row < height && width != 0; ++row) {
           fill_row(static_cast<std::byte*>(pointer) + row * pitch, value, element_bytes, count);
-          observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
+          if (in_arena(pointer)) observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
         }
         return observer().copy_seconds(CopyKind::fill, 0, width * height, from_graph);
       },
@@ -390,13 +406,29 @@ cudaError_t register_symbol(const void* symbol, std::size_t bytes) {
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
   }
-  symbols()[static_cast<const std::byte*>(symbol)] = bytes;
+  symbols().try_emplace(static_cast<const std::byte*>(symbol), Symbol{bytes});
   return remember(cudaSuccess);
+}
+
+cudaError_t copy_symbol(const char* function, void* destination, const void* source, std::size_t bytes,
+                        cudaMemcpyKind kind, cudaStream_t stream, bool waits) {
+  const ApiCall api(function);
+  return copy({destination, bytes, source, bytes, bytes, 1, kind}, stream, waits);
 }
 
 }  // namespace warpbook::emulator
 
 using namespace warpbook::emulator;
+
+/// A `__managed__` variable of the program; its module calls this before it begins.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_managed(const void* variable, std::size_t bytes) {
+  const RuntimeLock lock;
+  const auto* const begin = static_cast<const std::byte*>(variable);
+  symbols()[begin] = {bytes, true};
+  const bool first = managed_range.begin == nullptr;
+  managed_range = {first ? begin : std::min(begin, managed_range.begin), std::max(begin + bytes, managed_range.end)};
+}
 
 cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
@@ -480,7 +512,11 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   }
   auto* const address = const_cast<void*>(pointer);
   const Allocation* allocation = find_allocation(pointer);
-  if (allocation == nullptr) {
+  const Symbol symbol = symbol_at(pointer);
+  if (symbol.bytes != 0) {
+    *attributes = {symbol.managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice, 0, address,
+                   symbol.managed ? address : nullptr};
+  } else if (allocation == nullptr) {
     *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
   } else if (allocation->kind == MemoryKind::device) {
     *attributes = {cudaMemoryTypeDevice, 0, address, nullptr};
