@@ -842,26 +842,6 @@ class Planted(unittest.TestCase):
         table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
         self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
 
-    def test_an_earlier_record_stands_under_the_present_names(self):
-        row = {"version": "v2", "case": "dir=forward"}
-        times = {"cases": [{"parameters": case, "steps": [{"version": version} for version in ("v1", "v2", "v3")]} for case in ("a=1", "a=2")]}
-        earlier = 'earlier.card = { called = { v3 = "v2" }, gone = ["v2"], changed = { v2 = "a=2" } }'
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(records, "ROOT", pathlib.Path(folder)):
-            book = pathlib.Path(folder) / "chapters" / "chapter9_x" / "book.toml"
-            book.parent.mkdir(parents=True)
-            book.write_text(earlier, encoding="utf-8")
-            found = records.under_present_names("card/chapter9", times)["cases"]
-            self.assertEqual([[step["version"] for step in case["steps"]] for case in found], [["v1", "v2"], ["v1"]])
-            self.assertEqual(records.under_present_names("card/chapter9_counters", {"launches": [row]}), {"launches": []})
-            self.assertEqual(records.under_present_names("other/chapter9", {"launches": [row]}), {"launches": [row]})
-
-    def test_no_record_of_the_present_sources_is_called_earlier(self):
-        module = records.module("scripts/record_times")
-        for chapter in chapters.chapters():
-            for card in chapter.book.get("earlier", {}):
-                record = json.loads((ROOT / f"docs/results/{card}/chapter{chapter.number}.json").read_text(encoding="utf-8"))
-                self.assertNotEqual(record["run"].get("sources"), module.sources_hash(chapter.number), chapter.folder.name)
-
     def test_another_cards_time_says_whose_it_is(self):
         self.doCleanups()
         chapter = next(c for c in chapters.chapters() if c.number == 6)

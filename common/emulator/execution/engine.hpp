@@ -97,10 +97,10 @@ struct ApiError {
 
 /// What a copy reads or writes: rows of `width` bytes, `pitch` apart.
 struct CopiedRows {
-  const void* begin = nullptr;
-  std::size_t pitch = 0;
-  std::size_t width = 0;
-  std::size_t height = 0;
+  const void* begin = nullptr;  ///< the first row
+  std::size_t pitch = 0;        ///< bytes from a row to the next
+  std::size_t width = 0;        ///< bytes of a row
+  std::size_t height = 0;       ///< how many rows
 };
 
 struct Allocation;

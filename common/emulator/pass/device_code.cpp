@@ -3,6 +3,7 @@
 #include "common/emulator/pass/kernel_registry.hpp"
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
@@ -120,6 +121,16 @@ bool is_index(const Function& function) {
   return false;
 }
 
+/// Functions of CCCL. They are right; and what they instantiate for other architectures nvcc does not see.
+bool is_of_cccl(const Function& function) {
+  StringRef name = function.getName();
+  if (!name.consume_front("_Z")) return false;
+  name.consume_front("Z");  // a lambda in one of them
+  if (!name.consume_front("N")) return false;
+  name.consume_front("K");
+  return name.starts_with("6thrust") || name.starts_with("3cub") || name.starts_with("4cuda");
+}
+
 /// Of the emulator's functions, those that are for device code alone.
 bool is_for_devices_alone(const Function& function) {
   if (!is_own(function)) return false;
@@ -168,7 +179,7 @@ public:
       const bool device = global || function.hasFnAttribute(kDevice);
       const bool host = function.hasFnAttribute(kHost);
       if (global) kernel(function);
-      if (device && !is_inside_device_code(function)) lambda(function);
+      if (device && is_lambda(function) && !is_of_cccl(function) && !is_inside_device_code(function)) lambda(function);
       for (Instruction& instruction : instructions(function)) {
         if (device) in_device(instruction);
         if (!device) in_host(instruction);
@@ -195,23 +206,6 @@ private:
     const StringRef parameters = StringRef(text).substr(StringRef(text).rfind('('));
     if (parameters.contains("&&"))
       refuse(function, "a __global__ function cannot have a parameter with rvalue reference type");
-    constexpr std::uint64_t kMostShared = 48 << 10;  // bytes, on every card
-    if (const std::uint64_t bytes = shared_bytes(function); bytes > kMostShared)
-      refuse(function, "Entry function '" + function.getName() + "' uses too much shared data (" + Twine(bytes) +
-                           " bytes, at most " + Twine(kMostShared) + "): more has to be dynamic");
-  }
-
-  /// Of the `__shared__` variables inside of the kernel.
-  static std::uint64_t shared_bytes(const Function& kernel) {
-    const Module& module = *kernel.getParent();
-    StringRef name = kernel.getName();
-    if (!name.consume_front("_Z")) return 0;
-    const std::string prefix = ("_ZZ" + name + "E").str();
-    std::uint64_t bytes = 0;
-    for (const GlobalVariable& variable : module.globals())
-      if (variable.hasAttribute(kShared) && variable.getName().starts_with(prefix) && !variable.hasSection())
-        bytes += module.getDataLayout().getTypeAllocSize(variable.getValueType());
-    return bytes;
   }
 
   void constants() const {
@@ -225,21 +219,27 @@ private:
                                      Twine(kMost) + ")");
   }
 
+  static bool is_lambda(const Function& function) {
+    const DISubprogram* subprogram = function.getSubprogram();
+    if (subprogram == nullptr || !subprogram->getName().starts_with("operator()")) return false;
+    const StringRef name = function.getName();
+    return name.contains("$_") || (name.starts_with("_ZZ") && name.contains("Ul"));
+  }
+
   /// A `__device__` lambda in host code. How it captures, its source alone tells.
   static void lambda(const Function& function) {
-    const DISubprogram* subprogram = function.getSubprogram();
-    const std::string name = demangle(function.getName());
-    if (subprogram == nullptr || (!StringRef(name).contains("'lambda") && !StringRef(name).contains("::$_"))) return;
     if (std::getenv("WARPBOOK_PLAIN_LAMBDA") != nullptr)
       refuse(function, "__host__ or __device__ annotation on lambda requires --extended-lambda nvcc flag");
+    const DISubprogram* subprogram = function.getSubprogram();
     const auto file = MemoryBuffer::getFile(subprogram->getFile()->getFilename());
     if (!file) return;
     StringRef text = (*file)->getBuffer();
     for (unsigned line = 1; line < subprogram->getLine(); ++line) text = text.split('\n').second;
-    const StringRef captures = text.split('\n').first.split('[').second;
-    const auto [inside, behind] = captures.split(']');
-    if (behind.ltrim().starts_with("__") && inside.contains('&'))
-      refuse(function, "An extended __device__ lambda cannot capture variables by reference");
+    auto [captures, behind] = text.split('\n').first.split('[').second.split(']');
+    if (!behind.ltrim().starts_with("__")) return;
+    for (StringRef capture : split(captures, ','))
+      if (capture.ltrim().starts_with("&"))
+        refuse(function, "An extended __device__ lambda cannot capture variables by reference");
   }
 
   /// What no device function may have.
@@ -277,7 +277,7 @@ private:
       const GlobalVariable* used = variable_of(operand.get());
       if (used == nullptr) continue;
       if (used->hasAttribute(kDevice) && !used->hasAttribute(kManaged) && !function.hasFnAttribute(kHost) && !begins &&
-          !is_inside_device_code(function))
+          !is_inside_device_code(function) && !is_of_cccl(function))
         device_variable(instruction, operand, *used);
       if (used->hasAttribute(kShared) && used->getName().starts_with("_ZZ") && !is_inside_device_code(function))
         refuse(instruction, "a static \"__shared__\" variable declaration is not allowed inside a host function body");
@@ -368,7 +368,7 @@ private:
     const bool index = is_index(callee);
     if (!global && !device && !index && !is_for_devices_alone(callee)) return;
     if (caller.hasFnAttribute(kHost) || is_standard(caller.getName()) || may_be_implicit(caller) ||
-        is_inside_device_code(caller))
+        is_inside_device_code(caller) || is_of_cccl(caller))
       return;
     if (global)
       refuse(call, "a __global__ function call must be configured");
