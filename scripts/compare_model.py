@@ -27,7 +27,7 @@ import whole_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs/book"))
-import records  # noqa: E402, which knows what steps of an older record are called now
+import records  # noqa: E402
 RESULTS = ROOT / "docs/results"
 APART = 1.05
 TARGETS = {"pairs": 0.95, "median": 1.20, "worst": 2.0}

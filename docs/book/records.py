@@ -6,7 +6,6 @@ import json
 import pathlib
 import re
 import sys
-import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -42,29 +41,6 @@ def load(name):
         raise Problem(f"{path.relative_to(ROOT)}: {error}") from None
     if "metrics" in record:
         record["launches"] = module("scripts/record_counters").launches_of(record)
-    return under_present_names(name, record)
-
-
-def under_present_names(name, record):
-    """A record of a chapter that has changed since: what `[earlier.DEVICE]` of its book.toml says of it. `called` gives the steps'
-    present versions. What is `gone` is left out, and so is each row of `changed`, {present version: a pattern of the cases}, since
-    that is of a kernel or a rule that is another now."""
-    device, _, file = name.partition("/")
-    match = re.fullmatch(r"chapter(\d+)(_counters)?", file)
-    books = list((ROOT / "chapters").glob(f"chapter{match[1]}_*/book.toml")) if match else []
-    earlier = tomllib.loads(books[0].read_text(encoding="utf-8")).get("earlier", {}).get(device) if books else None
-    if not earlier:
-        return record
-    called, gone, changed = earlier.get("called", {}), earlier.get("gone", []), earlier.get("changed", {})
-
-    def kept(rows, case):
-        rows = [row | {"version": called.get(row["version"], row["version"])} for row in rows if row["version"] not in gone]
-        return [row for row in rows if not (row["version"] in changed and re.search(changed[row["version"]], case))]
-
-    if "cases" in record:
-        record["cases"] = [case | {"steps": kept(case["steps"], case["parameters"])} for case in record["cases"]]
-    if "launches" in record:
-        record["launches"] = [row for launch in record["launches"] for row in kept([launch], launch["case"])]
     return record
 
 
