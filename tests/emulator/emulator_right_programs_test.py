@@ -132,6 +132,7 @@ template <class F> __global__ void run(F f) { f(1); }
 #if CASE == 16
 __constant__ int too_much[17000];
 #endif
+__global__ void through(int (*f)(int)) { f(1); }
 int main() {
 #if CASE == 9
   return device(3);
@@ -147,6 +148,8 @@ int main() {
   int h = 3; auto f = [&] __device__(int x) { return x + h; }; run<<<1, 1>>>(f);
 #elif CASE == 15
   int h = 3; auto f = [=] __device__(int x) { return x + h; }; run<<<1, 1>>>(f);
+#elif CASE == 17
+  through<<<1, 1>>>(device);
 #endif
 }
 """
@@ -162,7 +165,7 @@ REASONS = [None, 'calling a __host__ function("helper(int)") from a __global__ f
            'calling a __device__ function("__syncthreads()") from a __host__ function("main") is not allowed',
            "threadIdx, blockIdx, blockDim and gridDim are undefined in a __host__ function", None,
            "An extended __device__ lambda cannot capture variables by reference", None,
-           "File uses too much global constant data (68012 bytes, at most 65536)"]
+           "File uses too much global constant data (68012 bytes, at most 65536)", None]
 
 # All of these in one file; behind each line what nvcc says of it, or that it says nothing.
 REFUSED_TOGETHER = """
@@ -609,6 +612,7 @@ class Wrong(InAFolder):
             with self.subTest(case=case):
                 ran = self.run_text(REFUSED, "--no-run", f"--flags=-DCASE={case} --extended-lambda")
                 self.assertEqual('warning: a __device__ variable "device_variable" cannot be directly written' in ran.stderr, case == 13)
+                self.assertEqual('warning: the address of __device__ function("device(int)") taken in' in ran.stderr, case == 17)
                 if reason is None:
                     self.assertEqual(ran.returncode, 0, ran.stderr)
                     continue

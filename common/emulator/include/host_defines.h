@@ -13,8 +13,10 @@
 #define WARPBOOK_SHARED __attribute__((annotate("warpbook-shared")))
 #define WARPBOOK_CONSTANT __attribute__((annotate("warpbook-constant")))
 #define WARPBOOK_MANAGED __attribute__((annotate("warpbook-managed")))
+#define __launch_bounds__(...) __attribute__((annotate("warpbook-bounds", __VA_ARGS__)))
 #else
 #define WARPBOOK_MANAGED
+#define __launch_bounds__(...)
 #define WARPBOOK_SHARED
 #define WARPBOOK_CONSTANT
 #define __host__
@@ -24,7 +26,6 @@
 #define __forceinline__ inline __attribute__((always_inline))
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
-#define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))

@@ -230,6 +230,17 @@ WARPBOOK_EXPORT void __warpbook_block_scope() {
   if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->expect_block_scope();
 }
 
+/// The volatile store to come adds to what was read there.
+WARPBOOK_EXPORT void __warpbook_volatile_update() {
+  if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->expect_update();
+}
+
+/// The table of an object's virtual functions is about to be read.
+WARPBOOK_EXPORT void __warpbook_virtual(const void* object) {
+  if (current_observer_data != nullptr && warpbook::emulator::in_arena(object))
+    static_cast<BlockWatch*>(current_observer_data)->check_table(*current_block, object, __builtin_return_address(0));
+}
+
 /// An integer is divided by zero; called before it is done. On the host it is what it is anywhere.
 WARPBOOK_EXPORT void __warpbook_division_by_zero() {
   const void* const pc = __builtin_return_address(0);

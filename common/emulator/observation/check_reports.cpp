@@ -413,6 +413,19 @@ void report_uninitialised_global(const BlockContext& block, const Actor& reader,
                      "cudaMalloc gives memory that holds anything: copy or set it before it is read.");
 }
 
+void report_hosts_table(const BlockContext& block, const void* object, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, "hosts_table", pc, nullptr);
+  finding.text = fmt::format(
+      "========= Virtual function called of an object that the host made\n"
+      "=========     at {} in {}\n"
+      "=========     by {}\n"
+      "=========     Address is {}\n"
+      "=========     Its table of functions is the host's, which a kernel cannot call: construct it in a kernel.\n",
+      block.launch->name, location_or_unknown(pc), describe_thread(block), place_of(block, object, 0).text);
+  hold_finding(std::move(finding));
+}
+
 void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const UnsetRead& read) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "uninitialised_local", read.pc, read.used_at);

@@ -92,6 +92,9 @@ struct UnsetRead {
   const void* used_at;  ///< The use.
 };
 
+/// Reports a kernel's call of a virtual function of an object that came as a copy from the host.
+void report_hosts_table(const BlockContext& block, const void* object, const void* pc);
+
 /// Reports a read of a thread's own variable that has no value yet.
 void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const UnsetRead& read);
 

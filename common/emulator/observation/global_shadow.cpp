@@ -148,7 +148,10 @@ bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uin
                          std::uint8_t epoch) const {
   if (other == actor.thread) return true;
   const std::uint32_t other_block = other / threads_;
-  if (other_block != actor.block) return block(actor.block).steps.knows(block(other_block).steps);
+  if (other_block != actor.block) {
+    const Block& from = block(other_block);
+    return block(actor.block).steps.knows(from.steps) && static_cast<std::int16_t>(from.published - interval) >= 0;
+  }
   if (interval != actor.interval) return true;
   if (actor.steps != nullptr && actor.steps->knows(actor.thread % threads_, other % threads_)) return true;
   const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
@@ -224,7 +227,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const std::uintptr_t end = std::min(address + bytes, word + kWord) - word;
     const unsigned mask = (1U << end) - (1U << begin);
 
-    const bool both_strong = strong && (state.flags & kStrongWriter) != 0;
+    const bool both_update = actor.updates && (state.flags & kUpdateWriter) != 0;
+    const bool both_strong = strong && (state.flags & kStrongWriter) != 0 && !both_update;
     const bool too_narrow = both_strong && (actor.block_scope || (state.flags & kBlockWriter) != 0) &&
                             (state.writer - 1) / threads_ != actor.block;
     if (state.writer != 0 && (state.masks & mask) != 0 && (!both_strong || too_narrow) && !found &&
@@ -232,7 +236,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       found.emplace();
       found->other_thread = state.writer - 1;
       found->other_site = state.write_site;
-      found->other_operation = (state.flags & kStrongWriter) != 0 ? Operation::atomic : Operation::store;
+      found->other_operation =
+          (state.flags & kStrongWriter) != 0 && !both_update ? Operation::atomic : Operation::store;
       found->block_scope = too_narrow;
       found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
     }
@@ -257,11 +262,11 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     state.write_interval = actor.interval;
     state.write_site = site;
     state.write_epoch = actor.epoch;
-    state.flags = static_cast<std::uint8_t>((state.flags & ~(kStrongWriter | kBlockWriter)) |
-                                            (strong ? kStrongWriter : 0) | (actor.block_scope ? kBlockWriter : 0));
+    state.flags = static_cast<std::uint8_t>((state.flags & ~(kStrongWriter | kBlockWriter | kUpdateWriter)) |
+                                            (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) | (actor.block_scope ? kBlockWriter : 0));
   }
   if (!found) return std::nullopt;
-  if (const std::uint32_t other_block = found->other_thread / threads_; other_block != actor.block)
+  if (const std::uint32_t other_block = found->other_thread / threads_; other_block != actor.block && !actor.updates)
     found->handover = block(actor.block).steps.missing(block(other_block).steps);
   found->thread = actor.thread;
   found->site = site;
@@ -404,9 +409,11 @@ std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, con
   return std::nullopt;
 }
 
-void RaceShadow::synchronise(std::uint32_t number, bool writes) {
+void RaceShadow::synchronise(std::uint32_t number, std::uint16_t interval, bool writes) {
   const auto guard = lock();
-  block(number).steps.synchronise(writes);
+  Block& by = block(number);
+  by.steps.synchronise(writes);
+  if (writes && by.steps.publishes()) by.published = interval;
 }
 
 void RaceShadow::fence(std::uint32_t number) {

@@ -99,6 +99,7 @@ public:
     return (bits_ & kLearned) != 0 && (other.bits_ & kMarked) != 0 ? Handover::unfenced : Handover::none;
   }
   /// Whether it knows what the other one wrote.
+  bool publishes() const { return (bits_ & kPublished) != 0; }
   bool knows(SyncSteps other) const { return (bits_ & kLearned) != 0 && (other.bits_ & kPublished) != 0; }
 
 private:
@@ -131,6 +132,7 @@ struct GlobalActor {
   bool epoch_known = true;            ///< false where only some lanes met: nothing is said of races inside the warp
   bool block_scope = false;           ///< what is atomic is so for the block alone
   const BlockSteps* steps = nullptr;  ///< its block's; null where none of it passed a fence
+  bool updates = false;               ///< what is volatile adds to what was read there
 };
 
 /// Two accesses that race.
@@ -226,7 +228,7 @@ public:
 
   /// A thread of the block did something atomic, wherever: it may learn so of what others published, and may publish
   /// what they fenced off.
-  void synchronise(std::uint32_t number, bool writes);
+  void synchronise(std::uint32_t number, std::uint16_t interval, bool writes);
 
   /// A thread of the block passed a fence; what is atomic and comes after it publishes what came before.
   void fence(std::uint32_t number);
@@ -253,11 +255,13 @@ private:
   struct Block {
     std::uint32_t storing = 0;  // thread + 1 of a store that may not be done yet; not where blocks are in order
     SyncSteps steps;            // of all its threads
+    std::uint16_t published = 0;  // the interval in which it did so last
   };
 
   static constexpr std::uint8_t kStrongWriter = 1;
   static constexpr std::uint8_t kStrongReaders = 2;
-  static constexpr std::uint8_t kBlockWriter = 4;  // strong for the writer's block alone
+  static constexpr std::uint8_t kBlockWriter = 4;   // strong for the writer's block alone
+  static constexpr std::uint8_t kUpdateWriter = 8;  // volatile, and added to what was read there
 
   /// A load of a loop by threads that follow each other in a block, and each do the same there after the other.
   struct PutOff {

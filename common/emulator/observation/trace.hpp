@@ -122,6 +122,8 @@ public:
   void settle_stores(const BlockContext& block);
   /// The running thread passes a fence.
   void fence(const BlockContext& block);
+  /// A kernel calls a virtual function of an object there.
+  void check_table(const BlockContext& block, const void* object, const void* pc);
   /// It does something atomic or volatile. `block_scope`: for its block alone.
   void synchronise(const BlockContext& block, bool writes, bool block_scope);
   /// The running thread has ended.
@@ -164,6 +166,8 @@ public:
 
   /// The next atomic is one for the threads of its block alone.
   void expect_block_scope() { block_scope_ = true; }
+  /// The volatile store to come adds to what was read there.
+  void expect_update() { updates_ = true; }
   /// Whether this one is.
   bool take_block_scope() { return std::exchange(block_scope_, false); }
 
@@ -360,6 +364,7 @@ private:
   UnsetPlace last_unset_read_;                              ///< of all threads
   std::vector<UnsetStore> unset_stores_;                    ///< of the block
   bool block_scope_ = false;                                ///< of the next atomic
+  bool updates_ = false;                                    ///< of the next volatile store
   std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier
   bool fenced_ = false;                                     ///< a thread passed a fence since the block's barrier
   BlockSteps steps_;                                        ///< since then

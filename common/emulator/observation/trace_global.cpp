@@ -24,10 +24,18 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   if (!checks_->concurrent.empty()) [[unlikely]]
     check_streams(block, site, at, strong);
   if (site.use != nullptr) checks_->races->touch(*site.use, site.operation);
-  const auto race = checks_->races->add(actor(block, site.block_scope), address, site.bytes, site.operation, strong,
+  GlobalActor me = actor(block, site.block_scope);
+  me.updates = is_volatile && site.operation == Operation::store && std::exchange(updates_, false);
+  const auto race = checks_->races->add(me, address, site.bytes, site.operation, strong,
                                         static_cast<std::uint16_t>(number - 1), pending_race_);
   if (race) [[unlikely]]
     report(block, *race);
+}
+
+void BlockWatch::check_table(const BlockContext& block, const void* object, const void* pc) {
+  if (checks_ != nullptr && checks_->init && checks_->written->writers(object, 1)[0] == Writer::runtime &&
+      is_new_global({pc, nullptr}))
+    report_hosts_table(block, object, pc);
 }
 
 /// The site's number in the race shadow, plus 1; 0 where there are too many.
@@ -84,7 +92,8 @@ void BlockWatch::synchronise(const BlockContext& block, bool writes, bool block_
     steps_.threads[block.thread].synchronise(writes);
     steps_.warps[block.thread / kWarpSize].synchronise(writes);
   }
-  if (racing_ && !block_scope) checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), writes);
+  if (racing_ && !block_scope)
+    checks_->races->synchronise(static_cast<std::uint32_t>(block.linear_block), interval_, writes);
 }
 
 void BlockWatch::settle_race(const BlockContext& block) {

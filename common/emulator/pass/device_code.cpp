@@ -30,6 +30,7 @@ constexpr const char* kHost = "warpbook-host";
 constexpr const char* kShared = "warpbook-shared";
 constexpr const char* kConstant = "warpbook-constant";
 constexpr const char* kManaged = "warpbook-managed";
+constexpr const char* kBounds = "warpbook-bounds";
 
 /// Functions that the C library and CUDA have under one name. Each of these, and the same with an f behind it.
 bool is_math(StringRef name) {
@@ -158,6 +159,13 @@ void refuse(const Instruction& instruction, const Twine& text) {
   function.getContext().diagnose(DiagnosticInfoUnsupported(function, words, instruction.getDebugLoc()));
 }
 
+void warn(const Instruction& instruction, const Twine& text) {
+  const Function& function = *instruction.getFunction();
+  const std::string words = text.str();
+  function.getContext().diagnose(
+      DiagnosticInfoUnsupported(function, words, instruction.getDebugLoc(), DS_Warning));
+}
+
 void refuse(const Function& function, const Twine& text) {
   const std::string words = text.str();
   const DISubprogram* subprogram = function.getSubprogram();
@@ -274,6 +282,7 @@ private:
         launched(*call);
     const bool begins = function.getName().starts_with("__cxx_global_var_init");
     for (const Use& operand : instruction.operands()) {
+      if (const auto* used = dyn_cast<Function>(operand.get())) address_of(instruction, operand, *used);
       const GlobalVariable* used = variable_of(operand.get());
       if (used == nullptr) continue;
       if (used->hasAttribute(kDevice) && !used->hasAttribute(kManaged) && !function.hasFnAttribute(kHost) && !begins &&
@@ -299,12 +308,22 @@ private:
     const bool hands_on = store != nullptr && operand.getOperandNo() == 0 && is_array;  // where it begins
     const bool writes = store != nullptr && operand.getOperandNo() == 1;
     if (!isa<LoadInst>(instruction) && !hands_on && !writes) return;
-    const std::string text = ("a __" + Twine(variable.hasAttribute(kConstant) ? "constant" : "device") +
-                              "__ variable \"" + demangle(variable.getName()) + "\" cannot be directly " +
-                              (writes ? "written" : "read") + " in a host function")
-                                 .str();
-    instruction.getContext().diagnose(
-        DiagnosticInfoUnsupported(*instruction.getFunction(), text, instruction.getDebugLoc(), DS_Warning));
+    warn(instruction, "a __" + Twine(variable.hasAttribute(kConstant) ? "constant" : "device") + "__ variable \"" +
+                          demangle(variable.getName()) + "\" cannot be directly " + (writes ? "written" : "read") +
+                          " in a host function");
+  }
+
+  /// The host's address of a device function means nothing to a kernel.
+  static void address_of(const Instruction& instruction, const Use& operand, const Function& used) {
+    const Function& function = *instruction.getFunction();
+    if (!used.hasFnAttribute(kDevice) || used.hasFnAttribute(kHost) || used.hasFnAttribute(kGlobal)) return;
+    const auto* call = dyn_cast<CallBase>(&instruction);
+    if (call != nullptr && (call->isCallee(&operand) || (call->getCalledFunction() != nullptr &&
+                                                         call->getCalledFunction()->getName() == "__warpbook_launch")))
+      return;  // is refused
+    if (function.hasFnAttribute(kHost) || is_inside_device_code(function) || is_of_cccl(function)) return;
+    warn(instruction, "the address of __device__ function" + named(used) +
+                          " taken in a host function cannot be used in device code");
   }
 
   /// A launch of what is no kernel.
@@ -412,6 +431,14 @@ private:
   Module& module_;
 };
 
+/// An annotation's first argument, a number; empty where there is none.
+std::string first_argument(const ConstantStruct& annotation) {
+  const auto* variable = dyn_cast<GlobalVariable>(annotation.getOperand(4)->stripPointerCasts());
+  const auto* all = variable == nullptr ? nullptr : dyn_cast<ConstantStruct>(variable->getInitializer());
+  const auto* first = all == nullptr ? nullptr : dyn_cast<ConstantInt>(all->getOperand(0));
+  return first == nullptr ? "" : std::to_string(first->getZExtValue());
+}
+
 /// Makes attributes of the annotations.
 void read_qualifiers(Module& module) {
   GlobalVariable* annotations = module.getGlobalVariable("llvm.global.annotations");
@@ -425,7 +452,7 @@ void read_qualifiers(Module& module) {
     const std::string word = bytes->getAsCString().str();
     Constant* what = entry->getOperand(0)->stripPointerCasts();
     if (auto* function = dyn_cast<Function>(what))
-      function->addFnAttr(word);
+      function->addFnAttr(word, word == kBounds ? first_argument(*entry) : "");
     else if (auto* variable = dyn_cast<GlobalVariable>(what))
       variable->addAttribute(word);
   }
@@ -451,7 +478,7 @@ PreservedAnalyses DeviceCodePass::run(Module& module, ModuleAnalysisManager& /*m
   if (std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) keep_variables_apart(module);
   Judge(module).run();
   register_kernels(module);
-  register_managed(module);
+  tell_runtime(module);
   return PreservedAnalyses::none();
 }
 

@@ -133,21 +133,29 @@ Constant* numbers(Module& module, ArrayRef<unsigned> values) {
 
 }  // namespace
 
-void register_managed(Module& module) {
+void tell_runtime(Module& module) {
   LLVMContext& context = module.getContext();
-  Type* bytes = Type::getInt64Ty(context);
-  std::vector<GlobalVariable*> managed;
-  for (GlobalVariable& variable : module.globals())
-    if (!variable.isDeclaration() && variable.hasAttribute("warpbook-managed")) managed.push_back(&variable);
-  if (managed.empty()) return;
-  const FunctionCallee told = module.getOrInsertFunction("__warpbook_managed", Type::getVoidTy(context),
-                                                         PointerType::getUnqual(context), bytes);
+  Type* number = Type::getInt64Ty(context);
   auto* tell = Function::Create(FunctionType::get(Type::getVoidTy(context), false), GlobalValue::InternalLinkage,
-                                "__warpbook_tell_managed", module);
+                                "__warpbook_tell", module);
   IRBuilder<> builder(BasicBlock::Create(context, "", tell));
-  for (GlobalVariable* variable : managed)
-    builder.CreateCall(
-        told, {variable, ConstantInt::get(bytes, module.getDataLayout().getTypeAllocSize(variable->getValueType()))});
+  const auto call = [&](const char* name, GlobalValue& what, std::uint64_t value) {
+    builder.CreateCall(module.getOrInsertFunction(name, builder.getVoidTy(), PointerType::getUnqual(context), number),
+                       {&what, ConstantInt::get(number, value)});
+  };
+  for (GlobalVariable& variable : module.globals())
+    if (!variable.isDeclaration() && variable.hasAttribute("warpbook-managed"))
+      call("__warpbook_managed", variable, module.getDataLayout().getTypeAllocSize(variable.getValueType()));
+  for (Function& function : module) {
+    std::uint64_t threads = 0;
+    if (!function.isDeclaration() &&
+        !function.getFnAttribute("warpbook-bounds").getValueAsString().getAsInteger(10, threads))
+      call("__warpbook_launch_bounds", function, threads);
+  }
+  if (tell->getEntryBlock().empty()) {
+    tell->eraseFromParent();
+    return;
+  }
   builder.CreateRetVoid();
   constexpr int kFirst = 0;  // Constructors of the program's own may use them.
   appendToGlobalCtors(module, tell, kFirst);

@@ -124,6 +124,22 @@ bool is_atomic_of_block(const Function& function) {
   return name.starts_with("atomic") && name.ends_with("_block");
 }
 
+/// Whether a value is computed of what a volatile load read there.
+bool comes_from(const Value& value, const Value* place, unsigned depth = 4) {
+  if (const auto* load = dyn_cast<LoadInst>(&value)) return load->isVolatile() && load->getPointerOperand() == place;
+  if (!isa<BinaryOperator, CastInst, IntrinsicInst>(value) || depth == 0) return false;
+  return any_of(cast<User>(value).operands(),
+                [&](const llvm::Use& operand) { return comes_from(*operand, place, depth - 1); });
+}
+
+/// The front end marks loads of tables of virtual functions.
+bool is_table(const LoadInst& load) {
+  const MDNode* tag = load.getMetadata(LLVMContext::MD_tbaa);
+  const auto* type = tag == nullptr || tag->getNumOperands() < 2 ? nullptr : dyn_cast<MDNode>(tag->getOperand(1));
+  const auto* name = type == nullptr ? nullptr : dyn_cast<MDString>(type->getOperand(0));
+  return name != nullptr && name->getString() == "vtable pointer";
+}
+
 }  // namespace
 
 PreservedAnalyses LocalValuesPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
@@ -156,6 +172,26 @@ PreservedAnalyses AtomicScopePass::run(Module& module, ModuleAnalysisManager& /*
     changed = true;
   }
   return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+PreservedAnalyses SpokenAccessPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  std::vector<StoreInst*> updates;
+  std::vector<LoadInst*> tables;
+  for (Function& function : module)
+    for (Instruction& instruction : instructions(function)) {
+      auto* store = dyn_cast<StoreInst>(&instruction);
+      if (store != nullptr && store->isVolatile() && comes_from(*store->getValueOperand(), store->getPointerOperand()))
+        updates.push_back(store);
+      if (auto* load = dyn_cast<LoadInst>(&instruction); load != nullptr && is_table(*load)) tables.push_back(load);
+    }
+  Type* const nothing = Type::getVoidTy(module.getContext());
+  for (StoreInst* store : updates)
+    IRBuilder<>(store).CreateCall(module.getOrInsertFunction("__warpbook_volatile_update", nothing));
+  for (LoadInst* load : tables)
+    IRBuilder<>(load).CreateCall(
+        module.getOrInsertFunction("__warpbook_virtual", nothing, load->getPointerOperandType()),
+        {load->getPointerOperand()});
+  return updates.empty() && tables.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
 }
 
 }  // namespace warpbook::emulator

@@ -1,5 +1,5 @@
 /// \file
-/// What checks have to know of a program before it is optimised.
+/// What checks have to know of a program that its accesses do not tell.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
@@ -18,6 +18,17 @@ public:
 
 /// At the pipeline's start: has `atomicAdd_block` and its kin tell that they are atomic for their block alone.
 class AtomicScopePass : public llvm::PassInfoMixin<AtomicScopePass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
+/// At the pipeline's end: tells the emulator of two kinds of access before they are done.
+///
+///  - A volatile store whose value was computed of what was read there (`*count = *count + 1`). A flag that is set in one
+///    go may be volatile; of two threads that add at a time, one is lost.
+///  - The load of an object's table of virtual functions.
+class SpokenAccessPass : public llvm::PassInfoMixin<SpokenAccessPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
   static bool isRequired() { return true; }

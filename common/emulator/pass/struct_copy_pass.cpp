@@ -496,6 +496,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::ContractionPass());
               manager.addPass(warpbook::emulator::MarkedChecksPass());
+              manager.addPass(warpbook::emulator::SpokenAccessPass());
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::CountedLoadsPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());

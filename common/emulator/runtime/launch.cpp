@@ -20,6 +20,12 @@
 namespace warpbook::emulator {
 namespace {
 
+/// The kernels' `__launch_bounds__`.
+std::map<const void*, unsigned>& launch_bounds() {
+  static auto& instance = *new std::map<const void*, unsigned>;
+  return instance;
+}
+
 // The same on every device since compute capability 3.0.
 constexpr unsigned kMaxThreadsPerBlock = 1024;
 constexpr dim3 kMaxBlock{1024, 1024, 64};
@@ -31,6 +37,7 @@ constexpr int kGuessedRegisters = 32;
 /// What is known of a kernel.
 struct Kernel {
   std::string name;
+  unsigned most_threads = kMaxThreadsPerBlock;  ///< of a block
   std::size_t static_shared = 0;
   std::size_t max_dynamic_shared = 0;
   int carveout = cudaSharedmemCarveoutDefault;
@@ -43,6 +50,8 @@ Kernel& kernel_of(const void* address) {
   if (fresh) {
     kernel.name = function_name(address);
     kernel.static_shared = static_shared_bytes(address);
+    if (const auto bounds = launch_bounds().find(address); bounds != launch_bounds().end())
+      kernel.most_threads = std::min(kMaxThreadsPerBlock, bounds->second);
     const std::size_t usual = device_table().shared_bytes_per_block;
     kernel.max_dynamic_shared = usual - std::min(usual, kernel.static_shared);
   }
@@ -108,6 +117,11 @@ cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel,
     reason.text = "The block is " + text(block) + " threads: from (1,1,1) to " + text(kMaxBlock) +
                   ", and 1024 in all, are possible.";
     return cudaErrorInvalidConfiguration;
+  }
+  if (const unsigned threads = block.x * block.y * block.z; threads > kernel.most_threads) {
+    reason.text = "The block has " + std::to_string(threads) + " threads, and " + kernel.name +
+                  " is compiled for at most " + std::to_string(kernel.most_threads) + " by its __launch_bounds__.";
+    return cudaErrorInvalidValue;
   }
   if (kernel.static_shared > device_table().shared_bytes_per_block) {
     // nvcc refuses to compile such a kernel.
@@ -326,7 +340,7 @@ cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* addres
   const int version = device_table().compute_major * 10 + device_table().compute_minor;
   *attributes = {};
   attributes->sharedSizeBytes = kernel.static_shared;
-  attributes->maxThreadsPerBlock = kMaxThreadsPerBlock;
+  attributes->maxThreadsPerBlock = static_cast<int>(kernel.most_threads);
   attributes->numRegs = kGuessedRegisters;
   attributes->ptxVersion = attributes->binaryVersion = version;
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(kernel.max_dynamic_shared);
@@ -422,4 +436,12 @@ void __warpbook_launch(const void* kernel, void (*invoke)(const void* kernel, co
   const ApiCall api("cudaLaunchKernel");
   // What it returns, cudaGetLastError tells.
   launch_kernel(configured, {kernel, invoke, arguments, nullptr, bytes});
+}
+
+/// A kernel of the program is compiled for at most so many threads of a block; its module calls this before it begins.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_launch_bounds(const void* kernel, std::size_t threads) {
+  using namespace warpbook::emulator;
+  const RuntimeLock lock;
+  launch_bounds()[kernel] = static_cast<unsigned>(threads);
 }

@@ -469,6 +469,17 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
   if (target->capture != nullptr) {
     return remember(cudaErrorStreamCaptureUnsupported);
   }
+  // What other streams may still do there is looked for as if it were written.
+  if (const Allocation* freed = find_allocation(pointer); freed != nullptr && freed->begin == pointer) {
+    const AddressRange range{freed->begin, freed->begin + freed->bytes};
+    const void* const pc = ApiCall::pc();
+    const auto look = [=](bool) {
+      observer().copy_begins({.name = "cudaFreeAsync", .range = range, .writes = true, .pc = pc});
+      return 0.0;
+    };
+    if (const cudaError_t error = submit(stream, cudaGraphNodeTypeMemset, look, false); error != cudaSuccess)
+      return remember(error);
+  }
   return release(pointer, false);
 }
 
