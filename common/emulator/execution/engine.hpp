@@ -176,6 +176,8 @@ public:
   virtual void crashing() {}
   /// The host touches memory that it shares with the device.
   virtual void host_touched(const void* /*address*/, std::size_t /*bytes*/, bool /*writes*/, const void* /*pc*/) {}
+  /// The host looks at such memory by a volatile or atomic access.
+  virtual void host_polled(const void* /*address*/, std::size_t /*bytes*/) {}
   /// The host or a stream was told to wait for an event; `recorded` false: it had nothing to wait for.
   virtual void event_waited(const void* /*event*/, bool /*recorded*/, const void* /*pc*/) {}
   /// An event is about to go.

@@ -418,6 +418,7 @@ void RaceShadow::synchronise(std::uint32_t number, std::uint16_t interval, bool 
 
 void RaceShadow::fence(std::uint32_t number) {
   const auto guard = lock();
+  if (!fenced_.contains(launch_id_)) fenced_.insert(launch_id_);
   block(number).steps.fence();
 }
 

@@ -230,6 +230,9 @@ public:
   /// what they fenced off.
   void synchronise(std::uint32_t number, std::uint16_t interval, bool writes);
 
+  /// True where threads of the launch passed a fence.
+  bool fenced(std::uint64_t launch) const { return fenced_.contains(launch); }
+
   /// A thread of the block passed a fence; what is atomic and comes after it publishes what came before.
   void fence(std::uint32_t number);
 
@@ -315,6 +318,7 @@ private:
   std::vector<PutOffLaunch> put_off_;           ///< the running launch's, and those that the host has not waited for
   std::mutex mutex_;                            ///< where blocks are not in order: of all cells, and of what follows
   std::vector<Block> blocks_;                   ///< of the sample
+  std::set<std::uint64_t> fenced_;              ///< launches that passed a fence
   std::vector<bool> retried_ = std::vector<bool>(0x10000);  ///< by site, of the whole program
 };
 

@@ -148,6 +148,8 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
     // Atomics make flags, which are there to be looked at meanwhile.
     if (operation == Operation::load || operation == Operation::store)
       observer().host_touched(address, bytes, operation == Operation::store, pc);
+    else
+      observer().host_polled(address, bytes);
     return;
   }
   if (allocation == nullptr && freed.allocation.serial == 0) return;

@@ -73,6 +73,7 @@ Observation::Observation()
 }
 
 void Observation::launch_begin(const LaunchInfo& launch) {
+  launch_runs_ = true;
   const std::uint64_t blocks = volume(launch.grid);
   threads_ = static_cast<unsigned>(volume(launch.block));
   watches_.resize(most_workers());
@@ -212,6 +213,17 @@ void Observation::host_touched(const void* address, std::size_t bytes, bool writ
   });
 }
 
+/// Behind a flag that a kernel set after a fence, the host may use what the kernel wrote before. Not while a kernel runs,
+/// which touches what is known of memory.
+void Observation::host_polled(const void* address, std::size_t bytes) {
+  if (races_ == nullptr || launch_runs_) return;
+  visit_async([&](const AsyncWork& work) {
+    if (work.launch == 0 || !races_->fenced(work.launch)) return false;
+    const auto touched = races_->touched(work.launch, address, bytes, false);
+    return touched && touched->strong;
+  });
+}
+
 /// A loop may wait for its last turn in the first one, too: only an event that is never waited for again is told.
 void Observation::event_waited(const void* event, bool recorded, const void* pc) {
   if (recorded)
@@ -292,6 +304,7 @@ void Observation::worker_end(const LaunchInfo& launch, unsigned worker) {
 }
 
 double Observation::launch_end(const LaunchInfo& launch) {
+  launch_runs_ = false;
   for (auto& [load, race] : std::exchange(global_.doubtful, {}))
     if (!races_->begins_retries(load)) hold_finding(std::move(race));
   publish_findings();

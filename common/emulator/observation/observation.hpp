@@ -68,6 +68,7 @@ public:
   std::string locate(const void* pc) override { return source_location(pc); }
   void report(const char* kind, const void* pc, const std::string& text) override;
   void host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) override;
+  void host_polled(const void* address, std::size_t bytes) override;
   void event_waited(const void* event, bool recorded, const void* pc) override;
   void event_gone(const void* event) override;
 
@@ -142,6 +143,7 @@ private:
   bool checks_begun_ = false;
   std::atomic<bool> device_works_{true};
   std::atomic<bool> launch_failed_{false};
+  std::atomic<bool> launch_runs_{false};
   std::map<const void*, const void*> early_waits_;  // events that nobody waited for since they were recorded; where
   std::unique_ptr<WrittenShadow> written_;
   std::unique_ptr<RaceShadow> races_;

@@ -31,6 +31,14 @@ __global__ void serves(volatile int* box, int rounds) {
   }
 }
 
+__global__ void announces(int* data, volatile int* done) {
+  data[threadIdx.x] = 2;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence_system();
+  *done = 1;
+}
+
 __global__ void add(int* out, int more) { *out += more; }
 
 int main() {
@@ -63,6 +71,12 @@ int main() {
     while (mail[3] != i) {}
     expect("mailbox", mail[2], 20 * i);
   }
+  cudaDeviceSynchronize();
+
+  mapped[0] = 0;
+  announces<<<1, 8>>>(flag + 1, flag);
+  while (*static_cast<volatile int*>(mapped) == 0) {}
+  expect("announced", mapped[8], 2);
   cudaDeviceSynchronize();
 
   // Behind the kernel that waits: another one, a copy, an event.
