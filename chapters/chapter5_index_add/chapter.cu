@@ -93,6 +93,8 @@ std::vector<Step> steps() {
                adds(multiply_subtract::run), refusing(v5::refuse)),
       C::library("row_owner", "v8a with blocks for each row, where rows are fewer than entries.", adds(row_owner::run),
                  refusing(row_owner::refuse, kInFloat)),
+      C::library("private_lines", "The last dimension: a block keeps lines of dst in shared memory.",
+                 adds(private_lines::run), refusing(private_lines::refuse, private_lines::sums_in_float)),
       C::library("private_rows", "Few rows: a copy of all for each group of threads, in shared memory.",
                  adds(private_rows::run), refusing(private_rows::refuse, kInFloat)),
       C::library("kept_tiles", "v8b with float sums of all rows, rounded once.", adds(kept_tiles::run),
@@ -158,7 +160,7 @@ std::vector<CaseSpec> cases() {
 /// The step whose kernel v9 takes for a problem; empty where there is nothing to add.
 std::string chosen_step(const IndexAddProblem& problem) {
   constexpr const char* kSteps[] = {
-      "v7b", "v8a", "v8b", "row_owner", "private_rows", "kept_tiles", "sorted_segments", "short_rows"};
+      "v7b", "v8a", "v8b", "row_owner", "private_lines", "private_rows", "kept_tiles", "sorted_segments", "short_rows"};
   return problem.empty() ? "" : kSteps[static_cast<std::size_t>(v9::choose(problem))];
 }
 

@@ -75,6 +75,15 @@ template <class T> __device__ __forceinline__ Sum<T> nothing() {
   }
 }
 
+/// Whether nothing was added to a sum that began as `nothing`, or nothing but such.
+template <class T> __device__ __forceinline__ bool is_nothing(Sum<T> sum) {
+  if constexpr (std::is_integral_v<Sum<T>>) {
+    return sum == 0;
+  } else {
+    return sum == 0 && signbit(sum);
+  }
+}
+
 /// The factor as the kernels take it.
 template <class T> Sum<T> alpha_of(const IndexAddProblem& p) {
   if constexpr (std::is_integral_v<T>) {
@@ -128,6 +137,11 @@ inline bool has_atomics(ElementType type) {
 inline const char* refuse_other_types(const IndexAddProblem& p) {
   return p.type == ElementType::float32 || p.type == ElementType::float16 ? nullptr
                                                                           : "this step is built for float and half";
+}
+
+/// Why a step that adds atomically refuses a problem; nullptr where it takes it.
+inline const char* refuse_no_atomics(const IndexAddProblem& p) {
+  return has_atomics(p.type) ? nullptr : "there are no atomics on integers of 1 and 2 bytes";
 }
 
 /// Why a step that sums in float refuses a problem; nullptr where it takes it.

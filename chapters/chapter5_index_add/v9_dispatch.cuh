@@ -23,6 +23,7 @@ enum class Kernel {
   one_owner,        ///< v8a: few entries.
   sorted_tiles,     ///< v8b: rows named again and again.
   row_owner,        ///< v8a with a block per row.
+  private_lines,    ///< Entries side by side: the last dimension, or the only one.
   private_rows,     ///< Very few rows.
   kept_tiles,       ///< v8b with float sums to the end.
   sorted_segments,  ///< No atomics at all.
@@ -45,6 +46,7 @@ inline constexpr Rule kRules[] = {
     {predicates::avoids_atomics, Kernel::sorted_segments, ""},
     {predicates::shares_long_rows, Kernel::row_owner, "shape=16,32,64,128 dim=2 count=256 dtype=float"},
     {predicates::has_few_long_rows, Kernel::one_owner, "shape=32,1024,1024 dim=0 count=15 dtype=float"},
+    {predicates::fills_lines, Kernel::private_lines, "shape=16,32,64,128 dim=3 count=512 dtype=half"},
     {predicates::fills_two_rows, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
     {predicates::meets_in_kept_tiles, Kernel::kept_tiles, "shape=16,64 dim=0 count=1048576 dtype=half"},
     {predicates::meets_in_tiles, Kernel::sorted_tiles, "shape=1024,64 dim=0 count=1048576 dtype=float"},
@@ -67,6 +69,7 @@ inline Kernel choose(const IndexAddProblem& p) {
 inline bool sums_in_float(const IndexAddProblem& p) {
   if (element_bytes(p.type) > 2 || p.empty()) return true;
   const Kernel kernel = choose(p);
+  if (kernel == Kernel::private_lines) return private_lines::sums_in_float(p);
   return kernel == Kernel::one_owner || kernel == Kernel::row_owner || kernel == Kernel::private_rows ||
          kernel == Kernel::kept_tiles || kernel == Kernel::sorted_segments;
 }
@@ -98,6 +101,7 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
     if (kernel == Kernel::sorted_tiles) return v8b::run_as<T>(p, a, stream);
   }
   if constexpr (kHasAtomics<T>) {
+    if (kernel == Kernel::private_lines) return private_lines::run_as<T>(p, a, stream);
     if (kernel == Kernel::short_rows) return short_rows::run_as<T>(p, a, stream);
     if (kernel == Kernel::vector_atomics) return v7b::run_as<T>(p, a, stream);
   }

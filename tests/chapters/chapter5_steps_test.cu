@@ -407,7 +407,18 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=24,69120 dim=0 count=513 dtype=half") != "row_owner");
   CHECK(chosen("shape=63,16384 dim=0 count=512 dtype=float") == "row_owner");
   CHECK(chosen("shape=63,16380 dim=0 count=512 dtype=float") == "v7b");
-  CHECK(chosen("shape=64,32768,100 dim=2 count=512 dtype=half") != "row_owner");  // Entries lie side by side.
+  CHECK(chosen("shape=4096,128,64 dim=0 count=512 dtype=double") == "v8a");  // Double has no wide atomics.
+  CHECK(chosen("shape=4096,128,64 dim=0 count=513 dtype=double") == "v7b");
+  // Entries that lie side by side: enough of them, and work for all.
+  CHECK(chosen("shape=64,32768,100 dim=2 count=512 dtype=half") == "private_lines");
+  CHECK(chosen("shape=4096,4096 dim=1 count=4096 dtype=float") == "private_lines");
+  CHECK(chosen("shape=4096,4096 dim=1 count=4095 dtype=float") == "v7b");
+  CHECK(chosen("shape=32768,128 dim=1 count=255 dtype=half") == "v7b");
+  CHECK(chosen("shape=32768,128 dim=1 count=256 dtype=half") == "private_lines");
+  CHECK(chosen("shape=64,4096 dim=1 count=4096 dtype=float") == "v7b");  // Too few blocks.
+  CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
+  CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
+  CHECK(chosen("shape=64 dim=0 count=1048576 dtype=half") == "kept_tiles");      // Rounds once.
   // Few rows, many entries.
   CHECK(chosen("shape=2,64 dim=0 count=1024 dtype=float") == "private_rows");
   CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v7b");

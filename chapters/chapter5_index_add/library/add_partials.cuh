@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads) add_kernel(T* dst, const float* __re
   for (int k = 0; k < kPerPiece<n>; ++k) {
     T& element = to[row_piece % kPieces<n> * kPerPiece<n> + k];
     const float old = widen(element);
-    if (__float_as_uint(sum[k]) != 0x80000000U) element = narrow<T>(old + sum[k]);  // A row that nothing came to stays.
+    if (!is_nothing<T>(sum[k])) element = narrow<T>(old + sum[k]);  // A row that nothing came to stays.
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "chapters/chapter5_index_add/library/kept_tiles.cuh"
+#include "chapters/chapter5_index_add/library/private_lines.cuh"
 #include "chapters/chapter5_index_add/library/private_rows.cuh"
 #include "chapters/chapter5_index_add/library/row_owner.cuh"
 #include "chapters/chapter5_index_add/library/short_rows.cuh"
@@ -50,7 +51,8 @@ inline bool shares_long_rows(const Problem& p) {
   return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 512 && row_owner::refuse(p) == nullptr;
 }
 inline bool has_few_long_rows(const Problem& p) {
-  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 64;
+  const int few = v8b::refuse(p) == nullptr ? 64 : 512;  // Double and the integers have no wide atomics.
+  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= few;
 }
 
 // ---- Few rows of many entries.
@@ -82,6 +84,21 @@ inline bool may_meet_unseen(const Problem& p) {
 inline bool queues_without_tiles(const Problem& p) {
   return v8b::refuse(p) != nullptr && p.entries() >= 256 * p.rows() && p.entries() >= (128 << 10) &&
          sorted_segments::refuse(p) == nullptr;
+}
+
+// ---- Entries that lie side by side.
+
+/// Whether there are entries enough for each sum, and blocks enough for all multiprocessors, or few entries for each.
+/// Parts of a line are added in half or bfloat16 where kept tiles would round once.
+inline bool fills_lines(const Problem& p) {
+  if (index_is_major(p.dst, p.dim) || private_lines::refuse(p) != nullptr) return false;
+  if (p.entries() < p.rows() || p.entries() < std::min<std::int64_t>(2 * p.rows(), 1024)) return false;
+  const private_lines::Plan plan = private_lines::plan(p);
+  if (p.entries() * p.row_elements() < (64 << 10)) return false;
+  if (is_narrow(p) && plan.parts > 1 && meets_in_kept_tiles(p)) return false;
+  const std::int64_t blocks = plan.groups * plan.parts;
+  return blocks >= 2 * multiprocessors() ||
+         (blocks >= 32 && plan.entries_per_block <= 8192 && p.entries() >= private_lines::kEntriesPerRow * p.rows());
 }
 
 // ---- Atomics.
