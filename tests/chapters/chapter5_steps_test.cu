@@ -416,6 +416,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=32768,128 dim=1 count=255 dtype=half") == "v7b");
   CHECK(chosen("shape=32768,128 dim=1 count=256 dtype=half") == "private_lines");
   CHECK(chosen("shape=64,4096 dim=1 count=4096 dtype=float") == "v7b");  // Too few blocks.
+  CHECK(chosen("shape=347264,6 dim=1 count=127 dtype=double") == "v7b");
+  CHECK(chosen("shape=347264,6 dim=1 count=128 dtype=double") == "private_lines");
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
   CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
   CHECK(chosen("shape=64 dim=0 count=1048576 dtype=half") == "kept_tiles");      // Rounds once.
@@ -435,6 +437,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=int32") == "sorted_segments");
   CHECK(chosen("shape=512,64 dim=0 count=131072 dtype=double") == "sorted_segments");
   CHECK(chosen("shape=513,64 dim=0 count=131072 dtype=double") == "v7b");
+  CHECK(chosen("shape=4,384 dim=0 count=16384 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=4,384 dim=0 count=16383 dtype=int32") == "v7b");
   // No tile names 32768 rows twice; but long rows may be named unevenly.
   CHECK(chosen("shape=32768,64 dim=0 count=262144 dtype=float") == "v7b");
   CHECK(chosen("shape=262144,256 dim=0 count=32768 dtype=float") == "v8b");

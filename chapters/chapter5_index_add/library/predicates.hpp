@@ -82,7 +82,8 @@ inline bool may_meet_unseen(const Problem& p) {
 }
 /// Double and the integers are not summed in float: where many queue, the whole sort takes less.
 inline bool queues_without_tiles(const Problem& p) {
-  return v8b::refuse(p) != nullptr && p.entries() >= 256 * p.rows() && p.entries() >= (128 << 10) &&
+  const std::int64_t many = entries_per_row(p) >= 4096 ? 16 << 10 : 128 << 10;
+  return v8b::refuse(p) != nullptr && p.entries() >= 256 * p.rows() && p.entries() >= many &&
          sorted_segments::refuse(p) == nullptr;
 }
 
@@ -92,13 +93,14 @@ inline bool queues_without_tiles(const Problem& p) {
 /// Parts of a line are added in half or bfloat16 where kept tiles would round once.
 inline bool fills_lines(const Problem& p) {
   if (index_is_major(p.dst, p.dim) || private_lines::refuse(p) != nullptr) return false;
-  if (p.entries() < p.rows() || p.entries() < std::min<std::int64_t>(2 * p.rows(), 1024)) return false;
+  if (p.entries() < std::max<std::int64_t>(p.rows(), 128)) return false;
+  if (p.entries() < std::min<std::int64_t>(2 * p.rows(), 1024)) return false;
   const private_lines::Plan plan = private_lines::plan(p);
   if (p.entries() * p.row_elements() < (64 << 10)) return false;
   if (is_narrow(p) && plan.parts > 1 && meets_in_kept_tiles(p)) return false;
   const std::int64_t blocks = plan.groups * plan.parts;
   return blocks >= 2 * multiprocessors() ||
-         (blocks >= 32 && plan.entries_per_block <= 8192 && p.entries() >= private_lines::kEntriesPerRow * p.rows());
+         (blocks >= 32 && plan.entries_per_block <= 16384 && p.entries() >= private_lines::kEntriesPerRow * p.rows());
 }
 
 // ---- Atomics.
