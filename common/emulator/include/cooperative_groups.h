@@ -100,7 +100,7 @@ private:
 WARPBOOK_GROUP inline thread_block this_thread_block() { return {}; }
 
 /// `kSize` neighbours of a warp, a power of two.
-template <unsigned kSize, class Parent = void>
+template <unsigned kSize, class Parent = void, bool kOfWarps = (kSize > 32)>
 class thread_block_tile : public details::LaneGroup<thread_block_tile<kSize, Parent>> {
   static_assert(kSize >= 1 && kSize <= 32 && (kSize & (kSize - 1)) == 0, "tiles have 1, 2, 4, 8, 16 or 32 threads");
 
@@ -142,9 +142,31 @@ private:
   unsigned count_;
 };
 
+/// Several neighbouring warps of a block.
+template <unsigned kSize, class Parent> class thread_block_tile<kSize, Parent, true> {
+  static_assert(kSize <= 1024 && (kSize & (kSize - 1)) == 0, "tiles have up to 1024 threads, a power of two");
+
+public:
+  WARPBOOK_GROUP static constexpr unsigned num_threads() { return kSize; }
+  WARPBOOK_GROUP static constexpr unsigned size() { return kSize; }
+  WARPBOOK_GROUP static unsigned thread_rank() { return thread_block::thread_rank() % kSize; }
+  WARPBOOK_GROUP static unsigned meta_group_rank() { return thread_block::thread_rank() / kSize; }
+  WARPBOOK_GROUP static unsigned meta_group_size() { return (thread_block::num_threads() + kSize - 1) / kSize; }
+  WARPBOOK_GROUP static void sync() {
+    const unsigned groups = meta_group_size();
+    if (groups == 1)
+      __syncthreads();
+    else  // Barrier 0 is the block's; 1024 threads in groups of 64 need all 16.
+      __warpbook_ptx_named_barrier(meta_group_rank() + (groups < 16 ? 1 : 0), kSize, true);
+  }
+};
+
 template <unsigned kTile>
 WARPBOOK_GROUP inline thread_block_tile<kTile, thread_block> tiled_partition(const thread_block& block) {
-  return {block.thread_rank() / kTile, (block.num_threads() + kTile - 1) / kTile};
+  if constexpr (kTile > 32)
+    return {};
+  else
+    return {block.thread_rank() / kTile, (block.num_threads() + kTile - 1) / kTile};
 }
 
 template <unsigned kTile, unsigned kOuter, class Outer>

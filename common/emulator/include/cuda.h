@@ -22,9 +22,12 @@ typedef struct CUfunc_st* CUfunction;
 typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
 typedef void (*CUhostFn)(void* user_data);
+#ifndef CU_UUID_HAS_BEEN_DEFINED
+#define CU_UUID_HAS_BEEN_DEFINED
 typedef struct CUuuid_st {
   char bytes[16];
 } CUuuid;
+#endif
 
 #define CU_STREAM_LEGACY ((CUstream)0x1)
 #define CU_STREAM_PER_THREAD ((CUstream)0x2)
@@ -192,6 +195,7 @@ WARPBOOK_EXPORT CUresult cuMemAlloc(CUdeviceptr* pointer, size_t bytes);
 WARPBOOK_EXPORT CUresult cuMemAllocPitch(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
                                          unsigned element_bytes);
 WARPBOOK_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned flags);
+WARPBOOK_EXPORT CUresult cuMemGetAddressRange(CUdeviceptr* begin, size_t* bytes, CUdeviceptr pointer);
 WARPBOOK_EXPORT CUresult cuMemFree(CUdeviceptr pointer);
 WARPBOOK_EXPORT CUresult cuMemAllocHost(void** pointer, size_t bytes);
 WARPBOOK_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags);

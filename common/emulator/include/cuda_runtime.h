@@ -107,6 +107,43 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* min_grid_size, int* block_si
                                              dynamic_shared, limit);
 }
 
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* min_grid_size, int* block_size, Kernel* kernel,
+                                                        std::size_t dynamic_shared = 0, int limit = 0,
+                                                        unsigned /*flags*/ = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(min_grid_size, block_size, kernel, dynamic_shared, limit);
+}
+
+/// `bytes` tells how much shared memory a block of so many threads needs.
+template <class Bytes, class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* min_grid_size, int* block_size, Kernel* kernel,
+                                                           Bytes bytes, int limit = 0) {
+  int multiprocessors = 0;
+  cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+  *min_grid_size = *block_size = 0;
+  int best = 0;
+  for (int size = limit == 0 || limit > 1024 ? 1024 : limit; size > 0 && error == cudaSuccess;
+       size = (size - 1) / 32 * 32) {
+    int blocks = 0;
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, size, bytes(size));
+    if (blocks * size <= best) continue;
+    best = blocks * size;
+    *block_size = size;
+    *min_grid_size = blocks * multiprocessors;
+  }
+  return error;
+}
+template <class Bytes, class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* min_grid_size, int* block_size, Kernel* kernel,
+                                                                    Bytes bytes, int limit = 0, unsigned = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(min_grid_size, block_size, kernel, bytes, limit);
+}
+
+template <class Kernel>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, Kernel* kernel, int blocks, int block_size) {
+  return warpbook::emulator::available_shared(bytes, reinterpret_cast<const void*>(kernel), blocks, block_size);
+}
+
 // ---- Memory
 // Inlined in unoptimised code, too: a report names the line of a function that calls these.
 
@@ -116,6 +153,16 @@ template <class T> [[gnu::always_inline]] inline cudaError_t cudaMalloc(T** poin
 template <class T>
 [[gnu::always_inline]] inline cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream) {
   return warpbook::emulator::allocate_device_async(reinterpret_cast<void**>(pointer), bytes, stream);
+}
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaMallocFromPoolAsync(T** pointer, std::size_t bytes, cudaMemPool_t pool,
+                                                                  cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(reinterpret_cast<void**>(pointer), bytes, pool, stream);
+}
+template <class T>
+[[gnu::always_inline]] inline cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaMemPool_t pool,
+                                                          cudaStream_t stream) {
+  return cudaMallocFromPoolAsync(reinterpret_cast<void**>(pointer), bytes, pool, stream);
 }
 template <class T>
 [[gnu::always_inline]] inline cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes,
@@ -234,6 +281,10 @@ inline cudaChannelFormatDesc cudaCreateChannelDescHalf() { return {16, 0, 0, 0, 
 
 inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {
   return cudaEventCreateWithFlags(event, flags);
+}
+
+inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned flags = 0) {
+  return flags > cudaEventRecordExternal ? cudaErrorInvalidValue : cudaEventRecord(event, stream);
 }
 
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0) {

@@ -49,6 +49,9 @@ WARPBOOK_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* co
 WARPBOOK_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
 WARPBOOK_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text);
+WARPBOOK_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags);
+WARPBOOK_EXPORT cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaDriverGetVersion(int* version);
 WARPBOOK_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -102,11 +105,33 @@ WARPBOOK_EXPORT cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int v
 WARPBOOK_EXPORT cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width,
                                               std::size_t height, cudaStream_t stream = nullptr);
 
+// ---- Memory pools: what is freed goes back to the device at once
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
+WARPBOOK_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* list, std::size_t count);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
+                                                 cudaMemLocation* location);
+WARPBOOK_EXPORT cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPool_t pool,
+                                                    cudaStream_t stream);
+
+// ---- Between processes: not supported
+WARPBOOK_EXPORT cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaIpcCloseMemHandle(void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event);
+WARPBOOK_EXPORT cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle);
+
 // ---- Textures and surfaces
 WARPBOOK_EXPORT cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, std::size_t width,
                                             std::size_t height = 0, unsigned flags = 0);
-WARPBOOK_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent,
-                                              unsigned flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format,
+                                              cudaExtent extent, unsigned flags = 0);
 WARPBOOK_EXPORT cudaError_t cudaFreeArray(cudaArray_t array);
 WARPBOOK_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
                                              cudaArray_t array);
@@ -132,6 +157,8 @@ WARPBOOK_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture
                                                     const cudaTextureDesc* description,
                                                     const cudaResourceViewDesc* view);
 WARPBOOK_EXPORT cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture);
+WARPBOOK_EXPORT cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resource, cudaTextureObject_t texture);
+WARPBOOK_EXPORT cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* description, cudaTextureObject_t texture);
 WARPBOOK_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaResourceDesc* resource);
 WARPBOOK_EXPORT cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
 
@@ -145,6 +172,13 @@ WARPBOOK_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 WARPBOOK_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 WARPBOOK_EXPORT cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
+WARPBOOK_EXPORT cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id);
+WARPBOOK_EXPORT cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device);
+/// Hints, which change nothing here.
+WARPBOOK_EXPORT cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID attribute,
+                                                   const cudaLaunchAttributeValue* value);
+WARPBOOK_EXPORT cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID attribute,
+                                                   cudaLaunchAttributeValue* value);
 WARPBOOK_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data,
                                                   unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes = 0,
@@ -191,8 +225,36 @@ WARPBOOK_EXPORT cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNo
 WARPBOOK_EXPORT cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                              const cudaKernelNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* destination, const void* source,
+                                                           std::size_t bytes, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                             const cudaMemcpy3DParms* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                               void* destination, const void* source, std::size_t bytes,
+                                                               cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                             const cudaMemsetParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                           const cudaHostNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                                cudaGraphExecUpdateResultInfo* info);
+WARPBOOK_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                                              cudaGraphEdgeData* data, std::size_t* count);
+WARPBOOK_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                                         cudaGraphEdgeData* data, std::size_t* count);
+WARPBOOK_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
+                                                           cudaGraphEdgeData* data, std::size_t* count);
+WARPBOOK_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 WARPBOOK_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+WARPBOOK_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                                     unsigned long long* id = nullptr, cudaGraph_t* graph = nullptr,
+                                                     const cudaGraphNode_t** nodes = nullptr,
+                                                     const cudaGraphEdgeData** data = nullptr,
+                                                     std::size_t* count = nullptr);
 WARPBOOK_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 WARPBOOK_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 WARPBOOK_EXPORT cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
@@ -222,6 +284,7 @@ WARPBOOK_EXPORT cudaError_t copy_symbol(const char* function, void* destination,
 WARPBOOK_EXPORT cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 WARPBOOK_EXPORT cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 WARPBOOK_EXPORT cudaError_t active_blocks(int* blocks, const void* kernel, int block_size, std::size_t dynamic_shared);
+WARPBOOK_EXPORT cudaError_t available_shared(std::size_t* bytes, const void* kernel, int blocks, int block_size);
 WARPBOOK_EXPORT cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* kernel,
                                             std::size_t dynamic_shared, int limit);
 

@@ -2,8 +2,10 @@
 /// Arrays of texels, copies from and to them, texture and surface objects; memory of three dimensions.
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/execution/textures.hpp"
@@ -25,6 +27,12 @@ std::set<const cudaArray*>& arrays() {
 /// Those of objects, for good: a kernel may use one that was destroyed.
 std::vector<std::unique_ptr<TexelSource>>& sources() {
   static auto& instance = *new std::vector<std::unique_ptr<TexelSource>>;
+  return instance;
+}
+
+/// What texture objects were made of.
+std::map<cudaTextureObject_t, std::pair<cudaResourceDesc, cudaTextureDesc>>& descriptions() {
+  static auto& instance = *new std::map<cudaTextureObject_t, std::pair<cudaResourceDesc, cudaTextureDesc>>;
   return instance;
 }
 
@@ -370,11 +378,31 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaReso
     ApiCall::explain("api_error", "The texture is larger than its memory.");
     return remember(cudaErrorInvalidValue);
   }
-  return add_source(texture, source);
+  const cudaError_t error = add_source(texture, source);
+  if (error == cudaSuccess) descriptions()[*texture] = {*resource, *description};
+  return error;
+}
+
+cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* resource, cudaTextureObject_t texture) {
+  const ApiCall api("cudaGetTextureObjectResourceDesc");
+  const RuntimeLock lock;
+  if (resource == nullptr || !descriptions().contains(texture)) return remember(cudaErrorInvalidValue);
+  *resource = descriptions()[texture].first;
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* description, cudaTextureObject_t texture) {
+  const ApiCall api("cudaGetTextureObjectTextureDesc");
+  const RuntimeLock lock;
+  if (description == nullptr || !descriptions().contains(texture)) return remember(cudaErrorInvalidValue);
+  *description = descriptions()[texture].second;
+  return remember(cudaSuccess);
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture) {
   const ApiCall api("cudaDestroyTextureObject");
+  const RuntimeLock lock;
+  descriptions().erase(texture);
   return remove_source(texture, false);
 }
 

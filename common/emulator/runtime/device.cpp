@@ -60,6 +60,17 @@ cudaDeviceProp properties_of(const DeviceTable& device) {
   p.maxSurface2D[0] = 131072;
   p.maxSurface2D[1] = 65536;
   p.maxSurface3D[0] = p.maxSurface3D[1] = p.maxSurface3D[2] = 16384;
+  p.maxTexture1DMipmap = p.maxTexture2DMipmap[0] = p.maxTexture2DMipmap[1] = 32768;
+  p.maxTexture2DGather[0] = p.maxTexture2DGather[1] = 32768;
+  p.maxTexture3DAlt[0] = p.maxTexture3DAlt[1] = 8192;
+  p.maxTexture3DAlt[2] = p.maxTextureCubemap = p.maxTextureCubemapLayered[0] = 32768;
+  p.maxTextureCubemapLayered[1] = p.maxSurfaceCubemapLayered[1] = 2046;
+  p.maxSurface1DLayered[0] = p.maxSurface2DLayered[0] = p.maxSurface2DLayered[1] = 32768;
+  p.maxSurface1DLayered[1] = p.maxSurface2DLayered[2] = 2048;
+  p.maxSurfaceCubemap = p.maxSurfaceCubemapLayered[0] = 32768;
+  p.canUseHostPointerForRegisteredMem = p.hostRegisterSupported = p.unifiedFunctionPointers = 1;
+  p.memoryPoolsSupported = 1;
+  std::snprintf(p.uuid.bytes, sizeof p.uuid.bytes, "warpbook");
   p.streamPrioritiesSupported = p.computePreemptionSupported = 1;
   return p;
 }
@@ -220,6 +231,90 @@ cudaError_t attribute_of(const DeviceTable& device, cudaDeviceAttr attribute, in
   case cudaDevAttrConcurrentManagedAccess:
     value = p.concurrentManagedAccess;
     break;
+  case cudaDevAttrMaxTexture1DWidth:
+    value = p.maxTexture1D;
+    break;
+  case cudaDevAttrMaxTexture2DWidth:
+    value = p.maxTexture2D[0];
+    break;
+  case cudaDevAttrMaxTexture2DHeight:
+    value = p.maxTexture2D[1];
+    break;
+  case cudaDevAttrMaxTexture3DWidth:
+    value = p.maxTexture3D[0];
+    break;
+  case cudaDevAttrMaxTexture3DHeight:
+    value = p.maxTexture3D[1];
+    break;
+  case cudaDevAttrMaxTexture3DDepth:
+    value = p.maxTexture3D[2];
+    break;
+  case cudaDevAttrMaxTexture2DLayeredWidth:
+    value = p.maxTexture2DLayered[0];
+    break;
+  case cudaDevAttrMaxTexture2DLayeredHeight:
+    value = p.maxTexture2DLayered[1];
+    break;
+  case cudaDevAttrMaxTexture2DLayeredLayers:
+    value = p.maxTexture2DLayered[2];
+    break;
+  case cudaDevAttrMaxTexture1DLayeredWidth:
+    value = p.maxTexture1DLayered[0];
+    break;
+  case cudaDevAttrMaxTexture1DLayeredLayers:
+    value = p.maxTexture1DLayered[1];
+    break;
+  case cudaDevAttrTexturePitchAlignment:
+    value = static_cast<int>(p.texturePitchAlignment);
+    break;
+  case cudaDevAttrMaxSurface1DWidth:
+    value = p.maxSurface1D;
+    break;
+  case cudaDevAttrMaxSurface2DWidth:
+    value = p.maxSurface2D[0];
+    break;
+  case cudaDevAttrMaxSurface2DHeight:
+    value = p.maxSurface2D[1];
+    break;
+  case cudaDevAttrMaxTexture2DLinearWidth:
+    value = p.maxTexture2DLinear[0];
+    break;
+  case cudaDevAttrMaxTexture2DLinearHeight:
+    value = p.maxTexture2DLinear[1];
+    break;
+  case cudaDevAttrMaxTexture2DLinearPitch:
+    value = p.maxTexture2DLinear[2];
+    break;
+  case cudaDevAttrMultiGpuBoardGroupID:
+    value = p.multiGpuBoardGroupID;
+    break;
+  case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+    value = p.pageableMemoryAccessUsesHostPageTables;
+    break;
+  case cudaDevAttrDirectManagedMemAccessFromHost:
+    value = p.directManagedMemAccessFromHost;
+    break;
+  case cudaDevAttrHostRegisterSupported:
+    value = p.hostRegisterSupported;
+    break;
+  case cudaDevAttrCanUseHostPointerForRegisteredMem:
+    value = p.canUseHostPointerForRegisteredMem;
+    break;
+  case cudaDevAttrMaxPersistingL2CacheSize:
+    value = p.persistingL2CacheMaxSize;
+    break;
+  case cudaDevAttrMaxAccessPolicyWindowSize:
+    value = p.accessPolicyMaxWindowSize;
+    break;
+  case cudaDevAttrHostRegisterReadOnlySupported:
+    value = p.hostRegisterReadOnlySupported;
+    break;
+  case cudaDevAttrGPUDirectRDMASupported:
+    value = p.gpuDirectRDMASupported;
+    break;
+  case cudaDevAttrIpcEventSupport:
+    value = p.ipcEventSupported;
+    break;
   case cudaDevAttrStreamPrioritiesSupported:
     value = 1;
     break;
@@ -235,7 +330,12 @@ cudaError_t check_device(int device) {
   return state != cudaSuccess ? state : device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-std::size_t limits[] = {1024, std::size_t{1} << 20, std::size_t{8} << 20};
+/// By cudaLimit. One of them is for cudaDeviceSynchronize in kernels, which cards since Hopper do not have.
+bool has_limit(cudaLimit limit) {
+  return limit >= cudaLimitStackSize && limit <= cudaLimitPersistingL2CacheSize &&
+         limit != cudaLimitDevRuntimeSyncDepth;
+}
+std::size_t limits[] = {1024, std::size_t{1} << 20, std::size_t{8} << 20, 0, 2048, 64, 0};
 
 }  // namespace
 }  // namespace warpbook::emulator
@@ -303,7 +403,7 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
-  if (limit < cudaLimitStackSize || limit > cudaLimitMallocHeapSize) {
+  if (!has_limit(limit)) {
     return remember(cudaErrorUnsupportedLimit);
   }
   limits[limit] = value;  // Stacks are larger here, and what is printed is the host's.
@@ -312,7 +412,7 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
-  if (value == nullptr || limit < cudaLimitStackSize || limit > cudaLimitMallocHeapSize) {
+  if (value == nullptr || !has_limit(limit)) {
     return remember(value == nullptr ? cudaErrorInvalidValue : cudaErrorUnsupportedLimit);
   }
   *value = limits[limit];

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "common/emulator/execution/arena.hpp"
 #include "common/emulator/include/cuda_runtime_api.h"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/state.hpp"
@@ -285,6 +286,17 @@ CUresult cuMemAllocPitch(CUdeviceptr* pointer, std::size_t* pitch, std::size_t w
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned) {
   return driver_call(WARPBOOK_CALLER,
                      [&] { return allocate_to(pointer, [&](void** made) { return allocate_managed(made, bytes); }); });
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr* begin, std::size_t* bytes, CUdeviceptr pointer) {
+  return driver_call(WARPBOOK_CALLER, [&] {
+    const RuntimeLock lock;
+    const Allocation* known = find_allocation(reinterpret_cast<const void*>(pointer));
+    if (known == nullptr) return remember(cudaErrorInvalidValue);
+    if (begin != nullptr) *begin = reinterpret_cast<CUdeviceptr>(known->begin);
+    if (bytes != nullptr) *bytes = known->bytes;
+    return remember(cudaSuccess);
+  });
 }
 
 CUresult cuMemFree(CUdeviceptr pointer) {

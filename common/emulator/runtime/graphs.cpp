@@ -2,6 +2,7 @@
 /// Graphs, made by capturing streams or by hand.
 
 #include <algorithm>
+#include <fstream>
 #include <unordered_map>
 #include <utility>
 
@@ -14,12 +15,19 @@ struct CUgraph_st {
   std::vector<std::pair<cudaGraphNode_t, cudaGraphNode_t>> edges;
 };
 struct CUgraphExec_st {
-  /// In an order that the edges allow, each with the node of the graph that it came from.
-  std::vector<std::pair<cudaGraphNode_t, warpbook::emulator::Work>> works;
+  struct Node {
+    cudaGraphNode_t from;  ///< the graph's
+    cudaGraphNodeType type;
+    warpbook::emulator::Work run;
+  };
+  std::vector<Node> nodes;  ///< in an order that the edges allow
 };
 
 namespace warpbook::emulator {
 namespace {
+
+constexpr unsigned long long kInstantiateFlags =
+    cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload | cudaGraphInstantiateFlagUseNodePriority;
 
 struct Graphs {
   std::unordered_map<CUgraph_st*, std::unique_ptr<CUgraph_st>> graphs;
@@ -72,6 +80,57 @@ cudaError_t kernel_work(const cudaKernelNodeParams* params, Work& work) {
                                 params->kernelParams, params->sharedMemBytes, stream);
       },
       work);
+}
+
+cudaError_t copy_work(const cudaMemcpy3DParms* params, Work& work) {
+  return work_of([&](cudaStream_t stream) { return cudaMemcpy3DAsync(params, stream); }, work);
+}
+
+cudaError_t copy_work(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind, Work& work) {
+  return work_of([&](cudaStream_t stream) { return cudaMemcpyAsync(destination, source, bytes, kind, stream); }, work);
+}
+
+cudaError_t fill_work(const cudaMemsetParams* params, Work& work) {
+  if (params == nullptr) return remember(cudaErrorInvalidValue);
+  return work_of(
+      [&](cudaStream_t stream) {
+        return fill(params->dst, params->pitch, params->value, params->elementSize, params->width, params->height,
+                    stream, true);
+      },
+      work);
+}
+
+cudaError_t host_work(const cudaHostNodeParams* params, Work& work) {
+  if (params == nullptr) return remember(cudaErrorInvalidValue);
+  return work_of([&](cudaStream_t stream) { return cudaLaunchHostFunc(stream, params->fn, params->userData); }, work);
+}
+
+/// The graph that has a node.
+CUgraph_st* graph_with(cudaGraphNode_t node) {
+  for (auto& [handle, graph] : graphs().graphs)
+    if (has_node(*graph, node)) return graph.get();
+  return nullptr;
+}
+
+/// What a node does from now on, in the graph or in one made of it.
+Work* work_in(cudaGraphNode_t node, cudaGraphNodeType type) {
+  auto* const known = graph_with(node) == nullptr ? nullptr : reinterpret_cast<GraphNode*>(node);
+  return known == nullptr || known->type != type ? nullptr : &known->run;
+}
+Work* work_in(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type) {
+  const auto found = graphs().executables.find(executable);
+  if (found == graphs().executables.end()) return nullptr;
+  for (auto& each : found->second->nodes)
+    if (each.from == node && each.type == type) return &each.run;
+  return nullptr;
+}
+
+/// Hands over a list as CUDA does: its length alone, or as much as there is room for, with nullptr behind it.
+cudaError_t hand_over(const std::vector<cudaGraphNode_t>& list, cudaGraphNode_t* nodes, std::size_t* count) {
+  if (count == nullptr) return remember(cudaErrorInvalidValue);
+  for (std::size_t i = 0; nodes != nullptr && i < *count; ++i) nodes[i] = i < list.size() ? list[i] : nullptr;
+  *count = nodes == nullptr ? list.size() : std::min(*count, list.size());
+  return remember(cudaSuccess);
 }
 
 cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t handle, const cudaGraphNode_t* dependencies, std::size_t count,
@@ -162,6 +221,22 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   return remember(cudaSuccess);
 }
 
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id,
+                                     cudaGraph_t* graph, const cudaGraphNode_t** nodes, const cudaGraphEdgeData** data,
+                                     std::size_t* count) {
+  const ApiCall api("cudaStreamGetCaptureInfo");
+  const RuntimeLock lock;
+  if (graph != nullptr || nodes != nullptr || data != nullptr || count != nullptr) {
+    ApiCall::explain("api_error", "A graph under capture has no handle in the emulator.");
+    return remember(cudaErrorNotSupported);
+  }
+  const cudaError_t error = cudaStreamIsCapturing(handle, status);
+  if (error == cudaSuccess && id != nullptr && *status == cudaStreamCaptureStatusActive) {
+    *id = find_stream(find_stream(handle)->capture->origin)->number;
+  }
+  return error;
+}
+
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
   const RuntimeLock lock;
   const CUstream_st* stream = find_stream(handle);
@@ -182,18 +257,12 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::size_t* count) {
   const RuntimeLock lock;
   const CUgraph_st* graph = find_graph(handle);
-  if (graph == nullptr || count == nullptr) {
+  if (graph == nullptr) {
     return remember(cudaErrorInvalidValue);
   }
-  if (nodes != nullptr) {
-    for (std::size_t i = 0; i < *count; ++i) {
-      nodes[i] = i < graph->nodes.size() ? handle_of(graph->nodes[i]) : nullptr;
-    }
-    *count = std::min(*count, graph->nodes.size());
-  } else {
-    *count = graph->nodes.size();
-  }
-  return remember(cudaSuccess);
+  std::vector<cudaGraphNode_t> list;
+  for (const auto& node : graph->nodes) list.push_back(handle_of(node));
+  return hand_over(list, nodes, count);
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
@@ -212,7 +281,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
   }
-  if (graph == nullptr || executable == nullptr || flags != 0) {
+  if (graph == nullptr || executable == nullptr || (flags & ~kInstantiateFlags) != 0) {
     return remember(cudaErrorInvalidValue);
   }
   const auto order = ordered(*graph);
@@ -221,7 +290,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
     return remember(cudaErrorInvalidValue);
   }
   auto created = std::make_unique<CUgraphExec_st>();
-  for (const auto& node : order) created->works.emplace_back(handle_of(node), node->run);
+  for (const auto& node : order) created->nodes.push_back({handle_of(node), node->type, node->run});
   *executable = created.get();
   graphs().executables.emplace(*executable, std::move(created));
   return remember(cudaSuccess);
@@ -247,16 +316,16 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   if (found == graphs().executables.end()) {
     return remember(cudaErrorInvalidValue);
   }
-  const auto works = found->second->works;
+  const auto nodes = found->second->nodes;
   CUstream_st* target = find_stream(stream);
   if (target != nullptr && target->capture != nullptr) {
     target->capture->invalid = true;
     return remember(cudaErrorStreamCaptureUnsupported);
   }
-  const cudaError_t error = submit(stream, cudaGraphNodeTypeEmpty, [&works](bool) {
+  const cudaError_t error = submit(stream, cudaGraphNodeTypeEmpty, [&nodes](bool) {
     double seconds = 0.0;
-    for (const auto& [node, run] : works) {
-      if (sticky_error() == cudaSuccess) seconds += run(true);
+    for (const auto& node : nodes) {
+      if (sticky_error() == cudaSuccess) seconds += node.run(true);
     }
     return seconds;
   });
@@ -310,8 +379,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, con
   const ApiCall api("cudaGraphAddMemcpyNode");
   const RuntimeLock lock;
   Work work;
-  const cudaError_t error = work_of([&](cudaStream_t stream) { return cudaMemcpy3DAsync(params, stream); }, work);
-  if (error != cudaSuccess) return error;
+  if (const cudaError_t error = copy_work(params, work); error != cudaSuccess) return error;
   return add_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy, std::move(work));
 }
 
@@ -321,9 +389,7 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, c
   const ApiCall api("cudaGraphAddMemcpyNode1D");
   const RuntimeLock lock;
   Work work;
-  const cudaError_t error =
-      work_of([&](cudaStream_t stream) { return cudaMemcpyAsync(destination, source, bytes, kind, stream); }, work);
-  if (error != cudaSuccess) return error;
+  if (const cudaError_t error = copy_work(destination, source, bytes, kind, work); error != cudaSuccess) return error;
   return add_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy, std::move(work));
 }
 
@@ -331,17 +397,8 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, con
                                    std::size_t count, const cudaMemsetParams* params) {
   const ApiCall api("cudaGraphAddMemsetNode");
   const RuntimeLock lock;
-  if (params == nullptr) {
-    return remember(cudaErrorInvalidValue);
-  }
   Work work;
-  const cudaError_t error = work_of(
-      [&](cudaStream_t stream) {
-        return fill(params->dst, params->pitch, params->value, params->elementSize, params->width, params->height,
-                    stream, true);
-      },
-      work);
-  if (error != cudaSuccess) return error;
+  if (const cudaError_t error = fill_work(params, work); error != cudaSuccess) return error;
   return add_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset, std::move(work));
 }
 
@@ -349,13 +406,8 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const
                                  std::size_t count, const cudaHostNodeParams* params) {
   const ApiCall api("cudaGraphAddHostNode");
   const RuntimeLock lock;
-  if (params == nullptr) {
-    return remember(cudaErrorInvalidValue);
-  }
   Work work;
-  const cudaError_t error =
-      work_of([&](cudaStream_t stream) { return cudaLaunchHostFunc(stream, params->fn, params->userData); }, work);
-  if (error != cudaSuccess) return error;
+  if (const cudaError_t error = host_work(params, work); error != cudaSuccess) return error;
   return add_node(node, graph, dependencies, count, cudaGraphNodeTypeHost, std::move(work));
 }
 
@@ -401,39 +453,172 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::size_t* count) {
   const RuntimeLock lock;
   const CUgraph_st* graph = find_graph(handle);
-  if (graph == nullptr || count == nullptr) {
+  if (graph == nullptr) {
     return remember(cudaErrorInvalidValue);
   }
-  std::size_t found = 0;
+  std::vector<cudaGraphNode_t> list;
   for (const auto& node : graph->nodes) {
-    if (std::any_of(graph->edges.begin(), graph->edges.end(),
-                    [&](const auto& edge) { return edge.second == handle_of(node); })) {
-      continue;
+    if (std::none_of(graph->edges.begin(), graph->edges.end(),
+                     [&](const auto& edge) { return edge.second == handle_of(node); })) {
+      list.push_back(handle_of(node));
     }
-    if (nodes != nullptr && found < *count) nodes[found] = handle_of(node);
-    ++found;
   }
-  *count = nodes == nullptr ? found : std::min(*count, found);
-  return remember(cudaSuccess);
+  return hand_over(list, nodes, count);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* /*data*/,
+                                         std::size_t* count) {
+  const RuntimeLock lock;
+  const CUgraph_st* graph = graph_with(node);
+  if (graph == nullptr) return remember(cudaErrorInvalidValue);
+  std::vector<cudaGraphNode_t> list;
+  for (const auto& [from, to] : graph->edges)
+    if (to == node) list.push_back(from);
+  return hand_over(list, nodes, count);
+}
+
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* /*data*/,
+                                           std::size_t* count) {
+  const RuntimeLock lock;
+  const CUgraph_st* graph = graph_with(node);
+  if (graph == nullptr) return remember(cudaErrorInvalidValue);
+  std::vector<cudaGraphNode_t> list;
+  for (const auto& [from, to] : graph->edges)
+    if (from == node) list.push_back(to);
+  return hand_over(list, nodes, count);
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t handle, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                              cudaGraphEdgeData* /*data*/, std::size_t* count) {
+  const RuntimeLock lock;
+  const CUgraph_st* graph = find_graph(handle);
+  if (graph == nullptr || count == nullptr || (from == nullptr) != (to == nullptr)) {
+    return remember(cudaErrorInvalidValue);
+  }
+  std::vector<cudaGraphNode_t> begins;
+  std::vector<cudaGraphNode_t> ends;
+  for (const auto& edge : graph->edges) {
+    begins.push_back(edge.first);
+    ends.push_back(edge.second);
+  }
+  std::size_t room = *count;
+  hand_over(begins, from, &room);
+  return hand_over(ends, to, count);
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params) {
   const ApiCall api("cudaGraphKernelNodeSetParams");
   const RuntimeLock lock;
-  for (auto& [handle, graph] : graphs().graphs)
-    if (has_node(*graph, node)) return kernel_work(params, reinterpret_cast<GraphNode*>(node)->run);
-  return remember(cudaErrorInvalidValue);
+  Work* work = work_in(node, cudaGraphNodeTypeKernel);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : kernel_work(params, *work);
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* params) {
   const ApiCall api("cudaGraphExecKernelNodeSetParams");
   const RuntimeLock lock;
+  Work* work = work_in(executable, node, cudaGraphNodeTypeKernel);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : kernel_work(params, *work);
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* params) {
+  const ApiCall api("cudaGraphMemcpyNodeSetParams");
+  const RuntimeLock lock;
+  Work* work = work_in(node, cudaGraphNodeTypeMemcpy);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : copy_work(params, *work);
+}
+
+cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaMemcpy3DParms* params) {
+  const ApiCall api("cudaGraphExecMemcpyNodeSetParams");
+  const RuntimeLock lock;
+  Work* work = work_in(executable, node, cudaGraphNodeTypeMemcpy);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : copy_work(params, *work);
+}
+
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* destination, const void* source,
+                                           std::size_t bytes, cudaMemcpyKind kind) {
+  const ApiCall api("cudaGraphMemcpyNodeSetParams1D");
+  const RuntimeLock lock;
+  Work* work = work_in(node, cudaGraphNodeTypeMemcpy);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : copy_work(destination, source, bytes, kind, *work);
+}
+
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node, void* destination,
+                                               const void* source, std::size_t bytes, cudaMemcpyKind kind) {
+  const ApiCall api("cudaGraphExecMemcpyNodeSetParams1D");
+  const RuntimeLock lock;
+  Work* work = work_in(executable, node, cudaGraphNodeTypeMemcpy);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : copy_work(destination, source, bytes, kind, *work);
+}
+
+cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* params) {
+  const ApiCall api("cudaGraphMemsetNodeSetParams");
+  const RuntimeLock lock;
+  Work* work = work_in(node, cudaGraphNodeTypeMemset);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : fill_work(params, *work);
+}
+
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaMemsetParams* params) {
+  const ApiCall api("cudaGraphExecMemsetNodeSetParams");
+  const RuntimeLock lock;
+  Work* work = work_in(executable, node, cudaGraphNodeTypeMemset);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : fill_work(params, *work);
+}
+
+cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* params) {
+  const ApiCall api("cudaGraphHostNodeSetParams");
+  const RuntimeLock lock;
+  Work* work = work_in(node, cudaGraphNodeTypeHost);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : host_work(params, *work);
+}
+
+cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                           const cudaHostNodeParams* params) {
+  const ApiCall api("cudaGraphExecHostNodeSetParams");
+  const RuntimeLock lock;
+  Work* work = work_in(executable, node, cudaGraphNodeTypeHost);
+  return work == nullptr ? remember(cudaErrorInvalidValue) : host_work(params, *work);
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t handle, cudaGraphExecUpdateResultInfo* info) {
+  const RuntimeLock lock;  // Not reported: programs ask whether it can be, and make a new graph where not.
+  const CUgraph_st* graph = find_graph(handle);
   const auto found = graphs().executables.find(executable);
-  if (found == graphs().executables.end()) {
+  if (graph == nullptr || found == graphs().executables.end() || info == nullptr) {
     return remember(cudaErrorInvalidValue);
   }
-  for (auto& [handle, work] : found->second->works)
-    if (handle == node) return kernel_work(params, work);
-  return remember(cudaErrorInvalidValue);
+  *info = {};
+  auto& nodes = found->second->nodes;
+  const auto order = ordered(*graph);
+  if (order.size() != nodes.size()) info->result = cudaGraphExecUpdateErrorTopologyChanged;
+  for (std::size_t i = 0; i < order.size() && info->result == cudaGraphExecUpdateSuccess; ++i) {
+    if (order[i]->type == nodes[i].type) continue;
+    *info = {cudaGraphExecUpdateErrorNodeTypeChanged, handle_of(order[i]), nullptr};
+  }
+  if (info->result != cudaGraphExecUpdateSuccess) return remember(cudaErrorGraphExecUpdateFailure);
+  for (std::size_t i = 0; i < order.size(); ++i) nodes[i].run = order[i]->run;
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaGraphDebugDotPrint(cudaGraph_t handle, const char* path, unsigned /*flags*/) {
+  const ApiCall api("cudaGraphDebugDotPrint");
+  const RuntimeLock lock;
+  const CUgraph_st* graph = find_graph(handle);
+  std::ofstream file;
+  if (graph != nullptr && path != nullptr) file.open(path);
+  if (!file) return remember(graph == nullptr ? cudaErrorInvalidValue : cudaErrorOperatingSystem);
+  constexpr const char* kTypes[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "GRAPH", "EMPTY"};
+  const auto number = [&](cudaGraphNode_t node) {
+    return std::find_if(graph->nodes.begin(), graph->nodes.end(),
+                        [=](const auto& each) { return handle_of(each) == node; }) -
+           graph->nodes.begin();
+  };
+  file << "digraph dot {\n";
+  for (const auto& node : graph->nodes)
+    file << "  node_" << number(handle_of(node)) << " [label=\"" << kTypes[node->type] << "\"];\n";
+  for (const auto& [from, to] : graph->edges) file << "  node_" << number(from) << " -> node_" << number(to) << ";\n";
+  file << "}\n";
+  return remember(file ? cudaSuccess : cudaErrorOperatingSystem);
 }

@@ -399,6 +399,21 @@ cudaError_t active_blocks(int* blocks, const void* address, int block_size, std:
   return remember(cudaSuccess);
 }
 
+cudaError_t available_shared(std::size_t* bytes, const void* address, int blocks, int block_size) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) {
+    return remember(state);
+  }
+  if (bytes == nullptr || address == nullptr || blocks <= 0 || block_size <= 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const DeviceTable& device = device_table();
+  const std::size_t each = device.shared_bytes_per_multiprocessor / static_cast<std::size_t>(blocks);
+  const std::size_t taken = kernel_of(address).static_shared + device.shared_bytes_reserved;
+  *bytes = each < taken ? 0 : std::min<std::size_t>(each - taken, device.shared_bytes_per_block_optin);
+  return remember(cudaSuccess);
+}
+
 cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* kernel, std::size_t dynamic_shared,
                             int limit) {
   if (min_grid_size == nullptr || block_size == nullptr || limit < 0) {

@@ -389,7 +389,9 @@ cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_
   if (target->capture != nullptr) {
     return remember(cudaErrorStreamCaptureUnsupported);  // allocations as nodes of a graph are not emulated
   }
-  return allocate(pointer, bytes, MemoryKind::device);
+  const cudaError_t error = allocate(pointer, bytes, MemoryKind::device);
+  if (error == cudaSuccess) pool_allocated(*pointer);
+  return error;
 }
 
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {

@@ -1,6 +1,7 @@
 /// \file
 /// What programs ask of several devices, and of older ones. There is one device here, which is nobody's peer.
 #include <cstdio>
+#include <cstring>
 
 #include "common/emulator/include/cuda_runtime_api.h"
 #include "common/emulator/runtime/api_call.hpp"
@@ -63,6 +64,29 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
                   static_cast<unsigned>(properties.pciDeviceID));
   }
   return error;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  const ApiCall api("cudaDeviceGetByPCIBusId");
+  char own[13];
+  const cudaError_t error = cudaDeviceGetPCIBusId(own, sizeof own, 0);
+  if (error != cudaSuccess || device == nullptr || text == nullptr || std::strcmp(text, own) != 0) {
+    return remember(error != cudaSuccess ? error : cudaErrorInvalidValue);
+  }
+  *device = 0;
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  const ApiCall api("cudaGetDeviceFlags");
+  if (flags == nullptr) return remember(cudaErrorInvalidValue);
+  *flags = cudaDeviceMapHost;
+  return remember(device_state());
+}
+
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  const ApiCall api("cudaInitDevice");
+  return device == 0 ? remember(device_state()) : no_peer();
 }
 
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -36,11 +37,12 @@ struct Capture {
 struct CUstream_st {
   bool blocking = true;  ///< waits for the legacy default stream and is waited for by it
   int priority = 0;      ///< As given; it changes nothing here.
-  double clock = 0.0;    ///< seconds
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes;  ///< The same.
+  double clock = 0.0;                                                    ///< seconds
   std::shared_ptr<warpbook::emulator::Capture> capture;  ///< The capture that the stream takes part in, or null.
   std::size_t captured = 0;                              ///< nodes of the capture when this stream last added one
-  unsigned number = 0;                   ///< of all streams that the program ever had
-  warpbook::emulator::Progress done;     ///< what comes before its next operation, its own ones with it
+  unsigned number = 0;                                   ///< of all streams that the program ever had
+  warpbook::emulator::Progress done;                     ///< what comes before its next operation, its own ones with it
   std::size_t joined = 0;  ///< nodes up to which another stream of the capture has waited for this one
 };
 
@@ -82,6 +84,9 @@ cudaError_t device_state();
 
 /// How many bytes kernels may use from an address on; 0 where it leads to none of the device's memory.
 std::size_t device_bytes(const void* pointer);
+
+/// The device's current pool has given out this memory.
+void pool_allocated(const void* pointer);
 
 /// The stream object behind a handle; nullptr when it is none.
 CUstream_st* find_stream(cudaStream_t handle);

@@ -388,6 +388,47 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
   return remember(device_state());
 }
 
+cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
+  const RuntimeLock lock;
+  const CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || id == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  *id = stream->number;
+  return remember(device_state());
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  const RuntimeLock lock;
+  return find_stream(stream) == nullptr ? remember(cudaErrorInvalidResourceHandle) : cudaGetDevice(device);
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaLaunchAttributeID attribute,
+                                   const cudaLaunchAttributeValue* value) {
+  const ApiCall api("cudaStreamSetAttribute");
+  const RuntimeLock lock;
+  CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || value == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  if (attribute == cudaLaunchAttributePriority) stream->priority = value->priority;
+  stream->attributes[attribute] = *value;
+  return remember(device_state());
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaLaunchAttributeID attribute,
+                                   cudaLaunchAttributeValue* value) {
+  const ApiCall api("cudaStreamGetAttribute");
+  const RuntimeLock lock;
+  CUstream_st* stream = find_stream(handle);
+  if (stream == nullptr || value == nullptr) {
+    return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
+  }
+  *value = stream->attributes[attribute];
+  if (attribute == cudaLaunchAttributePriority) value->priority = stream->priority;
+  return remember(device_state());
+}
+
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data, unsigned flags) {
   const RuntimeLock lock;
   if (callback == nullptr || flags != 0) {
@@ -425,7 +466,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
   }
-  if (event == nullptr || (flags & ~(cudaEventBlockingSync | cudaEventDisableTiming)) != 0) {
+  if (event == nullptr || (flags & ~(cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess)) != 0 ||
+      ((flags & cudaEventInterprocess) != 0 && (flags & cudaEventDisableTiming) == 0)) {
     return remember(cudaErrorInvalidValue);
   }
   auto created = std::make_unique<CUevent_st>();
