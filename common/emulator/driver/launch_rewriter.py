@@ -106,8 +106,12 @@ class Rewriter:
                 position = self.rewrite_launch(position)
             elif self.tokens[position].text in ("asm", "__asm__", "__asm"):
                 self.rewrite_registers(position)
-            elif self.tokens[position].kind == "string" and self.is_constraint(position):
-                self.rewrite_constraint(position)
+            elif self.tokens[position].kind == "string":
+                if self.is_constraint(position):
+                    self.rewrite_constraint(position)
+                after = self.tokens[position + 1 : position + 2]
+                if after and after[0].begin == self.tokens[position].end and after[0].text.startswith("__"):
+                    self.edits.append((after[0].begin, after[0].begin, [" "]))  # `extern "C"__global__`: no suffix
             elif self.tokens[position].text == "]":
                 self.rewrite_lambda(position)
             elif self.tokens[position].text == "__shared__":
