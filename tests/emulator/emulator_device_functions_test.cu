@@ -247,6 +247,22 @@ TEST_CASE("integer intrinsics") {
   CHECK(__funnelshift_rc(1U, 2U, 33U) == 2U);
   CHECK(__dp4a(static_cast<int>(0xff01ff01U), 0x02020202, 5) == 5);
   CHECK(__dp4a(0xff01ff01U, 0x02020202U, 5U) == 5U + 2U * 512U);
+
+  CHECK(__vadd4(0x01ff80ffU, 0x02018001U) == 0x03000000U);
+  CHECK(__vaddss4(0x017f80ffU, 0x02018001U) == 0x037f8000U);
+  CHECK(__vaddus2(0x0001ffffU, 0x00020001U) == 0x0003ffffU);
+  CHECK(__vsubus4(0x05050505U, 0x06040001U) == 0x00010504U);
+  CHECK(__vsubss2(0x80000001U, 0x00010002U) == 0x8000ffffU);
+  CHECK(__vabsdiffu4(0x05ff0001U, 0x06000001U) == 0x01ff0000U);
+  CHECK(__vabs2(0x8000ffffU) == 0x80000001U);
+  CHECK(__vabsss2(0x8000ffffU) == 0x7fff0001U);
+  CHECK(__vavgu4(0x01020304U, 0x02020202U) == 0x02020303U);
+  CHECK(__vhaddu2(0x00010003U, 0x00020003U) == 0x00010003U);
+  CHECK(__vmaxs4(0x80ff017fU, 0x00000000U) == 0x0000017fU);
+  CHECK(__vcmpgtu4(0x80ff017fU, 0x01010101U) == 0xffff00ffU);
+  CHECK(__vcmpgts4(0x80ff017fU, 0x01010101U) == 0x000000ffU);
+  CHECK(__vseteq2(0x00010002U, 0x00010003U) == 0x00010000U);
+  CHECK(__vnegss4(0x80010200U) == 0x7ffffe00U);
   CHECK(__fns(0x111U, 0, 2) == 4U);
   CHECK(__fns(0x111U, 31, -1) == 8U);
   CHECK(__fns(0x111U, 9, 1) == ~0U);

@@ -259,6 +259,12 @@ WARPBOOK_GROUP inline grid_group this_grid() { return {}; }
 
 template <class Group> WARPBOOK_GROUP inline void sync(const Group& group) { group.sync(); }
 
+/// One thread of the group calls the function.
+template <class Group, class Function, class... Given>
+WARPBOOK_GROUP inline void invoke_one(const Group& group, Function&& function, Given&&... given) {
+  if (group.thread_rank() == 0) std::forward<Function>(function)(std::forward<Given>(given)...);
+}
+
 #undef WARPBOOK_GROUP
 
 }  // namespace cooperative_groups

@@ -127,28 +127,88 @@ WARPBOOK_DEVICE_FUNCTION constexpr unsigned __dp4a(unsigned x, unsigned y, unsig
   return sum;
 }
 
-// ---- Two numbers of 16 bits in a word
+// ---- Two or four numbers in a word
 
 namespace warpbook::emulator {
-template <class Half, class Choose> constexpr unsigned by_halves(unsigned x, unsigned y, Choose choose) {
-  const auto low = static_cast<std::uint16_t>(choose(static_cast<Half>(x), static_cast<Half>(y)));
-  const auto high = static_cast<std::uint16_t>(choose(static_cast<Half>(x >> 16), static_cast<Half>(y >> 16)));
-  return static_cast<unsigned>(high) << 16 | low;
+/// Parts of two words, each pair made one; in int, which holds what is not to wrap.
+template <class Part, class Choose> constexpr unsigned by_parts(unsigned x, unsigned y, Choose choose) {
+  unsigned result = 0;
+#pragma unroll
+  for (unsigned at = 0; at < 32; at += 8 * sizeof(Part)) {
+    const int made = choose(static_cast<int>(static_cast<Part>(x >> at)), static_cast<int>(static_cast<Part>(y >> at)));
+    result |= (static_cast<unsigned>(made) & ((1U << 8 * sizeof(Part)) - 1)) << at;
+  }
+  return result;
 }
+template <class Part> constexpr int saturated(int x) {
+  constexpr int kLeast = static_cast<Part>(-1) < 0 ? -(1 << (8 * sizeof(Part) - 1)) : 0;
+  constexpr int kMost = kLeast + (1 << 8 * sizeof(Part)) - 1;
+  return x < kLeast ? kLeast : x > kMost ? kMost : x;
+}
+constexpr int apart(int x, int y) { return x > y ? x - y : y - x; }
 }  // namespace warpbook::emulator
 
-WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vmins2(unsigned x, unsigned y) {
-  return warpbook::emulator::by_halves<std::int16_t>(x, y, [](auto a, auto b) { return a < b ? a : b; });
-}
-WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vminu2(unsigned x, unsigned y) {
-  return warpbook::emulator::by_halves<std::uint16_t>(x, y, [](auto a, auto b) { return a < b ? a : b; });
-}
-WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vmaxs2(unsigned x, unsigned y) {
-  return warpbook::emulator::by_halves<std::int16_t>(x, y, [](auto a, auto b) { return a > b ? a : b; });
-}
-WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vmaxu2(unsigned x, unsigned y) {
-  return warpbook::emulator::by_halves<std::uint16_t>(x, y, [](auto a, auto b) { return a > b ? a : b; });
-}
+#define WARPBOOK_BY_PARTS(name, halves, bytes, expression)                                                             \
+  WARPBOOK_DEVICE_FUNCTION constexpr unsigned __v##name##2(unsigned x, unsigned y) {                                   \
+    using Part = halves;                                                                                               \
+    return warpbook::emulator::by_parts<Part>(x, y, [](int a, int b) { return expression; });                          \
+  }                                                                                                                    \
+  WARPBOOK_DEVICE_FUNCTION constexpr unsigned __v##name##4(unsigned x, unsigned y) {                                   \
+    using Part = bytes;                                                                                                \
+    return warpbook::emulator::by_parts<Part>(x, y, [](int a, int b) { return expression; });                          \
+  }
+#define WARPBOOK_SIGNED(name, expression) WARPBOOK_BY_PARTS(name, std::int16_t, std::int8_t, expression)
+#define WARPBOOK_UNSIGNED(name, expression) WARPBOOK_BY_PARTS(name, std::uint16_t, std::uint8_t, expression)
+
+WARPBOOK_UNSIGNED(add, a + b)
+WARPBOOK_UNSIGNED(sub, a - b)
+WARPBOOK_SIGNED(addss, warpbook::emulator::saturated<Part>(a + b))
+WARPBOOK_UNSIGNED(addus, warpbook::emulator::saturated<Part>(a + b))
+WARPBOOK_SIGNED(subss, warpbook::emulator::saturated<Part>(a - b))
+WARPBOOK_UNSIGNED(subus, warpbook::emulator::saturated<Part>(a - b))
+WARPBOOK_SIGNED(absdiffs, warpbook::emulator::apart(a, b))
+WARPBOOK_UNSIGNED(absdiffu, warpbook::emulator::apart(a, b))
+WARPBOOK_UNSIGNED(avgu, (a + b + 1) >> 1)
+WARPBOOK_UNSIGNED(haddu, (a + b) >> 1)
+WARPBOOK_SIGNED(mins, a < b ? a : b)
+WARPBOOK_UNSIGNED(minu, a < b ? a : b)
+WARPBOOK_SIGNED(maxs, a > b ? a : b)
+WARPBOOK_UNSIGNED(maxu, a > b ? a : b)
+WARPBOOK_UNSIGNED(cmpeq, a == b ? -1 : 0)
+WARPBOOK_UNSIGNED(cmpne, a != b ? -1 : 0)
+WARPBOOK_UNSIGNED(seteq, a == b ? 1 : 0)
+WARPBOOK_UNSIGNED(setne, a != b ? 1 : 0)
+WARPBOOK_SIGNED(cmpgts, a > b ? -1 : 0)
+WARPBOOK_SIGNED(setgts, a > b ? 1 : 0)
+WARPBOOK_UNSIGNED(cmpgtu, a > b ? -1 : 0)
+WARPBOOK_UNSIGNED(setgtu, a > b ? 1 : 0)
+WARPBOOK_SIGNED(cmpges, a >= b ? -1 : 0)
+WARPBOOK_SIGNED(setges, a >= b ? 1 : 0)
+WARPBOOK_UNSIGNED(cmpgeu, a >= b ? -1 : 0)
+WARPBOOK_UNSIGNED(setgeu, a >= b ? 1 : 0)
+WARPBOOK_SIGNED(cmplts, a < b ? -1 : 0)
+WARPBOOK_SIGNED(setlts, a < b ? 1 : 0)
+WARPBOOK_UNSIGNED(cmpltu, a < b ? -1 : 0)
+WARPBOOK_UNSIGNED(setltu, a < b ? 1 : 0)
+WARPBOOK_SIGNED(cmples, a <= b ? -1 : 0)
+WARPBOOK_SIGNED(setles, a <= b ? 1 : 0)
+WARPBOOK_UNSIGNED(cmpleu, a <= b ? -1 : 0)
+WARPBOOK_UNSIGNED(setleu, a <= b ? 1 : 0)
+
+#undef WARPBOOK_UNSIGNED
+#undef WARPBOOK_SIGNED
+#undef WARPBOOK_BY_PARTS
+
+#define WARPBOOK_ALONE(count)                                                                                          \
+  WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vneg##count(unsigned x) { return __vsub##count(0, x); }                \
+  WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vnegss##count(unsigned x) { return __vsubss##count(0, x); }            \
+  WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vabs##count(unsigned x) { return __vabsdiffs##count(x, 0); }           \
+  WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vabsss##count(unsigned x) {                                            \
+    return __vmaxs##count(x, __vsubss##count(0, x));                                                                   \
+  }
+WARPBOOK_ALONE(2)
+WARPBOOK_ALONE(4)
+#undef WARPBOOK_ALONE
 
 // ---- The bits of one type as another
 
