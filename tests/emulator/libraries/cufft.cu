@@ -1,5 +1,5 @@
 // cuFFT beside sums of its definition.
-#include <cufft.h>
+#include <cufftXt.h>
 
 #include <cmath>
 #include <complex>
