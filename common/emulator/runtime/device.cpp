@@ -285,6 +285,85 @@ cudaError_t attribute_of(const DeviceTable& device, cudaDeviceAttr attribute, in
   case cudaDevAttrMaxTexture2DLinearPitch:
     value = p.maxTexture2DLinear[2];
     break;
+  case cudaDevAttrMaxTexture2DGatherWidth:
+    value = p.maxTexture2DGather[0];
+    break;
+  case cudaDevAttrMaxTexture2DGatherHeight:
+    value = p.maxTexture2DGather[1];
+    break;
+  case cudaDevAttrMaxTexture3DWidthAlt:
+    value = p.maxTexture3DAlt[0];
+    break;
+  case cudaDevAttrMaxTexture3DHeightAlt:
+    value = p.maxTexture3DAlt[1];
+    break;
+  case cudaDevAttrMaxTexture3DDepthAlt:
+    value = p.maxTexture3DAlt[2];
+    break;
+  case cudaDevAttrMaxTextureCubemapWidth:
+    value = p.maxTextureCubemap;
+    break;
+  case cudaDevAttrMaxTextureCubemapLayeredWidth:
+    value = p.maxTextureCubemapLayered[0];
+    break;
+  case cudaDevAttrMaxTextureCubemapLayeredLayers:
+    value = p.maxTextureCubemapLayered[1];
+    break;
+  case cudaDevAttrMaxSurface3DWidth:
+    value = p.maxSurface3D[0];
+    break;
+  case cudaDevAttrMaxSurface3DHeight:
+    value = p.maxSurface3D[1];
+    break;
+  case cudaDevAttrMaxSurface3DDepth:
+    value = p.maxSurface3D[2];
+    break;
+  case cudaDevAttrMaxSurface1DLayeredWidth:
+    value = p.maxSurface1DLayered[0];
+    break;
+  case cudaDevAttrMaxSurface1DLayeredLayers:
+    value = p.maxSurface1DLayered[1];
+    break;
+  case cudaDevAttrMaxSurface2DLayeredWidth:
+    value = p.maxSurface2DLayered[0];
+    break;
+  case cudaDevAttrMaxSurface2DLayeredHeight:
+    value = p.maxSurface2DLayered[1];
+    break;
+  case cudaDevAttrMaxSurface2DLayeredLayers:
+    value = p.maxSurface2DLayered[2];
+    break;
+  case cudaDevAttrMaxSurfaceCubemapWidth:
+    value = p.maxSurfaceCubemap;
+    break;
+  case cudaDevAttrMaxSurfaceCubemapLayeredWidth:
+    value = p.maxSurfaceCubemapLayered[0];
+    break;
+  case cudaDevAttrMaxSurfaceCubemapLayeredLayers:
+    value = p.maxSurfaceCubemapLayered[1];
+    break;
+  case cudaDevAttrMaxTexture2DMipmappedWidth:
+    value = p.maxTexture2DMipmap[0];
+    break;
+  case cudaDevAttrMaxTexture2DMipmappedHeight:
+    value = p.maxTexture2DMipmap[1];
+    break;
+  case cudaDevAttrMaxTexture1DMipmappedWidth:
+    value = p.maxTexture1DMipmap;
+    break;
+  case cudaDevAttrMaxTexture1DLinearWidth:
+    value = 1 << 28;
+    break;
+  case cudaDevAttrCanFlushRemoteWrites:
+  case cudaDevAttrSparseCudaArraySupported:
+  case cudaDevAttrTimelineSemaphoreInteropSupported:
+  case cudaDevAttrGPUDirectRDMAFlushWritesOptions:
+  case cudaDevAttrGPUDirectRDMAWritesOrdering:
+  case cudaDevAttrMemoryPoolSupportedHandleTypes:
+  case cudaDevAttrDeferredMappingCudaArraySupported:
+  case cudaDevAttrMpsEnabled:
+    value = 0;
+    break;
   case cudaDevAttrMultiGpuBoardGroupID:
     value = p.multiGpuBoardGroupID;
     break;

@@ -10,6 +10,7 @@
 // prints: stream 3 1
 // prints: tiles 64 2 2016 6112
 // prints: occupancy 1 1
+// prints: device 65536 0 215 wait operation timed out
 // prints: 5000000000
 // reports: cudaGraphHostNodeSetParams
 #include <cinttypes>
@@ -143,6 +144,11 @@ int main() {
   cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, sums_of_tiles, [](int size) { return 400 * size; });
   cudaOccupancyAvailableDynamicSMemPerBlock(&shared, sums_of_tiles, 2, 128);
   std::printf("occupancy %d %d\n", block > 0 && 400 * block <= 228 << 10, shared > 100 << 10);
+  int height, shares;
+  cudaDeviceGetAttribute(&height, cudaDevAttrMaxTexture2DHeight, 0);
+  cudaDeviceGetAttribute(&shares, cudaDevAttrMemoryPoolSupportedHandleTypes, 0);
+  std::printf("device %d %d %d %s\n", height, shares, cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 4),
+              cudaGetErrorString(cudaErrorTimeout));
   std::printf("%"PRIu64"\n", static_cast<uint64_t>(5000000000));
 
   cudaGraphExecDestroy(executable);
