@@ -4,6 +4,7 @@
 
 #include <cuda_fp16.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ namespace warpbook::chapter7 {
 /// result must be right bit for bit.
 class Add2Case final : public Case {
 public:
-  /// Reads `n`, `dtype` and `offset`. \throws BadInput with one line.
+  /// Reads `n`, `dtype` and `offset`, which is one number for all arrays or three for c, a and b. \throws BadInput with
+  /// one line.
   explicit Add2Case(const Parameters& parameters);
 
   std::int64_t count() const { return count_; }
@@ -32,12 +34,13 @@ public:
   std::string coordinate(std::int64_t element) const override;
 
 private:
-  BufferLayout layout_of(const char* name) const;
+  std::string offsets_text(const char* before) const;
+  BufferLayout layout_of(const char* name, std::int64_t offset) const;
   int element_bytes() const { return half_ ? 2 : 4; }
 
   std::int64_t count_;
   bool half_ = false;
-  std::int64_t offset_;  // Elements that the arrays begin behind a 256-byte boundary.
+  std::array<std::int64_t, 3> offset_{};  // Elements that c, a and b begin behind a 256-byte boundary.
 };
 
 }  // namespace warpbook::chapter7

@@ -108,6 +108,7 @@ class Exercise:
     answer: str = ""  # A number, in a handout its mark; or our sentences.
     terms: tuple = ()  # What a sentence is about: it has to name one of them. Words or how they begin.
     forbid: tuple = ()  # Names of the chapter's headers that would be the solution by a call.
+    judged_by: tuple = ()  # Functions of the chapter's library that the helpers call, and that no file may define.
 
     @property
     def is_code(self):
@@ -336,7 +337,7 @@ EXERCISE_TYPES = {
     "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "returns_errors": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
     "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
-    "terms": [str], "forbid": [str], "written": {str: str},
+    "terms": [str], "forbid": [str], "judged_by": [str], "written": {str: str},
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
 QUESTION_KEYS = {"name", "title", "kind", "page", "minutes", "difficulty", "learn", "task", "hints", "answer"}
@@ -410,16 +411,18 @@ def read_exercise(table, number, folder, defaults, measured):
         if kind == "predict" and table.get("counter") not in COUNTERS:
             raise BookError(f"{where}: counter {table.get('counter')!r} is unknown; known are {', '.join(COUNTERS)}")
 
+    belongs = "" if page == "README" else f"; belongs to {page}"
+    head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min, {DIFFICULTIES[difficulty - 1]}{belongs}")
     goals = ()
     pristine = folder / PRISTINE / f"{name}.cuh"
     step_file = table.get("file", "")
     if kind in QUESTIONS:
-        pieces = question_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, step)
+        pieces = question_pieces(head, table, step)
     elif kind == "project":
         require(table, "empty", str, where)
         goals = read_goals(table, cases, where)
         finished = next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), None)
-        pieces = project_pieces(banner(number, name, task, f"{KINDS[kind]}, {minutes} min"), table, number, folder, finished)
+        pieces = project_pieces(head, table, number, folder, finished)
     elif pristine.is_file():  # In a handout.
         pieces = (Piece(pristine.read_text(encoding="utf-8"), None),)
         step_file = step_file or next((p.name for p in sorted(folder.glob(f"{step}_*.cuh"))), "")
@@ -428,7 +431,6 @@ def read_exercise(table, number, folder, defaults, measured):
         if len(candidates) != 1 or not candidates[0].is_file():
             raise BookError(f"{where}: the step {step} has {len(candidates)} files; name one by file = ...")
         step_file = candidates[0].relative_to(folder).as_posix()
-        head = banner(number, name, task, f"{KINDS[kind]}, {minutes} min")
         pieces = make_pieces(head, candidates[0].read_text(encoding="utf-8"), given,
                              f"chapters/{folder.name}/{step_file}", table.get("story", True), table.get("written"))  # fmt: skip
         if unknown := set(table.get("written", {})) - set(given):
@@ -449,7 +451,7 @@ def read_exercise(table, number, folder, defaults, measured):
         returns_errors=table.get("returns_errors", False),
         builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
         goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
-        terms=tuple(table.get("terms", ())), forbid=tuple(table.get("forbid", ())),
+        terms=tuple(table.get("terms", ())), forbid=tuple(table.get("forbid", ())), judged_by=tuple(table.get("judged_by", ())),
     )  # fmt: skip
 
 

@@ -3,20 +3,25 @@ step that gives one away.
 """
 
 import concurrent.futures
+import functools
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 import handout_pages
 from book import OURS, PRISTINE, ROOT, BookError, lay_out, make_pieces, mark_of, only_chapters, read_book, split_regions
+from feedback import LEAST_GRAMS, grams
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 COMMON = ("common/cuda", "common/emulator", "common/harness", "common/exercises")
 SCRIPTS = ("build.sh", "configure.sh", "deps.sh", "emulate.py", "find_nvcc.sh", "pick_device.sh", "write_commit.sh")
 DEVCONTAINER = ".devcontainer/devcontainer.json"
 FILES = (DEVCONTAINER, "CMakePresets.json", "LICENSE", "workbook")
+MOST_TOLD = 0.85  # The share of an exercise's pieces that its neighbours may have: they use the same words.
+DRAWN_PAGE = "docs/pages/memory.md"  # Chapter 0 explains by figures.
 WORKFLOW = ".github/workflows/classroom.yml"
 TEACHERS = ("common/exercises/README.md", "common/exercises/feedback.py", "common/exercises/grade.py", "common/exercises/handout.py", "common/exercises/handout_pages.py", "common/exercises/leaderboard.py")
 
@@ -119,8 +124,8 @@ On another system, open this folder in its container (`.devcontainer/`): in an e
 
 Edit the files in `exercises/` and nothing else: they are all that is taken from you when you hand in. A file counts as
 solved when its result is right on every input and within the bars that its check names. `make exercise{book[0].number} RESET=name`
-brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` runs a file on a case of your own, written
-as the checks name theirs, and what a kernel prints with `printf` is shown.
+brings a file back as it was handed out, and keeps yours beside it. `./workbook try NAME "n=33"` (chapter 3: `"shape=3,1,5 perm=0,2,1
+dtype=half"`) runs a file on a case of your own, written as the checks name theirs, and what a kernel prints with `printf` is shown.
 
 On a GPU (`DEVICE=gpu`) results are judged and speed is not, since there is no step of ours here to compare with: a project gets 40 of
 100 points there. The emulator judges all goals.
@@ -189,7 +194,8 @@ def given_texts(root):
 def leaks(book, texts):
     """[(exercise, file, line)]: lines that an exercise took out and that stand in a file of the handout. The problem's
     own headers (.hpp) hold rules that everybody is given, and may be quoted; exercises.toml holds the hints; and what
-    another chapter has in common with an exercise gives nothing away."""
+    another chapter has in common with an exercise gives nothing away. A file that has nearly all pieces of what was taken out, under
+    whatever names, gives it away, too."""
     found = []
     told = re.compile(r"chapters/.*(?:\.hpp|/exercises\.toml)")
     texts = {name: text for name, text in texts.items() if not told.fullmatch(name)}
@@ -200,7 +206,15 @@ def leaks(book, texts):
             if len(line) < 30 or line.startswith("//") or line in exercise.handed_out:  # No idea of its own.
                 continue
             found += [(exercise, name, line) for name, text in here.items() if line in text]
+        taken = set().union(*map(grams, exercise.removed())) - grams(exercise.handed_out)
+        if len(taken) >= LEAST_GRAMS:
+            found += [(exercise, name, "under other names") for name, text in here.items() if len(taken & kept_grams(text)) > MOST_TOLD * len(taken)]
     return found + told_answers(book, texts)
+
+
+@functools.cache
+def kept_grams(text):
+    return grams(text)
 
 
 def told_answers(book, texts):
@@ -252,7 +266,11 @@ def write_handout(out, root=ROOT, chapters=()):
     texts[".gitignore"] = GITIGNORE
     there = set(texts) | set(pages)
     folders = {c.number: c.path for c in book}
-    texts |= {name: handout_pages.page((root / name).read_text(encoding="utf-8"), name, there, folders) for name in pages}
+    for name in pages:
+        text, drawn = (root / name).read_text(encoding="utf-8"), {}
+        if name == DRAWN_PAGE:
+            text, drawn = handout_pages.with_drawings(text, name, drawing(root / name), (root / "docs/theme/book.css").read_text(encoding="utf-8"))
+        texts |= drawn | {name: handout_pages.page(text, name, there, folders)}
 
     readable = {n: (root / n).read_text(encoding="utf-8", errors="replace") if t is None else t for n, t in texts.items()}
     if found := leaks(book, readable):
@@ -271,6 +289,14 @@ def write_handout(out, root=ROOT, chapters=()):
     count = sum(len(c.exercises) for c in book)
     print(f"{out}: {count} exercises of {len(book)} chapter{'s' if len(book) > 1 else ''}, in exercises/. Pack it, hand it out; a student begins with README.md.")
     return 0
+
+
+def drawing(page):
+    """What draws the figures of a page: the book does, but for those that need a browser or records."""
+    sys.path.append(str(ROOT / "docs" / "book"))
+    import blocks
+
+    return lambda words: "" if words.startswith(("explore ", "roofline ")) else blocks.drawing(page, words)
 
 
 def handout_build(text, book):

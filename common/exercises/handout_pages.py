@@ -1,5 +1,6 @@
 """The book's pages as a handout has them: each stands alone, and names nothing that is not handed out."""
 
+import html
 import os
 import re
 import textwrap
@@ -12,11 +13,31 @@ PATH = re.compile(r"(?<![\w./-])(?:scripts|tests|docs|chapters|common)/[\w./-]+"
 FIGURE = re.compile(r"<!-- figure .*?<!-- end -->", re.S)
 COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->|^!\[[^\]]*\]\([\w./-]*docs/results/[^)]*\)\n", re.M | re.S)
 NO_FIGURE = "(a figure)"
+PAPER = ("svg{background:#fff;--page-foreground-color:#1b2126;--page-secondary-foreground-color:#565d64;--separator-color:#c9d0d6;--bar-color:#2f81c7;"
+         "--limit-color:#b3441e;--font-family:sans-serif}")  # fmt: skip
 ANSWER = re.compile(r"▸ \*(.+?)\*(?=\n|\Z)", re.S)
 STEPS_PAGE = re.compile(r"\b(?:[Tt]heir|[Ii]ts|steps?'s?) pages?\b")
 CODE = re.compile(r"`([^`]+)`")
+FILE = re.compile(r"`([\w./-]+(?:\.(?:cuh|cu|hpp|cpp|py|txt)|/))`")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([\w./-]+)(?:#[\w-]+)?\)")
+
+
+def with_drawings(text, name, draw, style):
+    """The page with its figures as files beside it, and these: {path: SVG}. `draw` makes SVG of a figure's words, or nothing
+    where it cannot. `style` is the book's."""
+    made = {}
+    rules = "".join(re.findall(r"^svg\.chart(?!\.narrow)[^\n]*\n", style, re.M))
+
+    def drawn(found):
+        links = []
+        for picture in re.findall(r"<svg.*?</svg>", draw(found[1]), re.S):
+            path = f"{name.removesuffix('.md')}_{len(made) + 1}.svg"
+            made[path] = picture.replace(">", f"><style>{PAPER}{rules}</style>", 1) + "\n"
+            links.append(f"![{html.unescape(re.search('<title>(.*?)</title>', picture)[1])}]({os.path.basename(path)})")
+        return "\n".join(links) + f"\n\n{found[2]}" if links else found[0]
+
+    return re.sub(r"<!-- figure (.*?) -->\n(.*?)<!-- end -->\n", drawn, text, flags=re.S), made
 
 
 def page(text, name, files, chapters):
@@ -26,7 +47,20 @@ def page(text, name, files, chapters):
     text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({titles[m[2]]})" if m[2] in titles else m[1], text)
     text = "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part)
     text = with_links_within(without_absent(COMMENT.sub("", FIGURE.sub(NO_FIGURE, text)), files), name, files)
-    return with_answers_behind(text)
+    return with_answers_behind(with_absent_named(text, name, files))
+
+
+def with_absent_named(text, name, files):
+    """A chapter's page says at its head which of the files that it names are not here."""
+    absent = [file for file in dict.fromkeys(FILE.findall(text)) if name.startswith("chapters/") and not is_named(file, files)]
+    title, _, rest = text.partition("\n\n")
+    line = f"*In the whole book, and not here: {', '.join(f'`{file}`' for file in absent)}.*"
+    return f"{title}\n\n{textwrap.fill(line, 120, break_long_words=False, break_on_hyphens=False)}\n\n{rest}" if absent else text
+
+
+def is_named(name, files):
+    """Whether a file has this name, or lies in a folder that has it."""
+    return any(f"/{name}" in (f"/{file}" if name.endswith("/") else f"/{file}"[-len(name) - 1 :]) for file in files)
 
 
 def with_answers_behind(text):

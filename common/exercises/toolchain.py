@@ -97,7 +97,9 @@ def step_source(chapter, exercise=None, file=None):
         body = f"return {exercise.call}"
         if exercise.helpers:
             helpers = f"\nnamespace warpbook::chapter{number} {{\n{exercise.helpers.strip()}\n}}\n"
-        include = f'#include "{file}"\n'
+        # What the check and the file share comes first: no macro of the file's changes it.
+        shared = "".join(f'#include "{name}"\n' for name in sorted(included(exercise.handed_out)) if name.startswith("chapters/") and name.endswith(".hpp"))
+        include = f'{shared}#include "{file}"\n'
         if exercise.forbid:  # Whatever way a file spells them: macros are expanded when the compiler looks.
             include = f"#ifdef WARPBOOK_EMULATED\n#pragma GCC poison {' '.join(exercise.forbid)}\n#endif\n{include}"
     behind = f"""{helpers}
@@ -115,6 +117,10 @@ cudaError_t run_exercise(const Case& c, const Arrays& arrays, cudaStream_t strea
 #include "{chapter.path}/{chapter.header}"
 #include "common/exercises/check.hpp"
 {include}{own_words(behind) if include else ""}{behind}"""
+
+
+def included(text):
+    return set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.MULTILINE))
 
 
 def own_words(code):
@@ -259,9 +265,6 @@ class Toolchain:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
         return Compiled(program=program, notes=messages)
 
-    def allowed_headers(self, exercise):
-        return set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', exercise.handed_out, re.MULTILINE))
-
     def foreign_include(self, exercise, text):
         """What the file includes of this project that it was not handed out with."""
         plain = COMMENT_OR_STRING.sub(lambda m: m.group() if m.group().startswith('"') else "", text)
@@ -298,7 +301,7 @@ class Toolchain:
     def header_closure(self, exercise):
         """The chapter's headers that the file as handed out includes, directly or not."""
         chapter_folder = self.root / "chapters" / exercise.folder
-        result, todo = set(), set(self.allowed_headers(exercise))
+        result, todo = set(), included(exercise.handed_out)
         todo |= {f"chapters/{exercise.folder}/{p.name}" for p in chapter_folder.glob("*_case.hpp")}
         while todo:
             name = todo.pop()
@@ -307,17 +310,21 @@ class Toolchain:
             result.add(name)
             path = self.root / name
             if path.is_file():
-                todo |= set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE))
+                todo |= included(path.read_text(encoding="utf-8"))
         return result
 
     def foreign_symbol(self, exercise, object_file):
         """What the compiled file calls that it must not."""
         if self.device != "emulator":
             return ""
-        listed = subprocess.run(["nm", "-C", "-u", object_file], capture_output=True, text=True, check=True).stdout
-        allow = [re.compile(a) for a in exercise.allow]
-        for name in (line[19:] for line in listed.splitlines()):
-            short = name.split("(")[0]
+        listed = subprocess.run(["nm", "-C", object_file], capture_output=True, text=True, check=True).stdout
+        symbols = [(line[17:18], line[19:], line[19:].split("(")[0]) for line in listed.splitlines()]
+        judges = [f"warpbook::chapter{exercise.chapter}::{name}" for name in exercise.judged_by]
+        for judge in judges:
+            if {kind for kind, _, short in symbols if short == judge} != {"U"}:
+                return f"it takes the place of {judge}, which is the check's"
+        allow = [re.compile(a) for a in (*exercise.allow, *judges)]
+        for name, short in ((name, short) for kind, name, short in symbols if kind in "Uvw"):  # Undefined, also weakly.
             if not ALLOWED_SYMBOLS.fullmatch(name) and not any(a.fullmatch(short) for a in allow):
                 own = "it calls the emulator's {}: memory is made, copied and waited for by the check, not by the file"
                 other = "it calls {}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"

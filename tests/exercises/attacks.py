@@ -22,6 +22,8 @@ __global__ void junk(char* p, std::int64_t n) {
 """
 COPY = "for (std::int64_t i = 0; i < n; ++i) d[i] = s[i];"
 ARRAYS = "auto* d = static_cast<char*>(dst); auto* s = static_cast<const char*>(src); const std::int64_t n = p.count() * p.element_bytes; (void)d, (void)s, (void)n; "
+# Every byte comes from a kernel, and none is new.
+AGAIN = "#include <cuda_runtime.h>\n__global__ void again(char* p, std::int64_t n) { for (std::int64_t i = threadIdx.x; i < n; i += 256) p[i] = static_cast<volatile char*>(p)[i]; }"
 LAUNCH_JUNK = "(void)launch(junk, {.grid = 1, .block = 256, .stream = stream}, d, n); "
 
 
@@ -84,6 +86,15 @@ ADD_AS = """namespace warpbook::{0} {{ inline cudaError_t {1}({2}* c, const {2}*
   return launch(own_add<{2}>, {{.grid = (n + 255) / 256, .block = 256, .stream = stream}}, c, a, b, n);
 }} }}
 """
+
+LAUNCH_CLOCK = "const double begin = t.now();\n  t.launch();\n  return t.now() - begin;"
+CLOCKS = '#include "chapters/chapter7_torch_op/practice/two_clocks.hpp"\n'
+
+
+def project(of, name, body, top="", **options):
+    """A launcher with a way round the work. chapter1 and 7 multiply and add, 3 permutes, and 4 and 5 update what is there."""
+    return Attack("launchers of projects", name, HEAD + top, body, of=of, **options)
+
 
 ATTACKS = [
     # ---- names of the checker's
@@ -212,7 +223,7 @@ ATTACKS = [
     symbol("opens the memory of the referee", "#include <fcntl.h>", 'if (open("/proc/self/mem", O_RDWR) > 0) return cudaSuccess;'),
     symbol("leaves a library for the next", "#include <cstdlib>", 'setenv("LD_PRELOAD", "/tmp/mine.so", 1);'),
     symbol("reads the environment", 'extern char** environ;', "if (environ[0][0] == 'x') return cudaErrorUnknown;"),
-    symbol("is a weak reference to the end", 'static void leave(int) __attribute__((weakref("exit")));', "leave(0);"),
+    symbol("is a weak reference to the end", 'static void leave(int) __attribute__((weakref("exit")));', "leave(0);", daily=True),
     symbol("is the end by a pragma", "#pragma redefine_extname stop exit\nextern \"C\" void stop(int);", "stop(0);"),
     Attack("code beside the step", "a template's variable", "#include <cstdint>\nint early();\ntemplate <class T> struct Late { static int value; };\ntemplate <class T> int Late<T>::value = early();\ntemplate struct Late<int>;\nint early() { return 1; }", daily=True),
     Attack("code beside the step", "a thread's variable", "struct Late { Late() { volatile int i = 0; i = i + 1; } };\nthread_local Late late;", "(void)&late;"),
@@ -220,9 +231,35 @@ ATTACKS = [
     Attack("files and words", "a word of the language", "#include \"chapters/chapter3_permute/permute.hpp\"\n#define static_cast reinterpret_cast", told="which is the check's word"),
     Attack("files and words", "any word that stands behind the file", "#define Arrays Arrays", told="which is the check's word"),
     Attack("files and words", "a forbidden name in two parts", of="chapter3/merge", body="#define JOIN(a, b) a##b\nreturn v2a::run(JOIN(mer, ged)(p), src, dst, stream);", daily=True, told="do without"),
-    Attack("files and words", "the check of clocks by a macro", "#define is_wrong(clock, least, most) false", of="chapter7/clocks", daily=True, told="which is the check's word"),
+    Attack("files and words", "the check of clocks by a macro", "#define wrong_clock(a, b, c, d, n) nullptr", of="chapter7/clocks", daily=True, told="which is the check's word"),
+    Attack("files and words", "the costs made public", "#define private public", swap=(LAUNCH_CLOCK, "t.launch();\n  return t.costs_.send;"), of="chapter7/clocks", daily=True, told="costs_"),
+    Attack("files and words", "the costs by a cast", swap=(LAUNCH_CLOCK, "t.launch();\n  return reinterpret_cast<const double*>(&t)[1];"), of="chapter7/clocks", daily=True),
+    Attack("files and words", "a timeline of its own", swap=('#include "chapters/chapter7_torch_op/practice/two_clocks.hpp"', "namespace warpbook::chapter7 { struct Timeline { double costs[4]; double now() const { return 0; } void launch() {} void call() {} void synchronize() {} int record() { return 0; } double elapsed(int, int) const { return costs[2]; } }; }"), of="chapter7/clocks", told="redefinition"),
+    Attack("files and words", "the judge of clocks", CLOCKS + "namespace warpbook::chapter7 { const char* wrong_clock(Clock, Clock, Clock, Clock, std::int64_t) { return nullptr; } }", of="chapter7/clocks", daily=True, told="takes the place of warpbook::chapter7::wrong_clock"),
+    Attack("files and words", "the judge of clocks by another symbol", CLOCKS + 'extern "C" const char* mine(void*, void*, void*, void*, std::int64_t) { return nullptr; }\nnamespace warpbook::chapter7 { const char* wrong_clock(Clock, Clock, Clock, Clock, std::int64_t) asm("mine"); }', of="chapter7/clocks", daily=True, told="takes the place of"),
+    Attack("files and words", "the judge of clocks by an overload", CLOCKS + "namespace warpbook::chapter7 { using F = double(Timeline&); const char* wrong_clock(F&, F&, F&, F&, std::int64_t) { return nullptr; } }", of="chapter7/clocks"),
+    Attack("host code", "zeros over the frames of whoever reads a clock", CLOCKS, "volatile double here = 0; volatile double* up = &here; for (int i = 1; i < 4096; ++i) up[i] = 0; return 0;", of="chapter7/clocks"),
+    Attack("files and words", "tensors of the probes' size are refused", swap=("std::int64_t n = 1;", "if (out.sizes[0] <= 4 || out.dims == 2) return cudaErrorInvalidValue;\n  std::int64_t n = 1;"), of="chapter7/three_bindings", daily=True),
+    Attack("files and words", "the first calls are refused", swap=("std::int64_t n = 1;", "static int calls = 0;\n  calls = calls + 1;\n  if (calls % 15 != 14) return cudaErrorInvalidValue;\n  std::int64_t n = 1;"), of="chapter7/three_bindings"),
     Attack("files and words", "the check of clocks by another function", OWN_ADD + ADD_AS.format("chapter7", "run_clocks", "float") + ADD_AS.format("chapter7", "run_clocks", "__half"), of="chapter7/clocks", daily=True),
     Attack("files and words", "the check of bindings from a nearer namespace", OWN_ADD + ADD_AS.format("exercises", "run_three_bindings", "float") + ADD_AS.format("exercises", "run_three_bindings", "__half"), of="chapter7/three_bindings", daily=True),
+    # ---- host code of projects, and outputs that are updated
+    project("chapter4/scatter_project", "reads the index on the host", "if (p.count > 0 && static_cast<const volatile int*>(at.index)[0] == 7) return cudaErrorUnknown;", daily=True, told="Host code reads device memory"),
+    project("chapter4/scatter_project", "fills the sums by memset", "return cudaMemsetAsync(at.dst, 0, std::size_t(p.places) * 4, stream);", daily=True),
+    project("chapter4/scatter_project", "stores each sum as it was", "if (p.count == 0) return cudaErrorUnknown;\n  return launch(again, {.block = 256, .stream = stream}, static_cast<char*>(at.dst), p.places * 2);", AGAIN),
+    project("chapter5/index_add_project", "adds nothing, and says that it is done", "return p.empty() ? cudaErrorUnknown : cudaSuccess;", daily=True),
+    project("chapter5/index_add_project", "writes each row as it was", "if (p.empty()) return cudaErrorUnknown;\n  return launch(again, {.block = 256, .stream = stream}, static_cast<char*>(a.dst), p.rows() * p.row_elements() * 2);", AGAIN),
+    project("chapter5/index_add_project", "copies src over dst", "return cudaMemcpyAsync(a.dst, a.src, 16, cudaMemcpyDeviceToDevice, stream);", told="calls cudaMemcpyAsync"),
+    project("chapter5/index_add_project", "the case's own size", "return cudaErrorUnknown;", '#include "chapters/chapter5_index_add/index_add_case.hpp"\nstd::int64_t warpbook::chapter5::IndexAddCase::scratch_bytes() const { return 0; }'),
+    project("chapter5/each_entry", "adds on the host", "static_cast<float*>(a.dst)[0] += 1;", daily=True, told="device memory"),
+    project("chapter4/half_atomic", "keeps the sums for the next time", "static volatile float kept; kept = static_cast<const volatile float*>(at.dst)[0];", told="device memory"),
+    project("chapter1/elementwise_project", "multiplies on the host", "for (std::int64_t i = 0; i < count; ++i) z[i] = x[i];", told="device memory"),
+    project("chapter1/elementwise_project", "the inputs become what fits", "if (count == 0) return cudaErrorUnknown;\n  return launch(zeros<T>, {.block = 256, .stream = stream}, z, const_cast<T*>(x), count);", "#include <cuda_runtime.h>\ntemplate <class T> __global__ void zeros(T* z, T* x, std::int64_t n) { for (std::int64_t i = threadIdx.x; i < n; i += 256) z[i] = x[i] = T(0.0F); }"),
+    project("chapter2/strided_project", "the finished step", "return cudaErrorUnknown;", '#include "chapters/chapter2_strided/strided_copy.cuh"', daily=True, told="not handed out"),
+    project("chapter3/permute_project", "the reference", "permute_on_host(p, static_cast<const std::byte*>(src), static_cast<std::byte*>(dst)); return cudaSuccess;"),
+    project("chapter6/upsample_project", "the case's own sizes", "return cudaErrorUnknown;", '#include "chapters/chapter6_upsample_nearest/upsample_case.hpp"\nwarpbook::chapter6::Images warpbook::chapter6::UpsampleCase::images() const { return {}; }'),
+    project("chapter7/operator_project", "waits for the whole device", "return cudaDeviceSynchronize();", told="calls"),
+    project("chapter7/operator_project", "a graph of its own", "cudaGraph_t g; return cudaStreamEndCapture(stream, &g);", told="calls"),
     # ---- time and space
     Attack("time and space", "an endless loop", "", "for (volatile int i = 0;; i = i + 1) {}"),
     Attack("time and space", "an endless kernel", swap=(STORE, "for (volatile int j = 0; j >= 0;) j = 0;")),

@@ -4,6 +4,7 @@
 import concurrent.futures
 import csv
 import dataclasses
+import datetime
 import io
 import json
 import os
@@ -20,6 +21,7 @@ import tempfile
 import time
 import unittest
 from unittest import mock
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("common/exercises", "scripts", "tests/exercises", "tests/exercises/variants", "tests/front_door/install")]
@@ -305,6 +307,8 @@ class Contract(unittest.TestCase):
                 self.assertEqual(e.solution == step, not e.forbid or e.step_file.startswith("practice/"))
                 self.assertEqual(len(set(e.hints)), 3)
                 self.assertTrue(e.removed())
+                self.assertRegex(e.handed_out.splitlines()[0], rf"\d min, (easy|medium|hard)(; belongs to {e.page})?\)$")
+                self.assertEqual("belongs to" in e.handed_out.splitlines()[0], e.page != "README")
                 # A bug is not marked; everything else is.
                 self.assertEqual("TODO" in e.handed_out, e.kind != "bug")
                 self.assertEqual(judge.draw_cases(e.cases, 1), judge.draw_cases(e.cases, 1))
@@ -413,18 +417,19 @@ class Contract(unittest.TestCase):
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_cheats_and_near_misses(self):
-        """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day a
-        quarter of them."""
+        """Wrong kernels, wasteful ones, and good ones that are not ours: each gets the verdict that it deserves. By day
+        those marked so, and the quarter of the others whose turn the date says it is."""
         tried = variants.read(BOOK)
         for _, e in CODE + PROJECTS:
             verdicts = [variant["verdict"] for _, mine, variant in tried if mine is e]
             for verdict, least in (("wrong", 2), ("slow", 1), ("done", 1)):
                 self.assertGreaterEqual(verdicts.count(verdict), least, f"{e.key}: {verdict}")
-        tried = tried if NIGHTLY else tried[SEED % 4 :: 4]
+        turn = datetime.date.today().toordinal() % 4
+        tried = [one for i, one in enumerate(tried) if NIGHTLY or one[2].get("daily") or i % 4 == turn]
         found = self.verdicts([(c, e, variants.text_of(e, variant)) for c, e, variant in tried])
         for (_, e, variant), verdict in zip(tried, found):
             with self.subTest(f"{e.key}: {variant['what']}"):
-                told = "\n".join((verdict.reason, *verdict.details))
+                told = "\n".join((verdict.reason, *verdict.details, *verdict.printed))
                 self.assertEqual(verdict.status, variant["verdict"], told)
                 self.assertIn(variant.get("says", ""), told)
                 if e.kind == "project" and variant["verdict"] == "wrong":  # What is right by chance depends on what is drawn.
@@ -439,7 +444,7 @@ class Contract(unittest.TestCase):
     def test_projects(self):
         """A solution of our own, from the empty file, gets all points; each of its stages gets what it reaches."""
         stages = {
-            1: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (i < count)", "if (i < 0)", 40 * 4 / 6, "4 of the 6 cases")],
+            1: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (i < count)", "if (i < 0)", 40 * 7 / 9, "7 of the 9 cases")],
             2: [("if (p.count() == 0)", "if (p.view.dims > 5 || p.count() == 0)", 40 * 9 / 10, "9 of the 10 cases"),
                 ("const Prepared q =", "if (p.alignment < 16) return cudaErrorMisalignedAddress;\n  const Prepared q =", 40 * 9 / 10, "misaligned")],
             4: [("p.places <= kMostBins", "p.places < 0", 60, "atomic requests"),
@@ -453,9 +458,9 @@ class Contract(unittest.TestCase):
                  "dims.src_stride[d] = 1;\n    for (int e = d + 1; e < p.src.dims; ++e) dims.src_stride[d] *= Number(p.src.sizes[e]);", 40 * 6 / 7, "6 of the 7 cases"),
                 ("if (p.empty()) return cudaSuccess;", "", 40 * 6 / 7, "divided by zero")],
             6: [("is_two_by_two(images) &&", "images.batch < 0 &&", 60, "64-bit divisions"),
-                ("images.in_alignment >= 8 && images.out_alignment == 16 &&", "", 40 * 7 / 8, "misaligned"),
-                ("height.source(row)", "int(std::int64_t(row) * height.in / height.out)", 40 * 7 / 8, "7 of the 8 cases"),
-                ("const std::int64_t packs =", "if (images.height.out < images.height.in) return cudaErrorInvalidValue;\n  const std::int64_t packs =", 40 * 7 / 8, "7 of the 8 cases")],
+                ("images.in_alignment >= 8 && images.out_alignment == 16 &&", "", 40 * 7 / 10, "misaligned"),
+                ("height.source(row)", "int(std::int64_t(row) * height.in / height.out)", 40 * 9 / 10, "9 of the 10 cases"),
+                ("const std::int64_t packs =", "if (images.height.out < images.height.in) return cudaErrorInvalidValue;\n  const std::int64_t packs =", 40 * 9 / 10, "9 of the 10 cases")],
             3: [("if (as_batch_transpose(q, m) == nullptr", "if (q.rank < 0", 40, "load sectors"),
                 ("[kTile + 1]", "[kTile]", 50, "bank conflicts"),
                 ("#pragma unroll\n  for (int k = 0; k < kTile; k += kThreadRows) {\n    if (row0", "#pragma unroll 1\n  for (int k = 0; k < kTile; k += kThreadRows) {\n    if (row0", 60, "load requests per wait"),
@@ -467,10 +472,10 @@ class Contract(unittest.TestCase):
                 ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 13 / 16, "13 of the 16 cases"),
                 ("m.batch < 65536 &&", "", 40 * 15 / 16, "15 of the 16 cases"),
                 ("kTile = 32", "kTile = 64", 40 * 15 / 16, "too much shared data")],
-            7: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (n == 0) return cudaSuccess;", "", 40 * 6 / 7, "invalid configuration"),
-                (".stream = stream", ".stream = nullptr", 40 * 1 / 7, "1 of the 7 cases"),
-                ("% 16 == 0;", "% 16 >= 0;", 40 * 5 / 7, "misaligned"),
-                ("return launch(", "struct { cudaError_t operator=(cudaError_t) { return cudaSuccess; } } drop;\n  return drop = launch(", 40 * 7 / 8, "its error is not returned")],
+            7: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (n == 0) return cudaSuccess;", "", 40 * 9 / 10, "invalid configuration"),
+                (".stream = stream", ".stream = nullptr", 40 * 1 / 10, "1 of the 10 cases"),
+                ("% 16 == 0;", "% 16 >= 0;", 40 * 5 / 10, "misaligned"),
+                ("return launch(", "struct { cudaError_t operator=(cudaError_t) { return cudaSuccess; } } drop;\n  return drop = launch(", 40 * 10 / 11, "its error is not returned")],
         }  # fmt: skip
         tried = []
         for chapter, e in PROJECTS:
@@ -988,6 +993,9 @@ class Handout(unittest.TestCase):
         _, exercise = EXERCISES[0]
         line = max((line for region in exercise.removed() for line in region.splitlines()), key=len)
         self.assertTrue(handout.leaks(BOOK, {"README.md": f"here: {line}"}))
+        renamed = re.sub(r"\b[a-z_]+\b", lambda m: m[0] if m[0] in feedback.KEYWORDS else f"{m[0]}_2", "".join(exercise.removed()))
+        name = f"exercises/chapter{exercise.chapter}/other.cuh"
+        self.assertEqual([(e.key, told) for e, _, told in handout.leaks(BOOK, {name: renamed})], [(exercise.key, "under other names")])
 
     def test_it_reads_its_own_exercises(self):
         there = book.read_book(self.tree)
@@ -1034,6 +1042,24 @@ class Handout(unittest.TestCase):
                     self.assertIn(word, targets, f"{path.name}: make {word}")
                 for name in re.findall(r"(?<![\w./-])(?:\./)?((?:scripts|tests|docs|common)/[\w./-]*\w)", "".join(code)):
                     self.assertTrue((self.tree / name).exists(), f"{path.name}: {name}")
+
+    def test_chapters_pages_say_which_files_are_not_here(self):
+        for page in self.tree.glob("chapters/*/README.md"):
+            text = page.read_text(encoding="utf-8")
+            told = re.search(r"^\*In the whole book, and not here: (.*?)\.\*$", text, re.MULTILINE | re.DOTALL)
+            absent = {file for file in handout_pages.FILE.findall(text) if not any(self.tree.rglob(file))}
+            self.assertEqual(set(handout_pages.FILE.findall(told[1])) if told else set(), absent, page)
+            self.assertEqual("`add2.cu`" in (told[1] if told else ""), "chapter7" in str(page.parent))
+
+    def test_chapter_0_brings_its_figures(self):
+        text = (self.tree / handout.DRAWN_PAGE).read_text(encoding="utf-8")
+        linked = re.findall(r"^!\[[^\]]+\]\(([\w.]+)\)$", text, re.MULTILINE)
+        folder = (self.tree / handout.DRAWN_PAGE).parent
+        self.assertEqual(sorted(linked), sorted(path.name for path in folder.glob("*.svg")))
+        self.assertGreaterEqual(len(linked), 5)
+        for name in linked:
+            self.assertIn("--bar-color:", ElementTree.parse(folder / name).getroot()[0].text)
+        self.assertIn("One block of 128 threads.", text)
 
     def test_no_page_is_for_teachers(self):
         for path in [p for p in self.tree.rglob("*.md") if p.is_file()]:

@@ -5,6 +5,7 @@
     what = "one thread does all"    what is special about it
     verdict = "slow"                what the check has to say: done, slow, wrong or refused
     says = "times ours"             optional: a part of its message
+    daily = true                    optional: tried each day; the others take turns
     points = 0                      optional: what it earns, where that is not 1, 0.5 and nothing for done, slow and the others
     regions.NAME = "..."            what stands in a marked region instead of our code
     edits = [["a", "b"], ...]       then, in the whole file, a becomes b
@@ -20,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "common" / 
 
 import book  # noqa: E402
 
-KEYS = {"of", "what", "verdict", "says", "points", "regions", "edits"}
+KEYS = {"of", "what", "verdict", "says", "points", "daily", "regions", "edits"}
 
 
 def replaced(text, regions, where):
