@@ -150,7 +150,7 @@ class Judge:
         if wrong:
             found = self.findings(done.stderr, file)
             verdict = judge_wrong(verdict, exercise, wrong, len(finished), len(cases), found)
-            if not found and exercise.kind != "bug":
+            if exercise.kind != "bug":
                 verdict.details += own_arrays(file.read_text(encoding="utf-8", errors="replace"))
             if exercise.kind == "project":
                 judge_part(verdict, len(finished) - len(wrong), len(cases))
@@ -428,7 +428,7 @@ def without_comments(text):
 
 
 def own_arrays(text):
-    """What to ask about a wrong result that no check explains: an array of which each thread has a copy, where threads were to share it."""
+    """What to ask about a wrong result: an array of which each thread has a copy, where threads were to share it."""
     plain = without_comments(text)
     if "__shared__" in plain or "__syncthreads" not in plain:
         return ()
