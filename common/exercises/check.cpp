@@ -8,10 +8,10 @@
 ///
 /// Case number k reads FOLDER/k.in, the inputs and the output before the launch, and writes FOLDER/k.out: the same
 /// arrays after it, and for each byte of the output who wrote it last. `--captured`: all that the step does has to come
-/// to the stream that it is given. `--launch-fails`: no launch to the stream succeeds, and what the step returns is looked
-/// at. `--time` is for a device's owner: it measures,
-/// by data of its own. Exit status: 0 all cases were run; 2 bad arguments; 3 no usable device, or no input; 4 an output
-/// cannot be written; 86 the file's host code left its confinement.
+/// to the stream that it is given. `--launch-fails`: no launch to the stream succeeds, and what the step returns is
+/// looked at. `--time` is for a device's owner: it measures, by data of its own. Exit status: 0 all cases were run; 2
+/// bad arguments; 3 no usable device, or no input; 4 an output cannot be written; 86 the file's host code left its
+/// confinement; 87 it needs a function that was left out.
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -43,6 +43,10 @@ extern "C" {
 // What the reader's file may write besides its stack; common/exercises/confine_pass.cpp puts it there.
 extern const warpbook::emulator::OwnedPiece warpbook_own_variables[];  // NOLINT(readability-identifier-naming)
 extern const std::size_t warpbook_own_count;                           // NOLINT(readability-identifier-naming)
+/// A function was called that the same pass left out.
+[[noreturn]] void __warpbook_rare() {
+  _exit(87);
+}  // NOLINT(readability-identifier-naming,bugprone-reserved-identifier)
 }
 #endif
 
@@ -316,9 +320,9 @@ int run(const Arguments& arguments) {
   for (std::size_t k = 0; k < arguments.cases.size(); ++k) {
     const std::string& parameters = arguments.cases[k];
     if (!results.write({{"begins", parameters}})) return 4;
-    const nlohmann::json line =
-        arguments.time ? time_case(step, parameters, arguments.seed, device)
-                       : run_case(parameters, arguments.arrays + "/" + std::to_string(k), arguments);
+    const nlohmann::json line = arguments.time
+                                    ? time_case(step, parameters, arguments.seed, device)
+                                    : run_case(parameters, arguments.arrays + "/" + std::to_string(k), arguments);
     if (line.is_null() || !results.write(line)) return 4;
     static_cast<void>(cudaDeviceReset());  // After a kernel that failed, the next case starts afresh.
     static_cast<void>(cudaGetLastError());

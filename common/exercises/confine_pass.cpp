@@ -16,7 +16,10 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/Regex.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
 
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
@@ -307,7 +310,8 @@ private:
     IRBuilder<> builder(&call);
     const Function* callee = called(call);
     // The compiler makes these where a loop asks to be vectorized; the sanitizer does not look at them.
-    if (callee != nullptr && (callee->getName().starts_with("llvm.masked.") || callee->getName().starts_with("llvm.vp.")))
+    if (callee != nullptr &&
+        (callee->getName().starts_with("llvm.masked.") || callee->getName().starts_with("llvm.vp.")))
       refuse(name(*call.getFunction()) + " has a loop that is vectorized with a mask, which hides it from the checks");
     if (call.isInlineAsm()) return;
     if (callee == nullptr) {
@@ -380,6 +384,23 @@ private:
   std::size_t others_ = 0;
   std::set<std::string> told_;
 };
+
+/// Leaves out the bodies of the functions that `WARPBOOK_RARE`, a regular expression of full names, says no case needs.
+/// One that is called all the same ends the program, and the check is compiled in full.
+void leave_out_rare(Module& module) {
+  const char* const names = std::getenv("WARPBOOK_RARE");
+  if (names == nullptr || *names == '\0') return;
+  const Regex rare(names);
+  const FunctionCallee end = module.getOrInsertFunction("__warpbook_rare", Type::getVoidTy(module.getContext()));
+  for (Function& function : module) {
+    if (function.isDeclaration() || !rare.match(demangle(function.getName().str()))) continue;
+    function.deleteBody();
+    function.setLinkage(GlobalValue::InternalLinkage);
+    IRBuilder<> builder(BasicBlock::Create(module.getContext(), "", &function));
+    builder.CreateCall(end);
+    builder.CreateUnreachable();
+  }
+}
 
 /// Announces, right before the sanitizer does the rest, what the sanitizer leaves out: accesses of sizes that it has no
 /// call-back for, loads from constants, which may leave them, and arguments that a call copies.
@@ -457,6 +478,16 @@ public:
   static bool isRequired() { return true; }
 };
 
+/// Once everything has been looked at, by the emulator's own passes as well.
+class LeaveOutPass : public PassInfoMixin<LeaveOutPass> {
+public:
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
+    leave_out_rare(module);
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+
 /// At the end, before the sanitizer.
 class GuardPass : public PassInfoMixin<GuardPass> {
 public:
@@ -475,6 +506,10 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
             // What follows the manager differs from one LLVM to the next.
             builder.registerPipelineStartEPCallback(
                 [](ModulePassManager& manager, auto&&...) { manager.addPass(ConfinePass()); });
+            builder.registerPipelineEarlySimplificationEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(LeaveOutPass());
+              manager.addPass(GlobalDCEPass());
+            });
             builder.registerOptimizerLastEPCallback(
                 [](ModulePassManager& manager, auto&&...) { manager.addPass(GuardPass()); });
           }};

@@ -13,7 +13,7 @@ import signal
 
 from book import ANSWER, RIGHT_POINTS, TIME_POINTS, is_marked
 from counters import COMPARED, COUNTERS, EXPLAINED
-from toolchain import BuildError, plain_run, scratch_folder
+from toolchain import LEFT_OUT_STATUS, BuildError, plain_run, scratch_folder
 from trial import Referee, joined
 
 DONE, SLOW, WRONG, NOT_BEGUN, NO_COMPILE, REFUSED, MISSING = (
@@ -91,6 +91,10 @@ def draw_count(templates):
     return sum(1 for t in templates if RANGE.search(t))
 
 
+class LeftOut(Exception):
+    """The check calls a function that was left out when it was compiled."""
+
+
 class Judge:
     """Checks exercises on one device. `sandbox` runs what readers wrote; without one, only time is limited."""
 
@@ -110,9 +114,17 @@ class Judge:
             return Verdict(NOT_BEGUN, "as it was handed out", file=name)
         if not exercise.is_code:
             return judge_question(exercise, text, name)
+        for lean in (True, False):  # In full where it does what ours does not.
+            with contextlib.suppress(LeftOut):
+                return self.compile_and_run(chapter, exercise, file, lean)
+        return Verdict(CRASHED, f"the program ended with status {LEFT_OUT_STATUS}", file=name)
+
+    def compile_and_run(self, chapter, exercise, file, lean):
+        """\\raises LeftOut"""
+        name = str(file)
         cases = draw_cases(exercise.cases, self.seed)
         with scratch_folder() as scratch, self.referee(exercise, cases) as referee:
-            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, max(60, 3 * self.seconds))
+            compiled = self.toolchain.compile(chapter, exercise, file, scratch, self.sandbox, max(60, 3 * self.seconds), lean)
             if compiled.error:
                 lines = compiled.error.splitlines()
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
@@ -193,6 +205,8 @@ class Judge:
         arrays = scratch / referee.name
         referee.hand_over(arrays)
         done = self.execute(exercise, program, scratch, referee.cases, results, arrays)
+        if done.returncode == LEFT_OUT_STATUS:
+            raise LeftOut
         if done.returncode in (2, 3, 4):  # Of its own making: no device, no inputs, no room for outputs.
             said = done.stderr.strip().splitlines()
             raise BuildError("the check could not be run" + (f": {said[-1]}" if said else ": is the disk full?"))

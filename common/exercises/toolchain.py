@@ -45,6 +45,7 @@ FORBIDDEN = re.compile(r"(\S+:\d+): error: attempt to use a poisoned identifier"
 CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it.
 # A compiler takes its memory in large pages where the system has them: a tenth of its time.
 COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+LEFT_OUT_STATUS = 87  # As check.cpp has it.
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -218,8 +219,9 @@ class Toolchain:
         return [str(object_file) if w.endswith("step.cu.o") else w for w in words]
 
     # ---- the reader's file
-    def compile(self, chapter, exercise, file, scratch, sandbox=None, seconds=60):
-        """Compiles and links the check of `file`."""
+    def compile(self, chapter, exercise, file, scratch, sandbox=None, seconds=60, lean=False):
+        """Compiles and links the check of `file`. `lean`: without the bodies of what is rare. A program that calls one ends
+        with LEFT_OUT_STATUS."""
         file = pathlib.Path(file)
         if sandbox is not None:  # Which reads nothing else.
             copy = scratch / "submitted" / file.name
@@ -238,10 +240,11 @@ class Toolchain:
             stand_in.write_text(f'#include "{path}"\n', encoding="utf-8")
         if lower:
             command.insert(1, f"-I{scratch / 'include'}")
+        rare = {"WARPBOOK_RARE": exercise.rare if lean else ""}
         if sandbox is None:
-            done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT)
+            done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT | rare)
         else:
-            done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds)
+            done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=rare)
         no_room(done, scratch)
         if done.timed_out:
             return Compiled(error=f"compiling it takes more than {seconds:g} seconds")
@@ -317,7 +320,7 @@ class Toolchain:
         """What the compiled file calls that it must not."""
         if self.device != "emulator":
             return ""
-        listed = subprocess.run(["nm", "-C", object_file], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(["nm", "-C", "--plugin=", object_file], capture_output=True, text=True, check=True).stdout
         symbols = [(line[17:18], line[19:], line[19:].split("(")[0]) for line in listed.splitlines()]
         judges = [f"warpbook::chapter{exercise.chapter}::{name}" for name in exercise.judged_by]
         for judge in judges:
@@ -450,8 +453,8 @@ def display(path, root):
 
 
 def shorten_linker(output):
-    missing = re.findall(r"undefined reference to [`'\"]([^'\"`]+)['\"`]", output)
-    twice = re.findall(r"multiple definition of [`'\"]([^'\"`]+)['\"`]", output)
+    missing = re.findall(r"undefined (?:reference to [`'\"]|symbol: )([^'\"`\n]+)", output)
+    twice = re.findall(r"(?:multiple definition of [`'\"]|duplicate symbol: )([^'\"`\n]+)", output)
     if missing:
         return f"it calls {missing[0]}, which is declared and nowhere defined"
     if twice:

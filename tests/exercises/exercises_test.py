@@ -81,6 +81,27 @@ def with_cheat(exercise, cheat, text=None):
     return text[:at] + "\n  " + cheat + text[at:]
 
 
+class Keeping(toolchain.Toolchain):
+    """Compiles no text twice for one call."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.folder = tempfile.TemporaryDirectory()
+        self.kept = {}
+        self.in_full = []  # The exercises whose files needed what had been left out.
+
+    def compile(self, chapter, exercise, file, scratch, sandbox=None, seconds=60, lean=False):
+        if exercise.rare and not lean:
+            self.in_full.append(exercise.key)
+        key = (toolchain.step_source(chapter, exercise, "x.cuh"), file.read_text(encoding="utf-8"), exercise.rare if lean else "")
+        if key in self.kept:
+            return toolchain.Compiled(pathlib.Path(shutil.copy(self.kept[key], scratch / "check")))
+        compiled = super().compile(chapter, exercise, file, scratch, sandbox, seconds, lean)
+        if compiled.program and not compiled.notes and not exercise.builds_on:
+            self.kept[key] = shutil.copy(compiled.program, pathlib.Path(self.folder.name) / str(len(self.kept)))
+        return compiled
+
+
 class Regions(unittest.TestCase):
     def pieces(self, text, given):
         return book.make_pieces("// head\n", text, given, "x.cuh")
@@ -275,7 +296,8 @@ class Contract(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.toolchain = toolchain.Toolchain("emulator")
+        cls.toolchain = Keeping("emulator")
+        cls.addClassCleanup(cls.toolchain.folder.cleanup)
         cls.seed = SEED
         print(f"WARPBOOK_TEST_SEED={SEED}", flush=True)
         if DEVICE == "emulator":
@@ -286,6 +308,7 @@ class Contract(unittest.TestCase):
     def verdicts(self, texts, box=None, seconds=120):
         """[(chapter, exercise, text)] -> verdicts, two at a time."""
         judge_of = judge.Judge(self.toolchain, box, self.seed, seconds)
+        self.toolchain.in_full.clear()
         folder = temporary_folder(self)
 
         def check(numbered):
@@ -350,11 +373,12 @@ class Contract(unittest.TestCase):
                 continue
             folder = ROOT / chapter.path
             step = (ROOT / chapter.path / e.step_file if e.step_file else next(folder.glob(f"{e.step}_*.cuh"))).read_text(encoding="utf-8")
-            asked = dataclasses.replace(e, pieces=(book.Piece(step, step),))
+            rare = next((other.rare for other in chapter.exercises if other.is_code and other.step == e.step), "")
+            asked = dataclasses.replace(e, pieces=(book.Piece(step, step),), rare=rare)
             with self.subTest(e.key), toolchain.scratch_folder() as scratch:
                 file = scratch / f"{e.name}.cuh"
                 file.write_text(step, encoding="utf-8")
-                compiled = self.toolchain.compile(chapter, asked, file, scratch)
+                compiled = self.toolchain.compile(chapter, asked, file, scratch, lean=True)
                 self.assertEqual(compiled.error, "")
                 judging = judge.Judge(self.toolchain)
                 with judging.referee(asked, [e.cases[0]]) as referee:
@@ -371,6 +395,7 @@ class Contract(unittest.TestCase):
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
     def test_as_handed_out_it_compiles_and_is_not_solved(self):
         found = self.verdicts([(c, e, e.handed_out) for c, e in CODE])
+        self.assertEqual(self.toolchain.in_full, [])
         for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertIn(verdict.status, (judge.WRONG, judge.SLOW), verdict.reason)
@@ -389,6 +414,7 @@ class Contract(unittest.TestCase):
             for c, e in CODE
         ]
         found = self.verdicts([(c, e, e.solution) for c, e in cornered])
+        self.assertEqual(self.toolchain.in_full, [])
         for (_, e), verdict in zip(CODE, found):
             with self.subTest(e.key):
                 self.assertEqual(verdict.status, judge.DONE, verdict.details or verdict.reason)
