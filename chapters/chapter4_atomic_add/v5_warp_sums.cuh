@@ -2,8 +2,8 @@
 /// v5 warp sums: add up what a warp has for one place, then one atomic.
 ///
 /// Up to here every value is an atomic of its own, and those to one place wait for one another in the L2, some 2 ns
-/// each. But the lanes of a warp can talk. `__match_any_sync` tells each lane which others have its place. They add up
-/// by shuffles, in as many rounds as the largest group has doublings, and one lane of each group adds the sum.
+/// each. But the lanes of a warp can talk. A match tells each lane which others have its place. They add up by
+/// shuffles, in as many rounds as the largest group has doublings, and one lane of each group adds the sum.
 ///
 /// Expect reductions divided by the number of lanes that share a place: 32 for one place. Where places are many, the
 /// match gains nothing. The inner product adds up a warp's sums by shuffles: atomics divided by 32.
@@ -45,7 +45,9 @@ __global__ void scatter_add_kernel(float* sum, const T* __restrict__ value, cons
   std::int64_t place = i < count ? index[i] : -1;
   if (place >= places) place = -1;
   const float x = place >= 0 ? to_float(value[i]) : 0;
+  //! [exercise same_group]
   const unsigned group = __match_any_sync(kFullWarp, static_cast<long long>(place));
+  //! [exercise same_group]
   const float total = group_sum(x, group);
   const bool lowest = (group & ((1U << (threadIdx.x % 32)) - 1)) == 0;
   if (lowest && place >= 0) atomicAdd(sum + place, total);

@@ -37,9 +37,11 @@ __global__ void backward_kernel(T* __restrict__ dx, const Pack<T, 2>* __restrict
                                 std::uint32_t in_count) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= in_count) return;
+  //! [exercise sum_without_division]
   const std::uint64_t row = width.divide(i).quotient;
   const std::uint64_t upper = i + row * width.divisor;
   dx[i] = v2::sum_of_four(dy[upper], dy[upper + width.divisor]);
+  //! [exercise sum_without_division]
 }
 //! [kernel]
 

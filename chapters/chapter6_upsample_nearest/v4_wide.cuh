@@ -41,11 +41,13 @@ __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W
                                Divisor row_packs, std::uint32_t packs) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= packs) return;
+  //! [exercise wide_pair]
   const Pack<W, 2 * kWidth> pack = doubled(x[i]);
   const std::uint64_t row = row_packs.divide(i).quotient;
   const std::uint64_t upper = i + row * row_packs.divisor;
   y[upper] = pack;
   y[upper + row_packs.divisor] = pack;
+  //! [exercise wide_pair]
 }
 //! [forward]
 

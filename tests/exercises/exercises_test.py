@@ -1026,6 +1026,12 @@ class Handout(unittest.TestCase):
         name = f"exercises/chapter{exercise.chapter}/other.cuh"
         self.assertEqual([(e.key, told) for e, _, told in handout.leaks(BOOK, {name: renamed})], [(exercise.key, "under other names")])
 
+    def test_the_one_line_of_an_exercise_stands_nowhere(self):
+        for chapter, words in ((4, "__match_any_sync("), (6, ".divide(i)")):
+            here = [path for path in self.tree.rglob("*.cuh") if f"chapter{chapter}" in str(path.relative_to(self.tree))]
+            self.assertEqual([path for path in here if words in path.read_text(encoding="utf-8")], [])
+            self.assertGreater(len(here), 5)
+
     def test_it_reads_its_own_exercises(self):
         there = book.read_book(self.tree)
         self.assertEqual([e.key for c in there for e in c.exercises], [e.key for _, e in EXERCISES])
