@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -81,10 +82,12 @@ std::int64_t Add2Case::bytes_moved() const { return 3 * count_ * element_bytes()
 
 void Add2Case::fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const {
   std::uint64_t state = seed * 0x9e3779b97f4a7c15U + array + 1;
+  const int bits = half_ ? 10 : 23;  // Numbers of all digits, large and small: no sum but the rounded one fits them.
   for (std::int64_t i = 0; i < count_; ++i) {
     state = state * 6364136223846793005U + 1442695040888963407U;
-    const auto quarters = static_cast<int>((state >> 33U) % 513) - 256;
-    store(bytes.data() + i * element_bytes(), half_, static_cast<float>(quarters) * 0.25F);
+    const int digits = static_cast<int>((state >> 33U) % (2ULL << bits)) - (1 << bits);
+    store(bytes.data() + i * element_bytes(), half_,
+          std::ldexp(static_cast<float>(digits), -int((state >> 24U) % bits)));
   }
 }
 

@@ -13,8 +13,8 @@
 
 namespace warpbook::chapter7 {
 
-/// `n` elements, none at all among them, float or half. The numbers are quarters whose sum both types hold, so the
-/// result must be right bit for bit.
+/// `n` elements, none at all among them, float or half. The numbers have all digits of their type, and a sum is rounded
+/// once, so the result must be right bit for bit.
 class Add2Case final : public Case {
 public:
   /// Reads `n`, `dtype` and `offset`, which is one number for all arrays or three for c, a and b. \throws BadInput with

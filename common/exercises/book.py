@@ -109,6 +109,7 @@ class Exercise:
     terms: tuple = ()  # What a sentence is about: it has to name one of them. Words or how they begin.
     forbid: tuple = ()  # Names of the chapter's headers that would be the solution by a call.
     judged_by: tuple = ()  # Functions of the chapter's library that the helpers call, and that no file may define.
+    whole_numbers: bool = False  # The file turns no integer into a float: that would be right on small cases alone.
     rare: str = ""  # A regular expression of the functions, by their full names, that our solution calls on no case.
 
     @property
@@ -338,7 +339,7 @@ EXERCISE_TYPES = {
     "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "returns_errors": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
     "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
-    "terms": [str], "forbid": [str], "judged_by": [str], "rare": str, "written": {str: str},
+    "terms": [str], "forbid": [str], "judged_by": [str], "rare": str, "whole_numbers": bool, "written": {str: str},
 }  # fmt: skip
 EXERCISE_KEYS = set(EXERCISE_TYPES)
 QUESTION_KEYS = {"name", "title", "kind", "page", "minutes", "difficulty", "learn", "task", "hints", "answer"}
@@ -453,7 +454,7 @@ def read_exercise(table, number, folder, defaults, measured):
         builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
         goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),
         terms=tuple(table.get("terms", ())), forbid=tuple(table.get("forbid", ())), judged_by=tuple(table.get("judged_by", ())),
-        rare=table.get("rare", ""),
+        whole_numbers=table.get("whole_numbers", False), rare=table.get("rare", ""),
     )  # fmt: skip
 
 

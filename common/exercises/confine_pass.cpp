@@ -130,17 +130,42 @@ bool is_allowed_intrinsic(StringRef name) {
   return false;
 }
 
+/// True for a thread's own variables and for the host's.
+bool is_private(const Value* address) {
+  const Value* object = getUnderlyingObject(address);
+  const auto* variable = dyn_cast<GlobalVariable>(object);
+  return isa<AllocaInst>(object) || (variable != nullptr && !variable->hasAttribute("warpbook-device") &&
+                                     !variable->hasAttribute("warpbook-shared"));
+}
+
 class Confinement {
 public:
   explicit Confinement(Module& module) : module_(module), pointer_(PointerType::getUnqual(module.getContext())) {}
 
   void run() {
     if (!module_.getModuleInlineAsm().empty()) refuse("it holds inline assembly");
+    for (const char* list : {"llvm.dependent-libraries", "llvm.linker.options"})
+      if (const NamedMDNode* found = module_.getNamedMetadata(list); found != nullptr && found->getNumOperands() != 0)
+        refuse("it asks the linker for something");
     for (const GlobalIFunc& resolver : module_.ifuncs())
       refuse("its function " + name(resolver) + " is resolved at load time");
     for (const GlobalAlias& alias : module_.aliases()) refuse(name(alias) + " is an alias of another function");
     for (GlobalVariable& variable : module_.globals()) look_at(variable);
     for (Function& function : module_) look_at(function);
+  }
+
+  /// What the emulator cannot show to be wrong, or only by cases that are too large. The qualifiers are read by now.
+  void look_at_habits() {
+    const bool whole = std::getenv("WARPBOOK_WHOLE_NUMBERS") != nullptr;
+    for (Function& function : module_)
+      for (const Instruction& instruction : instructions(function)) {
+        const auto* store = dyn_cast<StoreInst>(&instruction);
+        if (store != nullptr && store->isVolatile() && !is_private(store->getPointerOperand()))
+          refuse(name(function) + " stores by volatile, and what other threads store there at the same time is lost: "
+                                  "use an atomic or a barrier");
+        if (whole && isa<UIToFPInst, SIToFPInst>(instruction))
+          refuse(name(function) + " computes indices in floating point, which above 2^24 misses some of them");
+      }
   }
 
   /// Puts checks before calls, once nothing more is inlined or left out.
@@ -482,6 +507,7 @@ public:
 class LeaveOutPass : public PassInfoMixin<LeaveOutPass> {
 public:
   PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
+    Confinement(module).look_at_habits();
     leave_out_rare(module);
     return PreservedAnalyses::none();
   }

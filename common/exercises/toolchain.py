@@ -240,11 +240,11 @@ class Toolchain:
             stand_in.write_text(f'#include "{path}"\n', encoding="utf-8")
         if lower:
             command.insert(1, f"-I{scratch / 'include'}")
-        rare = {"WARPBOOK_RARE": exercise.rare if lean else ""}
+        asked = {"WARPBOOK_RARE": exercise.rare if lean else ""} | ({"WARPBOOK_WHOLE_NUMBERS": "1"} if exercise.whole_numbers else {})
         if sandbox is None:
-            done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT | rare)
+            done = plain_run(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=os.environ | COMPILER_ENVIRONMENT | asked)
         else:
-            done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=rare)
+            done = sandbox(command, cwd=self.build, scratch=scratch, seconds=seconds, environment=asked)
         no_room(done, scratch)
         if done.timed_out:
             return Compiled(error=f"compiling it takes more than {seconds:g} seconds")
@@ -255,6 +255,8 @@ class Toolchain:
             names = ", ".join(f"{name}()" for name in exercise.forbid)
             problem = f"{found[1]}: the exercise is to do without {names}; a name of your own has to be another"
             return Compiled(error=problem, refused=True)
+        if foreign := self.foreign_file(exercise, [file, *lower], scratch, done.stderr):
+            return Compiled(error=f'it includes "{foreign}", which it was not handed out with', refused=True)
         if done.returncode != 0 or not object_file.exists():
             return Compiled(error=messages or "the compiler failed without a word (out of memory?)")
         with concurrent.futures.ThreadPoolExecutor(1) as beside:
@@ -288,18 +290,27 @@ class Toolchain:
         listed = pathlib.Path(str(object_file) + ".d").read_text(encoding="utf-8", errors="replace")
         names = re.split(r"(?<!\\)\s+", listed.split(":", 1)[1].replace("\\\n", " "))
         allowed = self.header_closure(exercise)
-        precompiled = self.build / "exercises" / f"chapter{exercise.chapter}" / "headers.hpp"
         for name in filter(None, (n.replace("\\ ", " ") for n in names)):
-            path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
-            if path in (*files, precompiled) or path.is_relative_to(object_file.parent) or path.name.startswith("cmake_pch."):
-                continue
-            if path.is_relative_to(self.root):
-                relative = str(path.relative_to(self.root))
-                if not relative.startswith(("common/", ".venv/")) and relative not in allowed:
-                    return f'it includes "{relative}", which it was not handed out with'
-            elif not str(path).startswith(SYSTEM_HEADERS):
-                return f'it includes "{path.name}", which is not part of this project'
+            if foreign := self.foreign_name(name, exercise, allowed, files, object_file.parent):
+                return f'it includes "{foreign}", which it was not handed out with'
         return ""
+
+    def foreign_file(self, exercise, files, scratch, messages):
+        """The same, of what the compiler complains about: its words would tell what stands in there."""
+        allowed = self.header_closure(exercise)
+        named = {found["file"] for line in messages.splitlines() if (found := DIAGNOSTIC.match(line))}
+        return next(filter(None, (self.foreign_name(name, exercise, allowed, files, scratch) for name in sorted(named))), "")
+
+    def foreign_name(self, name, exercise, allowed, files, scratch):
+        """A file's name for a message, where no reader's file has anything to do with it; else empty."""
+        path = pathlib.Path(os.path.normpath(os.path.join(self.build, name)))
+        precompiled = self.build / "exercises" / f"chapter{exercise.chapter}" / "headers.hpp"
+        if path in (*files, precompiled) or path.is_relative_to(scratch) or path.name.startswith("cmake_pch."):
+            return ""
+        if path.is_relative_to(self.root):
+            relative = str(path.relative_to(self.root))
+            return "" if relative.startswith(("common/", ".venv/")) or relative in allowed else relative
+        return "" if str(path).startswith(SYSTEM_HEADERS) else path.name
 
     def header_closure(self, exercise):
         """The chapter's headers that the file as handed out includes, directly or not."""

@@ -2,9 +2,11 @@
 that what they would have to fake is small. exercises_test.py tries those marked `daily` each day, and all of them at night."""
 
 import dataclasses
+import pathlib
 import re
 
 EXERCISE = "chapter3/copy_guard"
+STEP = pathlib.Path(__file__).resolve().parents[2] / "chapters" / "chapter3_permute" / "v4a_shared_tile.cuh"
 
 HEAD = """#include <cstdlib>
 #include <cstdio>
@@ -70,6 +72,7 @@ def attribute(name, attributes, end="", **options):
 
 # A store of the kernel, and what takes its place.
 STORE = "if (first + i * kThreads < count) dst[first + i * kThreads] = word[i];"
+ADD = "if (lowest && place >= 0) atomicAdd(sum + place, total);"
 LOAD = "if (first + i * kThreads < count) word[i] = src[first + i * kThreads];"
 
 # A right addition, for files whose task is another.
@@ -193,7 +196,22 @@ ATTACKS = [
            swap=(LOAD, "if (first + i * kThreads < count) for (unsigned b = 0; b < sizeof(W); ++b) reinterpret_cast<char*>(word + i)[b] = one(*reinterpret_cast<const Cover*>(src + first + i * kThreads), (int)b);")),
     Attack("kernels", "the C library's variables", "#include <cstdio>\n", swap=(STORE, STORE + " *reinterpret_cast<volatile char*>(stdout) = 0;")),
     Attack("kernels", "a kernel that the counters knew", "#include <cuda_runtime.h>\nnamespace { __global__ void case_begins() {} }\n", "return launch(case_begins, {.stream = stream});"),
+    Attack("kernels", "adds by volatile", of="chapter4/same_place", swap=(ADD, "if (lowest && place >= 0) { volatile float* s = sum + place; *s = *s + total; }"), daily=True, told="by volatile"),
+    Attack("kernels", "adds by volatile in a lambda", of="chapter4/same_place", swap=(ADD, "const auto add = [](volatile float* s, float t) { *s = *s + t; }; if (lowest && place >= 0) add(sum + place, total);"), told="by volatile"),
+    Attack("kernels", "adds by volatile in shared memory", of="chapter4/private_bins", swap=("atomicAdd(&bin[place], to_float(value[i]));", "{ volatile float* b = &bin[place]; *b = *b + to_float(value[i]); }"), told="by volatile"),
+    Attack("kernels", "adds lane by lane", of="chapter4/same_place", swap=(ADD, "for (int turn = 0; turn < 32; ++turn) { if (turn == lane && lowest && place >= 0) sum[place] += total; __syncwarp(); }")),
+    Attack("kernels", "adds between fences", of="chapter4/same_place", swap=(ADD, "if (lowest && place >= 0) { __threadfence(); sum[place] += total; __threadfence(); }"), told="Race"),
+    Attack("kernels", "adds what whole quarters would give", of="chapter7/any_grid", swap=("c[i] = a[i] + b[i];", "c[i] = T((int(float(a[i]) * 4) + int(float(b[i]) * 4)) * 0.25F);"), daily=True),
+    Attack("kernels", "divides in floats", of="chapter3/index_type", swap=("remaining / layout.dst_stride[d];", "Index(float(remaining) / float(layout.dst_stride[d]));"), daily=True, told="in floating point"),
+    Attack("kernels", "divides by a reciprocal", of="chapter6/no_division", swap=("const std::uint64_t row = width.divide(i).quotient;", "const std::uint64_t row = std::uint32_t((float(i) + 0.5F) * (1.0F / float(width.divisor)));"), told="in floating point"),
+    Attack("kernels", "stores atomically for the compiler alone", swap=(STORE, "if (first + i * kThreads < count) { auto* to = (unsigned char*)(dst + first + i * kThreads); auto v = word[i]; for (unsigned k = 0; k < sizeof(W); ++k) __atomic_store_n(to + k, ((unsigned char*)&v)[k], __ATOMIC_RELAXED); }"), told="atomically"),
+    Attack("kernels", "zeros over the stack of its host thread", swap=(STORE, STORE + " if (first + i == 0) { volatile char here[8]; volatile char* up = here; for (int k = 0; k < 100000; ++k) up[k] = 0; }")),
+    Attack("kernels", "asynchronous loads behind the end", "#include <cuda_pipeline.h>", swap=(LOAD, "{ __shared__ __align__(16) unsigned char b[4096]; constexpr int kBytes = sizeof(W) < 4 ? 4 : sizeof(W); __pipeline_memcpy_async(b + threadIdx.x * 16, src + first + i * kThreads, kBytes); __pipeline_commit(); __pipeline_wait_prior(0); word[i] = *(W*)(b + threadIdx.x * 16); }")),
     # ---- what the compiler reads
+    Attack("files and words", "a finished step as data", "#include <cstdio>\nstatic const unsigned char text[] = {\n#embed \"" + str(STEP) + "\"\n, 0};", "for (int i = 0; i < 100; ++i) std::putchar(text[i]); return cudaErrorUnknown;", told="not handed out"),
+    Attack("files and words", "a file of the system's as data", '#include <cstdio>\n#define WHERE "/etc/hostname"\nstatic const unsigned char text[] = {\n#embed WHERE\n, 0};', "for (int i = 0; i < 5; ++i) std::putchar(text[i]); return cudaErrorUnknown;"),
+    Attack("files and words", "a file of the system's in an error", '#define WHERE "/etc/hostname"\nint a[] = {\n#include WHERE\n};', daily=True, told='it includes "hostname", which'),
+    Attack("files and words", "a finished step in an error", '#define WHERE "chapters/chapter3_permute/v4a_shared_tile.cuh"\n#define kTile 3 +\n#include WHERE', told="not handed out"),
     Attack("files and words", "the finished step", '#include "chapters/chapter3_permute/permute.cuh"', daily=True),
     Attack("files and words", "the finished step by a macro", "#define WHERE \"chapters/chapter3_permute/asides/copy.cuh\"\n#include WHERE"),
     Attack("files and words", "the finished step by another word", '#import "chapters/chapter3_permute/permute.cuh"', told="not handed out"),
@@ -223,6 +241,8 @@ ATTACKS = [
     symbol("opens the memory of the referee", "#include <fcntl.h>", 'if (open("/proc/self/mem", O_RDWR) > 0) return cudaSuccess;'),
     symbol("leaves a library for the next", "#include <cstdlib>", 'setenv("LD_PRELOAD", "/tmp/mine.so", 1);'),
     symbol("reads the environment", 'extern char** environ;', "if (environ[0][0] == 'x') return cudaErrorUnknown;"),
+    symbol("asks for a library by a pragma", '#pragma comment(lib, "chapter3_steps")', swap=(STORE, STORE), daily=True, told="asks the linker"),
+    symbol("asks for a section by a declspec", '__declspec(allocate(".init_array")) void (*list)() = nullptr;'),
     symbol("is a weak reference to the end", 'static void leave(int) __attribute__((weakref("exit")));', "leave(0);", daily=True),
     symbol("is the end by a pragma", "#pragma redefine_extname stop exit\nextern \"C\" void stop(int);", "stop(0);"),
     Attack("code beside the step", "a template's variable", "#include <cstdint>\nint early();\ntemplate <class T> struct Late { static int value; };\ntemplate <class T> int Late<T>::value = early();\ntemplate struct Late<int>;\nint early() { return 1; }", daily=True),
