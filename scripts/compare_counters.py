@@ -111,12 +111,12 @@ KNOWN = [
     Known("chapter5", ".* dtype=half v2", "L2 sectors",
           "loads before a compare and swap: the emulator finds the place in the L1 where an earlier turn of the loop left "
           "it, the GPU asks the L2 again"),
-    Known("chapter5", "shape=4,24,36 .* (v(2|3|4|8b)|count_rule|(private_rows|kept_tiles) sum_kernel|"
+    Known("chapter5", "shape=4,24,36 .* (v(2|3|4|8b)|count_rule|private_lines|(private_rows|kept_tiles) sum_kernel|"
           "sorted_segments (segment|join)_kernel)", "DRAM bytes read", CODE),
     Known("chapter5", ".* (private_rows|kept_tiles add_kernel)", "shared wavefronts", READ_ONCE),
     Known("chapter5", ".* (private_rows|kept_tiles) add_kernel", "L2 sectors",
           "stores of one thread to one sector, each behind its own condition: the GPU sends them one by one"),
-    Known("chapter5", ".* kept_tiles sum_kernel", "shared wavefronts", TRIES),
+    Known("chapter5", ".* (kept_tiles sum_kernel|private_lines)", "shared wavefronts", TRIES),
     Known("chapter5", "shape=4,24,36 .* (v7b|v9)", "L1 sectors", MEETING_LANES),
     Known("chapter5", "shape=4,24,36 .* v8a", "L2 sectors", "a fifth more than the rule has: why is not known"),
     Known("chapter5", ".* v8b", "shared wavefronts",
