@@ -10,8 +10,8 @@
 /// there is no room for these, and neighbouring lanes name the same as in a sorted index, the first of them adds up for
 /// all.
 ///
-/// Source: privatised histograms, J. Gomez-Luna et al., "An optimized approach to histogram computation on GPU", MVA
-/// 24, 2013.
+/// Source: J. Gomez-Luna et al., "An optimized approach to histogram computation on GPU", Machine Vision and
+/// Applications 24, 2013, which keeps copies of a histogram, too.
 #pragma once
 
 #include <algorithm>
