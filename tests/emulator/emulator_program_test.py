@@ -207,7 +207,7 @@ class Program(unittest.TestCase):
             ran = self.run_text(f"#include <{include}>\nint main() {{}}\n")
             self.assertEqual(ran.returncode, 1)
             self.assertIn(f"error: the emulator has no <{include}>", ran.stderr)
-        for body, name in [("cudaIpcMemHandle_t handle;", "cudaIpcMemHandle_t"),
+        for body, name in [("cudaExternalMemory_t memory;", "cudaExternalMemory_t"),
                            ("cudaMallocMipmappedArray(nullptr);", "cudaMallocMipmappedArray")]:
             ran = self.run_text("int main() { " + body + " }\n")
             self.assertEqual(ran.returncode, 1)
