@@ -98,8 +98,9 @@ public:
     if ((other.bits_ & kFenced) != 0) return Handover::unmarked;
     return (bits_ & kLearned) != 0 && (other.bits_ & kMarked) != 0 ? Handover::unfenced : Handover::none;
   }
-  /// Whether it knows what the other one wrote.
+  /// Whether others can know what it wrote.
   bool publishes() const { return (bits_ & kPublished) != 0; }
+  /// Whether it knows what the other one wrote.
   bool knows(SyncSteps other) const { return (bits_ & kLearned) != 0 && (other.bits_ & kPublished) != 0; }
 
 private:
