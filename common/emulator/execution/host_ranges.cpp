@@ -17,7 +17,7 @@ struct Registered {
   std::map<const std::byte*, std::size_t> ranges;
   std::map<const std::byte*, std::size_t> heap;  ///< of these, the device's heap
   std::size_t heap_bytes = 0;
-  std::deque<AddressRange> freed;  ///< of the heap, the latest
+  std::deque<AddressRange> freed;                ///< of the heap, the latest
 };
 
 Registered& registered() {

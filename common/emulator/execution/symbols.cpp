@@ -73,7 +73,7 @@ struct SymbolTable {
     std::string symbol;
   };
   std::vector<Symbol> functions;  ///< by address
-  std::vector<TlsVariable> tls;   ///< by offset
+  std::vector<TlsVariable> tls;     ///< by offset
   std::vector<Symbol> variables;  ///< by address
 };
 

@@ -86,8 +86,8 @@ std::optional<Place> place_of_unsigned(const BlockContext& block, const std::byt
     if (is_before(meant, block.dynamic_shared)) return place_in_dynamic(block, meant, stride);
     const Allocation* allocation = in_arena(meant) ? nearest_allocation(meant) : nullptr;
     if (allocation == nullptr || !is_before(meant, allocation->begin)) return std::nullopt;
-    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)), "out_of_bounds",
-                 ""};
+    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)),
+                 "out_of_bounds", ""};
   };
   for (const std::size_t parts : {1, 2, 3, 4, 5, 6, 7, 8}) {
     std::optional<Place> place = find(at - (parts * width << 32), parts * width);
@@ -309,13 +309,13 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
   const bool one_line = !finding.place.empty() && finding.place == finding.other_place;
   const bool both_write = sides.operation != Operation::load && sides.other_operation != Operation::load;
   finding.weight = static_cast<unsigned>(apart) + (one_line && both_write ? kAtomic : 0);
-  finding.text =
-      fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
-                  "=========     in {}, {} and {}\n"
-                  "=========     Address is {}\n{}",
-                  capital_verb(sides.operation), location_or_unknown(sides.pc), capital_verb(sides.other_operation),
-                  location_or_unknown(sides.other_pc), block.launch->name, sides.who, sides.other_who, where,
-                  advice_line(race_advice(sides, apart, one_line)));
+  finding.text = fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
+                             "=========     in {}, {} and {}\n"
+                             "=========     Address is {}\n{}",
+                             capital_verb(sides.operation), location_or_unknown(sides.pc),
+                             capital_verb(sides.other_operation), location_or_unknown(sides.other_pc),
+                             block.launch->name, sides.who, sides.other_who, where,
+                             advice_line(race_advice(sides, apart, one_line)));
   return finding;
 }
 
@@ -357,10 +357,10 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
     return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
   };
   const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
-  hold_finding(race_finding(
-      block, apart == Apart::in_warp ? "warp_race" : "race",
-      {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false, one.copied || other.copied},
-      place_of(block, address, 0).text, apart));
+  hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
+                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false,
+                             one.copied || other.copied},
+                            place_of(block, address, 0).text, apart));
 }
 
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {

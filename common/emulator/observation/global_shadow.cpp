@@ -263,8 +263,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     state.write_site = site;
     state.write_epoch = actor.epoch;
     state.flags = static_cast<std::uint8_t>((state.flags & ~(kStrongWriter | kBlockWriter | kUpdateWriter)) |
-                                            (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) |
-                                            (actor.block_scope ? kBlockWriter : 0));
+                                            (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) | (actor.block_scope ? kBlockWriter : 0));
   }
   if (!found) return std::nullopt;
   if (const std::uint32_t other_block = found->other_thread / threads_; other_block != actor.block && !actor.updates)

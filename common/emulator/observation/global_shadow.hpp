@@ -257,8 +257,8 @@ private:
   };
   static_assert(sizeof(Cell) == 32);
   struct Block {
-    std::uint32_t storing = 0;    // thread + 1 of a store that may not be done yet; not where blocks are in order
-    SyncSteps steps;              // of all its threads
+    std::uint32_t storing = 0;  // thread + 1 of a store that may not be done yet; not where blocks are in order
+    SyncSteps steps;            // of all its threads
     std::uint16_t published = 0;  // the interval in which it did so last
   };
 

@@ -156,7 +156,9 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
   const auto offset = static_cast<const std::byte*>(address) - touched.begin;
   Finding finding;
-  const char* const does = operation == Operation::load ? "read" : operation == Operation::store ? "write" : "access";
+  const char* const does = operation == Operation::load    ? "read"
+                           : operation == Operation::store ? "write"
+                                                           : "access";
   finding.kind = "host_access";
   finding.place = source_location(pc);
   finding.sites = {pc, nullptr};

@@ -194,8 +194,7 @@ void Observation::api_failed(const ApiError& error) {
 }
 
 void Observation::host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) {
-  // Behind an error that stays, calls that would wait only return it: that the host did not wait is no mistake of its
-  // own.
+  // Behind an error that stays, calls that would wait only return it: that the host did not wait is no mistake of its own.
   if (!options_.race || !device_works_) return;
   visit_async([&](const AsyncWork& work) {
     const auto* const at = static_cast<const std::byte*>(address);
@@ -214,8 +213,8 @@ void Observation::host_touched(const void* address, std::size_t bytes, bool writ
   });
 }
 
-/// Behind a flag that a kernel set after a fence, the host may use what the kernel wrote before. Not while a kernel
-/// runs, which touches what is known of memory.
+/// Behind a flag that a kernel set after a fence, the host may use what the kernel wrote before. Not while a kernel runs,
+/// which touches what is known of memory.
 void Observation::host_polled(const void* address, std::size_t bytes) {
   if (races_ == nullptr || launch_runs_) return;
   visit_async([&](const AsyncWork& work) {

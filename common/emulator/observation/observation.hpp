@@ -162,7 +162,7 @@ private:
   std::uint64_t all_race_blocks_ = 0;  // and all
   std::uint64_t shared_blocks_ = 0;    // the same of shared memory, in launches that have some
   std::uint64_t all_shared_blocks_ = 0;
-  std::uint64_t race_launches_ = 0;  // launches of which some were not
+  std::uint64_t race_launches_ = 0;    // launches of which some were not
   std::mutex mutex_;
   TraceMode trace_mode_;                              // guarded, as all below
   std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker; of those that there may be, few are

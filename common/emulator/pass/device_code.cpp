@@ -34,93 +34,21 @@ constexpr const char* kBounds = "warpbook-bounds";
 
 /// Functions that the C library and CUDA have under one name. Each of these, and the same with an f behind it.
 bool is_math(StringRef name) {
-  static const StringSet<> names = {"abs",
-                                    "labs",
-                                    "llabs",
-                                    "acos",
-                                    "acosh",
-                                    "asin",
-                                    "asinh",
-                                    "atan",
-                                    "atan2",
-                                    "atanh",
-                                    "cbrt",
-                                    "ceil",
-                                    "copysign",
-                                    "cos",
-                                    "cosh",
-                                    "cospi",
-                                    "erf",
-                                    "erfc",
-                                    "exp",
-                                    "exp10",
-                                    "exp2",
-                                    "expm1",
-                                    "fabs",
-                                    "fdim",
-                                    "floor",
-                                    "fma",
-                                    "fmax",
-                                    "fmin",
-                                    "fmod",
-                                    "frexp",
-                                    "hypot",
-                                    "ilogb",
-                                    "isfinite",
-                                    "isinf",
-                                    "isnan",
-                                    "isnormal",
-                                    "j0",
-                                    "j1",
-                                    "jn",
-                                    "ldexp",
-                                    "lgamma",
-                                    "llrint",
-                                    "llround",
-                                    "log",
-                                    "log10",
-                                    "log1p",
-                                    "log2",
-                                    "logb",
-                                    "lrint",
-                                    "lround",
-                                    "modf",
-                                    "nan",
-                                    "nearbyint",
-                                    "nextafter",
-                                    "pow",
-                                    "remainder",
-                                    "remquo",
-                                    "rint",
-                                    "round",
-                                    "scalbln",
-                                    "scalbn",
-                                    "signbit",
-                                    "sin",
-                                    "sincos",
-                                    "sinh",
-                                    "sinpi",
-                                    "sqrt",
-                                    "tan",
-                                    "tanh",
-                                    "tgamma",
-                                    "trunc",
-                                    "y0",
-                                    "y1",
-                                    "yn",
-                                    "isgreater",
-                                    "isgreaterequal",
-                                    "isless",
-                                    "islessequal",
-                                    "islessgreater",
-                                    "isunordered"};
+  static const StringSet<> names = {
+      "abs", "labs", "llabs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign",
+      "cos", "cosh", "cospi", "erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax",
+      "fmin", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan", "isnormal", "j0", "j1", "jn", "ldexp",
+      "lgamma", "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "modf", "nan",
+      "nearbyint", "nextafter", "pow", "remainder", "remquo", "rint", "round", "scalbln", "scalbn", "signbit", "sin",
+      "sincos", "sinh", "sinpi", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1", "yn", "isgreater",
+      "isgreaterequal", "isless", "islessequal", "islessgreater", "isunordered"};
   return names.contains(name) || (name.consume_back("f") && names.contains(name));
 }
 
 /// Functions of the C library that kernels may call.
 bool is_in_device_library(StringRef name) {
-  static const StringSet<> names = {"memcpy", "memmove", "memset",  "printf", "vprintf", "malloc",
-                                    "free",   "clock",   "clock64", "alloca", "abort",   "__assert_fail"};
+  static const StringSet<> names = {"memcpy", "memmove", "memset", "printf", "vprintf", "malloc", "free",
+                                    "clock",  "clock64", "alloca", "abort",  "__assert_fail"};
   return names.contains(name) || is_math(name) || name.starts_with("llvm.") || name.starts_with("__warpbook_") ||
          name.starts_with("__cxa_") || name.starts_with("__clang_") || name.starts_with("__gxx_") ||
          name.starts_with("_Zn") || name.starts_with("_Zd") || name.starts_with("_Unwind");
@@ -209,10 +137,10 @@ bool is_for_devices_alone(const Function& function) {
   if (!is_own(function)) return false;
   const std::string text = plain_name(function);
   const StringRef name = text;
-  for (const char* begin : {"__syncthreads", "__syncwarp", "__shfl_",   "__ballot_sync", "__any_sync",  "__all_sync",
-                            "__activemask",  "__match_",   "__reduce_", "__threadfence", "__nanosleep", "atomicAdd",
-                            "atomicSub",     "atomicExch", "atomicMin", "atomicMax",     "atomicInc",   "atomicDec",
-                            "atomicCAS",     "atomicAnd",  "atomicOr",  "atomicXor"})
+  for (const char* begin : {"__syncthreads", "__syncwarp", "__shfl_", "__ballot_sync", "__any_sync", "__all_sync",
+                            "__activemask", "__match_", "__reduce_", "__threadfence", "__nanosleep", "atomicAdd",
+                            "atomicSub", "atomicExch", "atomicMin", "atomicMax", "atomicInc", "atomicDec", "atomicCAS",
+                            "atomicAnd", "atomicOr", "atomicXor"})
     if (name.starts_with(begin)) return true;
   return false;
 }
@@ -220,8 +148,8 @@ bool is_for_devices_alone(const Function& function) {
 /// Functions of CUDA's runtime that kernels may call.
 bool is_runtime_for_kernels(StringRef name) {
   static const StringSet<> names = {
-      "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString",        "cudaMalloc",
-      "cudaFree",         "cudaMemcpyAsync",     "cudaMemsetAsync",  "cudaStreamCreateWithFlags", "cudaStreamDestroy"};
+      "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cudaMalloc", "cudaFree",
+      "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamCreateWithFlags", "cudaStreamDestroy"};
   return names.contains(name.take_until([](char c) { return c == '<'; }));
 }
 
@@ -234,7 +162,8 @@ void refuse(const Instruction& instruction, const Twine& text) {
 void warn(const Instruction& instruction, const Twine& text) {
   const Function& function = *instruction.getFunction();
   const std::string words = text.str();
-  function.getContext().diagnose(DiagnosticInfoUnsupported(function, words, instruction.getDebugLoc(), DS_Warning));
+  function.getContext().diagnose(
+      DiagnosticInfoUnsupported(function, words, instruction.getDebugLoc(), DS_Warning));
 }
 
 void refuse(const Function& function, const Twine& text) {
@@ -485,7 +414,8 @@ private:
       if (name.starts_with("_ZZ") || name.starts_with("_ZT") || name.starts_with("_ZGV") || name.starts_with("__"))
         continue;
       const bool of_library = is_standard(name) || name == "stdout" || name == "stderr" || name == "stdin";
-      if (variable->isDeclaration() ? !of_library : variable->isConstant() && !variable->getValueType()->isArrayTy())
+      if (variable->isDeclaration() ? !of_library
+                                    : variable->isConstant() && !variable->getValueType()->isArrayTy())
         continue;
       refuse(instruction, "identifier \"" + demangle(name) + "\" is undefined in device code");
     }
@@ -529,8 +459,8 @@ void read_qualifiers(Module& module) {
   annotations->eraseFromParent();  // It would keep alive what nobody uses any more.
 }
 
-/// Without -rdc, a file has device variables of its own, whatever their names are elsewhere. What nobody reads stays,
-/// too: who writes it is looked at.
+/// Without -rdc, a file has device variables of its own, whatever their names are elsewhere. What nobody reads stays, too:
+/// who writes it is looked at.
 void keep_variables_apart(Module& module) {
   SmallVector<GlobalValue*, 8> apart;
   for (GlobalVariable& variable : module.globals())
