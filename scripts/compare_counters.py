@@ -206,7 +206,7 @@ def compare_file(path, build):
 
 
 def files():
-    """The golden files, each of one card or another."""
+    """The golden files."""
     return sorted(RESULTS.glob("nvidia-*/golden/*.json"), key=lambda path: path.stem)
 
 

@@ -26,8 +26,6 @@ import learners
 import whole_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT / "docs/book"))
-import records  # noqa: E402
 RESULTS = ROOT / "docs/results"
 APART = 1.05
 TARGETS = {"pairs": 0.95, "median": 1.20, "worst": 2.0}
@@ -140,7 +138,7 @@ def main():
             continue
         number = int(name.removeprefix("chapter"))
         of_chapter = compare_chapter(number, whole_file.read_json(path),
-                                     records.load(f"nvidia-h200/{name}"))
+                                     whole_file.read_json(RESULTS / "nvidia-h200" / path.name))
         if not of_chapter[0]:
             continue
         chapters[number] = summarize(*of_chapter)

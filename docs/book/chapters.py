@@ -7,7 +7,7 @@ import re
 import textwrap
 import tomllib
 
-from records import EMULATED, MEASURED, ROOT, Problem, Times, devices, load, seconds_of
+from records import EMULATED, MEASURED, ROOT, Problem, Times, load
 
 STEP_FILE = re.compile(r"(v\d+[a-z]?)_(\w+)\.cuh")
 TEXT = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'  # A string of C++, in one part or several.
@@ -206,16 +206,6 @@ class Chapter:
             for step in case["steps"]:
                 step["version"] = now.get(step["version"], step["version"])
         return Times(record, f"{device}/{other}.json", self.book.get("note", ""))
-
-    def measured(self, parameters, version):
-        """A step's case and seconds on the book's own card or, where that has none, on another, whose name is the third; else None."""
-        for card in devices():
-            times = self.times(card) if card != EMULATED else None
-            case = next((case for case in times.cases if case["parameters"].split(" name=")[0] == parameters), None) if times else None
-            seconds = seconds_of(case, version) if case else None
-            if seconds:
-                return case, seconds, "" if card == MEASURED else times.record["device"]["name"].split()[1]
-        return None
 
     def renamed(self, version):
         """What a version was called when the chapter was recorded, where it is another kernel now; else None."""

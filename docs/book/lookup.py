@@ -4,7 +4,7 @@ import os
 import re
 
 from chapters import chapters
-from records import Problem, time_text
+from records import Problem, seconds_of, time_text
 
 STRING = r'"(?:[^"\\]|\\.)*"'
 ROW = re.compile(rf"\{{(?:\w+::)*(\w+),\s*([\w:]+)(?:<\w+>)?,\s*((?:{STRING}\s*)+)\}},")
@@ -52,16 +52,15 @@ def table(path, chapter, name=""):
     """The rules as a page shows them: the input in words ([rules] in book.toml), the kernel, the case that the rule names as its
     evidence, and how fast the finished operation was there."""
     source = chapter.dispatched.path.read_text(encoding="utf-8")
-    words = chapter.book.get("rules", {})
+    words, times = chapter.book.get("rules", {}), chapter.times()
     out = ["| input | kernel | time | of a copy | for example |", "|---|---|--:|--:|---|"]
     for condition, kernel, evidence in rules(source, name):
         told = REST if condition == "always" else words.get(condition)
         if not told:
             raise Problem(f"{chapter.folder.name}/book.toml has no words for the rule {condition} under [rules]")
-        found, speed = chapter.measured(evidence, chapter.dispatched.version), ["-", "-"]
-        if found:
-            case, seconds, card = found
-            speed = [time_text(seconds) + (f" ({card})" if card else ""), f"{100 * case['copy_seconds'] / seconds:.0f}%"]
+        case = next((case for case in times.cases if case["parameters"].split(" name=")[0] == evidence), None) if times else None
+        seconds = seconds_of(case, chapter.dispatched.version) if case else None
+        speed = [time_text(seconds), f"{100 * case['copy_seconds'] / seconds:.0f}%"] if seconds else ["-", "-"]
         cells = [told, kernel_cell(path, chapter, kernel, source), *speed, f"`{evidence}`" if evidence else "-"]
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out) + "\n"

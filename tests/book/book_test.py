@@ -842,15 +842,6 @@ class Planted(unittest.TestCase):
         table = blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n")
         self.assertIn("| [v1](pages/v1.md) | Plain | | 4.00 us | 25% | |\n| [v2](pages/v2.md) | A column more | v1 | 2.00 us | 50% | 2.00x |\n", table)
 
-    def test_another_cards_time_says_whose_it_is(self):
-        self.doCleanups()
-        chapter = next(c for c in chapters.chapters() if c.number == 6)
-        found = chapter.measured("shape=32,64,256,256 dir=backward dtype=half", chapter.dispatched.version)
-        self.assertEqual(found[2], "")
-        with unittest.mock.patch.object(chapter, "times", lambda card: None if card == records.MEASURED else chapters.Chapter.times(chapter, card)):
-            self.assertEqual(chapter.measured("shape=32,64,256,256 dir=backward dtype=half", chapter.dispatched.version)[2], "H100")
-        self.assertIsNone(chapter.measured("nothing", chapter.dispatched.version))
-
     def test_the_ladders_table_tells_losses_and_other_bases(self):
         self.recorded()
         self.assertNotIn("prepares", blocks.renewed(self.folder / "README.md", "<!-- table steps [a b] -->\n"))

@@ -90,7 +90,7 @@ inline bool queues_without_tiles(const Problem& p) {
 // ---- Entries that lie side by side.
 
 /// Whether there are entries enough for each sum, and blocks enough for all multiprocessors, or few entries for each.
-/// Parts of a line are added in half or bfloat16 where kept tiles would round once.
+/// Not where parts of a line would be added in half or bfloat16, and kept tiles round once.
 inline bool fills_lines(const Problem& p) {
   if (index_is_major(p.dst, p.dim) || private_lines::refuse(p) != nullptr) return false;
   if (p.entries() < std::max<std::int64_t>(p.rows(), 128)) return false;

@@ -93,8 +93,8 @@ __device__ __forceinline__ void add_entries(Sum<T>* sums, int copy_bits, IndexVi
   }
 }
 
-/// Adds the block's sums of a line to dst. \param sums the line's. \param to the line in dst, which has
-/// `length` elements; plainly where that is 0, as nobody else adds to the line.
+/// Adds the block's sums of a line to dst, whose line begins at `offset`.
+/// \param length dst's elements; 0 where nobody else adds to the line, and nothing has to be atomic.
 template <class T>
 __device__ __forceinline__ void add_line(T* dst, std::int64_t offset, std::int64_t length, const Sum<T>* sums,
                                          int copy_bits, const SmallRowMap& row) {
