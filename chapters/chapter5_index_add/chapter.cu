@@ -95,6 +95,8 @@ std::vector<Step> steps() {
                  refusing(row_owner::refuse, kInFloat)),
       C::library("private_lines", "The last dimension: a block keeps lines of dst in shared memory.",
                  adds(private_lines::run), refusing(private_lines::refuse, private_lines::sums_in_float)),
+      C::library("spread_lines", "v7b for long lines: neighbouring blocks add to different ones.",
+                 adds(spread_lines::run), refusing(spread_lines::refuse)),
       C::library("private_rows", "Few rows: a copy of all for each group of threads, in shared memory.",
                  adds(private_rows::run), refusing(private_rows::refuse, kInFloat)),
       C::library("kept_tiles", "v8b with float sums of all rows, rounded once.", adds(kept_tiles::run),
@@ -136,6 +138,12 @@ std::vector<CaseSpec> cases() {
       {"shape=1024,64 dim=0 count=1048576 dtype=bfloat16"},
       {"shape=1024,64 dim=0 count=262144 dtype=double"},
       {"shape=1024,64 dim=0 count=1048576 dtype=int32"},
+      {"shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},
+      {"shape=10000,256 dim=0 count=100000 dtype={double|int32} draw=zipf"},
+      // Types without atomics, and few rows of few entries.
+      {"shape={64,4096|4096,1024} dim=0 count=256 dtype=int16"},
+      {"shape=1024,64 dim=0 count=1048576 dtype=int8"},
+      {"shape=16,64 dim=0 count=4096 dtype=float"},
       // The gradient of an embedding: words by Zipf's law.
       {"shape=32768,1024 dim=0 count=16384 dtype={float|half} draw=zipf"},
       {"shape=262144,512 dim=0 count=32768 dtype={float|half} draw=zipf"},
@@ -146,6 +154,7 @@ std::vector<CaseSpec> cases() {
       {"shape=64,1024,256 dim=1 count=1024 dtype={float|half}"},
       {"shape=16,32,64,128 dim=2 count=256 dtype=float"},
       {"shape=16,32,64,128 dim=3 count=512 dtype=half"},
+      {"shape=64,50000 dim=1 count=200000 dtype={float|double} draw={uniform|zipf}"},
       {"shape=8,12,20,24,36 dim=3 count=100 dtype=float"},
       {"shape=8,12,20,24,36 dim=3 count=100 dtype=half"},  // Runs of 72 bytes.
       {"shape=8,12,20,24,36 dim=1 count=64 dtype=half"},
@@ -159,8 +168,8 @@ std::vector<CaseSpec> cases() {
 
 /// The step whose kernel v9 takes for a problem; empty where there is nothing to add.
 std::string chosen_step(const IndexAddProblem& problem) {
-  constexpr const char* kSteps[] = {
-      "v7b", "v8a", "v8b", "row_owner", "private_lines", "private_rows", "kept_tiles", "sorted_segments", "short_rows"};
+  constexpr const char* kSteps[] = {"v7b",          "v8a",          "v8b",        "row_owner",       "private_lines",
+                                    "spread_lines", "private_rows", "kept_tiles", "sorted_segments", "short_rows"};
   return problem.empty() ? "" : kSteps[static_cast<std::size_t>(v9::choose(problem))];
 }
 

@@ -24,6 +24,7 @@ enum class Kernel {
   sorted_tiles,     ///< v8b: rows named again and again.
   row_owner,        ///< v8a with a block per row.
   private_lines,    ///< Entries side by side: the last dimension, or the only one.
+  spread_lines,     ///< The same, with lines too long for shared memory.
   private_rows,     ///< Very few rows.
   kept_tiles,       ///< v8b with float sums to the end.
   sorted_segments,  ///< No atomics at all.
@@ -41,17 +42,21 @@ struct Rule {
 /// Tried from the top on a problem with elements; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
     {predicates::repeats_in_few_rows, Kernel::private_rows, ""},
-    {predicates::repeats_by_row, Kernel::row_owner, ""},
-    {predicates::repeats_by_entry, Kernel::one_owner, ""},
-    {predicates::avoids_atomics, Kernel::sorted_segments, ""},
+    {predicates::repeats_by_row, Kernel::row_owner, "shape=64,4096 dim=0 count=256 dtype=int16"},
+    {predicates::repeats_by_entry, Kernel::one_owner, "shape=4096,1024 dim=0 count=256 dtype=int16"},
+    {predicates::avoids_atomics, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int8"},
     {predicates::shares_long_rows, Kernel::row_owner, "shape=16,32,64,128 dim=2 count=256 dtype=float"},
     {predicates::has_few_long_rows, Kernel::one_owner, "shape=32,1024,1024 dim=0 count=15 dtype=float"},
     {predicates::fills_lines, Kernel::private_lines, "shape=16,32,64,128 dim=3 count=512 dtype=half"},
+    {predicates::spreads_lines, Kernel::spread_lines, "shape=64,50000 dim=1 count=200000 dtype=double draw=zipf"},
     {predicates::fills_two_rows, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
     {predicates::meets_in_kept_tiles, Kernel::kept_tiles, "shape=16,64 dim=0 count=1048576 dtype=half"},
     {predicates::meets_in_tiles, Kernel::sorted_tiles, "shape=1024,64 dim=0 count=1048576 dtype=float"},
-    {predicates::fills_few_rows, Kernel::private_rows, ""},
+    {predicates::fills_few_rows, Kernel::private_rows, "shape=16,64 dim=0 count=4096 dtype=float"},
+    {predicates::fills_narrow_rows, Kernel::private_lines, "shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},
     {predicates::queues_without_tiles, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int32"},
+    {predicates::may_queue_unseen, Kernel::sorted_segments,
+     "shape=10000,256 dim=0 count=100000 dtype=double draw=zipf"},
     {predicates::may_meet_unseen, Kernel::sorted_tiles, "shape=262144,512 dim=0 count=32768 dtype=half draw=zipf"},
     {predicates::has_short_rows, Kernel::short_rows, "shape=32768,1024 dim=0 count=15 dtype=float"},
     {predicates::always, Kernel::vector_atomics, "shape=1048576,64 dim=0 count=1048576 dtype=float"},
@@ -102,6 +107,7 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   }
   if constexpr (kHasAtomics<T>) {
     if (kernel == Kernel::private_lines) return private_lines::run_as<T>(p, a, stream);
+    if (kernel == Kernel::spread_lines) return spread_lines::run_as<T>(p, a, stream);
     if (kernel == Kernel::short_rows) return short_rows::run_as<T>(p, a, stream);
     if (kernel == Kernel::vector_atomics) return v7b::run_as<T>(p, a, stream);
   }

@@ -419,6 +419,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=347264,6 dim=1 count=127 dtype=double") == "v7b");
   CHECK(chosen("shape=347264,6 dim=1 count=128 dtype=double") == "private_lines");
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
+  CHECK(chosen("shape=3,30000 dim=1 count=60000 dtype=double") == "spread_lines");
+  CHECK(chosen("shape=3,30000 dim=1 count=59999 dtype=double") == "v7b");
   CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
   CHECK(chosen("shape=64 dim=0 count=1048576 dtype=half") == "kept_tiles");      // Rounds once.
   // Few rows, many entries.
@@ -434,10 +436,19 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=64,64 dim=0 count=32768 dtype=half") == "private_rows");
   CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=half") == "kept_tiles");
   CHECK(chosen("shape=512,64 dim=0 count=1048576 dtype=half") == "v8b");  // Sums of all rows do not fit.
-  CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=64,64 dim=0 count=131073 dtype=int32") == "sorted_segments");
   CHECK(chosen("shape=512,64 dim=0 count=131072 dtype=double") == "sorted_segments");
   CHECK(chosen("shape=513,64 dim=0 count=131072 dtype=double") == "v7b");
-  CHECK(chosen("shape=4,384 dim=0 count=16384 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=4,384 dim=0 count=16384 dtype=int32") == "private_lines");
+  CHECK(chosen("shape=4,3840 dim=0 count=16384 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=128,64 dim=0 count=16384 dtype=double") == "private_lines");
+  CHECK(chosen("shape=129,64 dim=0 count=16384 dtype=double") == "v7b");
+  CHECK(chosen("shape=300,128 dim=0 count=19200 dtype=int32") == "private_lines");
+  CHECK(chosen("shape=300,64 dim=0 count=19200 dtype=int32") == "v7b");
+  // Many long rows of what tiles do not take.
+  CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=double") == "sorted_segments");
+  CHECK(chosen("shape=100000,64 dim=0 count=196607 dtype=double") == "v7b");
+  CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=int32") == "v7b");  // Rows of 256 bytes.
   CHECK(chosen("shape=4,384 dim=0 count=16383 dtype=int32") == "v7b");
   // No tile names 32768 rows twice; but long rows may be named unevenly.
   CHECK(chosen("shape=32768,64 dim=0 count=262144 dtype=float") == "v7b");

@@ -13,6 +13,7 @@
 #include "chapters/chapter5_index_add/library/row_owner.cuh"
 #include "chapters/chapter5_index_add/library/short_rows.cuh"
 #include "chapters/chapter5_index_add/library/sorted_segments.cuh"
+#include "chapters/chapter5_index_add/library/spread_lines.cuh"
 #include "chapters/chapter5_index_add/v8a_one_owner.cuh"
 #include "chapters/chapter5_index_add/v8b_sorted_tiles.cuh"
 
@@ -86,6 +87,18 @@ inline bool queues_without_tiles(const Problem& p) {
   return v8b::refuse(p) != nullptr && p.entries() >= 256 * p.rows() && p.entries() >= many &&
          sorted_segments::refuse(p) == nullptr;
 }
+/// The same with so few rows that blocks keep columns of them, and so few bytes that reading parts of rows is cheap.
+inline bool fills_narrow_rows(const Problem& p) {
+  const bool is_wide = element_bytes(p.type) == 8;
+  return v8b::refuse(p) != nullptr && private_lines::refuse(p) == nullptr && src_bytes(p) <= (32 << 20) &&
+         p.entries() >= (16 << 10) && p.entries() >= (is_wide ? 128 : 64) * p.rows() &&
+         (is_wide || p.src.count() >= (2 << 20));
+}
+/// Long rows without tiles: the sort takes little beside moving them.
+inline bool may_queue_unseen(const Problem& p) {
+  return v8b::refuse(p) != nullptr && rows_lie_together(p) && row_bytes(p) >= 512 && p.entries() >= 8192 &&
+         p.src.count() >= (12 << 20) && sorted_segments::refuse(p) == nullptr;
+}
 
 // ---- Entries that lie side by side.
 
@@ -101,6 +114,11 @@ inline bool fills_lines(const Problem& p) {
   const std::int64_t blocks = plan.groups * plan.parts;
   return blocks >= 2 * multiprocessors() ||
          (blocks >= 32 && plan.entries_per_block <= 16384 && p.entries() >= private_lines::kEntriesPerRow * p.rows());
+}
+/// Long lines whose rows are named about twice or more often, so that dst is near when it is added to.
+inline bool spreads_lines(const Problem& p) {
+  return !index_is_major(p.dst, p.dim) && spread_lines::refuse(p) == nullptr && p.row_elements() > 1 &&
+         p.entries() >= 2 * p.rows() && p.entries() >= (16 << 10);
 }
 
 // ---- Atomics.
