@@ -421,6 +421,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
   CHECK(chosen("shape=3,30000 dim=1 count=60000 dtype=double") == "spread_lines");
   CHECK(chosen("shape=3,30000 dim=1 count=59999 dtype=double") == "v7b");
+  CHECK(chosen("shape=16384 dim=0 count=6291456 dtype=float") == "private_lines");
+  CHECK(chosen("shape=16384 dim=0 count=6291455 dtype=float") == "short_rows");
   CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
   CHECK(chosen("shape=64 dim=0 count=1048576 dtype=half") == "kept_tiles");      // Rounds once.
   // Few rows, many entries.
@@ -445,6 +447,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=129,64 dim=0 count=16384 dtype=double") == "v7b");
   CHECK(chosen("shape=300,128 dim=0 count=19200 dtype=int32") == "private_lines");
   CHECK(chosen("shape=300,64 dim=0 count=19200 dtype=int32") == "v7b");
+  CHECK(chosen("shape=2514,6 dim=0 count=2896637 dtype=int32") == "private_lines");
+  CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") == "short_rows");  // A sort costs more than the adds.
   // Many long rows of what tiles do not take.
   CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=double") == "sorted_segments");
   CHECK(chosen("shape=100000,64 dim=0 count=196607 dtype=double") == "v7b");

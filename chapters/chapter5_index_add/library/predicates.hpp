@@ -84,15 +84,15 @@ inline bool may_meet_unseen(const Problem& p) {
 /// Double and the integers are not summed in float: where many queue, the whole sort takes less.
 inline bool queues_without_tiles(const Problem& p) {
   const std::int64_t many = entries_per_row(p) >= 4096 ? 16 << 10 : 128 << 10;
-  return v8b::refuse(p) != nullptr && p.entries() >= 256 * p.rows() && p.entries() >= many &&
+  return v8b::refuse(p) != nullptr && row_bytes(p) >= 64 && p.entries() >= 256 * p.rows() && p.entries() >= many &&
          sorted_segments::refuse(p) == nullptr;
 }
-/// The same with so few rows that blocks keep columns of them, and so few bytes that reading parts of rows is cheap.
+/// The same with so few rows that blocks keep columns of them, where reading parts of rows is cheap.
 inline bool fills_narrow_rows(const Problem& p) {
   const bool is_wide = element_bytes(p.type) == 8;
-  return v8b::refuse(p) != nullptr && private_lines::refuse(p) == nullptr && src_bytes(p) <= (32 << 20) &&
-         p.entries() >= (16 << 10) && p.entries() >= (is_wide ? 128 : 64) * p.rows() &&
-         (is_wide || p.src.count() >= (2 << 20));
+  return v8b::refuse(p) != nullptr && private_lines::refuse(p) == nullptr &&
+         (src_bytes(p) <= (32 << 20) || row_bytes(p) <= 64) && p.entries() >= (16 << 10) &&
+         p.entries() >= (is_wide ? 128 : 64) * p.rows() && (is_wide || p.src.count() >= (2 << 20));
 }
 /// Long rows without tiles: the sort takes little beside moving them.
 inline bool may_queue_unseen(const Problem& p) {
@@ -112,7 +112,7 @@ inline bool fills_lines(const Problem& p) {
   if (p.entries() * p.row_elements() < (64 << 10)) return false;
   if (is_narrow(p) && plan.parts > 1 && meets_in_kept_tiles(p)) return false;
   const std::int64_t blocks = plan.groups * plan.parts;
-  return blocks >= 2 * multiprocessors() ||
+  return blocks >= 2 * multiprocessors() || (blocks >= 96 && p.entries() >= 256 * p.rows()) ||
          (blocks >= 32 && plan.entries_per_block <= 16384 && p.entries() >= private_lines::kEntriesPerRow * p.rows());
 }
 /// Long lines whose rows are named about twice or more often, so that dst is near when it is added to.
