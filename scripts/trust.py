@@ -79,7 +79,7 @@ def sanitized_steps():
     lines = ["", "| compute-sanitizer | steps | " + " | ".join(tools) + " | record |", "|---|---|" + "---|" * (len(tools) + 1)]
     for number in range(1, 8):
         steps = steps_of(number)
-        files = sorted((ROOT / "docs/results/nvidia-h200").glob(f"chapter{number}*_sanitizers*.txt"))
+        files = sorted((ROOT / "docs/results").glob(f"nvidia-*/chapter{number}*_sanitizers*.txt"))
         text = "\n".join(file.read_text(encoding="utf-8") for file in files)
         cells = []
         for tool in tools:
@@ -93,7 +93,8 @@ def sanitized_steps():
         names = ", ".join(f"`{f.relative_to(ROOT / 'docs/results')}`" for f in files)
         lines.append(f"| chapter {number} | {len(steps)} | " + " | ".join(cells) + f" | {names} |")
     return lines + ["", "A step is clean where every process of it that is recorded ended without a finding; the records name the cases and the "
-                    "commits."]  # fmt: skip
+                    "commits. Racecheck's findings in v6c are warnings: a lane overwrites what other lanes of its warp have read. Its sum is "
+                    "made of what they read, and shuffles bring it, so the reads come first."]  # fmt: skip
 
 
 EMULATOR = "build/emulator"
