@@ -16,7 +16,7 @@ if [ -f "$directory/CMakeCache.txt" ] &&
   rm -rf "$directory"
 fi
 # So does one of another toolkit than the one that is named.
-if [ "$device" = gpu ] && [ -n "${CUDACXX:-}${CUDA_HOME:-}" ] && nvcc=$(scripts/find_nvcc.sh) &&
+if [ "${device#gpu}" != "$device" ] && [ -n "${CUDACXX:-}${CUDA_HOME:-}" ] && nvcc=$(scripts/find_nvcc.sh) &&
   ! grep -qx "CMAKE_CUDA_COMPILER:[A-Z]*=$nvcc" "$directory/CMakeCache.txt" 2>/dev/null; then
   rm -rf "$directory"
 fi

@@ -27,6 +27,7 @@ sanitized() {
 
 [ "$device" != emulator ] || part "the parsers' fuzzer" scripts/build.sh emulator --parallel "$jobs" --target parsers_fuzz
 part "all tests" scripts/test.sh "$device"
+[ "$device" = gpu ] || ! scripts/find_nvcc.sh >/dev/null || part "the GPU build" scripts/build.sh gpu --parallel "$jobs"
 tests="harness_run_test harness_verify_test emulator_core_test emulator_runtime_test"
 # shellcheck disable=SC2086
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds and runs the test suite of build/$1: `make test`. On the emulator, where there is a CUDA compiler, the GPU build
-# is compiled and linked first, since the suite cannot run it. Further arguments go to ctest.
+# Builds and runs the test suite of build/$1: `make test`. On the emulator, where there is a CUDA compiler, what people
+# use is compiled for a GPU, too, in build/gpu_check. Further arguments go to ctest.
 set -eu
 cd "$(dirname "$0")/.."
 device=$1
@@ -8,14 +8,14 @@ shift
 jobs=$(nproc 2>/dev/null || echo 2)
 
 build() {
-  echo "building for DEVICE=$1"
-  scripts/build.sh "$1" --parallel "$jobs"
+  echo "building for DEVICE=${1%_check}"
+  scripts/build.sh "$@" --parallel "$jobs"
 }
 
 build "$device"
 if [ "$device" = emulator ]; then
   if scripts/find_nvcc.sh >/dev/null; then
-    build gpu
+    build gpu_check --target warpbook_products
   else
     echo "no CUDA compiler here: the GPU build was not tried"
   fi

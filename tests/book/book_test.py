@@ -1341,8 +1341,12 @@ class InABrowser(unittest.TestCase):
             raise AssertionError(built().stderr)
         cls.window = browser.Browser()
         cls.addClassCleanup(cls.window.close)
-        cls.pages = sorted(path.name for path in SITE.glob("*.html"))
-        cls.told = [name for name in cls.pages if "_8" not in name and not re.match(r"(class|struct|dir_|globals|namespace)", name)]
+        pages = sorted(path.name for path in SITE.glob("*.html"))
+        api = [name for name in pages if "_8" in name or re.match(r"(class|struct|dir_|globals|namespace)", name)]
+        cls.told = [name for name in pages if name not in api]
+        # What Doxygen makes is alike: `make nightly` looks at all of it.
+        looked_at = api if os.environ.get("WARPBOOK_NIGHTLY") else [*api[::8], "launch_8cuh.html", "permute_8cuh.html"]
+        cls.pages = sorted({*cls.told, *looked_at})
 
     def open(self, name):
         self.window.errors.clear()
