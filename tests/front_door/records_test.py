@@ -20,7 +20,7 @@ class Records(unittest.TestCase):
 
     def test_they_stay_small(self):
         self.assertLess(sum(path.stat().st_size for path in self.files()), 6_000_000)
-        self.assertLess(len(self.files()), 115)
+        self.assertLess(len(self.files()), 110)
 
     @unittest.skipIf(git("rev-parse", "--is-shallow-repository").stdout.strip() == "true", "a shallow clone has no history")
     def test_their_commits_are_in_the_history(self):

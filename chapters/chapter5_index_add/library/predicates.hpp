@@ -87,7 +87,7 @@ inline bool queues_without_tiles(const Problem& p) {
   return v8b::refuse(p) != nullptr && row_bytes(p) >= 64 && p.entries() >= 256 * p.rows() && p.entries() >= many &&
          sorted_segments::refuse(p) == nullptr;
 }
-/// The same with so few rows that blocks keep columns of them, where reading parts of rows is cheap.
+/// Double and the integers into few rows: blocks keep columns of them, where reading parts of rows is cheap.
 inline bool fills_narrow_rows(const Problem& p) {
   const bool is_wide = element_bytes(p.type) == 8;
   return v8b::refuse(p) != nullptr && private_lines::refuse(p) == nullptr &&
