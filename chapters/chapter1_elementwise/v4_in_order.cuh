@@ -5,8 +5,8 @@
 /// blocks that run at a time are soon at places far apart. The hardware hands blocks out in order, a new one where one
 /// has left. So v2's idea is taken back. With 16 bytes per thread the blocks are few enough to be placed in time.
 ///
-/// Expect the same requests and fewer instructions. Expect less time only where v3's loop had many turns: nothing at 32
-/// Mi elements, two percent at 256 Mi. (The template's source advises waves; its figures are from another GPU.)
+/// Expect the same requests, and less time only where v3's loop had many turns: nothing at 32 Mi elements, two percent
+/// at 256 Mi. (The template's source advises waves; its figures are from another GPU.)
 #pragma once
 
 #include "chapters/chapter1_elementwise/v3_packs.cuh"

@@ -6,7 +6,7 @@
 /// they are used: taking a pair apart means waiting for it. With that much under way, one block fills a multiprocessor,
 /// and has all of the shared memory for sums: up to one per thread. Warps add them up, a few places at a time.
 ///
-/// Expect a quarter of the index loads per value, wider ones, and a time near that of reading.
+/// Expect half of the index loads, each twice as wide, and a time near that of reading.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v6b_lane_sums.cuh"

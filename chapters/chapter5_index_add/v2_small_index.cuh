@@ -5,8 +5,9 @@
 /// entries, loads an index once, and strides over the row with it. What is left to find is an element's place in the
 /// row, once in dst's shape and once in src's.
 ///
-/// Expect fewer loads of the index and about v1's divisions: the place is found twice. And expect a dependence on the
-/// shape. The grid covers one row: long rows fill the device, short rows leave it empty while the entries pass.
+/// Expect fewer loads of the index, and a division more than v1's three, as the place is found twice. And expect a
+/// dependence on the shape. The grid covers one row: long rows fill the device, short rows leave it empty while the
+/// entries pass.
 ///
 /// Source: PyTorch, indexFuncSmallIndex in aten/src/ATen/native/cuda/Indexing.cu.
 #pragma once

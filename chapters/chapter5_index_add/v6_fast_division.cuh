@@ -1,9 +1,9 @@
 /// \file
 /// v6 fast division: a divisor that is known before the launch becomes a multiplication.
 ///
-/// v5 still divides once per element, by a size that all threads share: some twenty instructions in 32 bits, and nvcc
-/// spends them twice, for n / d and for n % d. The host knows the sizes. It works out a multiplier and a shift for
-/// each, and a quotient costs three instructions (common/cuda/fast_division.cuh). The remainder follows from the
+/// v5 still divides once per element, by a size that all threads share. nvcc makes two divisions of that, for n / d and
+/// for n % d, about half of the kernel's instructions. The host knows the sizes. It works out a multiplier and a shift
+/// for each, and a quotient costs three instructions (common/cuda/fast_division.cuh). The remainder follows from the
 /// quotient.
 ///
 /// Expect no division at all, and time only as far as arithmetic was the limit: where atomics are slow, nothing.
