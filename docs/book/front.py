@@ -134,6 +134,16 @@ def bars():
                           html.escape(origin(record, f"{MEASURED}/exercises.json"))))
 
 
+def beside_triton():
+    """The headers, PyTorch and versions in Triton, timed in one run."""
+    file = "nvidia-h100/triton"
+    record = load(file)
+    rows = [[str(row["chapter"]), html.escape(row["case"]), row["dtype"], *(time_text(row[f"{name}_seconds"])
+             for name in ("ours", "eager", "compiled", "triton"))] for row in record["cases"] if "error" not in row]
+    return raw(page.table(["chapter", "case", "type", "header", "eager", "compiled", "Triton"], rows, "triton",
+                          html.escape(origin(record, f"{file}.json"))))
+
+
 # Of the course's sessions: the chapter and the pages whose exercises belong to each, in order.
 SESSIONS = {
     1: [(1, ("v1",))], 2: [(1, ("v2",))], 3: [(1, ("v3", "packs_in_flight"))], 4: [(2, ("v1", "v3", "v5"))], 5: [(2, ("v7", "v8"))],
@@ -225,7 +235,7 @@ def commands():
 
 
 PARTS = {"picture": picture, "chapters": chapter_list, "references": references, "devices": device_pages,
-         "comparison": comparison, "results": results, "commands": commands, "bars": bars, "sessions": sessions}
+         "comparison": comparison, "results": results, "commands": commands, "bars": bars, "sessions": sessions, "triton": beside_triton}
 
 
 def fill(text):

@@ -105,6 +105,13 @@ class Results(unittest.TestCase):
         self.assertEqual(summary["planned_otherwise"], 2)
         self.assertAlmostEqual(summary["median_planning_seconds"], 0.108)
 
+    def test_a_record_of_triton_keeps_other_chapters(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "triton.json"
+            self.assertEqual(peers.others_in_triton(file, 3), [])
+            file.write_text(json.dumps({"cases": [{"chapter": 2, "case": "a"}, {"chapter": 3, "case": "b"}]}))
+            self.assertEqual(peers.others_in_triton(file, 3), [{"chapter": 2, "case": "a"}])
+
     def test_parts_are_merged_in_order(self):
         run = {"seed": 1, "random": 3, "commit": "c", "sources": "s", "driver": "d", "torch": "t", "part": "1/2"}
         with tempfile.TemporaryDirectory() as folder:

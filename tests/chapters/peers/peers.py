@@ -7,7 +7,7 @@
     python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --part 2/4 --seed 12345     the next ones, of that seed
     python3 tests/chapters/peers/peers.py --chapter 4 --begin 15                 from the 15th case on
     python3 tests/chapters/peers/peers.py --chapter 3 --random 200 --workers 12  compiling ahead in 12 processes
-    python3 tests/chapters/peers/peers.py --chapter 3 --triton                   beside versions in Triton: chapterN_triton.json
+    python3 tests/chapters/peers/peers.py --chapter 3 --triton                   beside versions in Triton, into triton.json
     python3 tests/chapters/peers/peers.py --merge OUT PART PART ...              the parts in one file
 
 What a chapter compares, and how, stands in chapterN.py beside this script.
@@ -20,6 +20,7 @@ import argparse
 import datetime
 import functools
 import importlib
+import json
 import os
 import pathlib
 import re
@@ -240,7 +241,7 @@ def parse_arguments():
     parser.add_argument("--compile-share", type=part_of, help=argparse.SUPPRESS)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/peers", help="where the library is built")
     parser.add_argument("--library", type=pathlib.Path, help="the chapter's NAME_c.cu as it was built elsewhere")
-    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapterN_peers.json, or _triton.json")
+    parser.add_argument("--output", type=pathlib.Path, help="default: docs/results/<device>/chapterN_peers.json, or triton.json, which keeps other chapters")
     parser.add_argument("--merge", nargs="+", type=pathlib.Path, metavar="FILE", help="OUT PART [PART ...]")
     arguments = parser.parse_args()
     if arguments.samples < 30:
@@ -256,6 +257,11 @@ def parse_arguments():
     if arguments.merge and len(arguments.merge) < 2:
         parser.error("--merge: the output and at least one part are needed")
     return arguments
+
+
+def others_in_triton(output, chapter):
+    """What a record of versions in Triton has of other chapters."""
+    return [row for row in json.loads(output.read_text())["cases"] if row["chapter"] != chapter] if output.exists() else []
 
 
 def main():
@@ -310,14 +316,14 @@ def main():
 
     device = torch.cuda.get_device_name(0)
     slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")
-    kind = "triton" if arguments.triton else "peers"
-    output = arguments.output or ROOT / f"docs/results/{slug}/chapter{arguments.chapter}_{kind}.json"
+    name = "triton" if arguments.triton else f"chapter{arguments.chapter}_peers"
+    output = arguments.output or ROOT / f"docs/results/{slug}/{name}.json"
     capability = "".join(map(str, torch.cuda.get_device_capability(0)))
     library = load(arguments.library or build(chapter.LIBRARY, arguments.build, capability), chapter.FUNCTIONS)
     timer = Timer(arguments.samples)
 
     document = {
-        "chapter": arguments.chapter,
+        **({} if arguments.triton else {"chapter": arguments.chapter}),
         "device": device,
         "run": {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -335,7 +341,7 @@ def main():
             "kept_lines": "inputs of three times the L2 in turn" if timer.lines_stay else "made ordinary before each flush",
         },
         "partial": True,
-        "cases": [],
+        "cases": others_in_triton(output, arguments.chapter) if arguments.triton else [],
         "left_out": [f"{case.name} {case.dtype}" for _, (_, case) in todo],
     }
 
@@ -343,7 +349,8 @@ def main():
         if time.monotonic() - start > arguments.budget_seconds:
             print(f"the budget of {arguments.budget_seconds:.0f} s is spent: {len(document['left_out'])} cases left out")
             break
-        row = {"number": number, "group": group}
+        row = {"chapter": arguments.chapter} if arguments.triton else {}
+        row |= {"number": number, "group": group}
         try:
             row |= measure(case, library, timer, not arguments.no_compiled,
                            {"triton": in_triton[case]} if in_triton else {})
