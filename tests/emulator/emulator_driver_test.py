@@ -2,6 +2,7 @@
 """The compiler driver with nvcc's options: from the build tree, from where it was installed, under make and CMake."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -109,6 +110,29 @@ class Driver(unittest.TestCase):
 
 
 class Commands(Driver):
+    def test_what_stands_in_front_is_compiled_once(self):
+        self.write_project()
+        words = ("-c", "-o", "scale.o", "-Iown", f"-DTEST_{os.getpid()}", "scale.cu")
+        used = ["-include-pch" in self.compiles("-v", *words).stderr for _ in range(3)]
+        self.assertEqual(used, [False, True, True])
+        # A file by the name of a header that stands there would be read in its place.
+        Path("own").mkdir()
+        Path("own/assert.h").write_text("#error the program's own\n")
+        made = call(self.nvcc, *words)
+        self.assertIn("assert.h:1:2: error: the program's own", made.stderr)
+
+    def test_what_was_compiled_before_a_header_changed_is_not_used(self):
+        self.write_project()
+        shutil.copytree(BUILD / "toolkit", "toolkit", ignore=shutil.ignore_patterns("precompiled", "cccl", "lib*"))
+        Path("toolkit/lib").symlink_to(BUILD / "toolkit" / "lib")
+        nvcc, header = Path("toolkit/bin/nvcc").resolve(), Path("toolkit/include/cuda_runtime.h")
+        for number in range(3):
+            if number == 2:
+                header.write_text(header.read_text() + "inline int added_later() { return 1; }\n")
+                Path("scale.cu").write_text(SCALE + "int later() { return added_later(); }\n")
+            made = call(nvcc, "-c", "scale.cu")
+            self.assertEqual((made.returncode, made.stderr), (0, ""))
+
     def test_sources_of_all_kinds_at_once(self):
         self.write_project()
         self.compiles("-DOFFSET=1", "scale.cu", "main.cpp", "from_c.c", "-o", "program")

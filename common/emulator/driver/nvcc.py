@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from options import Refused, parse
+from precompiled import HEADER, Precompiled
 from sources import Sources
 
 TOOLKIT = Path(os.path.abspath(__file__)).parent.parent
@@ -217,12 +218,22 @@ class Driver:
             (openmp / "omp.h").write_text(f"#error <omp.h> is missing: install {self.settings.openmp_package()}\n")
         kept = [flag for flag in self.line.host
                 if not STRICT.match(flag) and (language != "cu" or not HOST_ONLY.match(flag))]
+        quiet = ["-w"] if "-w" in self.line else []
+        own = ["-isystem", str(TOOLKIT / "cccl"), "-isystem", str(include)]
+        precompiled, front = None, []
+        if language == "cu":
+            front = ["-include", HEADER]
+            # Lists of the program's own headers would name the toolkit's, too.
+            if "-include" not in flags and not {"-E", "-M", "-MM", "-MMD"} & set(words):
+                defined = [flag for flag in flags if flag.startswith(("-D", "-U"))]
+                precompiled = Precompiled(TOOLKIT, [self.settings.compiler, *self.kernel_options(), *defined, *own, *kept, *quiet])
+                front = precompiled.find(folders) or front
         command = [self.settings.compiler if language != "c" else self.settings.c_compiler,
                    *(self.kernel_options() if language == "cu" else self.host_options(language)),
+                   f"-fmacro-prefix-map={os.getcwd()}/=", *front,
                    "-ivfsoverlay", str(sources.overlay(folder)), *flags, f"-I{sources.refuse_missing(folder)}",
-                   "-isystem", str(TOOLKIT / "cccl"), "-isystem", str(include), "-idirafter", str(openmp), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept,
-                   *(["-w"] if "-w" in self.line else []), "-x", "c" if language == "c" else "c++",
-                   os.path.abspath(file), *words]
+                   *own, "-idirafter", str(openmp), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept, *quiet,
+                   "-x", "c" if language == "c" else "c++", os.path.abspath(file), *words]
         environment = dict(os.environ)
         if "-expt-relaxed-constexpr" in self.line:
             environment["WARPBOOK_RELAXED_CONSTEXPR"] = "1"  # The compiler pass asks for these.
@@ -235,13 +246,18 @@ class Driver:
         if "-dryrun" in self.line:
             return 0
         made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+        if made.returncode != 0 and precompiled is not None and str(precompiled.file) in made.stderr:
+            precompiled.drop()  # A header has changed since.
+            at = command.index("-include-pch")
+            command[at : at + 2] = ["-include", HEADER]
+            made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
         print(made.stdout, end="")
         sources.tell(made.stderr)
         return made.returncode
 
     def common_options(self):
         # A GPU's integers wrap around, and so does what a program expects of its host's.
-        return ["-fPIC", "-fwrapv", "-DWARPBOOK_EMULATED=1", f"-fmacro-prefix-map={os.getcwd()}/=",
+        return ["-fPIC", "-fwrapv", "-DWARPBOOK_EMULATED=1",
                 # Reports name the line that calls into these headers, which they know by this name.
                 f"-fdebug-prefix-map={TOOLKIT / 'include'}=common/emulator/include",
                 # What g++ takes, and clang does not: `"%"PRIu64`, and a `return;` in main.
@@ -275,14 +291,12 @@ class Driver:
             defined.append("-D__CUDACC_RELAXED_CONSTEXPR__=1")
         if self.line.last("-default-stream") == "per-thread":
             defined.append("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1")
-        # Kernels' files include CUDA's header without saying so. They are compiled once, for host and device: what a
-        # program keeps for the device (#if __CUDA_ARCH__ >= 700) is what is emulated. By the names of temporaries the
-        # compiler pass knows kernels' parameters.
+        # Kernels' files are compiled once, for host and device: what a program keeps for the device
+        # (#if __CUDA_ARCH__ >= 700) is what is emulated. By the names of temporaries the compiler pass knows kernels'
+        # parameters.
         return [*self.common_options(), *self.standard(), "-O0" if debug else "-O2", *options, *contract,
                 "-fno-discard-value-names", "-D__CUDACC__=1", "-D__NVCC__=1", "-D__CUDACC_VER_MAJOR__=13",
                 "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0", *defined,
-                "-include", "cuda_runtime.h",
-                "-include", "warpbook_program.h",
                 # Not where only a branch leaves it so: a leader's variable, which a shuffle hands to the others.
                 "-Wuninitialized", "-Wno-sometimes-uninitialized",
                 # PTX's registers are not the host's; `while (atomicCAS(...)) ;` waits.

@@ -1,0 +1,77 @@
+"""The header in front of every file with kernels, compiled beforehand: reading it is most of a small program's compile time.
+
+A compile that repeats another's options makes the precompiled header for the next ones. They are kept in the toolkit's
+own folder, or in the user's cache where that folder is read-only; the 16 used last stay.
+"""
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+HEADER = "warpbook_program.h"
+KEPT = 16
+
+
+def is_clean(folders, names):
+    """Whether none of the program's own folders has a header by one of these names: it would be read instead."""
+    return not any((Path(folder) / name).is_file() for folder in folders for name in names)
+
+
+def cache(toolkit):
+    folder = toolkit / "precompiled"
+    with contextlib.suppress(OSError):
+        folder.mkdir(exist_ok=True)
+    if os.access(folder, os.W_OK):
+        return folder
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "warpbook"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Precompiled:
+    """The header as one command line wants it. `command` is the compiler and its options, without the program's files."""
+
+    def __init__(self, toolkit, command):
+        self.front = toolkit / "include" / "warpbook_front.h"  # The compiler looks for it whenever it reads what was made.
+        self.command = command
+        key = hashlib.sha256("\0".join([os.path.realpath(command[0]), *command]).encode(errors="replace")).hexdigest()[:24]
+        self.file = cache(toolkit) / f"{key}.pch"
+
+    def find(self, folders):
+        """The words that use it precompiled, or none: it is made when asked for the second time."""
+        asked = self.file.with_suffix(".asked")
+        if not self.file.is_file():
+            if not asked.exists():
+                asked.touch()
+                return []
+            self.make()
+        try:
+            names = self.file.with_suffix(".names").read_text().splitlines()
+            os.utime(self.file)
+        except OSError:
+            return []
+        return ["-include-pch", str(self.file)] if is_clean(folders, names) else []
+
+    def make(self):
+        with tempfile.TemporaryDirectory(dir=self.file.parent) as folder:
+            made, rule = Path(folder) / "made.pch", Path(folder) / "made.d"
+            done = subprocess.run([*self.command, "-x", "c++-header", self.front, "-o", made, "-MD", "-MF", rule],
+                                  capture_output=True, check=False)
+            if done.returncode != 0:
+                return
+            paths = rule.read_text(errors="replace").replace("\\\n", " ").split()[1:]
+            # By the last words of their paths, as an #include has them: math.h, bits/move.h.
+            names = {"/".join(Path(path).parts[-count:]) for path in paths for count in (1, 2)}
+            self.file.with_suffix(".names").write_text("\n".join(sorted(names)))
+            made.replace(self.file)
+        for old in sorted(self.file.parent.glob("*.pch"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
+            self.drop(old)
+
+    def drop(self, file=None):
+        """Deletes what is older than the headers that it was made of, or than others' files."""
+        file = file or self.file
+        for suffix in (".pch", ".names", ".asked"):
+            file.with_suffix(suffix).unlink(missing_ok=True)
