@@ -90,7 +90,7 @@ std::vector<std::string> awkward_cases() {
       "shape=1,24 dim=0 count=40 outside=1",
       // A stretch of the sorted entries that begins and ends with a row, rows over many stretches.
       "shape=4,8 dim=0 count=2048",
-      "shape=33,64 dim=0 count=4096 draw=zipf",
+      "shape=33,16 dim=0 count=4096 draw=zipf",
   };
   for (const std::string& shape : shapes) {
     for (const std::string& type : kTypes) cases.push_back(shape + " dtype=" + type);
@@ -99,7 +99,7 @@ std::vector<std::string> awkward_cases() {
     const std::string head = "dtype=" + type + " ";
     for (const std::string offset : {"1", "2", "3", "8"}) {
       cases.push_back(head + "shape=40,64 dim=0 count=100 offset=" + offset);
-      cases.push_back(head + "shape=40,64 dim=0 count=5000 offset=" + offset);
+      cases.push_back(head + "shape=40,24 dim=0 count=2100 offset=" + offset);
     }
     for (const std::string alpha : {"-1", "2", "0", "-3"}) {
       cases.push_back(head + "shape=30,48 dim=0 count=100 alpha=" + alpha);
@@ -113,7 +113,7 @@ std::vector<std::string> awkward_cases() {
     cases.push_back(head + "shape=30,48 dim=0 count=60 values=real");
     cases.push_back(head + "shape=30,48 dim=0 count=60 alpha=0.3");
     cases.push_back(head + "shape=30,48 dim=0 count=60 alpha=1e-3 values=real draw=zipf");
-    cases.push_back(head + "shape=5,64 dim=0 count=6000 values=real");
+    cases.push_back(head + "shape=5,16 dim=0 count=6000 values=real");
   }
   // Runs of 16 bytes and of less: words of 8 and 4 bytes, single elements where the length or an array is odd.
   for (const std::string type : {"half", "bfloat16", "float"}) {
