@@ -29,24 +29,6 @@ TABLE = ROOT / "docs/results/emulator_cost.md"
 WANTED_GAIN = 12
 ACCESS, THREAD, BARRIER, TRACED = 5, 15, 20, 20  # nanoseconds
 TURNS = 16  # accesses of a thread
-# By hand: not what the script measures.
-MEASURED_APART = [
-    "Measured apart on such machines, 2026-11-22 (`emulator_cost_profile.txt`; their speed differs by half from minute to "
-    "minute, so only what ran side by side is compared):", "",
-    "- Each launch does its work eight times over, as waking the workers took 9 to 13% of launches of 5 to 20 ms: by such "
-    "short ones, at commit 4491c80, traced accesses gained 10.6 to 11.4 times. Where workers looked out for the next launch "
-    "before they slept, these gained 11.0 to 13.9 in two runs, and long ones nothing.",
-    "- Hosts differ, and other guests with them: virtual cores that shared one of the host's at the time ran at half their "
-    "speed. On two other hosts that day the traced rows gained 11.2 to 12.0 and 13.7 to 14.1, without copy, whose launches "
-    "were the first ones there, and waited for the workers to be made: 1,024 guard pages of stacks for each, by a system "
-    "call a page. Stacks have theirs since then when they are first used.",
-    "- Before blocks handed over their traffic in pieces, each went to sixteen slices under sixteen locks: a launch of traced "
-    "copy took 12.3 ms on 16 cores, scattered 22.7, tile 26.9, atomics 14.8, with 13.1 to 14.9 of 16 workers busy. In the "
-    "same half minute the pieces took 6.3, 16.3, 21.3 and 13.0 ms. 15.7 to 16.0 workers are busy now. Pieces four times as "
-    "large, and slices that take them without a lock, gained nothing.",
-    "- A build with timers, on 16 cores, at 4491c80: of the workers' time, running blocks and tracing them took 66% of copy, "
-    "65% of scattered, 84% of tile, 81% of atomics; the slices of the L2 10, 22, 4 and 4%; handing over and taking pieces, "
-    "waiting included, 10, 2, 2 and 3%; waking up, the first launch's making of threads included, 13, 10, 9 and 9%."]
 MACHINE = "the machine/arithmetic"
 TARGETS = {
     "untraced access/copy": ACCESS + THREAD / TURNS,
@@ -144,7 +126,7 @@ def table(run_of, rows):
               "one program's workers. Arithmetic that waits for itself, the first row, gains most of all there: "
               "it leaves most of a core unused. What the emulator shares is the kernels' own memory, and, of traced blocks, the "
               "simulated L2: workers hand over their blocks' traffic in pieces, and each slice of the L2 takes them in the "
-              "blocks' order, mostly on one core, in whose cache it stays.", "", *MEASURED_APART, ""]
+              "blocks' order, mostly on one core, in whose cache it stays.", ""]
     return "\n".join(lines)
 
 
