@@ -201,9 +201,13 @@ class Chapter:
         self.cases = self.all_cases[f"chapter{number}"]
         self.hosts = {}
 
-    def cases_of(self, version):
+    def hosts_of(self, version):
+        """The steps under which a file is tried: itself, or those that share it."""
+        return self.hosts.get(version, [version])
+
+    def cases_of(self, step):
         """The chapter's cases, and what a step has of its own."""
-        return self.cases + self.all_cases.get(f"chapter{self.number}_{self.hosts.get(version, version)}", [])
+        return self.cases + self.all_cases.get(f"chapter{self.number}_{step}", [])
 
     def step_files(self):
         """{version: file}, of the steps that have one: vN_idea.cuh, and asides and library kernels by their file's name."""
@@ -211,18 +215,18 @@ class Chapter:
         for file in [*sorted(self.folder.glob("asides/*.cuh")), *sorted(self.folder.glob("library/*.cuh"))]:
             if names(self.text, file.stem):
                 found[file.stem] = file
-        # What several library kernels share is tried under the first of them.
+        # What several library kernels share is tried under each of them, until nothing survives.
         self.hosts = {}
         for file in sorted(self.folder.glob("library/*.cuh")):
-            users = [v for v, f in found.items() if f"library/{file.name}" in f.read_text() and v not in self.hosts]
+            users = [v for v, f in found.items() if f"library/{file.name}" in f.read_text() and "dispatch" not in f.name]
             if file.stem not in found and users and "__device__" in file.read_text():
-                self.hosts[file.stem] = users[0]
+                self.hosts[file.stem] = users
         found |= {name: self.folder / "library" / f"{name}.cuh" for name in self.hosts}
         return found
 
     def source(self, version):
         """chapter.cu with this step alone in its lists of steps."""
-        version, found = self.hosts.get(version, version), False
+        found = False
 
         def alone(match):
             nonlocal found
@@ -278,12 +282,12 @@ class Bench:
         words = shlex.split(next(iter(self.commands.values())))
         return words[1] if pathlib.Path(words[0]).name in ("ccache", "sccache") else words[0]
 
-    def compile(self, chapter, version, file, numbered, folder):
+    def compile(self, chapter, version, file, numbered, folder, host):
         """\\returns the mutants that compile. The others are no C++."""
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         source, output = folder / "step.cu", folder / "step.o"
-        source.write_text(chapter.source(version))
+        source.write_text(chapter.source(host))
         text = file.read_text()
         for _ in range(20):
             copy.write_text(written(text, numbered))
@@ -300,7 +304,7 @@ class Bench:
         program = folder / "driver"
         libraries = [self.build / f"libchapter{chapter.number}_steps.a", self.build / "libwarpbook_harness.a"]
         run([self.compiler(), str(self.driver()), str(folder / "step.o"), *map(str, libraries), f"-L{self.build / 'lib'}",
-             "-lwarpbook_emulator", f"-Wl,-rpath,{self.build / 'lib'}", "-lbenchmark", "-lpthread", "-o", str(program)])  # fmt: skip
+             "-lwarpbook_emulator", f"-Wl,-rpath,{self.build / 'lib'}", "-lbenchmark", "-lfmt", "-lpthread", "-o", str(program)])  # fmt: skip
         return program
 
 
@@ -328,7 +332,8 @@ def run(command, **environment):
 def key_of(chapter, version, file, most):
     """Of the step's code and its cases; comments and line breaks may change."""
     code = " ".join(re.sub(r"//[^\n]*|/\*.*?\*/", "", file.read_text(), flags=re.S).split())
-    parts = [code, json.dumps(chapter.cases_of(version)), str(most), FORM]
+    hosts = chapter.hosts_of(version)
+    parts = [code, *(json.dumps(chapter.cases_of(host)) for host in hosts), str(most), FORM]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -352,6 +357,27 @@ def published_record(record):
                    "alive": [m for m in record["mutants"] if m["status"] != "killed"]}  # fmt: skip
 
 
+def try_under(bench, chapter, host, folder, alive, record):
+    """\\returns {number: what came of it} of these mutants, where their file is compiled under one step."""
+    program, outcome = bench.link(chapter, folder), {}
+    # Once more on a card of one multiprocessor: there, loops over a grid of some waves take more than one turn.
+    for card in ({}, {"WARPBOOK_MULTIPROCESSORS": "1"}):
+        before = os.times().children_user
+        said = run([str(program), "60", "0", *chapter.cases_of(host)], **card).strip()
+        if said.startswith("0 survived 0 of"):
+            record["takes_none"] = True  # Of the cases: the emulator lacks what it needs.
+            break
+        if not said.startswith("0 survived"):
+            raise NotBuilt(f"chapter {chapter.number} {host} without a mutant: {said}")
+        record.setdefault("accepted", said.removeprefix("0 survived "))
+        if alive:
+            seconds = max(SECONDS_A_MUTANT, math.ceil(3 * (os.times().children_user - before)))
+            lines = run([str(program), str(seconds), ",".join(map(str, alive)), *chapter.cases_of(host)], **card).splitlines()
+            outcome |= {int(n): rest for n, _, rest in (line.partition(" ") for line in lines)}
+            alive = [n for n in alive if outcome[n].startswith("survived")]
+    return outcome
+
+
 def try_step(bench, chapter, version, file, most):
     """\\returns the step's record: {"chapter", "step", "file", "places", "no_cpp", "mutants": [...]}."""
     folder = folder_of(bench.build, chapter, version, most)
@@ -364,27 +390,18 @@ def try_step(bench, chapter, version, file, most):
     record = {"key": key_of(chapter, version, file, most), "chapter": chapter.number, "step": version, "file": file.relative_to(chapter.folder).as_posix(),
               "places": len(found), "no_cpp": 0, "mutants": []}  # fmt: skip
     if numbered:
-        compiled = bench.compile(chapter, version, file, numbered, folder)
-        record["no_cpp"] = len(numbered) - len(compiled)
-        if 2 * len(compiled) < len(numbered):  # Some are no C++. If most are not, it is the marks that do not compile.
-            raise NotBuilt(f"chapter {chapter.number} {version}: {len(compiled)} of {len(numbered)} mutants compile")
-        program = bench.link(chapter, folder)
-        # Once more on a card of one multiprocessor: there, loops over a grid of some waves take more than one turn.
-        outcome, alive = {}, [n for n, _ in compiled]
-        for card in ({}, {"WARPBOOK_MULTIPROCESSORS": "1"}):
-            before = os.times().children_user
-            said = run([str(program), "60", "0", *chapter.cases_of(version)], **card).strip()
-            if said.startswith("0 survived 0 of"):
-                record["takes_none"] = True  # Of the cases: the emulator lacks what it needs.
+        outcome, compiled = {}, numbered
+        for host in chapter.hosts_of(version):
+            alive = [(n, p) for n, p in compiled if outcome.get(n, "survived").startswith("survived")]
+            if not alive:
                 break
-            if not said.startswith("0 survived"):
-                raise NotBuilt(f"chapter {chapter.number} {version} without a mutant: {said}")
-            record["accepted"] = said.removeprefix("0 survived ")
-            if alive:
-                seconds = max(SECONDS_A_MUTANT, math.ceil(3 * (os.times().children_user - before)))
-                lines = run([str(program), str(seconds), ",".join(map(str, alive)), *chapter.cases_of(version)], **card).splitlines()
-                outcome |= {int(n): rest for n, _, rest in (line.partition(" ") for line in lines)}
-                alive = [n for n in alive if outcome[n].startswith("survived")]
+            built = bench.compile(chapter, version, file, alive, folder, host)
+            if not outcome:
+                compiled = built
+                record["no_cpp"] = len(numbered) - len(compiled)
+                if 2 * len(compiled) < len(numbered):  # Some are no C++. If most are not, it is the marks that do not compile.
+                    raise NotBuilt(f"chapter {chapter.number} {version}: {len(compiled)} of {len(numbered)} mutants compile")
+            outcome |= try_under(bench, chapter, host, folder, [n for n, _ in built], record)
         for number, place in [] if "takes_none" in record else compiled:
             status, _, reason = outcome[number].partition(" ")
             line = text.count("\n", 0, place[0]) + 1
