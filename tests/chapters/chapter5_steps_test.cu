@@ -170,7 +170,7 @@ std::string random_case(Dice& dice, int kind) {
 }
 
 constexpr int kKinds = 5;
-constexpr int kRandomCases = 400;
+constexpr int kRandomCases = 250;
 const IndexAddCase& as_index_add(const Case& c) { return static_cast<const IndexAddCase&>(c); }
 
 /// Whether a step said how many indices are outside: the scratch memory's first number, where there are any.
