@@ -139,9 +139,9 @@ def beside_triton():
     """The headers, PyTorch and versions in Triton, timed in one run."""
     file = "nvidia-h100/triton"
     record = load(file)
-    rows = [[str(row["chapter"]), html.escape(row["case"]), row["dtype"], *(time_text(row[f"{name}_seconds"])
+    rows = [[f"chapter {row['chapter']}: {html.escape(row['case'])}", row["dtype"], *(time_text(row[f"{name}_seconds"])
              for name in ("ours", "eager", "compiled", "triton"))] for row in record["cases"] if "error" not in row]
-    return raw(page.table(["chapter", "case", "type", "header", "eager", "compiled", "Triton"], rows, "triton",
+    return raw(page.table(["case", "type", "header", "eager", "compiled", "Triton"], rows, "triton",
                           html.escape(origin(record, f"{file}.json"))))
 
 

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from options import Refused, parse
-from precompiled import HEADER, Precompiled
+from precompiled import HEADER, Precompiled, drop
 from sources import Sources
 
 TOOLKIT = Path(os.path.abspath(__file__)).parent.parent
@@ -220,7 +220,7 @@ class Driver:
                 if not STRICT.match(flag) and (language != "cu" or not HOST_ONLY.match(flag))]
         quiet = ["-w"] if "-w" in self.line else []
         own = ["-isystem", str(TOOLKIT / "cccl"), "-isystem", str(include)]
-        precompiled, front = None, []
+        front = []
         if language == "cu":
             front = ["-include", HEADER]
             # Lists of the program's own headers would name the toolkit's, too.
@@ -246,8 +246,8 @@ class Driver:
         if "-dryrun" in self.line:
             return 0
         made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
-        if made.returncode != 0 and precompiled is not None and str(precompiled.file) in made.stderr:
-            precompiled.drop()  # A header has changed since.
+        if made.returncode != 0 and "-include-pch" in command and str(precompiled.file) in made.stderr:
+            drop(precompiled.file)  # A header has changed since.
             at = command.index("-include-pch")
             command[at : at + 2] = ["-include", HEADER]
             made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)

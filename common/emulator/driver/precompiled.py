@@ -37,21 +37,25 @@ class Precompiled:
     def __init__(self, toolkit, command):
         self.front = toolkit / "include" / "warpbook_front.h"  # The compiler looks for it whenever it reads what was made.
         self.command = command
+        self.file = None
         key = hashlib.sha256("\0".join([os.path.realpath(command[0]), *command]).encode(errors="replace")).hexdigest()[:24]
-        self.file = cache(toolkit) / f"{key}.pch"
+        with contextlib.suppress(OSError, RuntimeError):  # No folder to write to, no home.
+            self.file = cache(toolkit) / f"{key}.pch"
 
     def find(self, folders):
         """The words that use it precompiled, or none: it is made when asked for the second time."""
-        asked = self.file.with_suffix(".asked")
-        if not self.file.is_file():
-            if not asked.exists():
-                asked.touch()
-                return []
-            self.make()
+        if self.file is None:
+            return []
         try:
+            if not self.file.is_file():
+                asked = self.file.with_suffix(".asked")
+                if not asked.exists():
+                    asked.touch()
+                    return []
+                self.make()
             names = self.file.with_suffix(".names").read_text().splitlines()
             os.utime(self.file)
-        except OSError:
+        except OSError:  # A full disk, or another compile has just deleted it.
             return []
         return ["-include-pch", str(self.file)] if is_clean(folders, names) else []
 
@@ -68,10 +72,11 @@ class Precompiled:
             self.file.with_suffix(".names").write_text("\n".join(sorted(names)))
             made.replace(self.file)
         for old in sorted(self.file.parent.glob("*.pch"), key=lambda file: file.stat().st_mtime)[:-KEPT]:
-            self.drop(old)
+            drop(old)
 
-    def drop(self, file=None):
-        """Deletes what is older than the headers that it was made of, or than others' files."""
-        file = file or self.file
-        for suffix in (".pch", ".names", ".asked"):
-            file.with_suffix(suffix).unlink(missing_ok=True)
+
+def drop(file):
+    """Deletes what is older than the headers that it was made of, or than others' files."""
+    for suffix in (".pch", ".names", ".asked"):
+        with contextlib.suppress(OSError):
+            file.with_suffix(suffix).unlink()
