@@ -176,7 +176,8 @@ def main():
         parser.error("--output is needed, or --compile-only")
     start = time.monotonic()
     chapters = book.read_book(ROOT)
-    exercises = [(c, e) for c in chapters for e in c.exercises if e.is_code and e.key.startswith(options.only)]
+    # A project's file is the student's own from the first line: there is no step of ours to put back.
+    exercises = [(c, e) for c in chapters for e in c.exercises if e.is_code and e.kind != "project" and e.key.startswith(options.only)]
     builds = options.compile_only or options.programs is None
     folder = (options.programs or ROOT / "build" / "gpu" / "exercises" / "bars").resolve()
     folder.mkdir(parents=True, exist_ok=True)
