@@ -39,7 +39,7 @@ void Transfer::upload(void* device, std::size_t bytes,
   for (std::size_t offset = 0; offset < bytes; offset += kChunkBytes, turn ^= 1U) {
     const std::size_t size = std::min(kChunkBytes, bytes - offset);
     // The buffer's copy of two chunks ago has to be over before the buffer is filled again.
-    check(cudaEventSynchronize(done_[turn].get()), "copying to the device");
+    if (offset >= 2 * kChunkBytes) check(cudaEventSynchronize(done_[turn].get()), "copying to the device");
     fill({staging_[turn].data(), size}, offset);
     check(cudaMemcpyAsync(static_cast<std::byte*>(device) + offset, staging_[turn].data(), size, cudaMemcpyHostToDevice,
                           stream_.get()),
