@@ -1509,7 +1509,7 @@ class InABrowser(unittest.TestCase):
             yield width
 
     def test_from_the_front_page_to_the_last_step_of_the_last_chapter(self):
-        """By the link to the next page, which a phone and a desk show."""
+        """By the link to the next page, which a phone shows, and a desk where it is the page's turn."""
         last = reading.ladder(chapters.chapters()[-1])[-1]
         walked = ["index"]
         while walked[-1] != last and len(walked) < 200:

@@ -766,7 +766,7 @@ class Grading(unittest.TestCase):
         self.assertEqual((row.verdict.status, row.verdict.reason), ("not checked", "ada cannot be read: Permission denied"))
 
     def test_a_folder_that_cannot_be_read_hides_nothing_beside_it(self):
-        self.submit("ada", "mine", "work/exercises")
+        self.submit("ada", "mine", "homework/exercises")
         (self.folder / "ada" / "locked").mkdir()
         scan = os.scandir
 
@@ -777,7 +777,7 @@ class Grading(unittest.TestCase):
 
         with mock.patch.object(os, "scandir", side_effect=locked):
             self.assertEqual(grade.take(self.folder / "ada", self.exercise)[0], b"mine")
-            (self.folder / "ada/work/exercises/chapter3/copy_guard.cuh").unlink()
+            (self.folder / "ada/homework/exercises/chapter3/copy_guard.cuh").unlink()
             with self.assertRaises(PermissionError):  # It may be in there.
                 grade.take(self.folder / "ada", self.exercise)
 

@@ -1,7 +1,7 @@
 """The header in front of every file with kernels, compiled beforehand: reading it is most of a small program's compile time.
 
-A compile that repeats another's options makes the precompiled header for the next ones. They are kept in the toolkit's
-own folder, or in the user's cache where that folder is read-only; the 16 used last stay.
+A compile that repeats another's options makes what the next ones use. It is kept in the toolkit's own folder, or in the
+user's cache where that folder is read-only; the 16 used last stay.
 """
 
 import contextlib
