@@ -141,9 +141,10 @@ std::vector<CaseSpec> cases() {
       {"shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},
       {"shape=10000,256 dim=0 count=100000 dtype={double|int32} draw=zipf"},
       // Types without atomics, and few rows of few entries.
-      {"shape={64,4096|4096,1024} dim=0 count=256 dtype=int16"},
+      {"shape=100,4096 dim=0 count=1024 dtype=int16"},
+      {"shape=4096,1024 dim=0 count=256 dtype=int16"},
       {"shape=1024,64 dim=0 count=1048576 dtype=int8"},
-      {"shape=16,64 dim=0 count=4096 dtype=float"},
+      {"shape=64,64 dim=0 count=32768 dtype={float|half}"},
       // The gradient of an embedding: words by Zipf's law.
       {"shape=32768,1024 dim=0 count=16384 dtype={float|half} draw=zipf"},
       {"shape=262144,512 dim=0 count=32768 dtype={float|half} draw=zipf"},

@@ -42,7 +42,7 @@ struct Rule {
 /// Tried from the top on a problem with elements; the first rule that holds decides.
 inline constexpr Rule kRules[] = {
     {predicates::repeats_in_few_rows, Kernel::private_rows, ""},
-    {predicates::repeats_by_row, Kernel::row_owner, "shape=64,4096 dim=0 count=256 dtype=int16"},
+    {predicates::repeats_by_row, Kernel::row_owner, "shape=100,4096 dim=0 count=1024 dtype=int16"},
     {predicates::repeats_by_entry, Kernel::one_owner, "shape=4096,1024 dim=0 count=256 dtype=int16"},
     {predicates::avoids_atomics, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int8"},
     {predicates::shares_long_rows, Kernel::row_owner, "shape=16,32,64,128 dim=2 count=256 dtype=float"},
@@ -52,7 +52,6 @@ inline constexpr Rule kRules[] = {
     {predicates::fills_two_rows, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
     {predicates::meets_in_kept_tiles, Kernel::kept_tiles, "shape=16,64 dim=0 count=1048576 dtype=half"},
     {predicates::meets_in_tiles, Kernel::sorted_tiles, "shape=1024,64 dim=0 count=1048576 dtype=float"},
-    {predicates::fills_few_rows, Kernel::private_rows, "shape=16,64 dim=0 count=4096 dtype=float"},
     {predicates::fills_narrow_rows, Kernel::private_lines, "shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},
     {predicates::queues_without_tiles, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int32"},
     {predicates::may_queue_unseen, Kernel::sorted_segments,

@@ -428,14 +428,16 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   // Few rows, many entries.
   CHECK(chosen("shape=2,64 dim=0 count=1024 dtype=float") == "private_rows");
   CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v7b");
-  CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float") == "private_rows");
-  CHECK(chosen("shape=17,64 dim=0 count=4096 dtype=float") == "v7b");
-  CHECK(chosen("shape=64,64 dim=0 count=4096 dtype=half") == "private_rows");
-  CHECK(chosen("shape=65,64 dim=0 count=4096 dtype=half") == "v7b");
+  CHECK(chosen("shape=15,64 dim=0 count=4096 dtype=float") == "v8b");
+  CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float") == "v7b");
+  CHECK(chosen("shape=15,60 dim=0 count=4096 dtype=half") == "v7b");
+  CHECK(chosen("shape=64,256 dim=0 count=8192 dtype=half") == "v8b");
+  CHECK(chosen("shape=64,260 dim=0 count=8191 dtype=half") == "v7b");
+  CHECK(chosen("shape=65,256 dim=0 count=8192 dtype=half") == "v7b");
   // A queue at each row.
-  CHECK(chosen("shape=64,64 dim=0 count=32768 dtype=float") == "v8b");
-  CHECK(chosen("shape=64,64 dim=0 count=32767 dtype=float") == "v7b");
-  CHECK(chosen("shape=64,64 dim=0 count=32768 dtype=half") == "private_rows");
+  CHECK(chosen("shape=70,64 dim=0 count=35840 dtype=float") == "v8b");
+  CHECK(chosen("shape=70,64 dim=0 count=35839 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,64 dim=0 count=131071 dtype=half") == "v8b");
   CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=half") == "kept_tiles");
   CHECK(chosen("shape=512,64 dim=0 count=1048576 dtype=half") == "v8b");  // Sums of all rows do not fit.
   CHECK(chosen("shape=64,64 dim=0 count=131073 dtype=int32") == "sorted_segments");
@@ -467,7 +469,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   // Without atomics.
   CHECK(chosen("shape=5000,64 dim=0 count=1024 dtype=float", true) == "v8a");
   CHECK(chosen("shape=5000,64 dim=0 count=1025 dtype=float", true) == "sorted_segments");
-  CHECK(chosen("shape=7,64 dim=0 count=100 dtype=float", true) == "row_owner");
+  CHECK(chosen("shape=7,16384 dim=0 count=64 dtype=float", true) == "row_owner");
+  CHECK(chosen("shape=7,16384 dim=0 count=63 dtype=float", true) == "v8a");
   CHECK(chosen("shape=40,5000 dim=1 count=64 dtype=float", true) == "v8a");
   CHECK(chosen("shape=40,5000 dim=1 count=65 dtype=float", true) == "sorted_segments");
   CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float", true) == "private_rows");

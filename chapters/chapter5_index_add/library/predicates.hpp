@@ -43,7 +43,10 @@ inline bool repeats_by_entry(const Problem& p) {
   return avoids_atomics(p) && v8a::refuse(p) == nullptr &&
          (p.entries() <= few || sorted_segments::refuse(p) != nullptr);
 }
-inline bool repeats_by_row(const Problem& p) { return repeats_by_entry(p) && row_owner::refuse(p) == nullptr; }
+/// A block per row starts more blocks, which a short launch pays for.
+inline bool repeats_by_row(const Problem& p) {
+  return repeats_by_entry(p) && src_bytes(p) >= (4 << 20) && row_owner::refuse(p) == nullptr;
+}
 
 // ---- Few entries of long rows: v7b is over before the glance is where bytes are few.
 
@@ -56,24 +59,30 @@ inline bool has_few_long_rows(const Problem& p) {
   return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= few;
 }
 
-// ---- Few rows of many entries.
+// ---- Rows that a tile names again and again.
 
 inline bool fills_two_rows(const Problem& p) { return p.rows() <= 2 && p.entries() >= 1024 && fits_private_rows(p); }
+inline bool takes_tiles(const Problem& p) {
+  return v8b::refuse(p) == nullptr && rows_lie_together(p) && p.rows() <= v8b::kBuckets;
+}
+/// Whether there are bytes enough for a sort, and a tile names most of the rows.
+inline bool names_most_rows(const Problem& p) {
+  return src_bytes(p) >= (32 << 20) && 4 * v8b::plan(row_map(p)).entries >= 3 * p.rows();
+}
+/// Up to 64 rows: a few tiles name all of them, in launches that are not over before the sort is.
 inline bool fills_few_rows(const Problem& p) {
-  return p.rows() <= (is_narrow(p) ? 64 : 16) && p.entries() >= 4096 && fits_private_rows(p);
+  if (p.rows() > 64) return false;
+  return (p.entries() >= 8192 && src_bytes(p) >= (4 << 20)) || (entries_per_row(p) > 256 && row_bytes(p) >= 128);
 }
-
-// ---- Tiles: rows that a tile names again and again.
-
-/// Whether entries queue at each row, or there are bytes enough for a sort and a tile names most of the rows.
 inline bool meets_in_tiles(const Problem& p) {
-  if (v8b::refuse(p) != nullptr || !rows_lie_together(p) || p.rows() > v8b::kBuckets) return false;
-  return entries_per_row(p) >= (is_narrow(p) ? 2048 : 512) ||
-         (src_bytes(p) >= (32 << 20) && 4 * v8b::plan(row_map(p)).entries >= 3 * p.rows());
+  if (!takes_tiles(p)) return false;
+  return fills_few_rows(p) || entries_per_row(p) >= (is_narrow(p) ? 2048 : 512) || names_most_rows(p);
 }
-/// The same, and so many entries per row that a half or a bfloat16 would lose them.
+/// So many entries per row that a half or a bfloat16 would lose them.
 inline bool meets_in_kept_tiles(const Problem& p) {
-  return meets_in_tiles(p) && entries_per_row(p) >= (is_narrow(p) ? 128 : 16384) && kept_tiles::refuse(p) == nullptr;
+  if (!takes_tiles(p) || kept_tiles::refuse(p) != nullptr) return false;
+  if (!is_narrow(p)) return entries_per_row(p) >= 16384;
+  return entries_per_row(p) >= 2048 || (entries_per_row(p) >= 128 && names_most_rows(p));
 }
 /// Many long entries. Rows may be many, too: words of a language go to a few of them, and sorting a tile takes little
 /// beside moving such rows.
