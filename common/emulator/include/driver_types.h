@@ -146,6 +146,8 @@ enum cudaError {
 };
 using cudaError_t = cudaError;
 
+enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
+
 enum cudaMemcpyKind : int {  // Of a fixed type, in which no number is undefined: a wrong one gets its error.
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
