@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -285,6 +286,90 @@ TEST_CASE("conversions that do not fit go to the nearest") {
   CHECK(__double2ull_rz(1e30) == ~0ULL);
   CHECK(__float2int_rn(2.5F) == 2);
   CHECK(__float2int_ru(2.1F) == 3);
+}
+
+/// True where `down` and `up` enclose what `exact` is between, with nothing between them.
+template <class T> bool encloses(T down, T nearest, T up, T to_zero, long double exact) {
+  const bool tight = down == up ? down == exact : std::nextafter(down, T(INFINITY)) == up;
+  return tight && down <= exact && exact <= up && (nearest == down || nearest == up) &&
+         to_zero == (exact < 0 ? up : down);
+}
+
+TEST_CASE("operations and conversions in all four roundings") {
+  std::mt19937_64 random(7);
+  // Within so many bits that a long double, or on arm64 more, has every sum and product.
+  const auto any = [&] { return static_cast<float>(static_cast<std::int32_t>(random() >> 33) - (1 << 30)) * 0x1p-20F; };
+  bool right = true;
+  for (int i = 0; i < 10000; ++i) {
+    const float x = any();
+    const float y = any();
+    const float z = std::abs(any());
+    const long double w = x;
+    right = right && encloses(__fadd_rd(x, y), __fadd_rn(x, y), __fadd_ru(x, y), __fadd_rz(x, y), w + y);
+    right = right && encloses(__fsub_rd(x, y), __fsub_rn(x, y), __fsub_ru(x, y), __fsub_rz(x, y), w - y);
+    right = right && encloses(__fmul_rd(x, y), __fmul_rn(x, y), __fmul_ru(x, y), __fmul_rz(x, y), w * y);
+    // An exact quotient has no end, but none lies so near to a float that a long double would not tell.
+    right = right && encloses(__fdiv_rd(x, y), __fdiv_rn(x, y), __fdiv_ru(x, y), __fdiv_rz(x, y), w / y);
+    right = right && encloses(__fsqrt_rd(z), __fsqrt_rn(z), __fsqrt_ru(z), __fsqrt_rz(z),
+                              std::sqrt(static_cast<long double>(z)));
+    const double d = x * 0x1.23456789abcp0;
+    right =
+        right && encloses(__double2float_rd(d), __double2float_rn(d), __double2float_ru(d), __double2float_rz(d), d);
+    const auto n = static_cast<long long>(random());
+    right = right && encloses(__ll2float_rd(n), __ll2float_rn(n), __ll2float_ru(n), __ll2float_rz(n), n);
+    right = right && encloses(__ll2double_rd(n), __ll2double_rn(n), __ll2double_ru(n), __ll2double_rz(n), n);
+    const auto u = random();
+    right = right && encloses(__ull2float_rd(u), __ull2float_rn(u), __ull2float_ru(u), __ull2float_rz(u), u);
+    const auto k = static_cast<unsigned>(u);
+    right = right && encloses(__uint2float_rd(k), __uint2float_rn(k), __uint2float_ru(k), __uint2float_rz(k), k);
+  }
+  CHECK(right);
+  CHECK(__fmaf_ru(1.0F + 0x1p-23F, 1.0F + 0x1p-23F, 0.0F) == 1.0F + 0x1p-21F + 0x1p-23F - 0x1p-22F);
+  CHECK(__fma_rd(1.0 + 0x1p-52, 1.0 + 0x1p-52, 0.0) == 1.0 + 0x1p-51);
+  CHECK(__dadd_ru(1.0, 0x1p-80) == 1.0 + 0x1p-52);
+  CHECK(__dsub_rz(1.0, 0x1p-80) == 1.0 - 0x1p-53);
+  CHECK(__drcp_rd(3.0) < __drcp_ru(3.0));
+  CHECK(__fmul_rz(3e38F, 10.0F) == std::numeric_limits<float>::max());
+  CHECK(std::isinf(__fmul_ru(3e38F, 10.0F)));
+  CHECK(std::signbit(__fsub_rd(1.0F, 1.0F)));
+  CHECK(1.0F / 3.0F == __fdiv_rn(1.0F, 3.0F));  // All others are rounded as before.
+}
+
+TEST_CASE("DPX, and sums of differences") {
+  CHECK(__vimax3_s32(-5, 3, 1) == 3);
+  CHECK(__vimin3_s32_relu(-5, 3, 1) == 0);
+  CHECK(__viaddmax_s32(2147483647, 1, -7) == -7);
+  CHECK(__viaddmin_u32(5U, 6U, 12U) == 11U);
+  CHECK(__viaddmax_s16x2(0x7fff0001U, 0x00010001U, 0xfff00003U) == 0xfff00003U);
+  CHECK(__viaddmax_s16x2_relu(0x7fff0001U, 0x00010001U, 0xfff00001U) == 0x00000002U);
+  CHECK(__vimin3_u16x2(0x00058000U, 0x00047fffU, 0x00060001U) == 0x00040001U);
+  bool high = false;
+  bool low = true;
+  CHECK(__vibmax_s16x2(0x0001ffffU, 0x00010000U, &high, &low) == 0x00010000U);
+  CHECK((high && !low));
+  CHECK(__vibmin_s32(4, 4, &low) == 4);
+  CHECK(low);
+  CHECK(__vsads4(0x80000000U, 0x7f000001U) == 256U);
+  CHECK(__vsadu2(0x00050001U, 0x00010003U) == 6U);
+  CHECK(__vavgs2(0xffff0001U, 0xfffe0002U) == 0xfffe0002U);
+}
+
+__global__ void spaces(unsigned* out, const int* global) {
+  __shared__ int shared;
+  const int* const dynamic = warpbook::dynamic_shared<int>();
+  int own = 0;
+  out[0] = __isShared(&shared) + 2 * __isShared(dynamic + 1) + 4 * __isShared(global) + 8 * __isShared(&own);
+  out[1] = __isGlobal(&shared) + 2 * __isGlobal(global) + 4 * __isGlobal(&own) + 8 * __isLocal(&own);
+}
+
+TEST_CASE("an address tells its space") {
+  unsigned* out = nullptr;
+  REQUIRE(cudaMallocManaged(&out, 3 * sizeof(unsigned)) == cudaSuccess);
+  REQUIRE(launch(spaces, {.grid = 1, .block = 1, .shared_bytes = 8}, out, reinterpret_cast<const int*>(out + 2)) ==
+          cudaSuccess);
+  CHECK(out[0] == 3);
+  CHECK(out[1] == 10);
+  cudaFree(out);
 }
 
 __global__ void mathematics(float* out) {

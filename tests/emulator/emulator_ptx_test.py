@@ -121,7 +121,7 @@ REFUSED = [
     ('asm volatile("mov.u32 %0, %1;\\n wgmma.fence.sync.aligned;" : "=r"(i) : "r"(i));', '"wgmma.fence.sync.aligned" is not emulated'),
     ('asm volatile("mov.u32 %0, %%foo;" : "=r"(i));', '"%foo" is no operand that is known'),
     ('asm volatile("mov.u32 %0, 1" : "=r"(i));', "';' is missing"),
-    ('asm volatile("add.rz.f32 %0, %0, %0;" : "+f"(x));', '"add.rz.f32" is not emulated: not with .rz'),
+    ('asm volatile("add.rz.s32 %0, %0, %0;" : "+r"(i));', '"add.rz.s32" is not emulated: not with .rz'),
     ('asm volatile("ld.param.u32 %0, [%1];" : "=r"(i) : "l"(o));', '"ld.param.u32" is not emulated: not with .param'),
     ('asm volatile("ld.global.u32 %0, [%1];" : "=r"(i) : "r"(i));', "an address that is not of shared memory has 64 bits"),
     ('asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%0}, {%0}, {%0};" : "+f"(x));',

@@ -34,6 +34,13 @@ std::size_t dynamic_shared_bytes() noexcept {
   return current_block == nullptr ? 0 : current_block->launch->dynamic_shared_bytes;
 }
 
+bool is_shared(const void* address) noexcept {
+  if (current_block == nullptr) return false;
+  const auto* const dynamic = static_cast<const std::byte*>(current_block->dynamic_shared);
+  return shared_range().contains(address) || AddressRange{dynamic, dynamic + dynamic_shared_bytes()}.contains(address);
+}
+bool is_local(const void* address) noexcept { return local_range().contains(address); }
+
 // What follows are tail calls on purpose: a thread that wakes up on its own stack returns, and the processor, which
 // remembers the calls of another thread, mispredicts every return.
 

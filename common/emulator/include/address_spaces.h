@@ -8,6 +8,12 @@
 #include "warpbook_builtins.h"
 #include "warpbook_ptx.h"
 
+WARPBOOK_DEVICE_FUNCTION unsigned __isShared(const void* pointer) { return warpbook::emulator::is_shared(pointer); }
+WARPBOOK_DEVICE_FUNCTION unsigned __isLocal(const void* pointer) { return warpbook::emulator::is_local(pointer); }
+WARPBOOK_DEVICE_FUNCTION unsigned __isGlobal(const void* pointer) {
+  return !__isShared(pointer) && !__isLocal(pointer);
+}
+
 WARPBOOK_DEVICE_FUNCTION std::size_t __cvta_generic_to_shared(const void* pointer) {
   return __warpbook_ptx_shared_address(pointer);
 }

@@ -28,6 +28,7 @@
 #include "address_spaces.h"
 #include "atomic_functions.h"
 #include "device_launch_parameters.h"
+#include "dpx_functions.h"
 #include "integer_functions.h"
 #include "math_functions.h"
 #include "memory_functions.h"

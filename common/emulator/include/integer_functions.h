@@ -168,6 +168,7 @@ WARPBOOK_SIGNED(subss, warpbook::emulator::saturated<Part>(a - b))
 WARPBOOK_UNSIGNED(subus, warpbook::emulator::saturated<Part>(a - b))
 WARPBOOK_SIGNED(absdiffs, warpbook::emulator::apart(a, b))
 WARPBOOK_UNSIGNED(absdiffu, warpbook::emulator::apart(a, b))
+WARPBOOK_SIGNED(avgs, (a + b + (a + b >= 0 ? 1 : 0)) >> 1)
 WARPBOOK_UNSIGNED(avgu, (a + b + 1) >> 1)
 WARPBOOK_UNSIGNED(haddu, (a + b) >> 1)
 WARPBOOK_SIGNED(mins, a < b ? a : b)
@@ -209,6 +210,22 @@ WARPBOOK_UNSIGNED(setleu, a <= b ? 1 : 0)
 WARPBOOK_ALONE(2)
 WARPBOOK_ALONE(4)
 #undef WARPBOOK_ALONE
+
+// Sums of absolute differences.
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vsads2(unsigned x, unsigned y) {
+  const unsigned apart = __vabsdiffs2(x, y);
+  return (apart & 0xffffU) + (apart >> 16);
+}
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vsadu2(unsigned x, unsigned y) {
+  const unsigned apart = __vabsdiffu2(x, y);
+  return (apart & 0xffffU) + (apart >> 16);
+}
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vsads4(unsigned x, unsigned y) {
+  return __dp4a(__vabsdiffs4(x, y), 0x01010101U, 0U);
+}
+WARPBOOK_DEVICE_FUNCTION constexpr unsigned __vsadu4(unsigned x, unsigned y) {
+  return __dp4a(__vabsdiffu4(x, y), 0x01010101U, 0U);
+}
 
 // ---- The bits of one type as another
 

@@ -118,6 +118,14 @@ WARPBOOK_DEVICE_FUNCTION float normcdff(float x) {
 WARPBOOK_DEVICE_FUNCTION float norm3df(float x, float y, float z) { return hypotf(hypotf(x, y), z); }
 WARPBOOK_DEVICE_FUNCTION float norm4df(float x, float y, float z, float w) { return hypotf(norm3df(x, y, z), w); }
 WARPBOOK_DEVICE_FUNCTION float rhypotf(float x, float y) { return 1.0F / hypotf(x, y); }
+WARPBOOK_DEVICE_FUNCTION float rnorm3df(float x, float y, float z) { return 1.0F / norm3df(x, y, z); }
+WARPBOOK_DEVICE_FUNCTION float rnorm4df(float x, float y, float z, float w) { return 1.0F / norm4df(x, y, z, w); }
+WARPBOOK_DEVICE_FUNCTION float normf(int count, const float* x) {
+  float length = 0;
+  for (int i = 0; i < count; ++i) length = hypotf(length, x[i]);
+  return length;
+}
+WARPBOOK_DEVICE_FUNCTION float rnormf(int count, const float* x) { return 1.0F / normf(count, x); }
 WARPBOOK_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
 WARPBOOK_DEVICE_FUNCTION double rcbrt(double x) { return 1.0 / cbrt(x); }
 #ifndef WARPBOOK_LIBRARY_HAS_SINPI
@@ -140,6 +148,14 @@ WARPBOOK_DEVICE_FUNCTION double normcdf(double x) {
 WARPBOOK_DEVICE_FUNCTION double norm3d(double x, double y, double z) { return hypot(hypot(x, y), z); }
 WARPBOOK_DEVICE_FUNCTION double norm4d(double x, double y, double z, double w) { return hypot(norm3d(x, y, z), w); }
 WARPBOOK_DEVICE_FUNCTION double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
+WARPBOOK_DEVICE_FUNCTION double norm(int count, const double* x) {
+  double length = 0;
+  for (int i = 0; i < count; ++i) length = hypot(length, x[i]);
+  return length;
+}
+WARPBOOK_DEVICE_FUNCTION double rnorm(int count, const double* x) { return 1.0 / norm(count, x); }
+WARPBOOK_DEVICE_FUNCTION double rnorm3d(double x, double y, double z) { return 1.0 / norm3d(x, y, z); }
+WARPBOOK_DEVICE_FUNCTION double rnorm4d(double x, double y, double z, double w) { return 1.0 / norm4d(x, y, z, w); }
 WARPBOOK_DEVICE_FUNCTION float fdividef(float x, float y) { return x / y; }
 WARPBOOK_DEVICE_FUNCTION float __saturatef(float x) { return fminf(fmaxf(x, 0.0F), 1.0F); }  // NaN gives 0
 
@@ -154,16 +170,6 @@ WARPBOOK_DEVICE_FUNCTION float __fmul_rn(float x, float y) { return x * y; }
 WARPBOOK_DEVICE_FUNCTION float __fdiv_rn(float x, float y) { return x / y; }
 WARPBOOK_DEVICE_FUNCTION float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 WARPBOOK_DEVICE_FUNCTION float __fsqrt_rn(float x) { return sqrtf(x); }
-// The square of a float is exact in double.
-WARPBOOK_DEVICE_FUNCTION float __fsqrt_rd(float x) {
-  const float root = sqrtf(x);
-  return static_cast<double>(root) * root > x ? nextafterf(root, 0) : root;
-}
-WARPBOOK_DEVICE_FUNCTION float __fsqrt_ru(float x) {
-  const float root = sqrtf(x);
-  return static_cast<double>(root) * root < x ? nextafterf(root, HUGE_VALF) : root;
-}
-WARPBOOK_DEVICE_FUNCTION float __fsqrt_rz(float x) { return __fsqrt_rd(x); }
 WARPBOOK_DEVICE_FUNCTION float __frcp_rn(float x) { return 1.0F / x; }
 WARPBOOK_DEVICE_FUNCTION double __dadd_rn(double x, double y) { return x + y; }
 WARPBOOK_DEVICE_FUNCTION double __dsub_rn(double x, double y) { return x - y; }
@@ -173,8 +179,48 @@ WARPBOOK_DEVICE_FUNCTION double __fma_rn(double x, double y, double z) { return 
 WARPBOOK_DEVICE_FUNCTION double __dsqrt_rn(double x) { return sqrt(x); }
 WARPBOOK_DEVICE_FUNCTION double __drcp_rn(double x) { return 1.0 / x; }
 WARPBOOK_DEVICE_FUNCTION float __frsqrt_rn(float x) { return static_cast<float>(1.0 / sqrt(static_cast<double>(x))); }
+WARPBOOK_DEVICE_FUNCTION float __fmaf_ieee_rn(float x, float y, float z) { return fmaf(x, y, z); }
 
 #pragma float_control(pop)
+
+// ---- The same, and conversions, rounded down, up, and to zero
+
+#define WARPBOOK_OPERATION(T, name, operation, direction, parameters, ...)                                             \
+  WARPBOOK_DEVICE_FUNCTION T name parameters {                                                                         \
+    using namespace warpbook::emulator;                                                                                \
+    return rounded(Rounding::direction, Rounded::operation, __VA_ARGS__);                                              \
+  }
+#define WARPBOOK_OPERATIONS(T, letter, suffix, direction)                                                              \
+  WARPBOOK_OPERATION(T, __##letter##add_##suffix, add, direction, (T x, T y), x, y, T{})                               \
+  WARPBOOK_OPERATION(T, __##letter##sub_##suffix, subtract, direction, (T x, T y), x, y, T{})                          \
+  WARPBOOK_OPERATION(T, __##letter##mul_##suffix, multiply, direction, (T x, T y), x, y, T{})                          \
+  WARPBOOK_OPERATION(T, __##letter##div_##suffix, divide, direction, (T x, T y), x, y, T{})                            \
+  WARPBOOK_OPERATION(T, __##letter##rcp_##suffix, divide, direction, (T x), T{1}, x, T{})                              \
+  WARPBOOK_OPERATION(T, __##letter##sqrt_##suffix, root, direction, (T x), x, T{}, T{})
+#define WARPBOOK_CONVERSION(To, name, From, Wide, direction)                                                           \
+  WARPBOOK_DEVICE_FUNCTION To name(From x) {                                                                           \
+    return warpbook::emulator::rounded_##To(warpbook::emulator::Rounding::direction, static_cast<Wide>(x));            \
+  }
+#define WARPBOOK_ROUNDED(suffix, direction)                                                                            \
+  WARPBOOK_OPERATIONS(float, f, suffix, direction)                                                                     \
+  WARPBOOK_OPERATIONS(double, d, suffix, direction)                                                                    \
+  WARPBOOK_OPERATION(float, __fmaf_##suffix, multiply_add, direction, (float x, float y, float z), x, y, z)            \
+  WARPBOOK_OPERATION(float, __fmaf_ieee_##suffix, multiply_add, direction, (float x, float y, float z), x, y, z)       \
+  WARPBOOK_OPERATION(double, __fma_##suffix, multiply_add, direction, (double x, double y, double z), x, y, z)         \
+  WARPBOOK_CONVERSION(float, __int2float_##suffix, int, long long, direction)                                          \
+  WARPBOOK_CONVERSION(float, __uint2float_##suffix, unsigned, long long, direction)                                    \
+  WARPBOOK_CONVERSION(float, __ll2float_##suffix, long long, long long, direction)                                     \
+  WARPBOOK_CONVERSION(float, __ull2float_##suffix, unsigned long long, unsigned long long, direction)                  \
+  WARPBOOK_CONVERSION(float, __double2float_##suffix, double, double, direction)                                       \
+  WARPBOOK_CONVERSION(double, __ll2double_##suffix, long long, long long, direction)                                   \
+  WARPBOOK_CONVERSION(double, __ull2double_##suffix, unsigned long long, unsigned long long, direction)
+WARPBOOK_ROUNDED(rd, down)
+WARPBOOK_ROUNDED(ru, up)
+WARPBOOK_ROUNDED(rz, to_zero)
+#undef WARPBOOK_ROUNDED
+#undef WARPBOOK_CONVERSION
+#undef WARPBOOK_OPERATIONS
+#undef WARPBOOK_OPERATION
 
 // ---- Conversions. A value that the target cannot hold becomes its nearest, NaN becomes 0 (from and to 64 bits, the
 // highest bit).

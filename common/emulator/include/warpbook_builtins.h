@@ -31,6 +31,10 @@ WARPBOOK_EXPORT unsigned grid_extent_x() noexcept __attribute__((const));
 WARPBOOK_EXPORT unsigned grid_extent_y() noexcept __attribute__((const));
 WARPBOOK_EXPORT unsigned grid_extent_z() noexcept __attribute__((const));
 
+/// Whether an address leads to shared memory, or to what is a thread's own.
+WARPBOOK_EXPORT bool is_shared(const void* address) noexcept __attribute__((pure));
+WARPBOOK_EXPORT bool is_local(const void* address) noexcept __attribute__((pure));
+
 /// Whether a kernel is running, and not the host's code: for functions of both.
 WARPBOOK_EXPORT bool in_kernel() noexcept __attribute__((pure));
 
@@ -65,6 +69,20 @@ WARPBOOK_EXPORT void memory_fence();
 WARPBOOK_EXPORT void grid_barrier() __attribute__((convergent));
 /// Whether it was.
 WARPBOOK_EXPORT bool is_cooperative_launch();
+
+/// One operation on `x`, on `x` and `y`, or on all three.
+enum class Rounding : int { nearest, down, up, to_zero };
+enum class Rounded : int { add, subtract, multiply, divide, root, multiply_add };
+WARPBOOK_EXPORT float rounded(Rounding rounding, Rounded operation, float x, float y, float z) noexcept
+    __attribute__((const));
+WARPBOOK_EXPORT double rounded(Rounding rounding, Rounded operation, double x, double y, double z) noexcept
+    __attribute__((const));
+/// The same of a conversion.
+WARPBOOK_EXPORT float rounded_float(Rounding rounding, double x) noexcept __attribute__((const));
+WARPBOOK_EXPORT float rounded_float(Rounding rounding, long long x) noexcept __attribute__((const));
+WARPBOOK_EXPORT float rounded_float(Rounding rounding, unsigned long long x) noexcept __attribute__((const));
+WARPBOOK_EXPORT double rounded_double(Rounding rounding, long long x) noexcept __attribute__((const));
+WARPBOOK_EXPORT double rounded_double(Rounding rounding, unsigned long long x) noexcept __attribute__((const));
 
 /// Lets the other threads of the block run.
 WARPBOOK_EXPORT void yield_thread() __attribute__((convergent));

@@ -298,6 +298,21 @@ bool Emitter::real_arithmetic(StringRef name, Type type) {
       instruction->setFastMathFlags(flags);
     return out(value);
   };
+  Value* one = ConstantFP::get(at_.getContext(), type.bits == 64 ? APFloat(1.0) : APFloat(1.0F));
+  if (const unsigned mode = directed(has("rm") ? "rm" : has("rp") ? "rp" : has("rz") ? "rz" : ""); mode != 0) {
+    const unsigned operation = StringSwitch<unsigned>(name)
+                                   .Case("add", 0)
+                                   .Case("sub", 1)
+                                   .Case("mul", 2)
+                                   .Cases("div", "rcp", 3)
+                                   .Case("sqrt", 4)
+                                   .Cases("fma", "mad", 5)
+                                   .Default(6);
+    if (operation == 6) return false;
+    Value* a = name == "rcp" ? one : in(1);
+    Value* b = name == "rcp" ? in(1) : operation == 4 ? a : in(2);
+    return out(rounded(mode, operation, a, b, operation == 5 ? in(3) : b));
+  }
   if (name == "add") return sum([&] { return at_.CreateFAdd(in(1), in(2)); });
   if (name == "sub") return sum([&] { return at_.CreateFSub(in(1), in(2)); });
   if (name == "mul") return sum([&] { return at_.CreateFMul(in(1), in(2)); });
@@ -309,7 +324,6 @@ bool Emitter::real_arithmetic(StringRef name, Type type) {
   if (name == "min") return out(intrinsic(nan ? Intrinsic::minimum : Intrinsic::minnum, {in(1), in(2)}));
   if (name == "max") return out(intrinsic(nan ? Intrinsic::maximum : Intrinsic::maxnum, {in(1), in(2)}));
   if (name == "copysign") return out(intrinsic(Intrinsic::copysign, {in(2), in(1)}));
-  Value* one = ConstantFP::get(at_.getContext(), type.bits == 64 ? APFloat(1.0) : APFloat(1.0F));
   if (name == "sqrt") return out(intrinsic(Intrinsic::sqrt, {in(1)}));
   if (name == "rcp") return out(at_.CreateFDiv(one, in(1)));
   if (!approximate) return false;
@@ -322,6 +336,24 @@ bool Emitter::real_arithmetic(StringRef name, Type type) {
                                .Case("cos", Intrinsic::cos)
                                .Default(Intrinsic::not_intrinsic);
   return id != Intrinsic::not_intrinsic && out(intrinsic(id, {in(1)}));
+}
+
+/// A rounding other than to the nearest, as Rounding counts; 0 for all else.
+unsigned Emitter::directed(StringRef rounding) {
+  return StringSwitch<unsigned>(rounding).Case("rm", 1).Case("rp", 2).Case("rz", 3).Default(0);
+}
+
+/// A conversion in such a rounding; `from` is how the names of functions have the value's type.
+Emitter::Value* Emitter::converted(unsigned mode, Value* value, llvm::Type* to, StringRef from) {
+  return library(to->isDoubleTy() ? "rounded_double" : "rounded_float", ("NS0_8RoundingE" + from).str(), to,
+                 {number(32, mode), value}, Effect::none);
+}
+
+/// One operation in such a rounding, which Rounded counts.
+Emitter::Value* Emitter::rounded(unsigned mode, unsigned operation, Value* a, Value* b, Value* c) {
+  llvm::Type* type = a->getType();
+  const std::string parameters = std::string("NS0_8RoundingENS0_7RoundedE") + (type->isDoubleTy() ? "ddd" : "fff");
+  return library("rounded", parameters, type, {number(32, mode), number(32, operation), a, b, c}, Effect::none);
 }
 
 /// Halves and bfloat16, or pairs of them: the library computes as the functions of cuda_fp16.h do.
@@ -460,11 +492,15 @@ void Emitter::convert() {
     return write(0, to.is_signed() ? at_.CreateSExt(value, integer(bits)) : value);
   }
   if (from.is_integer()) {
-    if (rounding != "rn") return fail("\"" + now_->name + "\" is not emulated: this rounding");
     llvm::Type* type = to.is_real() && to.bits == 64 ? at_.getDoubleTy() : at_.getFloatTy();
     if (to.kind == Type::Kind::bfloat || to.kind == Type::Kind::tf32)
       return fail("\"" + now_->name + "\" is not emulated");
     Value* value = read(1, from.bits);
+    if (const unsigned mode = directed(rounding); mode != 0 && to.is_real()) {
+      value = from.is_signed() ? at_.CreateSExt(value, integer(64)) : at_.CreateZExt(value, integer(64));
+      return write(0, finished(converted(mode, value, type, from.is_signed() ? "x" : "y"), false, saturate));
+    }
+    if (rounding != "rn") return fail("\"" + now_->name + "\" is not emulated: this rounding");
     value = from.is_signed() ? at_.CreateSIToFP(value, type) : at_.CreateUIToFP(value, type);
     return write(0, to.is_real() ? finished(value, false, saturate) : narrowed(value, to, "rn"));
   }
@@ -477,8 +513,9 @@ void Emitter::convert() {
   if (to.bits == 64) {
     if (value->getType()->isFloatTy()) value = at_.CreateFPExt(value, at_.getDoubleTy());
   } else if (value->getType()->isDoubleTy()) {
-    if (rounding != "rn") return fail("\"" + now_->name + "\" is not emulated: this rounding");
-    value = at_.CreateFPTrunc(value, at_.getFloatTy());
+    const unsigned mode = directed(rounding);
+    if (mode == 0 && rounding != "rn") return fail("\"" + now_->name + "\" is not emulated: this rounding");
+    value = mode == 0 ? at_.CreateFPTrunc(value, at_.getFloatTy()) : converted(mode, value, at_.getFloatTy(), "d");
   }
   write(0, finished(value, flush && to.bits == 32, saturate));
 }

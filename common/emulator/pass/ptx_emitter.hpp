@@ -107,6 +107,9 @@ private:
   bool arithmetic(llvm::StringRef name);
   bool integer_arithmetic(llvm::StringRef name, Type type);
   bool real_arithmetic(llvm::StringRef name, Type type);
+  static unsigned directed(llvm::StringRef rounding);
+  Value* rounded(unsigned mode, unsigned operation, Value* a, Value* b, Value* c);
+  Value* converted(unsigned mode, Value* value, llvm::Type* to, llvm::StringRef from);
   bool narrow_arithmetic(llvm::StringRef name, Type type);
   bool bits(llvm::StringRef name, Type type);
   bool fields(llvm::StringRef name, Type type);

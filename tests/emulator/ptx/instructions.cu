@@ -2,11 +2,13 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cfenv>
 #include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 using u32 = unsigned;
@@ -212,6 +214,12 @@ static void integers() {
   OP("sin.approx.f32 %0, %1;", std::sin(a), 1e-5f)                                                                     \
   OP("cos.approx.f32 %0, %1;", std::cos(a), 1e-5f)                                                                     \
   OP("tanh.approx.f32 %0, %1;", std::tanh(a), 1e-3f)                                                                   \
+  OP("add.rz.f32 %0, %1, 0f2F800001;", towards(a, 0x1.000002p-32f, FE_TOWARDZERO, std::plus<>{}), 0)                   \
+  OP("mul.rp.f32 %0, %1, %2;", towards(a, b, FE_UPWARD, std::multiplies<>{}), 0)                                       \
+  OP("div.rm.f32 %0, %1, %2;", towards(a, b, FE_DOWNWARD, std::divides<>{}), 0)                                        \
+  OP("{ .reg .f64 d; cvt.f64.f32 d, %1; add.rm.f64 d, d, 0dBB00000000000000; cvt.rm.f32.f64 %0, d; }",                 \
+     below(a), 0)                                                                                                      \
+  OP("{ .reg .s32 i; cvt.rzi.s32.f32 i, %1; cvt.rp.f32.s32 %0, i; }", whole(a), 0)                                     \
   OP("cvt.rni.f32.f32 %0, %1;", std::nearbyint(a), 0)                                                                  \
   OP("{ .reg .pred p; setp.ltu.f32 p, %1, %2; selp.f32 %0, %1, %2, p; }", !(a >= b) ? a : b, 0)                        \
   OP("{ .reg .s32 i; cvt.rzi.s32.f32 i, %1; cvt.rn.f32.s32 %0, i; }", whole(a), 0)                                     \
@@ -246,6 +254,15 @@ static float brain(float a) {
 static float tensor(float a) {
   return std::isnan(a) || std::isinf(a) ? a : from_bits((to_bits(a) + 0x1000) & 0xffffe000);
 }
+template <class Operation> static float towards(float a, float b, int rounding, Operation operation) {
+  std::fesetround(rounding);
+  const volatile float x = a, y = b;
+  const volatile float result = operation(float(x), float(y));
+  std::fesetround(FE_TONEAREST);
+  return result;
+}
+/// What is a little smaller than `a`, rounded down.
+static float below(float a) { return a == 0 ? -0x1p-79f : std::isfinite(a) ? std::nextafter(a, -INFINITY) : a; }
 static float half_fma(float b) {
   const double h = double(_Float16(b));
   return float(_Float16(h * h + h));
