@@ -19,8 +19,12 @@ struct CUgraphExec_st {
     cudaGraphNode_t from;  ///< the graph's
     cudaGraphNodeType type;
     warpbook::emulator::Work run;
+    std::vector<std::size_t> behind;  ///< the nodes that it comes behind
+    std::size_t branch;               ///< Nodes of a branch follow each other. The first one is the launching stream's.
   };
-  std::vector<Node> nodes;  ///< in an order that the edges allow
+  std::vector<Node> nodes;          ///< in an order that the edges allow
+  std::vector<unsigned> numbers;    ///< of the branches, as streams have
+  std::vector<std::uint64_t> done;  ///< operations of each so far
 };
 
 namespace warpbook::emulator {
@@ -31,7 +35,7 @@ constexpr unsigned long long kInstantiateFlags =
 
 struct Graphs {
   std::unordered_map<CUgraph_st*, std::unique_ptr<CUgraph_st>> graphs;
-  std::unordered_map<CUgraphExec_st*, std::unique_ptr<CUgraphExec_st>> executables;
+  std::unordered_map<CUgraphExec_st*, std::shared_ptr<CUgraphExec_st>> executables;
 };
 
 Graphs& graphs() {
@@ -164,6 +168,59 @@ std::vector<std::shared_ptr<GraphNode>> ordered(const CUgraph_st& graph) {
   }
 }
 
+/// Which nodes each one comes behind, and its branch: that of a node before it which nothing else has gone on from.
+void find_branches(const CUgraph_st& graph, CUgraphExec_st& made) {
+  std::vector<std::size_t> last;  // of each branch
+  for (std::size_t i = 0; i < made.nodes.size(); ++i) {
+    CUgraphExec_st::Node& node = made.nodes[i];
+    node.branch = last.size();
+    for (std::size_t other = 0; other < i; ++other) {
+      if (std::find(graph.edges.begin(), graph.edges.end(), std::pair{made.nodes[other].from, node.from}) ==
+          graph.edges.end())
+        continue;
+      node.behind.push_back(other);
+      if (node.branch == last.size() && last[made.nodes[other].branch] == other) node.branch = made.nodes[other].branch;
+    }
+    if (node.branch == last.size()) {
+      made.numbers.push_back(last.empty() ? 0 : new_stream_number());
+      last.emplace_back();
+    }
+    last[node.branch] = i;
+  }
+  made.done.resize(last.size());
+}
+
+/// Runs the nodes, each behind those that its edges name. Returns the modelled seconds of the longest way through.
+double run_graph(CUgraphExec_st& graph) {
+  struct End {
+    Progress done;
+    double seconds = 0.0;
+  };
+  const unsigned stream = current_stream();
+  End all{current_progress()};
+  Progress before = all.done;
+  --before.at(stream);  // The launch is the first operation of the first branch.
+  if (!graph.done.empty()) graph.done[0] = before.at(stream);
+  std::vector<End> ends(graph.nodes.size());
+  for (std::size_t i = 0; i < graph.nodes.size() && sticky_error() == cudaSuccess; ++i) {
+    const CUgraphExec_st::Node& node = graph.nodes[i];
+    End& end = ends[i];
+    end.done = before;
+    for (const std::size_t other : node.behind) {
+      join(end.done, ends[other].done);
+      end.seconds = std::max(end.seconds, ends[other].seconds);
+    }
+    const unsigned number = node.branch == 0 ? stream : graph.numbers[node.branch];
+    end.done[number] = ++graph.done[node.branch];
+    async_operation(number, end.done);
+    end.seconds += node.run(true);
+    join(all.done, end.done);
+    all.seconds = std::max(all.seconds, end.seconds);
+  }
+  async_operation(stream, all.done);
+  return all.seconds;
+}
+
 }  // namespace
 }  // namespace warpbook::emulator
 
@@ -185,6 +242,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
   stream->capture->origin = handle;
   stream->capture->mode = mode;
   stream->captured = stream->joined = 0;
+  stream->before.clear();
   return remember(cudaSuccess);
 }
 
@@ -214,8 +272,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
     return remember(capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined);
   }
   auto created = std::make_unique<CUgraph_st>(CUgraph_st{std::move(capture->nodes), {}});
-  for (std::size_t i = 1; i < created->nodes.size(); ++i)
-    created->edges.emplace_back(handle_of(created->nodes[i - 1]), handle_of(created->nodes[i]));
+  for (const auto& [from, to] : capture->edges)
+    created->edges.emplace_back(handle_of(created->nodes[from]), handle_of(created->nodes[to]));
   *graph = created.get();
   graphs().graphs.emplace(*graph, std::move(created));
   return remember(cudaSuccess);
@@ -289,8 +347,9 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
     ApiCall::explain("api_error", "The graph's edges make a circle.");
     return remember(cudaErrorInvalidValue);
   }
-  auto created = std::make_unique<CUgraphExec_st>();
-  for (const auto& node : order) created->nodes.push_back({handle_of(node), node->type, node->run});
+  auto created = std::make_shared<CUgraphExec_st>();
+  for (const auto& node : order) created->nodes.push_back({handle_of(node), node->type, node->run, {}, 0});
+  find_branches(*graph, *created);
   *executable = created.get();
   graphs().executables.emplace(*executable, std::move(created));
   return remember(cudaSuccess);
@@ -316,19 +375,13 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   if (found == graphs().executables.end()) {
     return remember(cudaErrorInvalidValue);
   }
-  const auto nodes = found->second->nodes;
   CUstream_st* target = find_stream(stream);
   if (target != nullptr && target->capture != nullptr) {
     target->capture->invalid = true;
     return remember(cudaErrorStreamCaptureUnsupported);
   }
-  const cudaError_t error = submit(stream, cudaGraphNodeTypeEmpty, [&nodes](bool) {
-    double seconds = 0.0;
-    for (const auto& node : nodes) {
-      if (sticky_error() == cudaSuccess) seconds += node.run(true);
-    }
-    return seconds;
-  });
+  const cudaError_t error =
+      submit(stream, cudaGraphNodeTypeEmpty, [graph = found->second](bool) { return run_graph(*graph); });
   return error == cudaSuccess ? error : remember(error);
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/execution/async_work.hpp"
@@ -29,6 +30,7 @@ struct Capture {
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;  ///< As asked for.
   bool invalid = false;                                      ///< Something was done that cannot be captured.
   std::vector<std::shared_ptr<GraphNode>> nodes;             ///< In the order in which they were enqueued.
+  std::vector<std::pair<std::size_t, std::size_t>> edges;    ///< from, to
 };
 
 }  // namespace warpbook::emulator
@@ -43,7 +45,8 @@ struct CUstream_st {
   std::size_t captured = 0;                              ///< nodes of the capture when this stream last added one
   unsigned number = 0;                                   ///< of all streams that the program ever had
   warpbook::emulator::Progress done;                     ///< what comes before its next operation, its own ones with it
-  std::size_t joined = 0;  ///< nodes up to which another stream of the capture has waited for this one
+  std::size_t joined = 0;           ///< nodes up to which another stream of the capture has waited for this one
+  std::vector<std::size_t> before;  ///< those that its next one comes behind
 };
 
 /// What a `cudaEvent_t` points to.
@@ -56,6 +59,7 @@ struct CUevent_st {
   bool captured = false;                               ///< Recorded while its stream was captured: it tells no time.
   cudaStream_t stream = nullptr;                       ///< that captured it
   std::size_t nodes = 0;                               ///< of the capture when it was recorded
+  std::vector<std::size_t> before;                     ///< those that it comes behind
 };
 
 namespace warpbook::emulator {
@@ -94,6 +98,9 @@ CUstream_st* find_stream(cudaStream_t handle);
 /// Runs work on a stream, or adds it to the stream's capture. `later`: it may be run after this call, where a launch
 /// before it waits for the host.
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later = false);
+
+/// A number for a branch of a graph, which counts its operations as a stream does.
+unsigned new_stream_number();
 
 /// The kernel that is being submitted goes on beside the host, with these arguments; at its end, `end` returns its
 /// modelled seconds.

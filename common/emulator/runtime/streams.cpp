@@ -134,8 +134,8 @@ void host_has_waited_for(const Progress& progress) {
 /// cudaStreamAddCallback). Which threads of the host learn of that, and how, nobody sees: all of them count.
 void host_function_begins() {
   Progress before = current_progress();
-  async_end(before);              // All nodes of a graph are one operation: this ends those that were run by now.
   --before.at(current_stream());  // The operation itself goes on.
+  async_end(before);
   join(streams().waited, before);
 }
 
@@ -178,6 +178,8 @@ void finish_launch() {
 }
 
 }  // namespace
+
+unsigned new_stream_number() { return streams().numbers++; }
 
 void goes_on_beside(std::shared_ptr<const void> arguments, std::function<double()> end) {
   streams().beside.arguments = std::move(arguments);
@@ -244,8 +246,11 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool l
     if (stream->capture->invalid) {
       return cudaErrorStreamCaptureInvalidated;
     }
-    stream->capture->nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(run)}));
-    stream->captured = stream->capture->nodes.size();
+    Capture& capture = *stream->capture;
+    for (const std::size_t node : stream->before) capture.edges.emplace_back(node, capture.nodes.size());
+    stream->before = {capture.nodes.size()};
+    capture.nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(run)}));
+    stream->captured = capture.nodes.size();
     return cudaSuccess;
   }
   // One kernel runs at a time; of another stream, the rest does not wait for it.
@@ -266,6 +271,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool l
   ++stream->done[stream->number];
   async_operation(stream->number, stream->done);
   stream->clock = begin + run(false);
+  join(stream->done, current_progress());  // Of a graph, it has the branches.
   if (launch_is_beside() && !was_beside) streams().beside.stream = handle;
   return cudaSuccess;
 }
@@ -347,6 +353,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
       }
       stream->capture = capture;  // the stream joins the capture
       stream->captured = stream->joined = 0;
+      stream->before.clear();
     } else if (stream->capture != capture) {
       stream->capture->invalid = capture->invalid = true;
       return remember(cudaErrorStreamCaptureMerge);
@@ -354,6 +361,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event_handle, u
     if (CUstream_st* source = find_stream(event->stream); source != nullptr) {
       source->joined = std::max(source->joined, event->nodes);
     }
+    for (const std::size_t node : event->before)
+      if (std::find(stream->before.begin(), stream->before.end(), node) == stream->before.end())
+        stream->before.push_back(node);
     return remember(cudaSuccess);
   }
   if (stream->capture != nullptr) {
@@ -499,6 +509,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event_handle, cudaStream_t handle) {
   event->capture = stream->capture;
   event->stream = handle;
   event->nodes = stream->captured;
+  event->before = stream->before;
   event->recorded = !event->captured;
   event->time = stream_time(*stream);
   event->done = progress_of(*stream);
