@@ -519,7 +519,8 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
   Warp& warp = warps_[warp_index];
   const PendingMeeting meeting = warp.meetings[index];
   warp.meetings[index] = warp.meetings[--warp.pending];
-  observer().sync(context_, SyncScope::warp, warp_index, meeting.arrived);
+  const SyncScope scope = meeting.kind == Meeting::sync ? SyncScope::warp : SyncScope::exchange;
+  observer().sync(context_, scope, warp_index, meeting.arrived);
 
   const auto each_lane = [&](auto&& visit) {
     for (std::uint32_t rest = meeting.arrived; rest != 0; rest &= rest - 1) {
@@ -558,6 +559,16 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
     first = std::min(first, positions[lane]);
   });
   cursor_ = first;
+}
+
+AddressRange BlockRunner::own_stack(const void* address) const {
+  const auto around = [&](const void* place) {
+    const std::span<const std::byte> stack = stacks_.stack_around(place);
+    return AddressRange{stack.data(), stack.data() + stack.size()};
+  };
+  const bool is_guarded = !around(address).contains(address);
+  const AddressRange own = around(__builtin_frame_address(0));
+  return is_guarded || own.begin == own.end ? local_range() : own;
 }
 
 /// Of a shuffle that these lanes came to: who gets what has no value.

@@ -100,6 +100,7 @@ public:
   BlockContext& context() { return context_; }
   /// Where the threads' stacks, and so their local arrays, lie.
   AddressRange local_range() const { return stacks_.range(); }
+  AddressRange own_stack(const void* address) const;
 
 private:
   static constexpr unsigned kNone = ~0U;

@@ -44,6 +44,9 @@ std::string describe_thread(const BlockContext& block) {
 }
 
 AddressRange local_range() { return current_runner == nullptr ? AddressRange{} : current_runner->local_range(); }
+AddressRange own_stack(const void* address) {
+  return current_runner == nullptr ? AddressRange{} : current_runner->own_stack(address);
+}
 
 }  // namespace warpbook::emulator
 

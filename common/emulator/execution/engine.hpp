@@ -74,8 +74,9 @@ private:
   void* observer_data_;
 };
 
-/// Whom a completed barrier synchronised.
-enum class SyncScope { block, warp };
+/// What met: all threads of a block at a barrier; lanes of a warp at one (`__syncwarp`); or lanes at a shuffle, a vote
+/// or a match, where they wait for each other, and nothing orders what they do to memory.
+enum class SyncScope { block, warp, exchange };
 
 /// What an access reported by the engine itself does. `float_atomic`: an addition to floats, for which shared memory
 /// has no instruction. `copied`: written to shared memory by an asynchronous copy, which is no store.
@@ -125,7 +126,7 @@ public:
   /// All threads of the block wait for other blocks, which may run before it goes on.
   virtual void block_waits(BlockContext&) {}
   /// A barrier is complete, before anyone goes on: `__syncthreads` (warp 0, mask all ones) or a warp-level meeting of
-  /// the live lanes `mask` of `warp` (`__syncwarp`, shuffles, votes). Called once a barrier, in every block.
+  /// the live lanes `mask` of `warp`. Called once a barrier, in every block.
   virtual void sync(BlockContext&, SyncScope, unsigned /*warp*/, std::uint32_t /*mask*/) {}
   /// An access that instrumentation cannot see, made by the engine for the kernel: CUDA's atomics and asynchronous
   /// copies. Comes before the access itself, in every block; `pc` is the return address in the kernel's code.
@@ -267,6 +268,9 @@ WARPBOOK_EXPORT AddressRange shared_range();
 
 /// The stacks of the CUDA threads of the calling worker: what is local memory to a kernel.
 WARPBOOK_EXPORT AddressRange local_range();
+/// Of these, the running thread's. All of them where the address lies in a guard page: a thread that outgrows its stack
+/// gets the signal.
+WARPBOOK_EXPORT AddressRange own_stack(const void* address);
 
 // ---- Symbols ------------------------------------------------------------------------------------------------
 

@@ -86,8 +86,8 @@ std::optional<Place> place_of_unsigned(const BlockContext& block, const std::byt
     if (is_before(meant, block.dynamic_shared)) return place_in_dynamic(block, meant, stride);
     const Allocation* allocation = in_arena(meant) ? nearest_allocation(meant) : nullptr;
     if (allocation == nullptr || !is_before(meant, allocation->begin)) return std::nullopt;
-    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)),
-                 "out_of_bounds", ""};
+    return Place{relative(meant - allocation->begin, allocation->bytes, stride, describe(*allocation)), "out_of_bounds",
+                 ""};
   };
   for (const std::size_t parts : {1, 2, 3, 4, 5, 6, 7, 8}) {
     std::optional<Place> place = find(at - (parts * width << 32), parts * width);
@@ -129,6 +129,9 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   if (reinterpret_cast<std::uintptr_t>(address) < kNullPage)
     return {"a null pointer", "out_of_bounds", "The pointer was never set, or its allocation failed."};
   if (find_allocation(at) != nullptr || find_freed(at).allocation.serial != 0) return place_in_arena(at, width);
+  if (local_range().contains(at))
+    return {"in the variables of another thread", "out_of_bounds",
+            "Only a thread itself reaches its variables: hand a value over in shared memory, or by a shuffle."};
   if (const AddressRange all = shared_range(); is_near_shared(address, all))
     return place_in_shared(block, all, at, width);
   if (block.dynamic_shared != nullptr &&
@@ -209,8 +212,11 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
                              "=========     at {}{}\n"
                              "=========     by {}\n"
                              "=========     Address is {}: {}\n{}",
-                             home.space == Space::shared ? "shared" : "global", verb(operation), bytes,
-                             block.launch->name, location.empty() ? "" : " in " + location, describe_thread(block),
+                             home.space == Space::shared  ? "shared"
+                             : home.space == Space::local ? "local"
+                                                          : "global",
+                             verb(operation), bytes, block.launch->name, location.empty() ? "" : " in " + location,
+                             describe_thread(block),
                              misaligned ? "misaligned"
                              : freed    ? "freed"
                                         : "out of bounds",
@@ -298,7 +304,8 @@ std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
     return fmt::format("One statement reads what another thread writes in it: read, {}, then write; or use an atomic.",
                        barrier);
   return fmt::format("No barrier lies between the two: {} orders the {}.", barrier,
-                     apart == Apart::in_warp ? "lanes of a warp" : "threads of a block");
+                     apart == Apart::in_warp ? "lanes of a warp, which a shuffle or a vote does not"
+                                             : "threads of a block");
 }
 
 Finding race_finding(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
@@ -309,13 +316,13 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
   const bool one_line = !finding.place.empty() && finding.place == finding.other_place;
   const bool both_write = sides.operation != Operation::load && sides.other_operation != Operation::load;
   finding.weight = static_cast<unsigned>(apart) + (one_line && both_write ? kAtomic : 0);
-  finding.text = fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
-                             "=========     in {}, {} and {}\n"
-                             "=========     Address is {}\n{}",
-                             capital_verb(sides.operation), location_or_unknown(sides.pc),
-                             capital_verb(sides.other_operation), location_or_unknown(sides.other_pc),
-                             block.launch->name, sides.who, sides.other_who, where,
-                             advice_line(race_advice(sides, apart, one_line)));
+  finding.text =
+      fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
+                  "=========     in {}, {} and {}\n"
+                  "=========     Address is {}\n{}",
+                  capital_verb(sides.operation), location_or_unknown(sides.pc), capital_verb(sides.other_operation),
+                  location_or_unknown(sides.other_pc), block.launch->name, sides.who, sides.other_who, where,
+                  advice_line(race_advice(sides, apart, one_line)));
   return finding;
 }
 
@@ -357,10 +364,10 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
     return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
   };
   const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
-  hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
-                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false,
-                             one.copied || other.copied},
-                            place_of(block, address, 0).text, apart));
+  hold_finding(race_finding(
+      block, apart == Apart::in_warp ? "warp_race" : "race",
+      {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false, one.copied || other.copied},
+      place_of(block, address, 0).text, apart));
 }
 
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {

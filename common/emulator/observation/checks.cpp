@@ -92,8 +92,8 @@ Home find_home(const BlockContext& block, const void* address, std::size_t bytes
     settle(Space::shared, range_of(block.dynamic_shared, block.launch->dynamic_shared_bytes));
     return home;
   }
-  if (const AddressRange local = local_range(); local.contains(address)) {
-    settle(Space::local, local);
+  if (local_range().contains(address)) {
+    settle(Space::local, own_stack(address));
     return home;
   }
   if (const AddressRange all = shared_range(); all.contains(address)) {

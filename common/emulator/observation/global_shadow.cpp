@@ -145,7 +145,7 @@ std::size_t RaceShadow::bytes_of_variables() const {
 }
 
 bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval,
-                         std::uint8_t epoch) const {
+                         bool behind_in_warp) const {
   if (other == actor.thread) return true;
   const std::uint32_t other_block = other / threads_;
   if (other_block != actor.block) {
@@ -155,7 +155,7 @@ bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uin
   if (interval != actor.interval) return true;
   if (actor.steps != nullptr && actor.steps->knows(actor.thread % threads_, other % threads_)) return true;
   const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
-  return same_warp && (!actor.epoch_known || epoch != actor.epoch);
+  return same_warp && (!actor.epoch_known || behind_in_warp);
 }
 
 std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask,
@@ -164,7 +164,7 @@ std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const G
     const Reader& reader = cell.readers[i];
     if (reader.thread == 0 || (cell.read_masks >> 4 * i & mask) == 0) continue;
     if (beyond && (reader.thread - 1) / threads_ == actor.block) continue;
-    if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i])) continue;
+    if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i] != actor.epoch)) continue;
     GlobalRace race;
     race.other_thread = reader.thread - 1;
     race.other_site = reader.site;
@@ -232,7 +232,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const bool too_narrow = both_strong && (actor.block_scope || (state.flags & kBlockWriter) != 0) &&
                             (state.writer - 1) / threads_ != actor.block;
     if (state.writer != 0 && (state.masks & mask) != 0 && (!both_strong || too_narrow) && !found &&
-        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch) && !is_being_stored(state.writer)) {
+        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch < actor.ordered_from) &&
+        !is_being_stored(state.writer)) {
       found.emplace();
       found->other_thread = state.writer - 1;
       found->other_site = state.write_site;
@@ -263,7 +264,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     state.write_site = site;
     state.write_epoch = actor.epoch;
     state.flags = static_cast<std::uint8_t>((state.flags & ~(kStrongWriter | kBlockWriter | kUpdateWriter)) |
-                                            (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) | (actor.block_scope ? kBlockWriter : 0));
+                                            (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) |
+                                            (actor.block_scope ? kBlockWriter : 0));
   }
   if (!found) return std::nullopt;
   if (const std::uint32_t other_block = found->other_thread / threads_; other_block != actor.block && !actor.updates)
@@ -312,8 +314,8 @@ bool RaceShadow::put_off(const GlobalActor& actor, std::span<const WalkedLoad> l
     launch.last = launch.loads.size();
     auto left = static_cast<std::uint16_t>(loads.size());
     for (const WalkedLoad& load : loads)
-      launch.loads.push_back(
-          {load.walk, 0, actor.thread, 1, turns, left--, actor.interval, load.site, actor.epoch, load.bytes});
+      launch.loads.push_back({load.walk, 0, actor.thread, 1, turns, left--, actor.interval, load.site, actor.epoch,
+                              actor.ordered_from, load.bytes});
     constexpr std::size_t kMost = 1 << 20;
     if (launch.loads.size() < kMost) return true;
   }
@@ -330,8 +332,8 @@ bool RaceShadow::join(PutOffLaunch& launch, const GlobalActor& actor, std::span<
     const auto apart = static_cast<std::int64_t>(load.walk.begin - before.walk.begin);
     return before.thread + before.threads == actor.thread && before.thread / threads_ == actor.block &&
            before.turns == turns && before.interval == actor.interval && before.epoch == actor.epoch &&
-           before.site == load.site && before.bytes == load.bytes && before.walk.step == load.walk.step &&
-           (before.threads == 1 || apart == before.apart * before.threads);
+           before.ordered_from == actor.ordered_from && before.site == load.site && before.bytes == load.bytes &&
+           before.walk.step == load.walk.step && (before.threads == 1 || apart == before.apart * before.threads);
   };
   if (!std::equal(last.begin(), last.end(), loads.begin(), follows)) return false;
   for (std::size_t i = 0; i < last.size(); ++i) {
@@ -364,7 +366,8 @@ void RaceShadow::take(const PutOffLaunch& launch) {
     const GlobalActor actor{.thread = load.thread + thread,
                             .block = load.thread / threads_,
                             .interval = load.interval,
-                            .epoch = load.epoch};
+                            .epoch = load.epoch,
+                            .ordered_from = load.ordered_from};
     const auto address = load.walk.begin + static_cast<std::uintptr_t>(load.apart * thread + load.walk.step * turn);
     for (std::uintptr_t word = address / kWord * kWord; word < address + load.bytes; word += kWord) {
       Cell& state = *cell(word);

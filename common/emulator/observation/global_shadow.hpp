@@ -130,6 +130,7 @@ struct GlobalActor {
   std::uint32_t block = 0;            ///< of the grid
   std::uint16_t interval = 0;         ///< counts the barriers of its block
   std::uint8_t epoch = 0;             ///< counts the meetings of its warp since then
+  std::uint8_t ordered_from = 0;      ///< the epoch that its warp's last barrier began, which a shuffle is not
   bool epoch_known = true;            ///< false where only some lanes met: nothing is said of races inside the warp
   bool block_scope = false;           ///< what is atomic is so for the block alone
   const BlockSteps* steps = nullptr;  ///< its block's; null where none of it passed a fence
@@ -257,8 +258,8 @@ private:
   };
   static_assert(sizeof(Cell) == 32);
   struct Block {
-    std::uint32_t storing = 0;  // thread + 1 of a store that may not be done yet; not where blocks are in order
-    SyncSteps steps;            // of all its threads
+    std::uint32_t storing = 0;    // thread + 1 of a store that may not be done yet; not where blocks are in order
+    SyncSteps steps;              // of all its threads
     std::uint16_t published = 0;  // the interval in which it did so last
   };
 
@@ -278,6 +279,7 @@ private:
     std::uint16_t interval;
     std::uint16_t site;
     std::uint8_t epoch;
+    std::uint8_t ordered_from;
     std::uint8_t bytes;
   };
   /// Those of a launch.
@@ -299,7 +301,7 @@ private:
   std::size_t bytes_of_variables() const;
   Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
-  bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch) const;
+  bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, bool behind_in_warp) const;
   void find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask);
   void read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
   /// `beyond`: of other blocks alone.

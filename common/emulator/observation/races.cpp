@@ -133,13 +133,13 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     return true;
   }
   if (cell.writer != 0 && cell.writer != me && !same && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
-      !ordered(cell.writer, cell.write_epoch, access))
+      !behind_write(cell, access))
     return found(cell.writer, cell.write_log, (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store);
   if (cell.reader != 0) {
     const bool others_in_warp = (cell.flags & kReadersInWarp) != 0;
     const bool others_beyond = (cell.flags & kReadersBeyond) != 0;
     const bool with_reader = cell.reader != me || others_in_warp;
-    if (others_beyond || (with_reader && !ordered(cell.reader, cell.read_epoch, access)))
+    if (others_beyond || (with_reader && !behind_read(cell, access)))
       return found(cell.reader, cell.read_log, Operation::load);
   }
   take();
@@ -159,7 +159,7 @@ bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRac
     take();
     return true;
   }
-  if (cell.writer != 0 && cell.writer != me && !ordered(cell.writer, cell.write_epoch, access)) {
+  if (cell.writer != 0 && cell.writer != me && !behind_write(cell, access)) {
     race.other_thread = cell.writer - 1U;
     race.other_log = cell.write_log;
     race.other_operation = (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store;

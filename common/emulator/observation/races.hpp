@@ -53,7 +53,8 @@ public:
     bool overwrites;              ///< by an atomic that does not read
     std::uint32_t log;            ///< the caller's name for the instruction
     unsigned warp;                ///< The warp's number in its block.
-    std::uint8_t epoch;           ///< counts the warp's own meetings since the block's barrier; equal: not ordered
+    std::uint8_t epoch;           ///< counts the warp's own meetings since the block's barrier
+    std::uint8_t ordered_from;    ///< the epoch that its last barrier began: what was written before is ordered
     bool epoch_known;             ///< false where only some lanes met: then nothing is said of races inside the warp
   };
 
@@ -82,8 +83,12 @@ private:
     bool split;  // of a word: its bytes have cells of their own
   };
 
-  bool ordered(unsigned other, std::uint8_t other_epoch, const Access& access) const {
-    return (other - 1U) / 32 == access.warp && (!access.epoch_known || other_epoch != access.epoch);
+  // A shuffle orders no memory. But what a lane had read before may be what the others wait for.
+  bool behind_write(const Cell& cell, const Access& access) const {
+    return (cell.writer - 1U) / 32 == access.warp && (!access.epoch_known || cell.write_epoch < access.ordered_from);
+  }
+  bool behind_read(const Cell& cell, const Access& access) const {
+    return (cell.reader - 1U) / 32 == access.warp && (!access.epoch_known || cell.read_epoch != access.epoch);
   }
   bool write(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;
   bool read(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;

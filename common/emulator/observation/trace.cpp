@@ -139,7 +139,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   const unsigned tail = block.threads % kWarpSize;
   for (unsigned warp = 0; warp * kWarpSize < block.threads; ++warp) {
     warps_[warp].ended = 0;
-    warps_[warp].epoch = 0;
+    warps_[warp].epoch = warps_[warp].ordered_from = 0;
     warps_[warp].epoch_known = true;
     warps_[warp].steps = 0;
     warps_[warp].rounds = {};
@@ -227,7 +227,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
     end_rounds(block);
     end_work(block);
     for (unsigned i = 0; i * kWarpSize < block.threads; ++i) {
-      warps_[i].epoch = 0;
+      warps_[i].epoch = warps_[i].ordered_from = 0;
       warps_[i].epoch_known = true;
     }
     forget_steps();
@@ -238,6 +238,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
   if (together) flush(block, warp);
   met.epoch_known = together && met.epoch < kMostEpochs;
   if (met.epoch < kMostEpochs) ++met.epoch;
+  if (scope == SyncScope::warp) met.ordered_from = met.epoch;
 }
 
 void BlockWatch::range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
@@ -667,9 +668,9 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
               shared_offset(block, reinterpret_cast<const void*>(request.address[lane]));
         }
         const bool stores = kind.operation == Operation::store && !kind.copied;
-        const auto race =
-            shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes, kind.operation,
-                         (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch, warp.epoch_known});
+        const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
+                                       kind.operation, (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch,
+                                       warp.ordered_from, warp.epoch_known});
         if (race) [[unlikely]]
           hold(*race, log);
       }
@@ -710,8 +711,9 @@ void BlockWatch::copy_goes_on(const BlockContext& block, unsigned thread, const 
   std::array<std::size_t, kWarpSize> offsets{};
   offsets[thread % kWarpSize] = shared_offset(block, shared);
   const unsigned warp = thread / kWarpSize;
-  if (const auto race = shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, false,
-                                     log, warp, warps_[warp].epoch, warps_[warp].epoch_known}))
+  if (const auto race =
+          shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, false, log, warp,
+                       warps_[warp].epoch, warps_[warp].ordered_from, warps_[warp].epoch_known}))
     hold(*race, log);
 }
 

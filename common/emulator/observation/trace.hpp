@@ -248,6 +248,7 @@ private:
     std::vector<std::uint32_t> touched;  ///< in the order of first access
     std::uint32_t ended = 0;             ///< lanes that left the kernel
     std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
+    std::uint8_t ordered_from = 0;       ///< the epoch that the last barrier of its lanes began
     bool epoch_known = true;             ///< false once only some lanes met
     std::uint32_t steps = 0;             ///< how often it was in step in this block
     std::vector<std::pair<std::uint32_t, std::uint32_t>> loops;  ///< inner ones by number: how often lanes came to them

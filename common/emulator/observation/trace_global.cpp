@@ -56,6 +56,7 @@ GlobalActor BlockWatch::actor(const BlockContext& block, bool block_scope) const
           static_cast<std::uint32_t>(block.linear_block),
           interval_,
           warp.epoch,
+          warp.ordered_from,
           warp.epoch_known,
           block_scope,
           fenced_ ? &steps_ : nullptr};

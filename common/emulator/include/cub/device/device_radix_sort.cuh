@@ -255,6 +255,7 @@ __global__ inline void __launch_bounds__(kSweepThreads)
       before = own_counts[digit];
       own_counts[digit] = before + static_cast<std::uint32_t>(__popc(same));
     }
+    __syncwarp();  // The next key of this digit may have another leader.
     before = __shfl_sync(kAll, before, leader);
     rank[i] = before + static_cast<std::uint32_t>(__popc(same & ((1U << lane) - 1)));
   }
