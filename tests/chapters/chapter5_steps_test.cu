@@ -416,6 +416,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=32768,128 dim=1 count=255 dtype=half") == "v7b");
   CHECK(chosen("shape=32768,128 dim=1 count=256 dtype=half") == "private_lines");
   CHECK(chosen("shape=64,4096 dim=1 count=4096 dtype=float") == "v7b");  // Too few blocks.
+  CHECK(chosen("shape=2048,100 dim=1 count=512 dtype=float") == "private_lines");
+  CHECK(chosen("shape=2048,100 dim=1 count=511 dtype=float") == "v7b");
   CHECK(chosen("shape=347264,6 dim=1 count=127 dtype=double") == "v7b");
   CHECK(chosen("shape=347264,6 dim=1 count=128 dtype=double") == "private_lines");
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
@@ -427,7 +429,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=64 dim=0 count=1048576 dtype=half") == "kept_tiles");      // Rounds once.
   // Few rows, many entries.
   CHECK(chosen("shape=2,64 dim=0 count=1024 dtype=float") == "private_rows");
-  CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v7b");
+  CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v8b");
+  CHECK(chosen("shape=2,64 dim=0 count=513 dtype=float") == "v7b");
   CHECK(chosen("shape=15,64 dim=0 count=4096 dtype=float") == "v8b");
   CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float") == "v7b");
   CHECK(chosen("shape=15,60 dim=0 count=4096 dtype=half") == "v7b");
@@ -455,7 +458,11 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=double") == "sorted_segments");
   CHECK(chosen("shape=100000,64 dim=0 count=196607 dtype=double") == "v7b");
   CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=int32") == "v7b");  // Rows of 256 bytes.
-  CHECK(chosen("shape=4,384 dim=0 count=16383 dtype=int32") == "v7b");
+  CHECK(chosen("shape=4,384 dim=0 count=8191 dtype=int32") == "v7b");
+  CHECK(chosen("shape=4,384 dim=0 count=8192 dtype=int32") == "private_lines");
+  CHECK(chosen("shape=32,512 dim=0 count=8191 dtype=double") == "v7b");
+  CHECK(chosen("shape=10,2000 dim=0 count=6000 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=30,512 dim=0 count=16000 dtype=double") == "private_lines");
   // No tile names 32768 rows twice; but long rows may be named unevenly.
   CHECK(chosen("shape=32768,64 dim=0 count=262144 dtype=float") == "v7b");
   CHECK(chosen("shape=262144,256 dim=0 count=32768 dtype=float") == "v8b");

@@ -93,15 +93,17 @@ inline bool may_meet_unseen(const Problem& p) {
 /// Double and the integers are not summed in float: where many queue, the whole sort takes less.
 inline bool queues_without_tiles(const Problem& p) {
   const std::int64_t many = entries_per_row(p) >= 4096 ? 16 << 10 : 128 << 10;
-  return v8b::refuse(p) != nullptr && row_bytes(p) >= 64 && p.entries() >= 256 * p.rows() && p.entries() >= many &&
-         sorted_segments::refuse(p) == nullptr;
+  return v8b::refuse(p) != nullptr && row_bytes(p) >= 64 && p.entries() >= 256 * p.rows() &&
+         (p.entries() >= many || src_bytes(p) >= (32 << 20)) && sorted_segments::refuse(p) == nullptr;
 }
 /// Double and the integers into few rows: blocks keep columns of them, where reading parts of rows is cheap.
 inline bool fills_narrow_rows(const Problem& p) {
+  if (v8b::refuse(p) == nullptr || private_lines::refuse(p) != nullptr) return false;
+  if (src_bytes(p) > (p.rows() <= 32 ? 64 << 20 : 32 << 20) && row_bytes(p) > 64) return false;
+  if (p.entries() >= (8 << 10) && p.entries() >= 256 * p.rows() && p.src.count() >= (1 << 20)) return true;
   const bool is_wide = element_bytes(p.type) == 8;
-  return v8b::refuse(p) != nullptr && private_lines::refuse(p) == nullptr &&
-         (src_bytes(p) <= (32 << 20) || row_bytes(p) <= 64) && p.entries() >= (16 << 10) &&
-         p.entries() >= (is_wide ? 128 : 64) * p.rows() && (is_wide || p.src.count() >= (2 << 20));
+  return p.entries() >= (16 << 10) && p.entries() >= (is_wide ? 128 : 64) * p.rows() &&
+         (is_wide || p.src.count() >= (2 << 20));
 }
 /// Long rows without tiles: the sort takes little beside moving them.
 inline bool may_queue_unseen(const Problem& p) {
@@ -118,7 +120,8 @@ inline bool fills_lines(const Problem& p) {
   if (p.entries() < std::max<std::int64_t>(p.rows(), 128)) return false;
   if (p.entries() < std::min<std::int64_t>(2 * p.rows(), 1024)) return false;
   const private_lines::Plan plan = private_lines::plan(p);
-  if (p.entries() * p.row_elements() < (64 << 10)) return false;
+  // Of many lines v7b has something to do in each.
+  if (p.entries() * p.row_elements() < (p.row_elements() >= 32 ? 1 << 20 : 64 << 10)) return false;
   if (is_narrow(p) && plan.parts > 1 && meets_in_kept_tiles(p)) return false;
   const std::int64_t blocks = plan.groups * plan.parts;
   return blocks >= 2 * multiprocessors() || (blocks >= 96 && p.entries() >= 256 * p.rows()) ||
