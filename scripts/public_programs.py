@@ -127,7 +127,8 @@ class Sweep:
                 entry["run"], entry["error"] = "not alone", first_error(errors)
                 return
             begin = time.monotonic()
-            status, output, errors = call([program], file.parent, self.arguments.seconds, limited=True)
+            # By lines: what a program that takes too long has printed is not lost.
+            status, output, errors = call(["stdbuf", "-oL", program], file.parent, self.arguments.seconds, limited=True)
             entry["seconds"] = round(time.monotonic() - begin, 1)
         entry["run"] = "too slow" if status is None else "ran" if status >= 0 else f"signal {-status}"
         entry["status"] = status

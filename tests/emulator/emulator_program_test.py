@@ -302,11 +302,18 @@ class Rewriter(unittest.TestCase):
     def test_callees(self):
         for callee in ["k", "::k", "a::b::k", "k<int>", "k<A<int>, (1 > 2)>", "A<int>::k<3>", "(*p)", "(c ? a : b)",
                        "kernels[i]", "kernels[i + f(1)]", "object.kernel", "object->kernel", "object->template k<1>",
-                       "choose(1, 2)", "k<sizeof(int) * 2>", "k<f<3>()>", "k<T, N << 2>", "k<(a <= b), c>"]:
+                       "choose(1, 2)", "k<sizeof(int) * 2>", "k<f<3>()>", "k<T, N << 2>", "k<(a <= b), c>", "k_##type##_n",
+                       "a::k_ ## type<n>"]:
             for before in ["", "if (x) ", "else ", "return ", "x, ", "a = b < c; ", "{ ", "for (;;) ", "label: "]:
                 result = rewrite(f"{before}{callee}<<<g, b>>>(x, y);")
                 self.assertEqual(result.text, f"{before}(::warpbook::emulator::configure(g, b), {callee}(x, y), "
                                               "::warpbook::emulator::launch());")
+
+    def test_a_main_without_a_type(self):
+        for before in ["", "#define N 3\n", "int n;\n", "void f() {}\n", "#include <cstdio>\n// main() {}\n"]:
+            self.assertEqual(rewrite(before + "main(void) {}").text, before + "int main(void) {}")
+        for text in ["int main() {}", "int\nmain() {}", "auto main() -> int {}", "void f() { return main(); }", "a.main() {}"]:
+            self.assertEqual(rewrite(text).text, text)
 
     def test_origins(self):
         text = "int a;\n  k<<<g, b>>>(x);\n"

@@ -7,6 +7,7 @@ for them, and inline PTX's constraints; nothing else is touched.
     [=] __device__ (int i) {}          [=] (int i) __device__ {}
     __shared__ alignas(16) int a[4];   alignas(16) __shared__ int a[4];
     asm("mov.b16 %0, %1;" : "=h"(i) ...     asm("mov.b16 %0, %1;" : "=r"(i) ...
+    main() {                           int main() {
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
 leads from a place in the new text to the reader's own. include/warpbook_chevrons.h says what becomes of it.
@@ -23,7 +24,7 @@ TOKEN = re.compile(
     | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")
     | (?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')
     | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
-    | (?P<name>[A-Za-z_$]\w*)
+    | (?P<name>[A-Za-z_$]\w*(?:\s*\#\#\s*\w+)*)  # A macro may paste it: add_##type##_kernel.
     | (?P<space>(?:\s|\\\r?\n)+)
     | (?P<arrow>->)
     | (?P<scope>::)
@@ -114,6 +115,8 @@ class Rewriter:
                     self.edits.append((after[0].begin, after[0].begin, [" "]))  # `extern "C"__global__`: no suffix
             elif self.tokens[position].text == "]":
                 self.rewrite_lambda(position)
+            elif self.tokens[position].text == "main":
+                self.rewrite_main(position)
             elif self.tokens[position].text == "__shared__":
                 self.rewrite_alignment(position)
                 if self.is_extern(position):
@@ -309,6 +312,17 @@ class Rewriter:
         if has_parameters:
             after = self.tokens[closing].end
             self.edits.append((after, after, [f" {words}"]))
+
+    def rewrite_main(self, position):
+        """Gives a `main` without a type the one that g++ gives it."""
+        before = self.tokens[position - 1] if position > 0 else None
+        last = self.closing(position + 1) if self.is_run(position + 1, "(", 1) else None
+        if last is None or not self.is_run(last + 1, "{", 1):
+            return
+        line = self.text[self.text.rfind("\n", 0, before.begin) + 1 : before.begin + 1] if before else "#"
+        if before and before.text not in ("}", ";") and not line.lstrip().startswith("#"):
+            return
+        self.edits.append((self.tokens[position].begin, self.tokens[position].begin, ["int "]))
 
     def rewrite_alignment(self, position):
         """Moves an `alignas(...)` that follows `__shared__` to the declaration's begin."""

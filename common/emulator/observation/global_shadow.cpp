@@ -300,6 +300,7 @@ void RaceShadow::forget_put_off() {
   const std::lock_guard lock(put_off_mutex_);
   uses_.clear();
   std::erase_if(put_off_, [&](const PutOffLaunch& launch) { return launch_ == 0 || !asked.contains(launch.launch); });
+  put_off_before_ = !put_off_.empty();
 }
 
 bool RaceShadow::put_off(const GlobalActor& actor, std::span<const WalkedLoad> loads, std::uint32_t turns) {
@@ -353,6 +354,7 @@ void RaceShadow::take_put_off() {
   }
   threads_ = threads;
   put_off_.clear();
+  put_off_before_ = false;
   for (auto& [allocation, use] : uses_) use.put_off.store(false, std::memory_order_relaxed);
 }
 
@@ -392,7 +394,7 @@ void RaceShadow::take(const PutOffLaunch& launch) {
 std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, const void* address, std::size_t bytes,
                                                        bool writes) {
   if (base_ == nullptr) return std::nullopt;
-  take_put_off();
+  if (put_off_before_) take_put_off();  // Each access asks, of launches before this one.
   const auto guard = lock();
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   for (std::uintptr_t word = begin / kWord * kWord; word < begin + bytes; word += kWord) {

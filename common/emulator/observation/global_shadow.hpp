@@ -319,6 +319,7 @@ private:
   std::mutex put_off_mutex_;                    ///< of what follows
   std::map<const std::byte*, LaunchUse> uses_;  ///< by allocation, in the running launch
   std::vector<PutOffLaunch> put_off_;           ///< the running launch's, and those that the host has not waited for
+  std::atomic<bool> put_off_before_{false};     ///< one of them is of a launch before
   std::mutex mutex_;                            ///< where blocks are not in order: of all cells, and of what follows
   std::vector<Block> blocks_;                   ///< of the sample
   std::set<std::uint64_t> fenced_;              ///< launches that passed a fence
