@@ -1,8 +1,8 @@
 /// \file
-/// cuBLAS by a BLAS of the host: levels 1 to 3 for float and double, products of half and bfloat16 matrices, batches.
-/// The functions mean what cuBLAS's manual says; sums are taken in the host's order, so last bits may differ from a
-/// GPU's. Products of halves are summed in float. What is not here (complex numbers, int8) does not compile or returns
-/// CUBLAS_STATUS_NOT_SUPPORTED.
+/// cuBLAS by a BLAS of the host: levels 1 to 3 for float and double, products of half and bfloat16 matrices, some of
+/// level 1 for half and bfloat16 vectors, batches. The functions mean what cuBLAS's manual says; sums are
+/// taken in the host's order, so last bits may differ from a GPU's. Products of halves are summed in float. What is not
+/// here (complex numbers, int8, factorizations) does not compile or returns CUBLAS_STATUS_NOT_SUPPORTED.
 #pragma once
 
 #define CUBLAS_V2_H_
@@ -81,6 +81,9 @@ enum cublasComputeType_t {
   CUBLAS_COMPUTE_32I = 72,
 };
 
+enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
+using libraryPropertyType = libraryPropertyType_t;
+
 using cublasDataType_t = cudaDataType;
 using cublasHandle_t = struct cublasContext*;
 
@@ -90,6 +93,7 @@ extern "C" {
 WARPBOOK_EXPORT cublasStatus_t cublasCreate(cublasHandle_t* handle);
 WARPBOOK_EXPORT cublasStatus_t cublasDestroy(cublasHandle_t handle);
 WARPBOOK_EXPORT cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
+WARPBOOK_EXPORT cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value);
 WARPBOOK_EXPORT const char* cublasGetStatusName(cublasStatus_t status);
 WARPBOOK_EXPORT const char* cublasGetStatusString(cublasStatus_t status);
 WARPBOOK_EXPORT cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
@@ -118,11 +122,11 @@ WARPBOOK_EXPORT cublasStatus_t cublasSetMatrixAsync(int rows, int columns, int e
 WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element_bytes, const void* a, int lda,
                                                     void* b, int ldb, cudaStream_t stream);
 
-// ---- The functions of each type: S is its letter, T the type
-#define WARPBOOK_CUBLAS(S, T)                                                                                          \
+// ---- The functions of each type: S is its letter, I how the names of indices begin, T the type
+#define WARPBOOK_CUBLAS(S, I, T)                                                                                       \
   /* level 1: vectors */                                                                                               \
-  WARPBOOK_EXPORT cublasStatus_t cublasI##S##amax(cublasHandle_t handle, int n, const T* x, int incx, int* result);    \
-  WARPBOOK_EXPORT cublasStatus_t cublasI##S##amin(cublasHandle_t handle, int n, const T* x, int incx, int* result);    \
+  WARPBOOK_EXPORT cublasStatus_t cublas##I##amax(cublasHandle_t handle, int n, const T* x, int incx, int* result);     \
+  WARPBOOK_EXPORT cublasStatus_t cublas##I##amin(cublasHandle_t handle, int n, const T* x, int incx, int* result);     \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##asum(cublasHandle_t handle, int n, const T* x, int incx, T* result);       \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##nrm2(cublasHandle_t handle, int n, const T* x, int incx, T* result);       \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##dot(cublasHandle_t handle, int n, const T* x, int incx, const T* y,        \
@@ -164,6 +168,13 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
                                                 const T* x, int incx, T* ap);                                          \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##spr2(cublasHandle_t handle, cublasFillMode_t uplo, int n, const T* alpha,  \
                                                  const T* x, int incx, const T* y, int incy, T* ap);                   \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##gemvBatched(                                                               \
+      cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha, const T* const a[], int lda,       \
+      const T* const x[], int incx, const T* beta, T* const y[], int incy, int batch);                                 \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##gemvStridedBatched(                                                        \
+      cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha, const T* a, int lda,               \
+      long long stride_a, const T* x, int incx, long long stride_x, const T* beta, T* y, int incy, long long stride_y, \
+      int batch);                                                                                                      \
   /* level 3: matrices */                                                                                              \
   WARPBOOK_EXPORT cublasStatus_t cublas##S##symm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,  \
                                                  int m, int n, const T* alpha, const T* a, int lda, const T* b,        \
@@ -211,8 +222,8 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
       const T* a, int lda, long long stride_a, const T* b, int ldb, long long stride_b, const T* beta, T* c, int ldc,  \
       long long stride_c, int batch);
 
-WARPBOOK_CUBLAS(S, float)
-WARPBOOK_CUBLAS(D, double)
+WARPBOOK_CUBLAS(S, Is, float)
+WARPBOOK_CUBLAS(D, Id, double)
 WARPBOOK_CUBLAS_TRIANGLE(S, float, mv)
 WARPBOOK_CUBLAS_TRIANGLE(S, float, sv)
 WARPBOOK_CUBLAS_TRIANGLE(D, double, mv)
@@ -241,6 +252,46 @@ WARPBOOK_EXPORT cublasStatus_t cublasGemmStridedBatchedEx(
     const void* a, cudaDataType type_a, int lda, long long stride_a, const void* b, cudaDataType type_b, int ldb,
     long long stride_b, const void* beta, void* c, cudaDataType type_c, int ldc, long long stride_c, int batch,
     cublasComputeType_t compute, cublasGemmAlgo_t algorithm);
+/// The same with sums in float.
+WARPBOOK_EXPORT cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                                             int m, int n, int k, const float* alpha, const void* a,
+                                             cudaDataType type_a, int lda, const void* b, cudaDataType type_b, int ldb,
+                                             const float* beta, void* c, cudaDataType type_c, int ldc);
+
+// ---- Vectors whose types are arguments. All vectors of a call and its result have one type; halves are computed in
+// float. A scalar has the vectors' type or the one that is computed in.
+WARPBOOK_EXPORT cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx,
+                                            void* result, cudaDataType type_result, cudaDataType execution);
+WARPBOOK_EXPORT cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx,
+                                           const void* y, cudaDataType type_y, int incy, void* result,
+                                           cudaDataType type_result, cudaDataType execution);
+WARPBOOK_EXPORT cublasStatus_t cublasDotcEx(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx,
+                                            const void* y, cudaDataType type_y, int incy, void* result,
+                                            cudaDataType type_result, cudaDataType execution);
+WARPBOOK_EXPORT cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType type_alpha,
+                                            const void* x, cudaDataType type_x, int incx, void* y, cudaDataType type_y,
+                                            int incy, cudaDataType execution);
+WARPBOOK_EXPORT cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType type_alpha,
+                                            void* x, cudaDataType type_x, int incx, cudaDataType execution);
+
+// ---- Second names, which the functions have in NVIDIA's library: `each` is a macro that gets the first names
+#define WARPBOOK_CUBLAS_SECOND_NAMES(each, S, I)                                                                       \
+  each(cublas##I##amax) each(cublas##I##amin) each(cublas##S##asum) each(cublas##S##nrm2) each(cublas##S##dot)         \
+      each(cublas##S##axpy) each(cublas##S##scal) each(cublas##S##copy) each(cublas##S##swap) each(cublas##S##rot)     \
+          each(cublas##S##rotg) each(cublas##S##rotm) each(cublas##S##rotmg) each(cublas##S##gemv)                     \
+              each(cublas##S##gbmv) each(cublas##S##ger) each(cublas##S##symv) each(cublas##S##sbmv)                   \
+                  each(cublas##S##spmv) each(cublas##S##syr) each(cublas##S##syr2) each(cublas##S##spr)                \
+                      each(cublas##S##spr2) each(cublas##S##trmv) each(cublas##S##trsv) each(cublas##S##tbmv)          \
+                          each(cublas##S##tbsv) each(cublas##S##tpmv) each(cublas##S##tpsv) each(cublas##S##gemm)      \
+                              each(cublas##S##symm) each(cublas##S##syrk) each(cublas##S##syr2k) each(cublas##S##trmm) \
+                                  each(cublas##S##trsm)
+#define WARPBOOK_CUBLAS_ALL_SECOND_NAMES(each)                                                                         \
+  each(cublasCreate) each(cublasDestroy) each(cublasGetVersion) each(cublasSetWorkspace) each(cublasSetStream)         \
+      each(cublasGetStream) each(cublasSetPointerMode) each(cublasGetPointerMode)                                      \
+          WARPBOOK_CUBLAS_SECOND_NAMES(each, S, Is) WARPBOOK_CUBLAS_SECOND_NAMES(each, D, Id)
+#define WARPBOOK_CUBLAS_SECOND_NAME(name) WARPBOOK_EXPORT decltype(name) name##_v2;
+WARPBOOK_CUBLAS_ALL_SECOND_NAMES(WARPBOOK_CUBLAS_SECOND_NAME)
+#undef WARPBOOK_CUBLAS_SECOND_NAME
 
 }  // extern "C"
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -29,7 +30,6 @@ using warpbook::emulator::run_library_call;
 template <class T> struct Blas;
 #define WARPBOOK_BLAS(T, s)                                                                                            \
   template <> struct Blas<T> {                                                                                         \
-    static constexpr auto amax = cblas_i##s##amax;                                                                     \
     static constexpr auto asum = cblas_##s##asum;                                                                      \
     static constexpr auto nrm2 = cblas_##s##nrm2;                                                                      \
     static constexpr auto dot = cblas_##s##dot;                                                                        \
@@ -162,12 +162,16 @@ cublasStatus_t reduce(const Call& call, double flops, std::vector<LibraryOperand
       flops, std::move(operands), [=] { *result = compute(); }, call.on_host());
 }
 
-/// The first index, from 1, of a smallest absolute value; 0 where there is none.
-template <class T> int index_of_smallest(int n, const T* x, int step) {
-  if (n < 1 || step < 1) return 0;
+/// How many elements are touched where a step below 1 means none.
+int touched(int n, int step) { return step < 1 ? 0 : std::max(n, 0); }
+
+/// The first index, from 1, of an absolute value than which none is `Better`; 0 where there is none. As in the
+/// reference BLAS, a NaN is found only if it comes first: the host's BLAS may find another.
+template <class Better, class T> int index_of(int n, const T* x, int step) {
+  if (touched(n, step) == 0) return 0;
   int found = 0;
   for (int i = 1; i < n; ++i) {
-    if (std::abs(x[std::ptrdiff_t{i} * step]) < std::abs(x[std::ptrdiff_t{found} * step])) found = i;
+    if (Better{}(std::abs(x[std::ptrdiff_t{i} * step]), std::abs(x[std::ptrdiff_t{found} * step]))) found = i;
   }
   return found + 1;
 }
@@ -281,16 +285,19 @@ cublasStatus_t multiply_strided(const Call& call, const Shape& s, std::function<
   });
 }
 
+/// Checks arrays of pointers, which have to be looked at before what they lead to.
+cublasStatus_t look_at(const Call& call, std::vector<LibraryOperand> pointers) {
+  return call.run_with(0, sizeof(float), [pointers = std::move(pointers)] { return pointers; }, [] {});
+}
+
 /// Products of matrices that pointers in device memory lead to.
 template <class In, class Out, class Scale>
 cublasStatus_t multiply_pointed(const Call& call, const Shape& s, std::function<Scale()> alpha, const In* const* a,
                                 const In* const* b, std::function<Scale()> beta, Out* const* c, int batch,
                                 std::vector<LibraryOperand> scalars) {
-  // The pointers have to be looked at before what they lead to.
-  const LibraryOperand pointers[] = {vector("Aarray", a, batch, 1, false), vector("Barray", b, batch, 1, false),
-                                     vector("Carray", c, batch, 1, false)};
-  const cublasStatus_t status = call.run_with(
-      0, sizeof(In), [=] { return std::vector<LibraryOperand>(std::begin(pointers), std::end(pointers)); }, [] {});
+  const cublasStatus_t status =
+      look_at(call, {vector("Aarray", a, batch, 1, false), vector("Barray", b, batch, 1, false),
+                     vector("Carray", c, batch, 1, false)});
   if (status != CUBLAS_STATUS_SUCCESS) return status;
   return multiply_all<In, Out, Scale>(call, s, batch, alpha, beta, std::move(scalars), [=](int i) {
     return Product<In, Out>{a[i], b[i], c[i]};
@@ -350,6 +357,115 @@ cublasStatus_t by_types(cudaDataType type_a, cudaDataType type_b, cudaDataType t
                               : body(__nv_bfloat16{}, __nv_bfloat16{}, float{});
 }
 
+cublasStatus_t multiply_typed(const Call& call, const Shape& shape, const void* alpha, const void* a,
+                              cudaDataType type_a, long long stride_a, const void* b, cudaDataType type_b,
+                              long long stride_b, const void* beta, void* c, cudaDataType type_c, long long stride_c,
+                              int batch, cublasComputeType_t compute) {
+  return by_types(type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
+    using Scale = ScaleOf<Given>;
+    const auto* from_a = static_cast<const Given*>(alpha);
+    const auto* from_b = static_cast<const Given*>(beta);
+    return multiply_strided<In, Out, Scale>(call, shape, scale<Scale>(call, from_a), static_cast<const In*>(a),
+                                            stride_a, static_cast<const In*>(b), stride_b, scale<Scale>(call, from_b),
+                                            static_cast<Out*>(c), stride_c, batch,
+                                            scalar_operands(call, from_a, from_b));
+  });
+}
+
+// ---- Products of matrices and vectors
+
+struct VectorShape {
+  cublasOperation_t trans;
+  int m;
+  int n;
+  int lda;
+  int incx;
+  int incy;
+
+  bool valid() const { return is_known(trans) && m >= 0 && n >= 0 && lda >= std::max(1, m) && incx != 0 && incy != 0; }
+  int x_length() const { return trans == CUBLAS_OP_N ? n : m; }
+  int y_length() const { return trans == CUBLAS_OP_N ? m : n; }
+};
+
+/// The products of a batch, as multiply_all: B is x, and C is y.
+template <class T, class Operands>
+cublasStatus_t multiply_vectors(const Call& call, const VectorShape& s, int batch, const T* alpha, const T* beta,
+                                Operands operands_of) {
+  const int count = s.m == 0 || s.n == 0 ? 0 : batch;
+  const auto operands = [=, first = scalar_operands(call, alpha, beta)] {
+    std::vector<LibraryOperand> all = first;
+    for (int i = 0; i < count; ++i) {
+      const auto [a, x, y] = operands_of(i);
+      all.push_back(matrix("A", a, s.m, s.n, s.lda, false));
+      all.push_back(vector("x", x, s.x_length(), s.incx, false));
+      all.push_back(vector("y", y, s.y_length(), s.incy, true));
+    }
+    return all;
+  };
+  return call.run_with(
+      2.0 * s.m * s.n * count, sizeof(T), operands, [=, from_a = call.scalar(alpha), from_b = call.scalar(beta)] {
+        for (int i = 0; i < count; ++i) {
+          const auto [a, x, y] = operands_of(i);
+          Blas<T>::gemv(kColumns, of(s.trans), s.m, s.n, from_a(), a, s.lda, x, s.incx, from_b(), y, s.incy);
+        }
+      });
+}
+
+// ---- Vectors whose types are arguments
+
+/// Calls `body` with values of the vectors' type and of the type that is computed in.
+template <class Body> cublasStatus_t by_vector_type(cudaDataType type, cudaDataType execution, Body body) {
+  if (type == CUDA_R_64F && execution == CUDA_R_64F) return body(double{}, double{});
+  if (execution != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (type == CUDA_R_32F) return body(float{}, float{});
+  if (type == CUDA_R_16F) return body(__half{}, float{});
+  if (type == CUDA_R_16BF) return body(__nv_bfloat16{}, float{});
+  return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/// Where the first element of a vector is: at its end if the step is negative.
+template <class T> T* first_of(T* x, int n, int step) { return step < 0 ? x - std::ptrdiff_t{n - 1} * step : x; }
+
+template <class Wide, class T> Wide norm(int n, const T* x, int step) {
+  if constexpr (std::is_same_v<T, Wide>) {
+    return Blas<T>::nrm2(n, x, step);
+  } else {
+    Wide sum = 0;
+    for (std::ptrdiff_t i = 0; i < n; ++i) sum += static_cast<Wide>(x[i * step]) * static_cast<Wide>(x[i * step]);
+    return std::sqrt(sum);
+  }
+}
+
+cublasStatus_t dot_typed(const Call& call, int n, const void* x, cudaDataType type_x, int incx, const void* y,
+                         cudaDataType type_y, int incy, void* result, cudaDataType type_result,
+                         cudaDataType execution) {
+  if (type_y != type_x || type_result != type_x) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+    const auto* from_x = static_cast<const T*>(x);
+    const auto* from_y = static_cast<const T*>(y);
+    return reduce<T>(call, 2.0 * n, {vector("x", from_x, n, incx, false), vector("y", from_y, n, incy, false)},
+                     static_cast<T*>(result), [=] {
+                       const T* first_x = first_of(from_x, n, incx);
+                       const T* first_y = first_of(from_y, n, incy);
+                       Wide sum = 0;
+                       for (std::ptrdiff_t i = 0; i < n; ++i)
+                         sum += static_cast<Wide>(first_x[i * incx]) * static_cast<Wide>(first_y[i * incy]);
+                       return static_cast<T>(sum);
+                     });
+  });
+}
+
+/// A scalar of type T or Wide, which is among the operands if it is the device's.
+template <class T, class Wide>
+std::function<Wide()> typed_scalar(const Call& call, std::vector<LibraryOperand>& operands, const void* alpha,
+                                   bool is_wide) {
+  const auto read = [&](const auto* pointer) {
+    add_scalar(call, operands, "alpha", pointer);
+    return scale<Wide>(call, pointer);
+  };
+  return is_wide ? read(static_cast<const Wide*>(alpha)) : read(static_cast<const T*>(alpha));
+}
+
 // ---- Copies
 
 cublasStatus_t status_of(cudaError_t error) {
@@ -393,6 +509,13 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
   if (version == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   *version = CUBLAS_VERSION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) {
+  constexpr int kVersion[] = {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH};
+  if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CUBLAS_STATUS_INVALID_VALUE;
+  *value = kVersion[type];
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -475,16 +598,18 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
 
 // ---- Levels 1 to 3 of each type
 
-#define WARPBOOK_CUBLAS(S, T)                                                                                          \
-  cublasStatus_t cublasI##S##amax(cublasHandle_t handle, int n, const T* x, int incx, int* result) {                   \
+#define WARPBOOK_CUBLAS(S, I, T)                                                                                       \
+  cublasStatus_t cublas##I##amax(cublasHandle_t handle, int n, const T* x, int incx, int* result) {                    \
     WARPBOOK_CALL(result != nullptr);                                                                                  \
-    return reduce<T>(call, n, {vector("x", x, n, incx, false)}, result,                                                \
-                     [=] { return n < 1 || incx < 1 ? 0 : static_cast<int>(Blas<T>::amax(n, x, incx)) + 1; });         \
+    const int length = touched(n, incx);                                                                               \
+    return reduce<T>(call, length, {vector("x", x, length, incx, false)}, result,                                      \
+                     [=] { return index_of<std::greater<T>>(length, x, incx); });                                      \
   }                                                                                                                    \
-  cublasStatus_t cublasI##S##amin(cublasHandle_t handle, int n, const T* x, int incx, int* result) {                   \
+  cublasStatus_t cublas##I##amin(cublasHandle_t handle, int n, const T* x, int incx, int* result) {                    \
     WARPBOOK_CALL(result != nullptr);                                                                                  \
-    return reduce<T>(call, n, {vector("x", x, n, incx, false)}, result,                                                \
-                     [=] { return index_of_smallest(n, x, incx); });                                                   \
+    const int length = touched(n, incx);                                                                               \
+    return reduce<T>(call, length, {vector("x", x, length, incx, false)}, result,                                      \
+                     [=] { return index_of<std::less<T>>(length, x, incx); });                                         \
   }                                                                                                                    \
   cublasStatus_t cublas##S##asum(cublasHandle_t handle, int n, const T* x, int incx, T* result) {                      \
     WARPBOOK_CALL(result != nullptr);                                                                                  \
@@ -569,6 +694,27 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
     operands.push_back(vector("y", y, plain ? m : n, incy, true));                                                     \
     return call.run<T>(2.0 * m * n, operands, [=, s = call.scalar(alpha), t = call.scalar(beta)] {                     \
       Blas<T>::gemv(kColumns, of(trans), m, n, s(), a, lda, x, incx, t(), y, incy);                                    \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##gemvBatched(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha,  \
+                                        const T* const a[], int lda, const T* const x[], int incx, const T* beta,      \
+                                        T* const y[], int incy, int batch) {                                           \
+    const VectorShape shape{trans, m, n, lda, incx, incy};                                                             \
+    WARPBOOK_CALL(shape.valid() && alpha != nullptr && beta != nullptr && batch >= 0);                                 \
+    const cublasStatus_t looked =                                                                                      \
+        look_at(call, {vector("Aarray", a, batch, 1, false), vector("xarray", x, batch, 1, false),                     \
+                       vector("yarray", y, batch, 1, false)});                                                         \
+    if (looked != CUBLAS_STATUS_SUCCESS) return looked;                                                                \
+    return multiply_vectors(call, shape, batch, alpha, beta, [=](int i) { return Product<T, T>{a[i], x[i], y[i]}; });  \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##gemvStridedBatched(cublasHandle_t handle, cublasOperation_t trans, int m, int n,           \
+                                               const T* alpha, const T* a, int lda, long long stride_a, const T* x,    \
+                                               int incx, long long stride_x, const T* beta, T* y, int incy,            \
+                                               long long stride_y, int batch) {                                        \
+    const VectorShape shape{trans, m, n, lda, incx, incy};                                                             \
+    WARPBOOK_CALL(shape.valid() && alpha != nullptr && beta != nullptr && batch >= 0);                                 \
+    return multiply_vectors(call, shape, batch, alpha, beta, [=](int i) {                                              \
+      return Product<T, T>{a + stride_a * i, x + stride_x * i, y + stride_y * i};                                      \
     });                                                                                                                \
   }                                                                                                                    \
   cublasStatus_t cublas##S##gbmv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, int kl, int ku,         \
@@ -835,8 +981,8 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
                                               scalar_operands(call, alpha, beta));                                     \
   }
 
-WARPBOOK_CUBLAS(S, float)
-WARPBOOK_CUBLAS(D, double)
+WARPBOOK_CUBLAS(S, Is, float)
+WARPBOOK_CUBLAS(D, Id, double)
 WARPBOOK_TRIANGLE(S, float, mv)
 WARPBOOK_TRIANGLE(S, float, sv)
 WARPBOOK_TRIANGLE(D, double, mv)
@@ -858,15 +1004,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           cublasGemmAlgo_t) {
   const Shape shape{transa, transb, m, n, k, lda, ldb, ldc};
   WARPBOOK_CALL(shape.valid() && alpha != nullptr && beta != nullptr && batch >= 0);
-  return by_types(type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
-    using Scale = ScaleOf<Given>;
-    const auto* from_a = static_cast<const Given*>(alpha);
-    const auto* from_b = static_cast<const Given*>(beta);
-    return multiply_strided<In, Out, Scale>(call, shape, scale<Scale>(call, from_a), static_cast<const In*>(a),
-                                            stride_a, static_cast<const In*>(b), stride_b, scale<Scale>(call, from_b),
-                                            static_cast<Out*>(c), stride_c, batch,
-                                            scalar_operands(call, from_a, from_b));
-  });
+  return multiply_typed(call, shape, alpha, a, type_a, stride_a, b, type_b, stride_b, beta, c, type_c, stride_c, batch,
+                        compute);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -875,14 +1014,15 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                             cublasComputeType_t compute, cublasGemmAlgo_t) {
   const Shape shape{transa, transb, m, n, k, lda, ldb, ldc};
   WARPBOOK_CALL(shape.valid() && alpha != nullptr && beta != nullptr);
-  return by_types(type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
-    using Scale = ScaleOf<Given>;
-    const auto* from_a = static_cast<const Given*>(alpha);
-    const auto* from_b = static_cast<const Given*>(beta);
-    return multiply_strided<In, Out, Scale>(call, shape, scale<Scale>(call, from_a), static_cast<const In*>(a), 0,
-                                            static_cast<const In*>(b), 0, scale<Scale>(call, from_b),
-                                            static_cast<Out*>(c), 0, 1, scalar_operands(call, from_a, from_b));
-  });
+  return multiply_typed(call, shape, alpha, a, type_a, 0, b, type_b, 0, beta, c, type_c, 0, 1, compute);
+}
+
+cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+                             int k, const float* alpha, const void* a, cudaDataType type_a, int lda, const void* b,
+                             cudaDataType type_b, int ldb, const float* beta, void* c, cudaDataType type_c, int ldc) {
+  const Shape shape{transa, transb, m, n, k, lda, ldb, ldc};
+  WARPBOOK_CALL(shape.valid() && alpha != nullptr && beta != nullptr);
+  return multiply_typed(call, shape, alpha, a, type_a, 0, b, type_b, 0, beta, c, type_c, 0, 1, CUBLAS_COMPUTE_32F);
 }
 
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
@@ -902,3 +1042,77 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t tran
         scalar_operands(call, from_a, from_b));
   });
 }
+
+// ---- Vectors whose types are arguments
+
+cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx, void* result,
+                            cudaDataType type_result, cudaDataType execution) {
+  WARPBOOK_CALL(result != nullptr);
+  if (type_result != type_x) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+    const auto* from = static_cast<const T*>(x);
+    const int length = touched(n, incx);
+    return reduce<T>(call, 2.0 * length, {vector("x", from, length, incx, false)}, static_cast<T*>(result),
+                     [=] { return static_cast<T>(norm<Wide>(length, from, incx)); });
+  });
+}
+
+cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx, const void* y,
+                           cudaDataType type_y, int incy, void* result, cudaDataType type_result,
+                           cudaDataType execution) {
+  WARPBOOK_CALL(result != nullptr);
+  return dot_typed(call, n, x, type_x, incx, y, type_y, incy, result, type_result, execution);
+}
+
+cublasStatus_t cublasDotcEx(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx, const void* y,
+                            cudaDataType type_y, int incy, void* result, cudaDataType type_result,
+                            cudaDataType execution) {
+  WARPBOOK_CALL(result != nullptr);
+  return dot_typed(call, n, x, type_x, incx, y, type_y, incy, result, type_result, execution);
+}
+
+cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType type_alpha, const void* x,
+                            cudaDataType type_x, int incx, void* y, cudaDataType type_y, int incy,
+                            cudaDataType execution) {
+  WARPBOOK_CALL(alpha != nullptr);
+  if (type_y != type_x || (type_alpha != type_x && type_alpha != execution)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+    const auto* from = static_cast<const T*>(x);
+    auto* to = static_cast<T*>(y);
+    std::vector<LibraryOperand> operands{vector("x", from, n, incx, false), vector("y", to, n, incy, true)};
+    const auto factor = typed_scalar<T, Wide>(call, operands, alpha, type_alpha == execution);
+    return call.run<T>(2.0 * n, operands, [=] {
+      const Wide by = factor();
+      const T* first_x = first_of(from, n, incx);
+      T* first_y = first_of(to, n, incy);
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        T& element = first_y[i * incy];
+        element = static_cast<T>(by * static_cast<Wide>(first_x[i * incx]) + static_cast<Wide>(element));
+      }
+    });
+  });
+}
+
+cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType type_alpha, void* x,
+                            cudaDataType type_x, int incx, cudaDataType execution) {
+  WARPBOOK_CALL(alpha != nullptr);
+  if (type_alpha != type_x && type_alpha != execution) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+    auto* to = static_cast<T*>(x);
+    const int length = touched(n, incx);
+    std::vector<LibraryOperand> operands{vector("x", to, length, incx, true)};
+    const auto factor = typed_scalar<T, Wide>(call, operands, alpha, type_alpha == execution);
+    return call.run<T>(length, operands, [=] {
+      const Wide by = factor();
+      for (std::ptrdiff_t i = 0; i < length; ++i) to[i * incx] = static_cast<T>(by * static_cast<Wide>(to[i * incx]));
+    });
+  });
+}
+
+// ---- Second names
+
+#define WARPBOOK_SECOND_NAME(name) decltype(name) name##_v2 __attribute__((alias(#name)));
+extern "C" {
+WARPBOOK_CUBLAS_ALL_SECOND_NAMES(WARPBOOK_SECOND_NAME)
+}
+#undef WARPBOOK_SECOND_NAME

@@ -4,9 +4,11 @@
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace {
@@ -19,53 +21,57 @@ void expect(bool right, const char* what, const char* type) {
   ++wrong;
 }
 
-template <class T> struct Api;
-#define API(S, T)                                                                                                      \
-  template <> struct Api<T> {                                                                                          \
-    static constexpr const char* name = #T;                                                                            \
+template <class T, bool v2 = false> struct Api;
+#define API(S, I, T, v2, v)                                                                                            \
+  template <> struct Api<T, v2> {                                                                                      \
+    static constexpr const char* name = #T #v;                                                                         \
     static constexpr double tolerance = sizeof(T) == 4 ? 2e-5 : 1e-12;                                                 \
-    static constexpr auto amax = cublasI##S##amax;                                                                     \
-    static constexpr auto amin = cublasI##S##amin;                                                                     \
-    static constexpr auto asum = cublas##S##asum;                                                                      \
-    static constexpr auto nrm2 = cublas##S##nrm2;                                                                      \
-    static constexpr auto dot = cublas##S##dot;                                                                        \
-    static constexpr auto axpy = cublas##S##axpy;                                                                      \
-    static constexpr auto scal = cublas##S##scal;                                                                      \
-    static constexpr auto copy = cublas##S##copy;                                                                      \
-    static constexpr auto swap = cublas##S##swap;                                                                      \
-    static constexpr auto rot = cublas##S##rot;                                                                        \
-    static constexpr auto rotg = cublas##S##rotg;                                                                      \
-    static constexpr auto rotm = cublas##S##rotm;                                                                      \
-    static constexpr auto rotmg = cublas##S##rotmg;                                                                    \
-    static constexpr auto gemv = cublas##S##gemv;                                                                      \
-    static constexpr auto gbmv = cublas##S##gbmv;                                                                      \
-    static constexpr auto ger = cublas##S##ger;                                                                        \
-    static constexpr auto symv = cublas##S##symv;                                                                      \
-    static constexpr auto sbmv = cublas##S##sbmv;                                                                      \
-    static constexpr auto spmv = cublas##S##spmv;                                                                      \
-    static constexpr auto syr = cublas##S##syr;                                                                        \
-    static constexpr auto syr2 = cublas##S##syr2;                                                                      \
-    static constexpr auto spr = cublas##S##spr;                                                                        \
-    static constexpr auto spr2 = cublas##S##spr2;                                                                      \
-    static constexpr auto trmv = cublas##S##trmv;                                                                      \
-    static constexpr auto trsv = cublas##S##trsv;                                                                      \
-    static constexpr auto tbmv = cublas##S##tbmv;                                                                      \
-    static constexpr auto tbsv = cublas##S##tbsv;                                                                      \
-    static constexpr auto tpmv = cublas##S##tpmv;                                                                      \
-    static constexpr auto tpsv = cublas##S##tpsv;                                                                      \
-    static constexpr auto gemm = cublas##S##gemm;                                                                      \
+    static constexpr auto amax = cublas##I##amax##v;                                                                   \
+    static constexpr auto amin = cublas##I##amin##v;                                                                   \
+    static constexpr auto asum = cublas##S##asum##v;                                                                   \
+    static constexpr auto nrm2 = cublas##S##nrm2##v;                                                                   \
+    static constexpr auto dot = cublas##S##dot##v;                                                                     \
+    static constexpr auto axpy = cublas##S##axpy##v;                                                                   \
+    static constexpr auto scal = cublas##S##scal##v;                                                                   \
+    static constexpr auto copy = cublas##S##copy##v;                                                                   \
+    static constexpr auto swap = cublas##S##swap##v;                                                                   \
+    static constexpr auto rot = cublas##S##rot##v;                                                                     \
+    static constexpr auto rotg = cublas##S##rotg##v;                                                                   \
+    static constexpr auto rotm = cublas##S##rotm##v;                                                                   \
+    static constexpr auto rotmg = cublas##S##rotmg##v;                                                                 \
+    static constexpr auto gemv = cublas##S##gemv##v;                                                                   \
+    static constexpr auto gemv_batched = cublas##S##gemvBatched;                                                       \
+    static constexpr auto gemv_strided = cublas##S##gemvStridedBatched;                                                \
+    static constexpr auto gbmv = cublas##S##gbmv##v;                                                                   \
+    static constexpr auto ger = cublas##S##ger##v;                                                                     \
+    static constexpr auto symv = cublas##S##symv##v;                                                                   \
+    static constexpr auto sbmv = cublas##S##sbmv##v;                                                                   \
+    static constexpr auto spmv = cublas##S##spmv##v;                                                                   \
+    static constexpr auto syr = cublas##S##syr##v;                                                                     \
+    static constexpr auto syr2 = cublas##S##syr2##v;                                                                   \
+    static constexpr auto spr = cublas##S##spr##v;                                                                     \
+    static constexpr auto spr2 = cublas##S##spr2##v;                                                                   \
+    static constexpr auto trmv = cublas##S##trmv##v;                                                                   \
+    static constexpr auto trsv = cublas##S##trsv##v;                                                                   \
+    static constexpr auto tbmv = cublas##S##tbmv##v;                                                                   \
+    static constexpr auto tbsv = cublas##S##tbsv##v;                                                                   \
+    static constexpr auto tpmv = cublas##S##tpmv##v;                                                                   \
+    static constexpr auto tpsv = cublas##S##tpsv##v;                                                                   \
+    static constexpr auto gemm = cublas##S##gemm##v;                                                                   \
     static constexpr auto gemm_batched = cublas##S##gemmBatched;                                                       \
     static constexpr auto gemm_strided = cublas##S##gemmStridedBatched;                                                \
-    static constexpr auto symm = cublas##S##symm;                                                                      \
-    static constexpr auto syrk = cublas##S##syrk;                                                                      \
-    static constexpr auto syr2k = cublas##S##syr2k;                                                                    \
-    static constexpr auto trmm = cublas##S##trmm;                                                                      \
-    static constexpr auto trsm = cublas##S##trsm;                                                                      \
+    static constexpr auto symm = cublas##S##symm##v;                                                                   \
+    static constexpr auto syrk = cublas##S##syrk##v;                                                                   \
+    static constexpr auto syr2k = cublas##S##syr2k##v;                                                                 \
+    static constexpr auto trmm = cublas##S##trmm##v;                                                                   \
+    static constexpr auto trsm = cublas##S##trsm##v;                                                                   \
     static constexpr auto geam = cublas##S##geam;                                                                      \
     static constexpr auto dgmm = cublas##S##dgmm;                                                                      \
   };
-API(S, float)
-API(D, double)
+API(S, Is, float, false, )
+API(D, Id, double, false, )
+API(S, Is, float, true, _v2)
+API(D, Id, double, true, _v2)
 
 /// An array on both sides.
 template <class T> struct Array {
@@ -133,8 +139,8 @@ template <class T> void strengthen(Array<T>& a, int n, int lda) {
   a.send();
 }
 
-template <class T> void level1(cublasHandle_t handle) {
-  using A = Api<T>;
+template <class T, bool v2 = false> void level1(cublasHandle_t handle) {
+  using A = Api<T, v2>;
   const int n = 37, steps[] = {1, 3};
   for (const int incx : steps) {
     const int incy = 4 - incx;
@@ -207,8 +213,60 @@ template <class T> void level1(cublasHandle_t handle) {
   expect(std::fabs(h21 * 1 + h22 * 2) < 1e-5, "rotmg", A::name);  // what it is for: the second component goes
 }
 
-template <class T> void level2(cublasHandle_t handle) {
-  using A = Api<T>;
+/// Where the largest and the smallest absolute value are: of equals the first, from 1; a NaN only if it comes first.
+template <class T, bool v2 = false> void indices(cublasHandle_t handle) {
+  using A = Api<T, v2>;
+  const T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
+  struct Case {
+    const char* what;
+    std::vector<T> values;
+    int n, step, largest, smallest;
+  };
+  std::vector<T> many(5000, T(2));
+  many[1234] = -3, many[4321] = 3, many[2345] = -1, many[3456] = 1;
+  const Case cases[] = {
+      {"amax, amin: one", {T(-5)}, 1, 1, 1, 1},
+      {"amax, amin: equals", {2, 2, 2, 2, 2, 2, 2, 2, 2}, 9, 1, 1, 1},
+      {"amax, amin: negatives", {3, -7, 7, 1, -1, -7, 1}, 7, 1, 2, 4},
+      {"amax, amin: zeros", {1, T(-0.0), 0, infinity, -infinity}, 5, 1, 4, 2},
+      {"amax, amin: a step", {4, 9, 5, 0, -6, 9, 5, 0, 6, 9}, 5, 2, 3, 1},
+      {"amax, amin: the last", {4, 5, 3, 9, 1}, 4, 1, 4, 3},
+      {"amax, amin: many", many, 5000, 1, 1235, 2346},
+      {"amax, amin: a later NaN", {4, nan, 5, 3}, 4, 1, 3, 4},
+      {"amax, amin: a first NaN", {nan, 4, 5, 3}, 4, 1, 1, 1},
+      {"amax, amin: no elements", {4, 5}, 0, 1, 0, 0},
+      {"amax, amin: negative length", {4, 5}, -1, 1, 0, 0},
+      {"amax, amin: no step", {4, 5}, 2, 0, 0, 0},
+      {"amax, amin: negative step", {4, 5}, 2, -1, 0, 0},
+  };
+  for (const Case& each : cases) {
+    Array<T> x(static_cast<int>(each.values.size()));
+    x.host = each.values;
+    x.send();
+    int largest = -1, smallest = -1;
+    expect(A::amax(handle, each.n, x.device, each.step, &largest) == CUBLAS_STATUS_SUCCESS, each.what, A::name);
+    expect(A::amin(handle, each.n, x.device, each.step, &smallest) == CUBLAS_STATUS_SUCCESS, each.what, A::name);
+    expect(largest == each.largest && smallest == each.smallest, each.what, A::name);
+
+    int there[2] = {-1, -1}, *results = nullptr;
+    cudaMalloc(&results, sizeof there);
+    cudaMemcpy(results, there, sizeof there, cudaMemcpyHostToDevice);
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
+    A::amax(handle, each.n, x.device, each.step, results);
+    A::amin(handle, each.n, x.device, each.step, results + 1);
+    cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+    cudaMemcpy(there, results, sizeof there, cudaMemcpyDeviceToHost);
+    expect(there[0] == each.largest && there[1] == each.smallest, each.what, "results in device memory");
+    cudaFree(results);
+  }
+  int result = -1;
+  expect(A::amax(handle, 0, nullptr, 1, &result) == CUBLAS_STATUS_SUCCESS && result == 0, "amax of nothing", A::name);
+  expect(A::amax(nullptr, 1, nullptr, 1, &result) == CUBLAS_STATUS_NOT_INITIALIZED, "amax without handle", A::name);
+  expect(A::amin(handle, 1, nullptr, 1, nullptr) == CUBLAS_STATUS_INVALID_VALUE, "amin without result", A::name);
+}
+
+template <class T, bool v2 = false> void level2(cublasHandle_t handle) {
+  using A = Api<T, v2>;
   const int m = 19, n = 13, lda = 23;
   const T alpha = static_cast<T>(1.25), beta = static_cast<T>(-0.5);
   const auto product = [&](int rows, int columns, const At& a, const Array<T>& x, int incx, const Array<T>& y,
@@ -229,6 +287,29 @@ template <class T> void level2(cublasHandle_t handle) {
       const auto wanted = product(rows, columns, turned(trans, plain(a.host, lda)), x, 2, y, 3);
       A::gemv(handle, trans, m, n, &alpha, a.device, lda, x.device, 2, &beta, y.device, 3);
       expect(near(y.fetch(), wanted), "gemv", A::name);
+    }
+    {  // Both products have the same matrix. The second x begins an element later, and the second y in the middle.
+      Array<T> a(lda * n), x(columns * 2 + 1), y(rows * 6);
+      const At at = turned(trans, plain(a.host, lda));
+      std::vector<double> wanted = wide(y.host);
+      for (int which = 0; which < 2; ++which) {
+        for (int i = 0; i < rows; ++i) {
+          double sum = 0;
+          for (int j = 0; j < columns; ++j) sum += at(i, j) * x.host[static_cast<std::size_t>(2 * j + which)];
+          double& element = wanted[static_cast<std::size_t>(3 * (i + which * rows))];
+          element = alpha * sum + beta * element;
+        }
+      }
+      A::gemv_strided(handle, trans, m, n, &alpha, a.device, lda, 0, x.device, 2, 1, &beta, y.device, 3, 3 * rows, 2);
+      expect(near(y.fetch(), wanted), "gemvStridedBatched", A::name);
+      y.send();
+      T* pointers[6] = {a.device, a.device, x.device, x.device + 1, y.device, y.device + 3 * rows};
+      T** there = nullptr;
+      cudaMalloc(&there, sizeof pointers);
+      cudaMemcpy(there, pointers, sizeof pointers, cudaMemcpyHostToDevice);
+      A::gemv_batched(handle, trans, m, n, &alpha, there, lda, there + 2, 2, &beta, there + 4, 3, 2);
+      expect(near(y.fetch(), wanted), "gemvBatched", A::name);
+      cudaFree(there);
     }
     {
       const int kl = 3, ku = 2;
@@ -367,8 +448,8 @@ std::vector<double> product(std::vector<double> c, int m, int n, int k, double a
   return c;
 }
 
-template <class T> void level3(cublasHandle_t handle) {
-  using A = Api<T>;
+template <class T, bool v2 = false> void level3(cublasHandle_t handle) {
+  using A = Api<T, v2>;
   const int m = 11, n = 7, k = 9, ld = 14;
   const T alpha = static_cast<T>(1.25), beta = static_cast<T>(-0.5), one = 1;
   for (const cublasOperation_t ta : kOperations) {
@@ -501,6 +582,11 @@ void narrow_products(cublasHandle_t handle, cudaDataType in, cudaDataType out, c
   cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, a.device, in, ld, b.device, in, ld, &beta, c.device,
                out, ld, compute, CUBLAS_GEMM_DEFAULT);
   check("GemmEx");
+  if constexpr (std::is_same_v<Scale, float>) {
+    cublasSgemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, a.device, in, ld, b.device, in, ld, &beta,
+                  c.device, out, ld);
+    check("SgemmEx");
+  }
   cublasGemmStridedBatchedEx(handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, k, &alpha, a.device, in, ld, 0, b.device, in, ld,
                              0, &beta, c.device, out, ld, 0, 1, compute, CUBLAS_GEMM_DEFAULT_TENSOR_OP);
   check("GemmStridedBatchedEx");
@@ -512,6 +598,92 @@ void narrow_products(cublasHandle_t handle, cudaDataType in, cudaDataType out, c
                       there + 2, out, ld, 1, compute, CUBLAS_GEMM_DEFAULT);
   check("GemmBatchedEx");
   cudaFree(there);
+}
+
+/// Vectors of a type that is an argument, forwards and backwards, with scalars on both sides.
+template <class T, class Wide>
+void typed_vectors(cublasHandle_t handle, cudaDataType type, cudaDataType execution, double tolerance,
+                   const char* what) {
+  const int n = 21;
+  const auto close = [&](T got, double wanted) {
+    return std::fabs(double(Wide(got)) - wanted) <= tolerance * (1 + std::fabs(wanted));
+  };
+  for (const int incx : {1, 3, -2}) {
+    for (const bool on_host : {true, false}) {
+      const int incy = incx == 1 ? -1 : 2;
+      Array<T> x(n * 3), y(n * 3), results(2), narrow_scalar(1);
+      Array<Wide> wide_scalar(1);
+      narrow_scalar.host[0] = T(1.5f), wide_scalar.host[0] = Wide(-0.75f);
+      narrow_scalar.send(), wide_scalar.send();
+      const auto at = [](int step, int i) {
+        return static_cast<std::size_t>(step < 0 ? (i - n + 1) * step : i * step);
+      };
+      const auto value = [](const std::vector<T>& v, std::size_t i) { return double(Wide(v[i])); };
+      double dot = 0, squares = 0;
+      for (int i = 0; i < n; ++i) {
+        dot += value(x.host, at(incx, i)) * value(y.host, at(incy, i));
+        squares += value(x.host, at(incx, i)) * value(x.host, at(incx, i));
+      }
+      cublasSetPointerMode(handle, on_host ? CUBLAS_POINTER_MODE_HOST : CUBLAS_POINTER_MODE_DEVICE);
+      T* const to = on_host ? results.host.data() : results.device;
+      const T* const narrow = on_host ? narrow_scalar.host.data() : narrow_scalar.device;
+      const Wide* const broad = on_host ? wide_scalar.host.data() : wide_scalar.device;
+      const auto result = [&](int i) {
+        return on_host ? results.host[std::size_t(i)] : results.fetch()[std::size_t(i)];
+      };
+      cublasDotEx(handle, n, x.device, type, incx, y.device, type, incy, to, type, execution);
+      expect(close(result(0), dot), "DotEx", what);
+      cublasDotcEx(handle, n, x.device, type, incx, y.device, type, incy, to + 1, type, execution);
+      expect(close(result(1), dot), "DotcEx", what);
+      cublasNrm2Ex(handle, n, x.device, type, incx, to, type, execution);
+      expect(close(result(0), incx < 1 ? 0 : std::sqrt(squares)), "Nrm2Ex", what);
+
+      const auto compare = [&](const Array<T>& v, const std::vector<double>& wanted, const char* which) {
+        const std::vector<T> got = v.fetch();
+        bool right = true;
+        for (std::size_t i = 0; i < got.size(); ++i) right = right && close(got[i], wanted[i]);
+        expect(right, which, what);
+      };
+      std::vector<double> wanted;
+      for (const T element : y.host) wanted.push_back(double(Wide(element)));
+      for (int i = 0; i < n; ++i) wanted[at(incy, i)] += 1.5 * value(x.host, at(incx, i));
+      cublasAxpyEx(handle, n, narrow, type, x.device, type, incx, y.device, type, incy, execution);
+      compare(y, wanted, "AxpyEx");
+      for (int i = 0; i < n; ++i) wanted[at(incy, i)] += -0.75 * value(x.host, at(incx, i));
+      cublasAxpyEx(handle, n, broad, execution, x.device, type, incx, y.device, type, incy, execution);
+      compare(y, wanted, "AxpyEx with alpha as it is computed in");
+      std::vector<double> scaled;
+      for (const T element : x.host) scaled.push_back(double(Wide(element)));
+      for (int i = 0; i < n && incx > 0; ++i) scaled[at(incx, i)] *= -0.75;
+      cublasScalEx(handle, n, broad, execution, x.device, type, incx, execution);
+      compare(x, scaled, "ScalEx");
+    }
+  }
+  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+}
+
+/// The names with _v2 of what has no type, and the version's parts.
+void second_names() {
+  cublasHandle_t handle;
+  cublasCreate_v2(&handle);
+  int version = 0, major = -1, minor = -1, patch = -1;
+  cublasGetVersion_v2(handle, &version);
+  cublasGetProperty(MAJOR_VERSION, &major), cublasGetProperty(MINOR_VERSION, &minor);
+  cublasGetProperty(PATCH_LEVEL, &patch);
+  expect(version == CUBLAS_VERSION && major * 10000 + minor * 100 + patch == version, "GetProperty", "int");
+  expect(cublasGetProperty(MAJOR_VERSION, nullptr) == CUBLAS_STATUS_INVALID_VALUE, "GetProperty", "status");
+  cudaStream_t stream, found = nullptr;
+  cudaStreamCreate(&stream);
+  cublasSetStream_v2(handle, stream);
+  cublasGetStream_v2(handle, &found);
+  expect(found == stream, "SetStream_v2", "stream");
+  cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
+  cublasSetPointerMode_v2(handle, CUBLAS_POINTER_MODE_DEVICE);
+  cublasGetPointerMode_v2(handle, &mode);
+  expect(mode == CUBLAS_POINTER_MODE_DEVICE, "SetPointerMode_v2", "mode");
+  expect(cublasSetWorkspace_v2(handle, nullptr, 0) == CUBLAS_STATUS_SUCCESS, "SetWorkspace_v2", "status");
+  expect(cublasDestroy_v2(handle) == CUBLAS_STATUS_SUCCESS, "Destroy_v2", "status");
+  cudaStreamDestroy(stream);
 }
 
 /// Scalars and results in device memory, streams, and graphs.
@@ -579,6 +751,17 @@ void refusals(cublasHandle_t handle) {
                       &one, a.device, CUDA_R_32I, 4, CUBLAS_COMPUTE_32I,
                       CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_NOT_SUPPORTED,
          "bytes", "status");
+  expect(cublasSgemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 4, 4, 4, &one, a.device, CUDA_R_64F, 4, a.device, CUDA_R_64F,
+                       4, &one, a.device, CUDA_R_64F, 4) == CUBLAS_STATUS_NOT_SUPPORTED,
+         "SgemmEx of doubles", "status");
+  expect(cublasAxpyEx(handle, 4, &one, CUDA_R_32F, a.device, CUDA_R_16F, 1, a.device, CUDA_R_32F, 1, CUDA_R_32F) ==
+             CUBLAS_STATUS_NOT_SUPPORTED,
+         "AxpyEx of two types", "status");
+  expect(cublasScalEx(handle, 4, &one, CUDA_R_32F, a.device, CUDA_R_64F, 1, CUDA_R_32F) == CUBLAS_STATUS_NOT_SUPPORTED,
+         "ScalEx of doubles in float", "status");
+  expect(cublasSgemvStridedBatched(handle, CUBLAS_OP_N, 4, 4, &one, a.device, 3, 0, a.device, 1, 0, &one, a.device, 1,
+                                   0, 1) == CUBLAS_STATUS_INVALID_VALUE,
+         "gemvStridedBatched with lda below m", "status");
 }
 
 }  // namespace
@@ -597,9 +780,9 @@ int main(int argc, char**) {
       cublasSaxpy(handle, 15, &one, host.data(), 1, device, 1);
     return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 3;
   }
-  level1<float>(handle), level1<double>(handle);
-  level2<float>(handle), level2<double>(handle);
-  level3<float>(handle), level3<double>(handle);
+  level1<float>(handle), level1<double>(handle), level1<float, true>(handle), level1<double, true>(handle);
+  level2<float>(handle), level2<double>(handle), level2<float, true>(handle), level2<double, true>(handle);
+  level3<float>(handle), level3<double>(handle), level3<float, true>(handle), level3<double, true>(handle);
   narrow_products<__half, __half, __half>(handle, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, 2e-3, "half");
   narrow_products<__half, __half, float>(handle, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, 2e-3, "half, float");
   narrow_products<__half, float, float>(handle, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-6, "half into float");
@@ -609,6 +792,12 @@ int main(int argc, char**) {
                                                "bfloat16 into float");
   narrow_products<float, float, float>(handle, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 1e-6, "float");
   narrow_products<double, double, double>(handle, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, 1e-12, "double");
+  indices<float>(handle), indices<double>(handle), indices<float, true>(handle), indices<double, true>(handle);
+  typed_vectors<__half, float>(handle, CUDA_R_16F, CUDA_R_32F, 2e-3, "half");
+  typed_vectors<__nv_bfloat16, float>(handle, CUDA_R_16BF, CUDA_R_32F, 1e-2, "bfloat16");
+  typed_vectors<float, float>(handle, CUDA_R_32F, CUDA_R_32F, 1e-6, "float");
+  typed_vectors<double, double>(handle, CUDA_R_64F, CUDA_R_64F, 1e-12, "double");
+  second_names();
   modes(handle);
   refusals(handle);
   cublasDestroy(handle);
