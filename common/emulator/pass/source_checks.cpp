@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -115,6 +116,62 @@ private:
   std::vector<Use> writes_;
 };
 
+/// A loop that may wait for memory which others change: all that it writes are local variables.
+class WaitingLoop {
+public:
+  explicit WaitingLoop(const Loop& loop) : loop_(loop) {
+    for (const BasicBlock* block : loop.blocks())
+      for (const Instruction& instruction : *block) {
+        if (!instruction.mayWriteToMemory() || instruction.isLifetimeStartOrEnd()) continue;
+        const auto* store = dyn_cast<StoreInst>(&instruction);
+        const auto* variable = store == nullptr ? nullptr : dyn_cast<AllocaInst>(store->getPointerOperand());
+        writes_ = writes_ || variable == nullptr;
+        written_.insert(variable);
+      }
+  }
+
+  /// The loads of one place each that decide a branch, and nothing that the loop changes does.
+  std::vector<LoadInst*> waits() const {
+    std::vector<LoadInst*> found;
+    for (const BasicBlock* block : loop_.blocks()) {
+      const auto* branch = dyn_cast<BranchInst>(block->getTerminator());
+      if (writes_ || branch == nullptr || !branch->isConditional()) continue;
+      std::vector<LoadInst*> loads;
+      if (decides(branch->getCondition(), loads)) found.insert(found.end(), loads.begin(), loads.end());
+    }
+    return found;
+  }
+
+private:
+  bool decides(Value* value, std::vector<LoadInst*>& loads) const {
+    auto* instruction = dyn_cast<Instruction>(value);
+    if (instruction == nullptr || !loop_.contains(instruction)) return true;
+    if (isa<PHINode, CallBase>(instruction)) return false;
+    auto* load = dyn_cast<LoadInst>(instruction);
+    if (load == nullptr)
+      return all_of(instruction->operands(), [&](const llvm::Use& operand) { return decides(operand, loads); });
+    if (isa<AllocaInst>(load->getPointerOperand())) return !written_.contains(load->getPointerOperand());
+    if (!stays(load->getPointerOperand())) return false;
+    loads.push_back(load);
+    return true;
+  }
+
+  /// Whether an address is the same in each turn.
+  bool stays(const Value* value) const {
+    const auto* instruction = dyn_cast<Instruction>(value);
+    if (instruction == nullptr || !loop_.contains(instruction)) return true;
+    if (isa<PHINode, CallBase>(instruction)) return false;
+    if (const auto* load = dyn_cast<LoadInst>(instruction);
+        load != nullptr && written_.contains(load->getPointerOperand()))
+      return false;
+    return all_of(instruction->operands(), [&](const llvm::Use& operand) { return stays(operand); });
+  }
+
+  const Loop& loop_;
+  SmallPtrSet<const Value*, 8> written_;
+  bool writes_ = false;
+};
+
 /// True for `atomicAdd_block` and its kin.
 bool is_atomic_of_block(const Function& function) {
   StringRef name = function.getName();
@@ -172,6 +229,18 @@ PreservedAnalyses AtomicScopePass::run(Module& module, ModuleAnalysisManager& /*
     changed = true;
   }
   return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+PreservedAnalyses HostWaitsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  const SmallPtrSet<const Function*, 32> device = device_functions(module);
+  for (Function& function : module) {
+    if (function.isDeclaration() || device.contains(&function)) continue;
+    const DominatorTree tree(function);
+    const LoopInfo loops(tree);
+    for (const Loop* loop : loops.getLoopsInPreorder())
+      for (LoadInst* load : WaitingLoop(*loop).waits()) load->setVolatile(true);
+  }
+  return PreservedAnalyses::all();
 }
 
 PreservedAnalyses SpokenAccessPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {

@@ -484,6 +484,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(warpbook::emulator::LaunchPass());
               manager.addPass(warpbook::emulator::DeviceCodePass());
               manager.addPass(warpbook::emulator::PtxPass());
+              manager.addPass(warpbook::emulator::HostWaitsPass());
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
               manager.addPass(warpbook::emulator::UnsetValuesPass());
