@@ -100,6 +100,7 @@ public:
   BlockContext& context() { return context_; }
   /// Where the threads' stacks, and so their local arrays, lie.
   AddressRange local_range() const { return stacks_.range(); }
+  /// The running thread's; all of them where the address lies in a guard page.
   AddressRange own_stack(const void* address) const;
 
 private:
