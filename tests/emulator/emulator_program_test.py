@@ -171,6 +171,29 @@ class Program(unittest.TestCase):
         self.assertEqual(ran.returncode, 128 + signal.SIGSEGV, ran.stderr)
         self.assertIn("the program was ended by signal 11", ran.stderr)
 
+    def test_of_one_kernels_races_some_are_printed(self):
+        lines = "".join(f"if (t < 32) v[t] += v[t + {step}];\n" for step in (64, 32, 16, 8, 4, 2, 1))
+        text = f"""
+            __global__ void k(int* p) {{
+              __shared__ volatile int v[128];
+              int t = threadIdx.x;
+              v[t] = v[t + 64] = t;
+              __syncthreads();
+              {lines}
+              if (t == 0) *p = v[0];
+            }}
+            int main() {{
+              int* p; cudaMalloc(&p, 4);
+              k<<<1, 64>>>(p);
+              cudaDeviceSynchronize(); cudaFree(p);
+            }}"""
+        ran = self.run_text(text, WARPBOOK_REPORTS="reports.json")
+        found = len(json.loads(Path("reports.json").read_text())["mistakes"])
+        self.assertGreater(found, 4)
+        self.assertEqual(ran.stderr.count("Race reported"), 4, ran.stderr)
+        self.assertIn(f"========= {found - 4} more race{'s' * (found > 5)} in k, between other lines", ran.stderr)
+        self.assertIn(f"ERROR SUMMARY: {found} errors\n", ran.stderr)
+
     def test_mistakes_make_the_status(self):
         text = "__global__ void k(int* p) { p[threadIdx.x] = 1; }\nint main() {\n  k<<<1, 1>>>(nullptr);\n}\n"
         ran = self.run_text(text)

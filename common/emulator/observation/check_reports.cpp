@@ -265,6 +265,7 @@ struct RaceSides {
   std::string other_who;
   bool block_scope = false;  ///< One is an atomic for its own block alone.
   bool copied = false;       ///< One is an asynchronous copy.
+  bool exchanged = false;    ///< A shuffle or a vote is between them.
   Handover handover = Handover::none;
 
   void sort() {
@@ -303,9 +304,10 @@ std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
   if (one_line)
     return fmt::format("One statement reads what another thread writes in it: read, {}, then write; or use an atomic.",
                        barrier);
+  if (apart == Apart::in_warp && sides.exchanged)
+    return "Between the two is a shuffle or a vote, which orders no memory: __syncwarp() does.";
   return fmt::format("No barrier lies between the two: {} orders the {}.", barrier,
-                     apart == Apart::in_warp ? "lanes of a warp, which a shuffle or a vote does not"
-                                             : "threads of a block");
+                     apart == Apart::in_warp ? "lanes of a warp" : "threads of a block");
 }
 
 Finding race_finding(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
@@ -315,6 +317,7 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
   Finding finding = finding_at(block, kind, sides.pc, sides.other_pc);
   const bool one_line = !finding.place.empty() && finding.place == finding.other_place;
   const bool both_write = sides.operation != Operation::load && sides.other_operation != Operation::load;
+  finding.kernel = block.launch->name;
   finding.weight = static_cast<unsigned>(apart) + (one_line && both_write ? kAtomic : 0);
   finding.text =
       fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
@@ -358,16 +361,16 @@ void misaligned_local_access(const BlockContext& block, const LocalAccess& acces
   abort_kernel(cudaErrorMisalignedAddress);
 }
 
-void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address) {
+void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address, bool exchanged) {
   const Unwatched unwatched;
   const auto who = [&](const Actor& actor) {
     return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
   };
   const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
-  hold_finding(race_finding(
-      block, apart == Apart::in_warp ? "warp_race" : "race",
-      {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false, one.copied || other.copied},
-      place_of(block, address, 0).text, apart));
+  hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
+                            {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false,
+                             one.copied || other.copied, exchanged},
+                            place_of(block, address, 0).text, apart));
 }
 
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {
@@ -380,7 +383,7 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
   };
   return race_finding(block, "global_race",
                       {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread),
-                       race.block_scope, false, race.handover},
+                       race.block_scope, false, race.exchanged, race.handover},
                       place_of(block, race.address, 0).text,
                       one_block == other_block ? apart(race.thread % block.threads, race.other_thread % block.threads)
                                                : Apart::in_grid);

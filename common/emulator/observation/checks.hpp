@@ -58,8 +58,9 @@ struct Actor {
   bool copied = false;  ///< An asynchronous copy did it.
 };
 
-/// Reports two accesses to shared memory, at least one of them a write, with no barrier between them.
-void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address);
+/// Reports two accesses to shared memory, at least one of them a write, with no barrier between them. `exchanged`: a
+/// shuffle or a vote is.
+void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address, bool exchanged);
 
 /// Reports a read of shared memory that no thread of the block has written, or only, at `stored_at`, with what has no
 /// value.

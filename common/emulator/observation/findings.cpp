@@ -16,11 +16,15 @@
 namespace warpbook::emulator {
 namespace {
 
-/// A mistake that was printed, and how often it was found.
+/// A mistake, and how often it was found.
 struct Told {
   Finding finding;
   std::uint64_t count = 1;
+  bool printed = true;
 };
+
+/// Races of one kernel that are printed: a missing barrier makes one for each pair of lines.
+constexpr std::uint64_t kMostRaces = 4;
 
 /// What makes two findings the same: their kind and their lines; where these are not known, the instructions.
 using Key = std::tuple<std::string_view, std::string, std::string, Sites>;
@@ -37,10 +41,11 @@ Key key_of(const Finding& finding) {
 /// All that was found. Leaked: programs read it while they end.
 struct Findings {
   std::mutex mutex;
-  std::vector<Finding> held;           ///< of the running launch
-  std::vector<std::string> published;  ///< for take_reports
-  std::vector<Told> told;              ///< of the whole program
-  std::map<Key, std::size_t> by_site;  ///< of those that have sites
+  std::vector<Finding> held;                   ///< of the running launch
+  std::vector<std::string> published;          ///< for take_reports
+  std::vector<Told> told;                      ///< of the whole program
+  std::map<Key, std::size_t> by_site;          ///< of those that have sites
+  std::map<std::string, std::uint64_t> races;  ///< by kernel
 };
 
 Findings& findings() {
@@ -68,13 +73,14 @@ void publish(Findings& all, const Finding& finding) {
       return;
     }
   }
-  all.told.push_back({finding});
-  std::fputs(finding.text.c_str(), stderr);
+  const bool printed = finding.kernel.empty() || ++all.races[finding.kernel] <= kMostRaces;
+  all.told.push_back({.finding = finding, .printed = printed});
+  if (printed) std::fputs(finding.text.c_str(), stderr);
 }
 
 void write_reports(const Findings& all, const char* path) {
   nlohmann::ordered_json mistakes = nlohmann::ordered_json::array();
-  for (const auto& [finding, count] : all.told)
+  for (const auto& [finding, count, printed] : all.told)
     mistakes.push_back({{"kind", finding.kind},
                         {"severity", finding.warning ? "warning" : "error"},
                         {"place", finding.place},
@@ -137,10 +143,14 @@ void conclude_findings(bool with_summary) {
   const std::lock_guard lock(all.mutex);
   std::uint64_t mistakes = 0;
   std::uint64_t warnings = 0;
-  for (const auto& [finding, count] : all.told) {
+  for (const auto& [finding, count, printed] : all.told) {
     ++(finding.warning ? warnings : mistakes);
-    if (count > 1) fmt::print(stderr, "========= {} more: {}\n", count - 1, headline(finding.text));
+    if (count > 1 && printed) fmt::print(stderr, "========= {} more: {}\n", count - 1, headline(finding.text));
   }
+  for (const auto& [kernel, races] : all.races)
+    if (races > kMostRaces)
+      fmt::print(stderr, "========= {} more race{} in {}, between other lines: WARPBOOK_REPORTS=FILE has all of them\n",
+                 races - kMostRaces, races - kMostRaces == 1 ? "" : "s", kernel);
   const auto counted = [](std::uint64_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };

@@ -18,6 +18,7 @@ struct Finding {
   std::string text = {};         ///< whole lines, as they are printed
   std::string place;             ///< "file:line", "" where unknown
   std::string other_place = {};  ///< of the second access of a race
+  std::string kernel = {};       ///< of a race: one mistake makes many of them, and only some are printed
   Sites sites = {};              ///< Where in the program.
   std::uint64_t block = 0;       ///< The first block in which it was seen.
   bool fatal = false;            ///< it ended the kernel
@@ -39,7 +40,8 @@ void publish_finding(const Finding& finding);
 /// All published findings since the last call.
 std::vector<std::string> take_reports();
 
-/// At the program's end: prints how often a site came again and, where checks are on, how many mistakes there were;
+/// At the program's end: prints how often a site came again, how many races of a kernel were not printed and, where
+/// checks are on, how many mistakes there were;
 /// writes them to the file that `WARPBOOK_REPORTS` names, as {"mistakes": [{"kind", "severity" ("error" or "warning"),
 /// "place", "other_place", "count", "text"}]}.
 void conclude_findings(bool with_summary);

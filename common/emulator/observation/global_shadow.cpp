@@ -240,6 +240,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       found->other_operation =
           (state.flags & kStrongWriter) != 0 && !both_update ? Operation::atomic : Operation::store;
       found->block_scope = too_narrow;
+      found->exchanged = state.write_interval == actor.interval && state.write_epoch != actor.epoch;
       found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
     }
     if (operation == Operation::load) {

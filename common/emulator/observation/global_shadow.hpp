@@ -147,6 +147,7 @@ struct GlobalRace {
   Operation operation = Operation::load;        ///< What was done last.
   Operation other_operation = Operation::load;  ///< What was done before.
   bool block_scope = false;                     ///< One is an atomic for its own block alone.
+  bool exchanged = false;                       ///< Lanes of a warp that met between, but not at a barrier.
   Handover handover = Handover::none;           ///< What is missing, of two blocks.
 };
 

@@ -122,6 +122,7 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     race.other_thread = other - 1;
     race.other_log = log;
     race.other_operation = operation;
+    race.exchanged = operation != Operation::load && met(cell, access);
     take();
     return false;
   };
@@ -163,6 +164,7 @@ bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRac
     race.other_thread = cell.writer - 1U;
     race.other_log = cell.write_log;
     race.other_operation = (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store;
+    race.exchanged = met(cell, access);
     return false;
   }
   if (cell.reader == 0 || (cell.reader - 1U) / 32 != access.warp) {

@@ -19,6 +19,7 @@ struct SharedRace {
   unsigned other_thread;      ///< the one that it races with
   std::uint32_t other_log;    ///< The entry of the log that the other access has.
   Operation other_operation;  ///< What the other access did.
+  bool exchanged = false;     ///< The two are lanes of a warp that met between, but not at a barrier.
 };
 
 /// A read of what nobody had written.
@@ -86,6 +87,9 @@ private:
   // A shuffle orders no memory. But what a lane had read before may be what the others wait for.
   bool behind_write(const Cell& cell, const Access& access) const {
     return (cell.writer - 1U) / 32 == access.warp && (!access.epoch_known || cell.write_epoch < access.ordered_from);
+  }
+  static bool met(const Cell& cell, const Access& access) {
+    return (cell.writer - 1U) / 32 == access.warp && cell.write_epoch != access.epoch;
   }
   bool behind_read(const Cell& cell, const Access& access) const {
     return (cell.reader - 1U) / 32 == access.warp && (!access.epoch_known || cell.read_epoch != access.epoch);

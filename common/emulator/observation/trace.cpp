@@ -811,9 +811,10 @@ void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::
     return;
   if (fenced_ && is_ordered(race)) return;
   if (!is_new(log, race.other_log, race.thread / kWarpSize == race.other_thread / kWarpSize)) return;
-  report_race(
-      block, {kinds_[race.other_log].pc, race.other_thread, race.other_operation, kinds_[race.other_log].copied},
-      {kinds_[log].pc, race.thread, kinds_[log].operation, kinds_[log].copied}, shared_address(block, race.offset));
+  report_race(block,
+              {kinds_[race.other_log].pc, race.other_thread, race.other_operation, kinds_[race.other_log].copied},
+              {kinds_[log].pc, race.thread, kinds_[log].operation, kinds_[log].copied},
+              shared_address(block, race.offset), race.exchanged);
 }
 
 /// Counts a request; true where it goes beyond the L1.
