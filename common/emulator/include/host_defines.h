@@ -27,6 +27,8 @@
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
 #define __maxnreg__(...)
+#define __block_size__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // No destructor: it would run with the block's thread, and nvcc takes none.
