@@ -2,7 +2,7 @@
 /// What a shape asks for: the conditions that v9's rules are made of. All take a problem with elements.
 ///
 /// They see R, N, the row's bytes and the type. The index is on the device, and reading it back would cost more than
-/// any of the kernels. The limits were chosen on an H200.
+/// any of the kernels. The limits were chosen on an H200, those of few rows on an H100.
 #pragma once
 
 #include <algorithm>

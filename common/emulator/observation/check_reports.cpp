@@ -396,7 +396,8 @@ void report_stream_race(const BlockContext& block, const StreamRace& race) {
       "========= Race reported between {} access at {} and {} access of a {} in another stream at {}\n"
       "=========     in {}, block {}, thread {}{}\n"
       "=========     Address is {}\n"
-      "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
+      "=========     Nothing orders the two streams, or branches of a graph: let one wait for an event that the other "
+      "records.\n",
       capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
       race.other, finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
       triple(block.block_index), triple(thread_index(block, race.actor.thread)),

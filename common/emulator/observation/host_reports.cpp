@@ -132,7 +132,8 @@ void report_copy_race(const CopyRace& race) {
   finding.text = fmt::format(
       "========= Race reported between {} access of a {} at {} and {} access of a {} in another stream at {}\n{}"
       "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
-      "=========     Nothing orders the two streams: let one wait for an event that the other records.\n",
+      "=========     Nothing orders the two streams, or branches of a graph: let one wait for an event that the other "
+      "records.\n",
       verb(race.copy.writes), race.copy.kind(), line(race.copy.pc), verb(race.other_writes), race.other,
       line(race.other_pc), race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
       static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
@@ -156,9 +157,7 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
   const auto offset = static_cast<const std::byte*>(address) - touched.begin;
   Finding finding;
-  const char* const does = operation == Operation::load    ? "read"
-                           : operation == Operation::store ? "write"
-                                                           : "access";
+  const char* const does = operation == Operation::load ? "read" : operation == Operation::store ? "write" : "access";
   finding.kind = "host_access";
   finding.place = source_location(pc);
   finding.sites = {pc, nullptr};
