@@ -63,7 +63,7 @@ class Libraries(unittest.TestCase):
 
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
-        self.build("thrust", "-rdc=true")
+        self.build("thrust", "-rdc=true", "--extended-lambda")
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
         self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)

@@ -162,6 +162,14 @@ def adapt(name, text):
     text = text.replace("define _CUB_HAS_TRANSFORM_UBLKCP", "undef _CUB_HAS_TRANSFORM_UBLKCP")  # Needs bulk copies.
     if name == "cub/agent/agent_radix_sort_onesweep.cuh":  # A shorter way for equal keys, which ends with PTX's `exit`.
         text = text.replace("agent.TryShortCircuit(keys, bins);", "")
+    if name == "cub/block/block_merge_sort.cuh":  # What lies behind a list is read there, and not used.
+        for key in ("key1", "key2"):
+            other = {"key1": "keys2", "key2": "keys1"}[key]
+            keys = key.replace("key", "keys")
+            text = text.replace(f"KeyT {key} = keys_shared[{keys}_beg];",
+                                f"KeyT {key} = keys_shared[{keys}_beg < {keys}_end ? {keys}_beg : {other}_beg];")
+            text = text.replace(f"      {key} = keys_shared[{keys}_beg];",
+                                f"      if ({keys}_beg < {keys}_end) {key} = keys_shared[{keys}_beg];")
     if name == "cuda/std/__cccl/compiler.h":
         text = text.replace("#define __CCCL_COMPILER_H", """#define __CCCL_COMPILER_H
 #include <warpbook_cccl.h>""", 1)

@@ -113,6 +113,12 @@ public:
 
   bool under_way() const { return under_way_.load(); }
 
+  /// Whether it is done, and the host has yet to learn of it.
+  bool has_ended() {
+    const std::lock_guard lock(mutex_);
+    return under_way_ && done_;
+  }
+
   // The launch:
 
   /// All of its blocks wait, and have done so since then. Returns how long they did so while nobody could help;
@@ -323,6 +329,7 @@ public:
   }
 
   bool is_beside() const { return beside_.under_way(); }
+  bool beside_has_ended() { return beside_.has_ended(); }
 
 private:
   LaunchResult run(LaunchInfo& launch, const KernelCall& call, BlockRunner& runner, Beside* beside) {
@@ -586,6 +593,8 @@ bool launch_is_beside() {
   const WorkerPool* const made = made_pool;
   return made != nullptr && made->is_beside();
 }
+
+bool launch_beside_has_ended() { return launch_is_beside() && pool().beside_has_ended(); }
 
 LaunchResult finish_beside() { return pool().finish_beside(); }
 

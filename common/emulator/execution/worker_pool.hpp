@@ -33,6 +33,9 @@ std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const Ke
 /// Whether such a launch is under way beside the host.
 bool launch_is_beside();
 
+/// Whether it is done by now.
+bool launch_beside_has_ended();
+
 /// The host waits until it is done. From now on nobody ends its blocks' waiting but the host's other threads.
 LaunchResult finish_beside();
 

@@ -27,6 +27,10 @@
 // libstdc++ says __attribute__((__noinline__)): the name has to stay a word that may stand there.
 #define __noinline__
 #define __maxnreg__(...)
+// nvcc with --extended-lambda answers these; here such a lambda is as any other.
+#define __nv_is_extended_device_lambda_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...) false
+#define __nv_is_extended_host_device_lambda_closure_type(...) false
 #define __block_size__(...)
 #define __cluster_dims__(...)
 #define __grid_constant__

@@ -422,6 +422,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   site->block_scope = shape.block_scope;
   site->overwrites = (shape.atomic & kOverwrites) != 0;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (site->space == Space::local && own_stack(address).contains(address)) return site;
   if (at - site->begin > site->limit) {
     Home home = find_home(block, address, bytes);
     confine_access(home, address, bytes, operation);
@@ -432,6 +433,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->extras = 0;
     site->use = nullptr;
     if (racing_ && home.space == Space::elsewhere) search_races(*site, address);
+    if (home.space == Space::local) site->begin = site->limit = 0;  // Each thread has a stack of its own.
     if (home.space >= Space::local) {
       check_alignment(block, *site, address, shape, pc);
       return site;

@@ -158,6 +158,13 @@ bool is_behind_launch(const Progress& progress) {
   return found != progress.end() && found->second >= streams().beside.operation;
 }
 
+void finish_launch();
+
+/// The host asks whether work is done: what has ended by itself is.
+void ask_launch() {
+  if (launch_beside_has_ended()) finish_launch();
+}
+
 /// The host waits for the launch beside it, and for what comes behind that.
 void finish_launch() {
   if (!launch_is_beside()) return;
@@ -321,6 +328,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   {
     const RuntimeLock lock;
+    ask_launch();
     CUstream_st* stream = find_stream(handle);
     if (stream != nullptr && is_behind_launch(progress_of(*stream))) return remember(cudaErrorNotReady);
   }
@@ -530,6 +538,7 @@ cudaError_t wait_for_event(cudaEvent_t handle, bool query) {
     }
     return remember(cudaErrorCapturedEvent);
   }
+  if (query) ask_launch();
   if (is_behind_launch(event->done)) {
     if (query) return remember(cudaErrorNotReady);
     finish_launch();

@@ -11,7 +11,7 @@ template <bool kFixed> __global__ void gather(int* out, const int* in) {
   sums[threadIdx.x] = own[0] + own[1];
   places[threadIdx.x] = kFixed ? &sums[threadIdx.x] : &own[0];
   __syncthreads();
-  out[threadIdx.x] = *places[threadIdx.x ^ 1];  // <- bug
+  out[threadIdx.x] = *places[threadIdx.x / 2];  // <- bug
 }
 
 int main(int argc, char**) {
