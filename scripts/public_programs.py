@@ -2,7 +2,7 @@
 """Public CUDA programs on the emulator: how many compile, run and pass their own check, and what was found in them.
 
     scripts/public_programs.py FOLDER [--only REGEX] [--failed] [--stages nvcc,here,run] [--seconds 60] [--jobs 1]
-    scripts/public_programs.py FOLDER... --write  # docs/results/public_programs.json
+    scripts/public_programs.py FOLDER... --write  # docs/results/public_programs.json, which keeps other folders
 
 FOLDER holds a folder OWNER+NAME for each repository, outside of this tree: nothing of them is copied. Each .cu file is
 compiled alone, by nvcc and by the emulator's driver; one with a main() is then linked and run without arguments, where it
@@ -192,16 +192,21 @@ def compact(value):
 
 
 def write(sweeps, seconds):
-    """Of several folders, the totals of each are told, too."""
+    """Of several folders, the totals of each are told, too. What is recorded of others stays."""
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else dict.fromkeys(("repositories", "folders", "bugs", "false_alarms"), {})
     sets = [sweep.repositories() for sweep in sweeps]
-    rows = {name: row for repositories in sets for name, row in sorted(repositories.items())}
-    verdicts = {name.replace("+", "/", 1): verdict for sweep in sweeps for name, verdict in sweep.verdicts().items()}
-    lines = [",\n".join(f"  {json.dumps(name)}: {compact(row)}" for name, row in rows.items()),
-             ",\n".join(f'  "{sweep.folder.name}": {compact(total_of(repositories))}'
-                          for sweep, repositories in zip(sweeps, sets)),
+    new = {name for repositories in sets for name in repositories}
+    rows = {name: dict(zip(NUMBERS, row)) for name, row in record["repositories"].items()}
+    rows |= {name: row for repositories in sets for name, row in sorted(repositories.items())}
+    folders = record["folders"] | {sweep.folder.name: total_of(repositories) for sweep, repositories in zip(sweeps, sets)}
+    verdicts = {name: {kind: verdict} for kind, told in (("bug", record["bugs"]), ("false", record["false_alarms"]))
+                for name, verdict in told.items() if "/".join(name.split("/")[:2]) not in new}
+    verdicts |= {name.replace("+", "/", 1): verdict for sweep in sweeps for name, verdict in sweep.verdicts().items()}
+    lines = [",\n".join(f"  {json.dumps(name)}: {compact(list(row.values()))}" for name, row in rows.items()),
+             ",\n".join(f"  {json.dumps(name)}: {compact(total)}" for name, total in folders.items()),
              *(",\n".join(f"  {json.dumps(name)}: {json.dumps(verdict[kind])}"
                           for name, verdict in sorted(verdicts.items()) if kind in verdict) for kind in ("bug", "false"))]
-    whole_file.write(RECORD, f'{{"seconds": {seconds},\n"repositories": {{\n{lines[0]}\n}},\n"folders": {{\n{lines[1]}\n}},\n'
+    whole_file.write(RECORD, f'{{"seconds": {seconds},\n"columns": {compact(NUMBERS)},\n"repositories": {{\n{lines[0]}\n}},\n"folders": {{\n{lines[1]}\n}},\n'
                              f'"total": {compact(total_of(rows))},\n"bugs": {{\n{lines[2]}\n}},\n'
                              f'"false_alarms": {{\n{lines[3]}\n}}}}\n')
     print(compact(total_of(rows)))
