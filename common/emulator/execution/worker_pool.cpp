@@ -113,10 +113,10 @@ public:
 
   bool under_way() const { return under_way_.load(); }
 
-  /// Whether it is done, and the host has yet to learn of it.
-  bool has_ended() {
-    const std::lock_guard lock(mutex_);
-    return under_way_ && done_;
+  /// Whether it is done by then, and the host has yet to learn of it.
+  bool ends_within(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return under_way_ && change_.wait_for(lock, time, [&] { return done_; });
   }
 
   // The launch:
@@ -329,7 +329,7 @@ public:
   }
 
   bool is_beside() const { return beside_.under_way(); }
-  bool beside_has_ended() { return beside_.has_ended(); }
+  bool beside_ends_within(std::chrono::milliseconds time) { return beside_.ends_within(time); }
 
 private:
   LaunchResult run(LaunchInfo& launch, const KernelCall& call, BlockRunner& runner, Beside* beside) {
@@ -594,7 +594,9 @@ bool launch_is_beside() {
   return made != nullptr && made->is_beside();
 }
 
-bool launch_beside_has_ended() { return launch_is_beside() && pool().beside_has_ended(); }
+bool launch_beside_ends_within(std::chrono::milliseconds time) {
+  return launch_is_beside() && pool().beside_ends_within(time);
+}
 
 LaunchResult finish_beside() { return pool().finish_beside(); }
 

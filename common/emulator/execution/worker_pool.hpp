@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -33,8 +34,8 @@ std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const Ke
 /// Whether such a launch is under way beside the host.
 bool launch_is_beside();
 
-/// Whether it is done by now.
-bool launch_beside_has_ended();
+/// Whether it is done by then.
+bool launch_beside_ends_within(std::chrono::milliseconds time);
 
 /// The host waits until it is done. From now on nobody ends its blocks' waiting but the host's other threads.
 LaunchResult finish_beside();

@@ -2,6 +2,7 @@
 /// Streams, events and their modelled clocks.
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 #include "common/emulator/execution/worker_pool.hpp"
@@ -162,7 +163,7 @@ void finish_launch();
 
 /// The host asks whether work is done: what has ended by itself is.
 void ask_launch() {
-  if (launch_beside_has_ended()) finish_launch();
+  if (launch_beside_ends_within(std::chrono::milliseconds{0})) finish_launch();
 }
 
 /// The host waits for the launch beside it, and for what comes behind that.
@@ -263,7 +264,9 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool l
   // One kernel runs at a time; of another stream, the rest does not wait for it.
   if (launch_is_beside() &&
       (type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty || is_behind_launch(progress_of(*stream)))) {
-    if (later) {
+    // The host may look for what a function of its does: that runs at once, if what is before it ends soon.
+    const bool ends = type == cudaGraphNodeTypeHost && launch_beside_ends_within(std::chrono::seconds{1});
+    if (later && !ends) {
       stream->done = progress_of(*stream);
       ++stream->done[stream->number];
       join(stream->done, {{streams().beside.number, streams().beside.operation}});
@@ -452,11 +455,12 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
   if (callback == nullptr || flags != 0) {
     return remember(cudaErrorInvalidValue);
   }
-  return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+  const auto call = [=](bool) {
     host_function_begins();
     callback(stream, sticky_error(), user_data);
     return 0.0;
-  }));
+  };
+  return remember(submit(stream, cudaGraphNodeTypeHost, call, true));
 }
 
 /// The host may use all managed memory at all times, which is more than any stream could be given.
@@ -472,11 +476,12 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
   if (const cudaError_t state = device_state(); state != cudaSuccess || function == nullptr) {
     return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
   }
-  return remember(submit(stream, cudaGraphNodeTypeHost, [=](bool) {
+  const auto call = [=](bool) {
     host_function_begins();
     function(user_data);
     return 0.0;
-  }));
+  };
+  return remember(submit(stream, cudaGraphNodeTypeHost, call, true));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {

@@ -1,4 +1,5 @@
-// The host asks again and again whether a stream or an event is done, behind a kernel that waits for the host.
+// The host asks again and again whether a stream or an event is done, behind a kernel that waits for the host; and has
+// a function run behind such a kernel.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -25,6 +26,21 @@ int main() {
     wrong += state != cudaSuccess || mail[1] != 7;
     cudaDeviceSynchronize();
   }
+  mail[0] = mail[1] = 0;
+  int seen = 0;
+  answer<<<1, 1>>>(mail);
+  cudaLaunchHostFunc(nullptr, [](void* place) { *static_cast<int*>(place) += 1; }, &seen);
+  *static_cast<volatile int*>(mail) = 1;
+  cudaDeviceSynchronize();
+  wrong += seen != 1 || mail[1] != 7;
+
+  mail[0] = mail[1] = 0;
+  answer<<<1, 1>>>(mail);
+  *static_cast<volatile int*>(mail) = 1;
+  cudaLaunchHostFunc(nullptr, [](void* place) { *static_cast<volatile int*>(place) = 2; }, &seen);
+  while (*static_cast<volatile int*>(&seen) != 2) {
+  }
+  cudaDeviceSynchronize();
   cudaEventDestroy(done);
   cudaFreeHost(mail);
   if (wrong != 0) std::printf("%d wrong\n", wrong);
