@@ -140,7 +140,7 @@ std::vector<CaseSpec> cases() {
       {"shape=1024,64 dim=0 count=1048576 dtype=int32"},
       {"shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},
       {"shape=10000,256 dim=0 count=100000 dtype={double|int32} draw=zipf"},
-      // Types without atomics, and few rows of few entries.
+      // Types without atomics, and few rows.
       {"shape=100,4096 dim=0 count=1024 dtype=int16"},
       {"shape=4096,1024 dim=0 count=256 dtype=int16"},
       {"shape=1024,64 dim=0 count=1048576 dtype=int8"},

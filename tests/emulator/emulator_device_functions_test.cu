@@ -372,7 +372,7 @@ TEST_CASE("an address tells its space") {
   cudaFree(out);
 }
 
-__global__ void mathematics(float* out) {
+__global__ void __block_size__((1, 1, 1)) mathematics(float* out) {
   out[0] = rsqrtf(4.0F);
   out[1] = __expf(1.0F);
   out[2] = __powf(2.0F, 10.0F);
@@ -381,11 +381,14 @@ __global__ void mathematics(float* out) {
   out[5] = cospif(0.5F);
   __sincosf(0.0F, out + 6, out + 7);
   out[8] = __fmaf_rn(1.0F + 0x1p-23F, 1.0F + 0x1p-23F, -1.0F);
+  out[9] = rnorm3df(2.0F, 3.0F, 6.0F);
+  const double legs[] = {3, 4};
+  out[10] = static_cast<float>(norm(2, legs) + rnorm(2, legs));
 }
 
 TEST_CASE("mathematics") {
   float* out = nullptr;
-  REQUIRE(cudaMallocManaged(&out, 9 * sizeof(float)) == cudaSuccess);
+  REQUIRE(cudaMallocManaged(&out, 11 * sizeof(float)) == cudaSuccess);
   REQUIRE(launch(mathematics, {.grid = 1, .block = 1}, out) == cudaSuccess);
   CHECK(out[0] == 0.5F);
   CHECK(out[1] == Approx(2.7182818F));
@@ -396,6 +399,8 @@ TEST_CASE("mathematics") {
   CHECK(out[6] == 0);
   CHECK(out[7] == 1);
   CHECK(out[8] == 0x1p-22F + 0x1p-46F);
+  CHECK(out[9] == Approx(1.0F / 7));
+  CHECK(out[10] == Approx(5.2F));
   cudaFree(out);
 }
 

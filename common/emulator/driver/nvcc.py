@@ -299,7 +299,7 @@ class Driver:
                 "-D__CUDACC_VER_MINOR__=0", "-D__CUDACC_VER_BUILD__=0", *defined,
                 # Not where only a branch leaves it so: a leader's variable, which a shuffle hands to the others.
                 "-Wuninitialized", "-Wno-sometimes-uninitialized",
-                # A function that lacks its return gives a value that nobody set, and that is told; else it would go on anywhere.
+                # A function that lacks its return gives a value that nobody set, which is told. Else clang takes its end for unreachable.
                 "-fno-strict-return",
                 # PTX's registers are not the host's; `while (atomicCAS(...)) ;` waits.
                 "-Wno-asm-operand-widths", "-Wno-empty-body"]

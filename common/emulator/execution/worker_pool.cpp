@@ -113,7 +113,7 @@ public:
 
   bool under_way() const { return under_way_.load(); }
 
-  /// Whether it is done by then, and the host has yet to learn of it.
+  /// Whether it is done within this time, and the host has yet to learn of it.
   bool ends_within(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return under_way_ && change_.wait_for(lock, time, [&] { return done_; });

@@ -34,7 +34,7 @@ std::optional<LaunchResult> run_blocks_beside(const LaunchInfo& launch, const Ke
 /// Whether such a launch is under way beside the host.
 bool launch_is_beside();
 
-/// Whether it is done by then.
+/// Whether it is done within this time.
 bool launch_beside_ends_within(std::chrono::milliseconds time);
 
 /// The host waits until it is done. From now on nobody ends its blocks' waiting but the host's other threads.

@@ -34,8 +34,7 @@ public:
 
 /// At the pipeline's end: tells the emulator of two kinds of access before they are done.
 ///
-///  - A volatile store whose value was computed of what was read there (`*count = *count + 1`). A flag that is set in
-///  one
+///  - A volatile store whose value was computed of what was read there (`*count = *count + 1`). A flag that is set in one
 ///    go may be volatile; of two threads that add at a time, one is lost.
 ///  - The load of an object's table of virtual functions.
 class SpokenAccessPass : public llvm::PassInfoMixin<SpokenAccessPass> {
