@@ -1,5 +1,6 @@
 """What the chapters' Markdown needs on its way to Doxygen: names for headings, links between pages, raw HTML."""
 
+import itertools
 import re
 
 HEADING = re.compile(r"^(#{1,4}) (.+?)(?: \{#([\w-]+)\})?\s*$")
@@ -67,6 +68,19 @@ def defused(text):
             lines[number] = "".join(part if part.startswith("`") else re.sub(r"([\\@])", r"\\\1", part).replace("<", "&lt;")
                                     for part in parts)
     return "\n".join(lines) + "\n"
+
+
+CODE = re.compile(r"(?<!`)(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", re.S)
+
+
+def quoted_code(text):
+    """Doxygen ends code at a single quote, unless two backticks surround it."""
+    def quoted(match):
+        return f"``{match[2]}``" if match[1] == "`" and "'" in match[2] else match[0]
+
+    parts = itertools.groupby(lines_outside_code(text.splitlines()), key=lambda each: each[2])
+    return "".join(joined if is_code else CODE.sub(quoted, joined)
+                   for is_code, lines in parts for joined in ["".join(f"{line}\n" for _, line, _ in lines)])
 
 
 LINK = re.compile(r"(?<!!)\[((?:[^\]`]|`[^`]*`)*)\]\((?![\w./-]*\.html)([\w./-]+)(?:#([\w-]+))?\)")

@@ -15,7 +15,7 @@ import reading
 import slides
 import texts
 from chapters import chapters
-from markdown import defused, fence_indented, link_pages, name_headings
+from markdown import defused, fence_indented, link_pages, name_headings, quoted_code
 from records import ROOT, Problem, module
 
 OUT = ROOT / "build" / "docs"
@@ -50,7 +50,7 @@ def prepare():
             text = defused(link_pages(path.read_text(encoding="utf-8"), path, addresses.pages()))
         else:
             text = front.fill(texts.published(path)) + (reading.navigation(name) if name in reading.FIRST else "")
-        write(pages / f"{name}.md", name_headings(fence_indented(text), "mainpage" if name == "index" else name))
+        write(pages / f"{name}.md", name_headings(quoted_code(fence_indented(text)), "mainpage" if name == "index" else name))
 
 
 def layout():
