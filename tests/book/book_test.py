@@ -810,6 +810,19 @@ class Planted(unittest.TestCase):
                     text = chapter.pages[step.version].read_text(encoding="utf-8")
                     self.assertIn(f"<!-- diff {step.version}", text, f"chapter {chapter.number}, {step.version}")
 
+    def test_what_a_step_calls_of_its_base_is_not_shown_as_removed(self):
+        self.doCleanups()
+
+        def defined(lines, sign):
+            return set(re.findall(rf"^{re.escape(sign)}(?! ).*?\b(?:struct (\w+) {{|(\w+)\([^;]*$)", lines, re.M))
+
+        for chapter in chapters.chapters():
+            for step in chapter.steps:
+                taken = set(re.findall(rf"\b{step.base}::(\w+)", "\n".join(step.lines))) if step.base else set()
+                for lines in re.findall(r"^```diff\n(.*?)^```", chapter.pages[step.version].read_text(encoding="utf-8"), re.M | re.S):
+                    removed = {name for names in defined(lines, "-") - defined(lines, "+") for name in names}
+                    self.assertEqual(removed & taken, set(), f"chapter {chapter.number}, {step.version}")
+
     def test_a_region_of_another_file(self):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
         self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
