@@ -1487,7 +1487,7 @@ class InABrowser(unittest.TestCase):
         self.window.window(1280, 900)
 
     def test_what_is_printed_and_listed_is_seen_where_it_stands(self):
-        """On a phone the sample's times and shares; at a desk the whole table of a course's exercises."""
+        """On a phone the sample's times and shares; on both, the whole tables of chapters and of a course's exercises."""
         self.addCleanup(self.window.window, 1280, 900)
         self.window.window(390, 844, mobile=True)
         for name in ("index.html", "memory.html"):
@@ -1496,9 +1496,12 @@ class InABrowser(unittest.TestCase):
               const range = document.createRange(); range.setStart(words, 0); range.setEnd(words, words.data.indexOf("28%") + 3);
               return range.getBoundingClientRect().right <= 390; })"""
             self.assertEqual(self.window.run(share), [True], name)
-        self.window.window(1400, 900)
-        self.open("teaching.html")
-        self.assertEqual(self.window.run('[...document.querySelectorAll(".scroll:has(table.sessions)")].map((part) => part.scrollWidth <= part.clientWidth)'), [True])
+        for name, table in (("index.html", "chapters"), ("teaching.html", "sessions")):
+            for width in (390, 1400):
+                self.window.window(width, 900, mobile=width < 500)
+                self.open(name)
+                fits = f'[...document.querySelectorAll(".scroll:has(table.{table})")].map((part) => part.scrollWidth <= part.clientWidth)'
+                self.assertEqual(self.window.run(fits), [True], (name, width))
 
     def test_an_error_on_a_page_is_seen(self):
         self.open("index.html")
