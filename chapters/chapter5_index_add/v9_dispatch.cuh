@@ -49,7 +49,7 @@ inline constexpr Rule kRules[] = {
     {predicates::has_few_long_rows, Kernel::one_owner, "shape=32,1024,1024 dim=0 count=15 dtype=float"},
     {predicates::fills_lines, Kernel::private_lines, "shape=16,32,64,128 dim=3 count=512 dtype=half"},
     {predicates::spreads_lines, Kernel::spread_lines, "shape=64,50000 dim=1 count=200000 dtype=double draw=zipf"},
-    {predicates::fills_two_rows, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
+    {predicates::fits_few_sums, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
     {predicates::meets_in_kept_tiles, Kernel::kept_tiles, "shape=16,64 dim=0 count=1048576 dtype=half"},
     {predicates::meets_in_tiles, Kernel::sorted_tiles, "shape=1024,64 dim=0 count=1048576 dtype=float"},
     {predicates::fills_narrow_rows, Kernel::private_lines, "shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},

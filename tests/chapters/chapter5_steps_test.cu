@@ -401,12 +401,16 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=64,262144 dim=0 count=8 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "v7b");
+  CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "v7b");  // Words of 8 bytes.
+  CHECK(chosen("shape=1024,131071 dim=0 count=64 dtype=double") == "v8a");
   CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "v7b");
   CHECK(chosen("shape=8,12,20,24,36 dim=3 count=61 dtype=half") == "row_owner");
+  CHECK(chosen("shape=32,131072 dim=0 count=64 dtype=half") == "row_owner");
+  CHECK(chosen("shape=32,131072 dim=0 count=63 dtype=half") == "v8a");  // Too few for each row.
   CHECK(chosen("shape=24,69120 dim=0 count=512 dtype=half") == "row_owner");
   CHECK(chosen("shape=24,69120 dim=0 count=513 dtype=half") != "row_owner");
   CHECK(chosen("shape=63,16384 dim=0 count=512 dtype=float") == "row_owner");
-  CHECK(chosen("shape=63,16380 dim=0 count=512 dtype=float") == "v7b");
+  CHECK(chosen("shape=63,16380 dim=0 count=512 dtype=float") == "v8b");
   CHECK(chosen("shape=4096,128,64 dim=0 count=512 dtype=double") == "v8a");  // Double has no wide atomics.
   CHECK(chosen("shape=4096,128,64 dim=0 count=513 dtype=double") == "v7b");
   // Entries that lie side by side: enough of them, and work for all.
@@ -431,6 +435,17 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=2,64 dim=0 count=1024 dtype=float") == "private_rows");
   CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v8b");
   CHECK(chosen("shape=2,64 dim=0 count=513 dtype=float") == "v7b");
+  CHECK(chosen("shape=8,64 dim=0 count=131072 dtype=float") == "private_rows");
+  CHECK(chosen("shape=8,64 dim=0 count=131071 dtype=float") == "v8b");
+  CHECK(chosen("shape=8,65 dim=0 count=131072 dtype=float") == "kept_tiles");
+  CHECK(chosen("shape=8,64 dim=0 count=131072 dtype=half") == "kept_tiles");
+  CHECK(chosen("shape=384,256 dim=0 count=12288 dtype=float") == "v8b");
+  CHECK(chosen("shape=385,256 dim=0 count=12288 dtype=float") == "v7b");
+  CHECK(chosen("shape=384,256 dim=0 count=12287 dtype=float") == "v7b");
+  CHECK(chosen("shape=20,7000 dim=0 count=511 dtype=float") == "v7b");
+  CHECK(chosen("shape=20,7000 dim=0 count=512 dtype=float") == "v8b");
+  CHECK(chosen("shape=64,2048 dim=0 count=1024 dtype=float") == "v8b");
+  CHECK(chosen("shape=64,2048 dim=0 count=1023 dtype=float") == "v7b");
   CHECK(chosen("shape=15,64 dim=0 count=4096 dtype=float") == "v8b");
   CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float") == "v7b");
   CHECK(chosen("shape=15,60 dim=0 count=4096 dtype=half") == "v7b");
@@ -467,7 +482,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=32768,64 dim=0 count=262144 dtype=float") == "v7b");
   CHECK(chosen("shape=262144,256 dim=0 count=32768 dtype=float") == "v8b");
   CHECK(chosen("shape=262144,252 dim=0 count=40000 dtype=float") == "v7b");
-  CHECK(chosen("shape=100000,2048 dim=0 count=8191 dtype=float") == "v7b");
+  CHECK(chosen("shape=100000,2048 dim=0 count=16384 dtype=float") == "v8b");
+  CHECK(chosen("shape=100000,2048 dim=0 count=16383 dtype=float") == "v7b");
   // Short ones.
   CHECK(chosen("shape=1000 dim=0 count=15 dtype=float") == "short_rows");
   CHECK(chosen("shape=64,262144 dim=0 count=4 dtype=float") == "short_rows");

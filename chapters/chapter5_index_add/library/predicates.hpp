@@ -2,7 +2,7 @@
 /// What a shape asks for: the conditions that v9's rules are made of. All take a problem with elements.
 ///
 /// They see R, N, the row's bytes and the type. The index is on the device, and reading it back would cost more than
-/// any of the kernels. The limits were chosen on an H200, those of few rows on an H100.
+/// any of the kernels. The limits were chosen on an H200, those of few rows and of narrow words on an H100.
 #pragma once
 
 #include <algorithm>
@@ -51,17 +51,27 @@ inline bool repeats_by_row(const Problem& p) {
 // ---- Few entries of long rows: v7b is over before the glance is where bytes are few.
 
 inline bool has_long_rows(const Problem& p) { return rows_lie_together(p) && row_bytes(p) >= (64 << 10); }
+/// Rows that nobody names are read in vain, so each should expect two entries.
 inline bool shares_long_rows(const Problem& p) {
-  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 512 && row_owner::refuse(p) == nullptr;
+  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= 512 && p.entries() >= 2 * p.rows() &&
+         row_owner::refuse(p) == nullptr;
 }
+/// By whole words of 16 bytes, or elements of 8: v8a has one word per thread under way, and narrower ones are too little.
 inline bool has_few_long_rows(const Problem& p) {
   const int few = v8b::refuse(p) == nullptr ? 64 : 512;  // Double and the integers have no wide atomics.
-  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= few;
+  const int word_bytes = widest_word(p, row_dims(p)) * element_bytes(p.type);
+  return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= few &&
+         (word_bytes == 16 || element_bytes(p.type) == 8);
 }
 
 // ---- Rows that a tile names again and again.
 
-inline bool fills_two_rows(const Problem& p) { return p.rows() <= 2 && p.entries() >= 1024 && fits_private_rows(p); }
+/// Two rows, or few sums in all of very many floats: in v8b, all blocks would add to the same few places.
+inline bool fits_few_sums(const Problem& p) {
+  if (!fits_private_rows(p)) return false;
+  if (p.rows() <= 2) return p.entries() >= 1024;
+  return !is_narrow(p) && p.rows() * p.row_elements() <= 512 && entries_per_row(p) >= 16384;
+}
 inline bool takes_tiles(const Problem& p) {
   return v8b::refuse(p) == nullptr && rows_lie_together(p) && p.rows() <= v8b::kBuckets;
 }
@@ -69,10 +79,14 @@ inline bool takes_tiles(const Problem& p) {
 inline bool names_most_rows(const Problem& p) {
   return src_bytes(p) >= (32 << 20) && 4 * v8b::plan(row_map(p)).entries >= 3 * p.rows();
 }
-/// Up to 64 rows: a few tiles name all of them, in launches that are not over before the sort is.
+/// So few rows beside the bytes that sorting costs next to nothing, even where every row is named equally often; in
+/// small launches, up to 64 rows.
 inline bool fills_few_rows(const Problem& p) {
+  const std::int64_t bytes = src_bytes(p);
+  if (p.entries() >= 512 && bytes >= (12 << 20) && bytes / (32 << 10) >= p.rows()) return true;
   if (p.rows() > 64) return false;
-  return (p.entries() >= 8192 && src_bytes(p) >= (4 << 20)) || (entries_per_row(p) > 256 && row_bytes(p) >= 128);
+  return (p.entries() >= 1024 && bytes >= (8 << 20)) || (p.entries() >= 8192 && bytes >= (4 << 20)) ||
+         (entries_per_row(p) > 256 && row_bytes(p) >= 128);
 }
 inline bool meets_in_tiles(const Problem& p) {
   if (!takes_tiles(p)) return false;
@@ -87,7 +101,7 @@ inline bool meets_in_kept_tiles(const Problem& p) {
 /// Many long entries. Rows may be many, too: words of a language go to a few of them, and sorting a tile takes little
 /// beside moving such rows.
 inline bool may_meet_unseen(const Problem& p) {
-  return v8b::refuse(p) == nullptr && rows_lie_together(p) && row_bytes(p) >= 1024 && p.entries() >= 8192 &&
+  return v8b::refuse(p) == nullptr && rows_lie_together(p) && row_bytes(p) >= 1024 && p.entries() >= 16384 &&
          src_bytes(p) >= (32 << 20);
 }
 /// Double and the integers are not summed in float: where many queue, the whole sort takes less.
