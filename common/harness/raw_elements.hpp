@@ -27,8 +27,9 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 /// Fills `bytes` with random bits: the same for the same seed, on any number of cores.
 void fill_with_random_bits(std::uint64_t seed, std::span<std::byte> bytes);
 
-/// Of data that were moved, the first element that was written and is wrong: which element of `source` came, and which
-/// belongs there. `name` tells of a place in `source`. Empty where `source` does not hold both exactly once.
+/// Of data that were moved, an element that was written and is wrong: which element of `source` came, and which belongs
+/// there. The first one that can be told: `source` holds both exactly once. `name` tells of a place in `source`. Empty
+/// where what came is no element of `source`, or where none of the first few can be told.
 std::string misplaced_element(std::span<const std::byte> source, std::span<const std::byte> expected,
                               std::span<const std::byte> actual, int element_bytes,
                               const std::function<std::string(std::int64_t)>& name);

@@ -3,10 +3,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "common/cuda/launch.cuh"
 #include "common/harness/chapter.hpp"
+#include "common/harness/raw_elements.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
 
@@ -391,6 +394,17 @@ TEST_CASE("one byte left out is noticed, whatever its value") {
     CHECK(v.difference.count == 1);
     CHECK(v.difference.first == left_out);
   }
+}
+
+TEST_CASE("an element that came to a wrong place is named, though others are there twice") {
+  const auto told = [](const std::vector<std::uint16_t>& actual) {
+    const std::vector<std::uint16_t> expected{7, 7, 8, 9};
+    return misplaced_element(std::as_bytes(std::span(expected)), std::as_bytes(std::span(expected)),
+                             std::as_bytes(std::span(actual)), 2, [](std::int64_t i) { return std::to_string(i); });
+  };
+  CHECK(told({8, 7, 9, 8}) == "input element 3 came where 2 belongs");
+  CHECK(told({7, 7, 5, 8}).empty());
+  CHECK(told({8, 8, 8, 9}).empty());
 }
 
 TEST_CASE("the last element of many is compared, too") {
