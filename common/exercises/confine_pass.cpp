@@ -39,8 +39,10 @@ bool is_invoke(const Function& function) {
          function.getName().contains("E6invokeEPKv");
 }
 
-/// Names that the compiler's passes and the emulator use among themselves.
+/// Names that the compiler's passes and the emulator use among themselves, and those that begin as an assembler label
+/// may, which hides what they are.
 bool is_reserved(StringRef name) {
+  if (name.starts_with("\1")) return true;
   for (const char* prefix : {"__tsan_", "__warpbook_", "__sanitizer_", "__llvm", "warpbook_own_", "__asan_", "__msan_"})
     if (name.starts_with(prefix)) return true;
   return false;
@@ -224,31 +226,69 @@ private:
       refuse(name(function) + " asks for a section of its own");
     if (function.hasFnAttribute(Attribute::Naked) || function.hasFnAttribute(Attribute::OptimizeNone) ||
         function.hasFnAttribute(Attribute::DisableSanitizerInstrumentation) ||
-        (!function.hasFnAttribute(Attribute::SanitizeThread) && !only_fills_its_own(function)))
+        (!function.hasFnAttribute(Attribute::SanitizeThread) && !is_invoke(function) && !only_ends(function)))
       refuse(name(function) + " carries an attribute that hides it from the checks");
+    if (is_invoke(function) && !hands_over(function)) refuse(name(function) + " does more than to call a kernel");
     if (function.getCallingConv() != CallingConv::C) refuse(name(function) + " has a calling convention of its own");
     if (!function.getName().starts_with(kEntry)) make_internal(function);
     for (Instruction& instruction : instructions(function)) look_at(function, instruction);
   }
 
-  /// True for `ArgumentPack::invoke` as long as it writes nothing but its own variables, and for what clang itself
-  /// makes, which is not instrumented: the end of a program whose destructor throws.
-  static bool only_fills_its_own(const Function& function) {
-    const bool ends = function.getName() == "__clang_call_terminate";
-    if (!is_invoke(function) && !ends) return false;
-    for (const Instruction& instruction : instructions(function)) {
-      const Value* to = nullptr;
-      if (const auto* store = dyn_cast<StoreInst>(&instruction)) to = store->getPointerOperand();
-      if (const auto* fill = dyn_cast<MemIntrinsic>(&instruction)) to = fill->getRawDest();
+  /// True for an argument of its function, also where a variable holds it.
+  static bool is_argument(const Value* value, int depth = 0) {
+    value = value->stripPointerCasts();
+    if (isa<Argument>(value)) return true;
+    const auto* load = dyn_cast<LoadInst>(value);
+    const auto* variable = load == nullptr ? nullptr : dyn_cast<AllocaInst>(load->getPointerOperand());
+    return variable != nullptr && depth < 4 && all_of(variable->users(), [&](const User* user) {
+             const auto* store = dyn_cast<StoreInst>(user);
+             if (store == nullptr) return isa<LoadInst, IntrinsicInst>(user);
+             return store->getPointerOperand() == variable && is_argument(store->getValueOperand(), depth + 1);
+           });
+  }
+
+  /// True for places in its function's variables and in what an argument points to.
+  static bool is_own_or_argument(const Value* address, int depth = 0) {
+    if (const auto* place = dyn_cast<GEPOperator>(address))
+      return place->hasAllConstantIndices() && is_own_or_argument(place->getPointerOperand(), depth);
+    if (const auto* either = dyn_cast<PHINode>(address))  // A base of a class that may be no class at all.
+      return depth < 4 && all_of(either->incoming_values(),
+                                 [&](const Value* value) { return is_own_or_argument(value, depth + 1); });
+    return isa<AllocaInst, ConstantPointerNull>(address) || is_argument(address);
+  }
+
+  /// True for `ArgumentPack::invoke` as long as it does no more than to call its kernel with what lies in the pack:
+  /// nobody looks at its loads and at what it calls.
+  static bool hands_over(const Function& function) {
+    return all_of(instructions(function), [](const Instruction& instruction) {
+      if (const auto* load = dyn_cast<LoadInst>(&instruction)) return is_own_or_argument(load->getPointerOperand());
+      if (const auto* store = dyn_cast<StoreInst>(&instruction)) return is_own(store->getPointerOperand());
       if (isa<AtomicRMWInst, AtomicCmpXchgInst>(instruction)) return false;
-      if (const auto* call = dyn_cast<CallBase>(&instruction); call != nullptr && ends) {
+      if (const auto* copy = dyn_cast<MemTransferInst>(&instruction))
+        return is_own(copy->getRawDest()) && is_own_or_argument(copy->getRawSource());
+      if (const auto* fill = dyn_cast<MemSetInst>(&instruction)) return is_own(fill->getRawDest());
+      if (const auto* call = dyn_cast<CallBase>(&instruction)) {
         const Function* callee = called(*call);
-        if (callee == nullptr || (callee->getName() != "__cxa_begin_catch" && callee->getName() != "_ZSt9terminatev"))
-          return false;
+        if (callee == nullptr) return !call->isInlineAsm() && is_argument(call->getCalledOperand());
+        return !callee->isDeclaration() || callee->isIntrinsic();  // An argument's copy, which is looked at by itself.
       }
-      if (to != nullptr && !isa<AllocaInst>(to->stripInBoundsConstantOffsets())) return false;
-    }
-    return true;
+      return true;
+    });
+  }
+
+  static bool is_own(const Value* address) { return isa<AllocaInst>(address->stripInBoundsConstantOffsets()); }
+
+  /// True for what clang itself makes, which is not instrumented: the end of a program whose destructor throws.
+  static bool only_ends(const Function& function) {
+    return function.getName() == "__clang_call_terminate" &&
+           all_of(instructions(function), [](const Instruction& instruction) {
+             if (const auto* store = dyn_cast<StoreInst>(&instruction)) return is_own(store->getPointerOperand());
+             if (isa<AtomicRMWInst, AtomicCmpXchgInst, MemIntrinsic>(instruction)) return false;
+             const auto* call = dyn_cast<CallBase>(&instruction);
+             const Function* callee = call == nullptr ? nullptr : called(*call);
+             return call == nullptr || (callee != nullptr && (callee->getName() == "__cxa_begin_catch" ||
+                                                              callee->getName() == "_ZSt9terminatev"));
+           });
   }
 
   void look_at(const Function& function, Instruction& instruction) {
@@ -284,7 +324,8 @@ private:
     if (!callee->isDeclaration()) return;
     const StringRef symbol = callee->getName();
     if (symbol == "printf" && !is_plain_format(call))
-      refuse(name(function) + " calls printf with %n or %s, or with a format that is no constant");
+      refuse(name(function) +
+             " calls printf with %n or %s, with a format that is no constant, or with one that CUDA lacks");
     if (symbol.starts_with("__cxa_guard_") && !isa<GlobalVariable>(call.getArgOperand(0)->stripPointerCasts()))
       refuse("it calls " + symbol.str());
     if (function.getName() != "__clang_call_terminate" && symbol == "__cxa_begin_catch")
@@ -300,9 +341,9 @@ private:
     StringRef text;
     if (call.arg_size() == 0 || !getConstantStringInfo(call.getArgOperand(0), text)) return false;
     for (std::size_t at = text.find('%'); at != StringRef::npos; at = text.find('%', at)) {
-      at = text.find_first_not_of("0123456789.+-# '*$hljztLq", at + 1);
+      at = text.find_first_not_of("0123456789.+-# *hljztL", at + 1);
       if (at == StringRef::npos) return true;
-      if (text[at] == 'n' || text[at] == 's' || text[at] == 'S') return false;
+      if (!StringRef("%diuoxXfFeEgGaAcp").contains(text[at])) return false;
       ++at;
     }
     return true;

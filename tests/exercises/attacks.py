@@ -28,6 +28,21 @@ ARRAYS = "auto* d = static_cast<char*>(dst); auto* s = static_cast<const char*>(
 AGAIN = "#include <cuda_runtime.h>\n__global__ void again(char* p, std::int64_t n) { for (std::int64_t i = threadIdx.x; i < n; i += 256) p[i] = static_cast<volatile char*>(p)[i]; }"
 LAUNCH_JUNK = "(void)launch(junk, {.grid = 1, .block = 256, .stream = stream}, d, n); "
 
+# In the place of what hands a kernel its arguments, which nobody counts.
+HAND = """struct Hand { char* d; const char* s; std::int64_t n; };
+"""
+LOADING = HAND + """__global__ void put(Hand h, std::int64_t i, char v) { if (i < h.n) h.d[i] = v; }
+template <> __attribute__((no_sanitize("thread", "coverage"))) inline void warpbook::emulator::ArgumentPack<std::index_sequence<0, 1, 2>, Hand, std::int64_t, char>::invoke(const void* kernel, const void* arguments) {
+  const Hand h = *static_cast<const Hand*>(arguments);
+  const std::int64_t i = std::int64_t(blockIdx.x) * 256 + threadIdx.x;
+  reinterpret_cast<void (*)(Hand, std::int64_t, char)>(const_cast<void*>(kernel))(h, i, i < h.n ? h.s[i] : 0);
+}
+"""
+CALLING = HAND + """__global__ void nothing() {}
+__attribute__((no_sanitize("thread", "coverage"))) void fake(const void*, const void* arguments) asm("_ZN8warpbook8emulator12ArgumentPackIxE6invokeEPKvS3_");
+void fake(const void*, const void* arguments) { auto* h = static_cast<const Hand*>(arguments); void* (*volatile copy)(void*, const void*, std::size_t) = std::memcpy; copy(h->d, h->s, (std::size_t)h->n); }
+"""
+
 
 @dataclasses.dataclass(frozen=True)
 class Attack:
@@ -109,6 +124,12 @@ ATTACKS = [
     symbol("is the program", "int main() { return 0; }"),
     symbol("switches the checks off", "namespace warpbook::emulator { bool set_checks(const char*); void release(); }", "emulator::release();", daily=True, told="calls the emulator's release"),
     symbol("counts backwards", 'extern "C" thread_local unsigned long __warpbook_tally[7];', "__warpbook_tally[0] = 0;"),
+    symbol("counts backwards by a literal label", 'extern "C" unsigned long tally[7] asm("\\001__warpbook_tally");', swap=(STORE, STORE + " tally[0] = 0;"), daily=True, told="the checker's own"),
+    symbol("says by a literal label that a kernel wrote", 'extern "C" void wrote(void*, unsigned long) asm("\\001__tsan_write_range");', swap=(STORE, STORE + " wrote(dst, 1);"), told="the checker's own"),
+    symbol("makes memory by a literal label", 'extern "C" void* made(unsigned long) asm("\\001__warpbook_malloc");', "(void)made(16); return cudaSuccess;", told="the checker's own"),
+    symbol("writes to the table of the program's addresses", 'extern "C" unsigned long table[] asm("_GLOBAL_OFFSET_TABLE_");', swap=(STORE, STORE + " table[3] = 0;")),
+    symbol("writes to a table of the C++ library's", 'extern "C" char table[] asm("_ZTVN10__cxxabiv117__class_type_infoE");', "table[0] = 1; return cudaSuccess;", told="not its own"),
+    symbol("calls a forbidden function by its symbol", '#include "chapters/chapter3_permute/permute.hpp"\nnamespace warpbook::chapter3 { PermuteProblem mine(const PermuteProblem&) asm("_ZN8warpbook8chapter36mergedERKNS0_14PermuteProblemE"); }', "return v2a::run(mine(p), src, dst, stream);", of="chapter3/merge", told="merged"),
     symbol("calls the end by another name", 'void leave(int) asm("exit");', "leave(0);"),
     symbol("ends the program well", "", "std::quick_exit(0);"),
     symbol("calls the reference", "", "permute_on_host(p, static_cast<const std::byte*>(src), static_cast<std::byte*>(dst)); return cudaSuccess;"),
@@ -124,6 +145,7 @@ ATTACKS = [
     Attack("code beside the step", "a section by pragma", '#pragma clang section data=".init_array"\nstatic void early() {}\nvoid (*list)() = early;\n#pragma clang section data=""'),
     Attack("code beside the step", "resolver", 'extern "C" { void a() {}\nvoid (*pick())() { return a; }\nvoid late() __attribute__((ifunc("pick"))); }', daily=True),
     Attack("code beside the step", "alias", 'extern "C" { void real() {}\nvoid other() __attribute__((alias("real"))); }'),
+    Attack("code beside the step", "a coroutine", "#include <coroutine>\nstruct Task { struct promise_type { Task get_return_object() { return {}; } std::suspend_never initial_suspend() { return {}; } std::suspend_never final_suspend() noexcept { return {}; } void return_void() {} void unhandled_exception() {} }; };\nstatic Task go() { co_return; }", "go(); return cudaSuccess;"),
     Attack("code beside the step", "at the end", HEAD, "static struct Late { ~Late() { std::puts(\"late\"); } } late; return cudaSuccess;"),
     # ---- assembly
     Attack("assembly", "in a function", "", 'asm("nop");'),
@@ -138,6 +160,8 @@ ATTACKS = [
     Attack("hiding", "another address space", swap=(STORE, "if (first + i * kThreads < count) *(char __attribute__((address_space(257)))*)(unsigned long)(dst + first + i * kThreads) = 1;"), daily=True),
     Attack("hiding", "a name that the sanitizer skips", "inline char __llvm_gcov_base[8];"),
     Attack("hiding", "the argument pack's place", HEAD + "namespace warpbook::emulator { template <> void ArgumentPack<std::index_sequence<0>, int>::invoke(const void*, const void* a) { *(int*)*(void**)a = 1; } }"),
+    Attack("hiding", "loads where a kernel gets its arguments", HEAD + LOADING, "if (n == 0) return cudaSuccess; return launch(put, {.grid = (n + 255) / 256, .block = 256, .stream = stream}, Hand{d, s, n}, std::int64_t{0}, char{});", daily=True, told="does more than to call a kernel"),
+    Attack("hiding", "calls anything where a kernel gets its arguments", HEAD + CALLING, "Hand h{d, s, n}; cudaLaunchConfig_t c{}; c.gridDim = c.blockDim = dim3(1); c.stream = stream; return emulator::launch_kernel(c, {(const void*)&nothing, &fake, &h, nullptr, sizeof h});", told="does more than to call a kernel"),
     # ---- host code in place of a kernel
     host("writes the output after a junk kernel", COPY, daily=True, told="Host code reads device memory"),
     host("writes the output by memcpy", "std::memcpy(d, s, (std::size_t)n);"),
@@ -153,6 +177,10 @@ ATTACKS = [
     host("writes behind its own variable", "static volatile char here[16]; for (long i = -4096; i < 4096; ++i) here[i] = 0;", daily=True),
     host("writes to the emulator's memory", "auto* at = reinterpret_cast<volatile char*>(reinterpret_cast<std::intptr_t>(&cudaGetLastError) | 7); *at = 0;"),
     host("printf that writes", 'std::printf("%n", reinterpret_cast<int*>(d));', daily=True),
+    host("printf that writes, by a flag that only the C library knows", 'std::printf("%In", reinterpret_cast<int*>(d));', daily=True, told="calls printf"),
+    host("printf that writes, by an old name of a length", 'std::printf("%Zn", reinterpret_cast<std::size_t*>(d));', told="calls printf"),
+    host("an asynchronous copy", "char t[16]; __pipeline_memcpy_async(t, s, 4); __pipeline_commit(); __pipeline_wait_prior(0);", "#include <cuda_pipeline.h>\n"),
+    host("fills the emulator's code", "(void)cudaMemsetAsync(reinterpret_cast<void*>(&cudaGetLastError), 0, 64, stream);"),
     host("printf with a format of its own", "std::printf(s, d);"),
     host("mathematics that writes", "(void)std::frexp(1.5, reinterpret_cast<int*>(d));"),
     host("an attribute into the output", "(void)cudaDeviceGetAttribute(reinterpret_cast<int*>(d), cudaDevAttrMultiProcessorCount, 0);"),
@@ -175,6 +203,8 @@ ATTACKS = [
          "#include <typeinfo>\nstruct Base { virtual int f() { return 1; } };\n__attribute__((noinline)) static Base* fake(const char* s) { static const void* table[1]; table[0] = s + 8; return reinterpret_cast<Base*>(table); }"),
     host("jumps back", "void* frame[5]; if (__builtin_setjmp(frame) == 0) __builtin_longjmp(frame, 1);"),
     host("an array as large as it likes", "volatile char* a = static_cast<char*>(__builtin_alloca((std::size_t)(-n))); a[0] = 1;"),
+    host("launches with arguments that lie in the input", "cudaLaunchConfig_t c{}; c.gridDim = c.blockDim = dim3(1); c.stream = stream; for (std::int64_t i = 0; i < n; ++i) if (emulator::launch_kernel(c, {(const void*)&put, &emulator::Arguments<char, char*, std::int64_t>::invoke, s + i, nullptr, 24}) != cudaSuccess) return cudaErrorUnknown;",
+         "__global__ void put(char value, char* d, std::int64_t) { if (d != nullptr) *d = value; }\n", daily=True, told="device memory"),
     host("reads the input by atomics that change nothing", "unsigned sum = 0; for (std::int64_t i = 0; i < n / 4; ++i) sum += __atomic_fetch_or((unsigned*)s + i, 0u, __ATOMIC_RELAXED); if (sum == 77) return cudaErrorUnknown;", told="device memory"),
     host("reads the input by a failing compare and swap", "unsigned sum = 0; for (std::int64_t i = 0; i < n / 4; ++i) { unsigned was = 1; __atomic_compare_exchange_n((unsigned*)s + i, &was, 1u, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); sum += was; } if (sum == 77) return cudaErrorUnknown;", told="device memory"),
     host("reads the input by loads with a mask", "int on[64] = {1, 1}; int t[64] = {}; fetch(t, (const int*)s, on, (int)(n / 4 % 64)); if (t[0] + t[1] == 77) return cudaErrorUnknown;",
@@ -191,6 +221,9 @@ ATTACKS = [
     Attack("kernels", "every thread writes everything", swap=(STORE, "for (std::int64_t j = 0; j < count; ++j) dst[j] = src[(j + threadIdx.x) % count];")),
     Attack("kernels", "the input becomes the output", swap=(STORE, "if (first + i * kThreads < count) const_cast<W*>(src)[first + i * kThreads] = dst[first + i * kThreads] = W{};")),
     Attack("kernels", "one element more", swap=(STORE, "if (first + i * kThreads <= count) dst[first + i * kThreads] = word[i];"), daily=True),
+    Attack("kernels", "printf that writes", "#include <cstdio>\n", swap=(STORE, STORE + ' if (first + i == 0) printf("%In", (int*)(dst + 1));'), daily=True, told="calls printf"),
+    Attack("kernels", "zeros over the frame that called", "#include <cuda_runtime.h>\n__attribute__((noinline)) static __device__ void clear(char* at) { for (int k = 0; k < 512; ++k) at[k] = 0; }", swap=(STORE, STORE + " if (first + i == 0) { char here[8]; char* volatile at = here; clear(at); }")),
+    Attack("kernels", "an array larger than a thread's stack", "#include <cuda_runtime.h>\n__attribute__((noinline)) static __device__ int deep(int i) { volatile char a[1000000]; a[i] = 1; return a[i]; }", swap=(STORE, STORE + " if (first + i == 0) (void)deep(int(count & 7));")),
     Attack("kernels", "the program's variables", "#include <cstdint>\n#include <cuda_runtime.h>\nstatic int mine[4];\n", swap=(STORE, STORE + " reinterpret_cast<volatile int*>(mine)[64 + i] = 0;"), daily=True),
     Attack("kernels", "loads that nobody counts", "#include <cuda_runtime.h>\nstruct Cover { char c[48]; };\n__attribute__((noinline)) static __device__ char one(Cover v, int i) { return v.c[i]; }\n",
            swap=(LOAD, "if (first + i * kThreads < count) for (unsigned b = 0; b < sizeof(W); ++b) reinterpret_cast<char*>(word + i)[b] = one(*reinterpret_cast<const Cover*>(src + first + i * kThreads), (int)b);")),

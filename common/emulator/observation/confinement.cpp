@@ -135,6 +135,7 @@ WARPBOOK_EXPORT void __warpbook_launches(const warpbook::emulator::KernelCall* c
                                          std::size_t invokes, std::size_t others) {
   using namespace warpbook::emulator;
   const auto* const keep = reinterpret_cast<const void*>(call->keep);
+  if (in_arena(call->arguments)) end_confined("Host code reads device memory", __builtin_return_address(0));
   if (!is_callee(reinterpret_cast<const void*>(call->invoke), callees, invokes) ||
       !is_callee(call->kernel, callees + invokes, others) ||
       (keep != nullptr && !is_callee(keep, callees + invokes, others)))
