@@ -506,6 +506,8 @@ def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
     details = [f"on {first['title']}  ({first['case']})"] + [f"  {part}" for part in parts]
     for block in list(dict.fromkeys(map(tuple, found)))[:2]:
         details += ["  " + block[0]] + ["      " + line for line in block[1:]]
+    if any("cudaErrorInvalidConfiguration" in part for part in parts):
+        details.append("  (a grid has at least one block, and at most 2,147,483,647 in x, 65,535 in y and z; a block has 1 to 1,024 threads)")
     right = finished - len(wrong)
     count = f"{right} of the {all_cases} cases {'is' if right == 1 else 'are'} right"
     details.append(count if right else f"none of the {all_cases} cases is right")

@@ -496,7 +496,7 @@ class Contract(unittest.TestCase):
                 (".block = {kTile, kThreadRows}", ".block = {kTile, 0}", 40 * 10 / 16, "10 of the 16 cases"),
                 (".stream = stream", ".stream = nullptr", 40 * 1 / 16, "1 of the 16 cases"),
                 ("if (p.count() == 0)", "if (p.rank > 6 || p.rank == 0 || p.count() == 0)", 40 * 13 / 16, "13 of the 16 cases"),
-                ("m.batch < 65536 &&", "", 40 * 15 / 16, "15 of the 16 cases"),
+                ("m.batch < 65536 &&", "", 40 * 15 / 16, "65,535 in y and z"),
                 ("kTile = 32", "kTile = 64", 40 * 15 / 16, "too much shared data")],
             7: [("% 16 == 0;", "% 16 == 1;", 60, "load requests"), ("if (n == 0) return cudaSuccess;", "", 40 * 9 / 10, "invalid configuration"),
                 (".stream = stream", ".stream = nullptr", 40 * 1 / 10, "1 of the 10 cases"),
