@@ -497,6 +497,8 @@ def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
     parts = [part.strip() for part in first["reason"].split("; ") if part.strip()]
     told = [block[0][:24] for block in found]  # The report tells it better than the summary that holds its first line.
     parts = [part for part in parts if not any(head in part for head in told)]
+    if exercise.helpers and verdict.printed:  # They print what is wrong, and return this error.
+        parts = [verdict.printed[0] if "cudaErrorNotPermitted" in part else part for part in parts]
     if exercise.kind == "bug":  # Where it is, is the exercise.
         found = [[plain_finding(block[0])] for block in found]
         verdict.reason = "; ".join(parts + [block[0] for block in found[:1]])

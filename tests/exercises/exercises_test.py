@@ -254,6 +254,12 @@ class Regions(unittest.TestCase):
             told = "\n".join(verdict.details)
             self.assertEqual([f"not judged: within {most} times our time" in told for most in (2, 1.2, 1.05)], [True] * 3, told)
 
+    def test_what_a_check_prints_is_the_reason(self):
+        e = next(e for _, e in CODE if e.key == "chapter7/clocks")
+        wrong = {"title": "add2", "case": "n=1", "reason": "launch failed: operation not permitted (cudaErrorNotPermitted)"}
+        verdict = judge.judge_wrong(judge.Verdict(judge.DONE, printed=("time_of_call reads nothing",)), e, [wrong], 1, 1, [])
+        self.assertEqual(verdict.reason, "add2: time_of_call reads nothing")
+
     def test_what_is_right_on_some_cases_earns_a_part(self):
         e = dataclasses.replace(CODE[0][1], cases=("n=5", "n=6", "n=7", "n=8", "n=0"), ours={"wrong_at_first": [0, 2, 3, 4]})
         for right, reported, points in (([True, True, False, True, True], False, 0.25), ([False, True, False, False, True], False, 0),
