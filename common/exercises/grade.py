@@ -113,6 +113,10 @@ def take(student, exercise):
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             continue
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # A socket.
+                return None, path, "it is no ordinary file"
+            raise
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):

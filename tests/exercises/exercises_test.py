@@ -15,6 +15,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -717,10 +718,12 @@ class Grading(unittest.TestCase):
         honest = self.submit("honest", "mine")
         self.submit("nested", "nested", "homework/warpbook/exercises")
         self.submit("large", "x" * (grade.MOST_BYTES + 1))
-        for student in ("linked", "piped", "folder", "nothing"):
+        for student in ("linked", "piped", "plugged", "folder", "nothing"):
             (self.folder / student / "exercises" / "chapter3").mkdir(parents=True)
         (self.folder / "linked/exercises/chapter3/copy_guard.cuh").symlink_to(honest)
         os.mkfifo(self.folder / "piped/exercises/chapter3/copy_guard.cuh")
+        with socket.socket(socket.AF_UNIX) as plug:
+            plug.bind(str(self.folder / "plugged/exercises/chapter3/copy_guard.cuh"))
         (self.folder / "folder/exercises/chapter3/copy_guard.cuh").mkdir()
         (self.folder / "linked2" / "exercises").mkdir(parents=True)
         (self.folder / "linked2/exercises/chapter3").symlink_to(honest.parent)
@@ -728,7 +731,7 @@ class Grading(unittest.TestCase):
         self.assertEqual(taken["honest"][0], b"mine")
         self.assertEqual(taken["nested"][0], b"nested")
         self.assertEqual({n for n, t in taken.items() if t[0] is not None}, {"honest", "nested"})
-        for student, part in (("large", "bytes"), ("linked", "link"), ("linked2", "link"), ("piped", "ordinary")):
+        for student, part in (("large", "bytes"), ("linked", "link"), ("linked2", "link"), ("piped", "ordinary"), ("plugged", "ordinary")):
             self.assertIn(part, taken[student][2])
 
     def test_a_spreadsheet_runs_nothing(self):
