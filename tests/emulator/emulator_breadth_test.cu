@@ -72,6 +72,12 @@ template <class T> __global__ void copy_by_group(T* out, const T* in, unsigned n
   for (unsigned i = threadIdx.x; i < n; i += blockDim.x) out[i] = tile[i];
 }
 
+template <class T> __global__ void copy_to_global_by_group(T* out, const T* in, unsigned n) {
+  const cg::thread_block block = cg::this_thread_block();
+  cg::memcpy_async(block, out, in, n * sizeof(T));
+  cg::wait(block);
+}
+
 __global__ void registers(unsigned* out) {
   unsigned* mine = out + (blockIdx.x * blockDim.x + threadIdx.x) * 8;
   asm("mov.u32 %0, %%smid;" : "=r"(mine[0]));
@@ -143,6 +149,7 @@ TEST_CASE("a group's asynchronous copy") {
     REQUIRE(cudaMalloc(&in, n * sizeof(T)) == cudaSuccess);
     REQUIRE(cudaMemcpy(in, host.data(), n * sizeof(T), cudaMemcpyHostToDevice) == cudaSuccess);
     CHECK(results(copy_by_group<T>, {.block = 96}, n, static_cast<const T*>(in), n) == host);
+    CHECK(results(copy_to_global_by_group<T>, {.block = 96}, n, static_cast<const T*>(in), n) == host);
     REQUIRE(cudaFree(in) == cudaSuccess);
   };
   check(float{}, 256);

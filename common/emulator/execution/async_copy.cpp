@@ -48,14 +48,16 @@ Pipeline& pipeline() {
 
 void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t zero_fill) {
   const void* pc = __builtin_return_address(0);
-  if ((bytes != 4 && bytes != 8 && bytes != 16) || zero_fill > bytes) {
+  const bool to_global = in_arena(shared);
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || zero_fill > bytes || to_global) {
     {
       const BlockContext& block = *current_block;
       const Unwatched unwatched;
-      observer().report("invalid_async_copy", pc,
-                        "========= Invalid asynchronous copy of " + std::to_string(bytes) + " bytes at " +
-                            observer().locate(pc) + ": 4, 8 or 16 are possible\n=========     in kernel " +
-                            block.launch->name + ", " + describe_thread(block) + "\n");
+      observer().report(
+          "invalid_async_copy", pc,
+          "========= Invalid asynchronous copy of " + std::to_string(bytes) + " bytes at " + observer().locate(pc) +
+              (to_global ? ": it goes to shared memory, and this is global" : ": 4, 8 or 16 are possible") +
+              "\n=========     in kernel " + block.launch->name + ", " + describe_thread(block) + "\n");
     }
     abort_kernel(cudaErrorLaunchFailure);
   }

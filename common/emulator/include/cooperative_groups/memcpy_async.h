@@ -20,8 +20,8 @@ __attribute__((always_inline, nodebug)) inline void copy_async(const Group& grou
   const auto alignment = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   const std::size_t piece = alignment % 16 == 0 ? 16 : alignment % 8 == 0 ? 8 : alignment % 4 == 0 ? 4 : 1;
   for (std::size_t at = group.thread_rank() * piece; at < bytes; at += group.num_threads() * piece) {
-    if (piece == 1) {  // no hardware copies single bytes by itself
-      static_cast<char*>(to)[at] = static_cast<const char*>(from)[at];
+    if (piece == 1 || !warpbook::emulator::is_shared(to)) {  // no hardware copies these by itself
+      for (std::size_t i = at; i < at + piece; ++i) static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
     } else {
       warpbook::emulator::async_copy(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, piece, 0);
     }
