@@ -140,14 +140,15 @@ class Judge:
                 verdict.details += tuple(compiled.notes.splitlines())
             return verdict
 
-    def execute(self, exercise, program, scratch, cases, results, arrays=None, launch_fails=False):
-        """Runs a check: on the arrays, or where there are none, to be timed."""
+    def execute(self, exercise, program, scratch, cases, results, arrays=None, launch_fails=False, shuffled=False):
+        """Runs a check: on the arrays, or where there are none, to be timed. `shuffled`: threads take turns in a random order."""
         command = [program, "--results", results] + ["--yardstick"] * exercise.yardstick
         way = ["--launch-fails"] if launch_fails else ["--captured"] * exercise.captured
         command += ["--arrays", arrays] + way if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
         run = self.sandbox or plain_run
+        order = {"WARPBOOK_SCHEDULE": f"random:{self.seed % 1000}"} if shuffled else {}
         return run(command + cases, cwd=scratch, scratch=scratch, seconds=self.seconds,
-                   environment=None if self.sandbox else os.environ, reserves=True)  # fmt: skip
+                   environment=order if self.sandbox else os.environ | order, reserves=True)  # fmt: skip
 
     def findings(self, stderr, file):
         return findings(stderr, self.toolchain.root, file)
@@ -174,7 +175,9 @@ class Judge:
             if exercise.kind == "project" and verdict.status != REFUSED:
                 judge_part(verdict, len(finished), len(cases))
             return verdict
-        if verdict.emulated:
+        if verdict.emulated and exercise.ours and exercise.ours["counters"].get("atomic requests"):
+            self.judge_order(verdict, exercise, program, scratch, cases)
+        if verdict.done and verdict.emulated:
             by_case = {line["case"]: counted(exercise, line["counters"]) for line in finished}
             judge_counters(verdict, exercise, by_case, cases)
             if verdict.done and exercise.returns_errors:
@@ -198,13 +201,13 @@ class Judge:
         compared = exercise.ours is not None and self.toolchain.device == "emulator"
         return self.referee(exercise, [exercise.real], "real") if compared else contextlib.nullcontext()
 
-    def hold(self, exercise, program, scratch, referee):
+    def hold(self, exercise, program, scratch, referee, shuffled=False):
         """Runs a check on a referee's cases. \\return how the program ended, its lines, and those of the cases that it
         finished, judged, each with its launches' counters. \\raises BuildError where this machine failed"""
         results = scratch / f"{referee.name}.jsonl"
         arrays = scratch / referee.name
         referee.hand_over(arrays)
-        done = self.execute(exercise, program, scratch, referee.cases, results, arrays)
+        done = self.execute(exercise, program, scratch, referee.cases, results, arrays, shuffled=shuffled)
         if done.returncode == LEFT_OUT_STATUS:
             raise LeftOut
         if done.returncode in (2, 3, 4):  # Of its own making: no device, no inputs, no room for outputs.
@@ -213,6 +216,20 @@ class Judge:
         lines = read_lines(results)
         finished = [joined(ran, found) for ran, found in zip((line for line in lines if "error" in line), referee.judge(arrays))]
         return done, lines, finished
+
+    def judge_order(self, verdict, exercise, program, scratch, cases):
+        """Are sums right in whatever order threads take turns? Two atomics that should be one are right if nobody comes between."""
+        with self.referee(exercise, cases, "shuffled") as referee:
+            _, _, finished = self.hold(exercise, program, scratch, referee, shuffled=True)
+        wrong = [line for line in finished if line["status"] != "pass"]
+        if not wrong and len(finished) == len(cases):
+            return
+        verdict.status, verdict.score = WRONG, 0.0
+        verdict.reason = "right only while threads take turns in order: a place is read and written by two operations, and another thread comes between"
+        told = [f"  on {line['title']}: {line['reason']}" for line in wrong[:1]] or ["  not all cases came to an end"]
+        verdict.details = (verdict.reason, *told, "  (let one atomic operation do both, or repeat an atomicCAS until it finds what you read)")
+        if exercise.kind == "project":
+            judge_part(verdict, len(finished) - len(wrong), len(cases))
 
     def judge_errors(self, verdict, exercise, program, scratch, referee):
         """Where the launch fails, does the step say so?"""

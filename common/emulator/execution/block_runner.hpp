@@ -79,9 +79,10 @@ public:
   /// Something atomic has changed memory.
   void note_change() { changed_ = true; }
 
-  /// Now and then lets other threads run: one that repeats an atomic may wait for what another one will write.
+  /// Now and then lets other threads run: one that repeats an atomic may wait for what another one will write. In a
+  /// random order often, so that they come between two atomics that should have been one.
   void count_atomic() {
-    if (++atomics_ % kAtomicsBeforeYield == 0) {
+    if (++atomics_ % (order_schedule_.order == Schedule::Order::random ? 3 : kAtomicsBeforeYield) == 0) {
       yield();
     }
   }
