@@ -21,6 +21,88 @@ __global__ void direct() { __shared__ int tile[2]; tile[0] = 1; CALL; }
 int main() { direct<<<1, 1>>>(); return cudaDeviceSynchronize() == 0; }
 """
 
+# Each kernel has a mistake, at the line that says its name, where WRONG is 1.
+CLUSTER = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void __cluster_dims__(4, 1, 1) first(int* out) {
+  __shared__ int value[32];
+  auto cluster = cg::this_cluster();
+  value[threadIdx.x] = blockIdx.x;  // other first
+  if (!WRONG) cluster.sync();
+  out[blockIdx.x * 32 + threadIdx.x] = cluster.map_shared_rank(value, cluster.block_rank() ^ 1)[threadIdx.x];  // first
+  cluster.sync();
+}
+__global__ void __cluster_dims__(4, 1, 1) last(int* out) {
+  __shared__ int value[32];
+  auto cluster = cg::this_cluster();
+  value[threadIdx.x] = blockIdx.x;
+  cluster.sync();
+  out[blockIdx.x * 32 + threadIdx.x] = cluster.map_shared_rank(value, cluster.block_rank() ^ 1)[threadIdx.x];  // last
+  if (!WRONG) cluster.sync();
+}
+__global__ void __cluster_dims__(4, 1, 1) turns(int* out) {
+  __shared__ int value[32];
+  auto cluster = cg::this_cluster();
+  value[threadIdx.x] = blockIdx.x;
+  cluster.sync();
+  const int next = cluster.map_shared_rank(value, (cluster.block_rank() + 1) % 4)[threadIdx.x];  // other turns
+  if (!WRONG) cluster.sync();
+  value[threadIdx.x] = next;  // turns
+  cluster.sync();
+  out[blockIdx.x * 32 + threadIdx.x] = value[threadIdx.x];
+}
+__global__ void __cluster_dims__(4, 1, 1) counter(int* out) {
+  __shared__ int value;
+  auto cluster = cg::this_cluster();
+  value = 0;
+  cluster.sync();
+  int* shared = cluster.map_shared_rank(&value, 0);
+  if (threadIdx.x == 0 && WRONG) *shared += 1;  // counter
+  if (threadIdx.x == 0 && !WRONG) atomicAdd(shared, 1);
+  cluster.sync();
+  out[blockIdx.x * 32 + threadIdx.x] = value;
+}
+__global__ void __cluster_dims__(4, 1, 1) unwritten(int* out) {
+  __shared__ int value[32];
+  auto cluster = cg::this_cluster();
+  if (cluster.block_rank() != 2 || !WRONG) value[threadIdx.x] = 1;
+  cluster.sync();
+  if (cluster.block_rank() == 0) out[threadIdx.x] = cluster.map_shared_rank(value, 2)[threadIdx.x];  // unwritten
+  cluster.sync();
+}
+__global__ void __cluster_dims__(4, 1, 1) beyond(int* out) {
+  __shared__ int value[32];
+  auto cluster = cg::this_cluster();
+  cluster.sync();
+  cluster.map_shared_rank(value, cluster.block_rank() ^ 1)[threadIdx.x + WRONG] = 1;  // beyond
+  cluster.sync();
+  out[threadIdx.x] = value[threadIdx.x];
+}
+__global__ void __cluster_dims__(4, 1, 1) dynamic(int* out) {
+  extern __shared__ int own[];
+  auto cluster = cg::this_cluster();
+  cluster.sync();
+  cluster.map_shared_rank(own, cluster.block_rank() ^ 1)[threadIdx.x + WRONG] = 1;  // dynamic
+  cluster.sync();
+  out[threadIdx.x] = own[threadIdx.x];
+}
+__global__ void __cluster_dims__(4, 1, 1) rank(int* out) {
+  __shared__ int value[32];
+  auto cluster = cg::this_cluster();
+  cluster.sync();
+  cluster.map_shared_rank(value, WRONG ? 4 : (cluster.block_rank() + 1) % 4)[threadIdx.x] = 1;  // rank
+  cluster.sync();
+  out[threadIdx.x] = value[threadIdx.x];
+}
+int main() {
+  int* out;
+  cudaMalloc(&out, 256 * sizeof(int));
+  KERNEL<<<8, 32, 128>>>(out);
+  cudaDeviceSynchronize();
+  cudaFree(out);
+}
+"""
+
 
 def call(*words):
     clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
@@ -90,6 +172,28 @@ class Programs(unittest.TestCase):
             }""")
         self.assertIn("Invalid __global__ write", ran.stderr)
         self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+
+    def test_mistakes_of_clusters(self):
+        for kernel, words in (
+            ("first", "Race reported between"), ("turns", "cluster.sync() orders what its blocks do"),
+            ("counter", "Race reported between"), ("last", "in shared memory of the cluster's block"),
+            ("unwritten", "Uninitialized __shared__ memory read"),
+            ("beyond", "0 bytes after the end of shared array 'value' of 128 bytes of the cluster's block"),
+            ("dynamic", "0 bytes after the end of 128 bytes of dynamic shared memory of the cluster's block"),
+            ("rank", "Block 4 asked for, of a cluster of 4"),
+        ):
+            for wrong in (True, False):
+                with self.subTest(kernel=kernel, wrong=wrong):
+                    text = CLUSTER.replace("KERNEL", kernel)
+                    ran = self.run_text(text, "-arch=sm_90", f"-DWRONG={wrong:d}")
+                    if not wrong:
+                        self.assertEqual((ran.stderr, ran.returncode), (NOTHING, 0))
+                        continue
+                    self.assertIn(words, ran.stderr)
+                    self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
+                    lines = text.splitlines()
+                    line = next(i for i, one in enumerate(lines, 1) if one.endswith(f"// {kernel}"))
+                    self.assertIn(f"p.cu:{line}\n", ran.stderr.replace(" and Write", "\n and").replace(" and Read", "\n and"))
 
 
 if __name__ == "__main__":

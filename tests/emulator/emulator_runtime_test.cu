@@ -191,7 +191,7 @@ TEST_CASE("launches that CUDA refuses") {
   attribute.val.clusterDim = {2, 1, 1};
   config.attrs = &attribute;
   config.numAttrs = 1;
-  check_error(cudaLaunchKernelEx(&config, nothing), cudaErrorNotSupported);
+  check_error(cudaLaunchKernelEx(&config, nothing), cudaErrorInvalidClusterSize);  // a grid of one block
   attribute.id = cudaLaunchAttributePriority;
   CHECK(cudaLaunchKernelEx(&config, nothing) == cudaSuccess);
   char* out = nullptr;

@@ -64,6 +64,10 @@ void BlockRunner::prepare(const LaunchInfo& launch, std::uint64_t linear_block, 
   context_.aborted = false;
   context_.dynamic_shared = poison_shared_memory(launch);
 
+  cluster_ = launch.cluster_blocks() == 1 ? nullptr : &enter_cluster(context_);
+  cluster_arrivals_ = 0;
+  came_to_cluster_ = false;
+
   set_order(schedule);
   for (unsigned i = 0; i < threads; ++i) {
     threads_[i].fiber = nullptr;
@@ -239,6 +243,7 @@ inline void BlockRunner::finish(unsigned self) {
   if (waiting_ != 0 && waiting_ == live_) {
     complete_barrier();
   }
+  if (cluster_arrivals_ != 0 && cluster_arrivals_ == live_) come_to_cluster();
   for (unsigned i = 0; i < warp.pending; ++i) {
     if (warp.meetings[i].arrived == (warp.meetings[i].mask & warp.live)) {
       complete_meeting(thread / kWarpSize, i);
@@ -466,6 +471,33 @@ void BlockRunner::complete_barrier() {
     blind_ = true;
     wait_for_blocks();
   }
+}
+
+// ---- The barrier of a cluster -----------------------------------------------------------------------------------
+
+void BlockRunner::arrive_at_cluster() {
+  if (cluster_ != nullptr && ++cluster_arrivals_ == live_) come_to_cluster();
+}
+
+/// All of the block's threads are there.
+void BlockRunner::come_to_cluster() {
+  cluster_arrivals_ = 0;
+  came_to_cluster_ = true;
+  cluster_phase_ = cluster_->phase;
+  observer().cluster_barrier(context_, true);
+  cluster_->blocks[rank_in_cluster(context_)].arrived = true;
+  cluster_->complete_phase();
+  note_change();
+}
+
+void BlockRunner::wait_for_cluster(const void* pc) {
+  barrier(false, pc);
+  if (cluster_ == nullptr) return;
+  if (std::exchange(came_to_cluster_, false)) {  // The first thread that is here waits for all of them.
+    while (cluster_->phase == cluster_phase_) poll({&cluster_->phase, sizeof cluster_->phase}, pc);
+    observer().cluster_barrier(context_, false);
+  }
+  barrier(false, pc);
 }
 
 /// True where lanes of one warp wait at different barriers.

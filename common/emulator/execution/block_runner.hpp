@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/emulator/execution/clusters.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/execution/fiber_stacks.hpp"
 #include "common/emulator/execution/fiber_switch.hpp"
@@ -42,6 +43,11 @@ public:
   /// Runs all threads of a block. Returns cudaSuccess, or the error that aborted it.
   cudaError_t run(const LaunchInfo& launch, const KernelCall& call, std::uint64_t linear_block, Schedule schedule);
 
+  /// What became of the block is known: it leaves its cluster, where it is in one.
+  void leave() {
+    if (cluster_ != nullptr) leave_cluster(*cluster_, context_);
+  }
+
   // What follows is called from inside the block's threads.
 
   /// `__syncthreads`: returns how many threads came with a true predicate, and how many came.
@@ -71,6 +77,13 @@ public:
     constexpr unsigned kTries = 4;
     if (++poll_.tries >= kTries) give_way();
   }
+
+  /// A thread comes to the barrier of the cluster, and goes on.
+  void arrive_at_cluster();
+  /// It waits until all threads of the cluster have come there.
+  void wait_for_cluster(const void* pc);
+  /// A block of the cluster.
+  const ClusterBlock& cluster_block(unsigned rank) const { return cluster_->blocks[rank]; }
 
   /// `__nanosleep`: lets others run.
   void sleep(const void* pc);
@@ -148,6 +161,7 @@ private:
   void prepare(const LaunchInfo& launch, std::uint64_t linear_block, Schedule schedule);
   void set_order(Schedule schedule);
   void finish(unsigned self);
+  void come_to_cluster();
   unsigned next_runnable();
   unsigned search_runnable();
   unsigned next_or_resolve();
@@ -191,6 +205,11 @@ private:
   const void* barrier_pc_ = nullptr;
   const void* other_barrier_pc_ = nullptr;  ///< of a thread that came to another barrier, if any
   BarrierResult arrivals_{};
+
+  Cluster* cluster_ = nullptr;       ///< where the launch has clusters of several blocks
+  unsigned cluster_arrivals_ = 0;    ///< threads that came to its barrier
+  std::uint32_t cluster_phase_ = 0;  ///< of the barrier that the block came to last
+  bool came_to_cluster_ = false;     ///< and none of its threads waits there yet
 
   std::array<std::uint64_t, kMaxThreads / 64> runnable_{};  ///< by position
   std::array<Warp, kMaxWarps> warps_{};

@@ -31,6 +31,10 @@ struct LaunchInfo {
   bool cooperative = false;              ///< all blocks are on the card at a time, and may meet
   bool from_graph = false;               ///< launched by a graph: less launch overhead
   unsigned resident_blocks = ~0U;        ///< that the card holds at a time
+  dim3 cluster;                          ///< blocks of a cluster, which divide the grid
+
+  /// Blocks of a cluster in all; 1: there are none.
+  unsigned cluster_blocks() const { return cluster.x * cluster.y * cluster.z; }
 };
 
 /// The block that an operating system thread runs, and the CUDA thread in it that runs now.
@@ -187,6 +191,8 @@ public:
   virtual void fence(BlockContext&) {}
   /// A thread of each block comes to a barrier of the whole grid (`arrives`), or goes on from it: as if by an atomic.
   virtual void grid_barrier(BlockContext&, bool /*arrives*/) {}
+  /// All threads of the block came to the barrier of its cluster (`arrives`), or all blocks have.
+  virtual void cluster_barrier(BlockContext&, bool /*arrives*/) {}
   /// What would make the running launch faster, as the user would write it and what it costs; "" where nothing would.
   virtual std::string faster_option() { return {}; }
 };

@@ -9,6 +9,7 @@
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/block_runner.hpp"
+#include "common/emulator/execution/clusters.hpp"
 #include "common/emulator/include/cuda_bf16.h"
 #include "common/emulator/include/cuda_fp16.h"
 
@@ -143,6 +144,15 @@ void* __warpbook_ptx_shared_pointer(std::uint64_t address) noexcept {
     if (near != nullptr) return near;
   }
   return reinterpret_cast<void*>(address | kNowhere);  // NOLINT(performance-no-int-to-ptr)
+}
+
+void* __warpbook_ptx_cluster_pointer(std::uint64_t address) noexcept {
+  using namespace warpbook::emulator;
+  const auto low = static_cast<std::uint32_t>(address);
+  if (current_block != nullptr && current_block->launch->cluster_blocks() > 1)
+    for (const AddressRange& range : cluster_ranges(*current_block))
+      if (void* const place = place_in(range, low); place != nullptr && range.contains(place)) return place;
+  return __warpbook_ptx_shared_pointer(address);
 }
 
 std::uint32_t __warpbook_ptx_narrow(std::uint32_t operation, std::uint32_t flags, std::uint32_t a, std::uint32_t b,

@@ -26,6 +26,7 @@
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/block_runner.hpp"
+#include "common/emulator/execution/clusters.hpp"
 #include "common/emulator/execution/progress.hpp"
 #include "common/emulator/execution/schedule.hpp"
 
@@ -190,11 +191,12 @@ struct alignas(128) Job {
     seat.mine = {};
     seat.epoch = 0;
     while (!launch_has_failed() && take(seat.mine)) {
-      const std::uint64_t block = seat.mine.begin++;
+      const std::uint64_t block = nth_block(launch, seat.mine.begin++);
       if (const cudaError_t result = runner.run(launch, call, block, schedule); result != cudaSuccess) {
         int expected = cudaSuccess;
         launch_error.compare_exchange_strong(expected, result);
       }
+      runner.leave();
       if (waited.load(std::memory_order_relaxed) && ends_turn()) break;
     }
     leave(seat);
@@ -346,7 +348,8 @@ private:
     current_ = &job;
 
     observer().launch_begin(launch);
-    const bool share = workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order();
+    const bool share =
+        workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order() && launch.cluster_blocks() == 1;
     if (share) {
       begin(job, workers - 1);
     }
@@ -397,7 +400,9 @@ public:
         job.stands = true;
         return {Turn::Outcome::standstill, job.left()};
       }
-      const bool fits = job.present.load() < job.launch.resident_blocks;
+      // Of clusters, one goes on as long as it can before the next one begins.
+      const bool others_wait = job.launch.cluster_blocks() > 1 && job.first_to_wake() != job.asleep.end();
+      const bool fits = !others_wait && job.present.load() < job.launch.resident_blocks;
       if (job.left() == 0 || !fits || !begin_another(job)) {
         if (job.asleep.empty()) {
           sched_yield();  // for those on other cores, if there are any

@@ -1,5 +1,5 @@
 /// \file
-/// Cooperative groups: the block, tiles of up to a warp, the threads that go the same way, and the grid.
+/// Cooperative groups: the block, tiles of up to a warp, the threads that go the same way, the cluster, and the grid.
 #pragma once
 
 #include <cstdint>
@@ -236,7 +236,7 @@ WARPBOOK_GROUP inline thread_group tiled_partition(const thread_group& group, un
   return thread_group((size >= 32 ? ~0U : (1U << size) - 1) << first % 32);
 }
 
-/// All threads of the grid. It can be counted, and not waited for: blocks do not run at the same time.
+/// All threads of the grid, which wait for each other where it is launched cooperatively.
 class grid_group {
 public:
   WARPBOOK_GROUP static unsigned long long num_blocks() { return 1ULL * gridDim.x * gridDim.y * gridDim.z; }
@@ -256,6 +256,56 @@ public:
 };
 
 WARPBOOK_GROUP inline grid_group this_grid() { return {}; }
+
+/// All threads of the blocks of a cluster, which reach each other's shared memory.
+class cluster_group {
+public:
+  /// What `barrier_arrive` gives and `barrier_wait` takes.
+  class arrival_token {};
+  WARPBOOK_GROUP static void sync() {
+    barrier_arrive();
+    barrier_wait();
+  }
+  WARPBOOK_GROUP static arrival_token barrier_arrive() {
+    warpbook::emulator::cluster_arrive();
+    return {};
+  }
+  WARPBOOK_GROUP static void barrier_wait() { warpbook::emulator::cluster_wait(); }
+  WARPBOOK_GROUP static void barrier_wait(arrival_token&& /*token*/) { warpbook::emulator::cluster_wait(); }
+  WARPBOOK_GROUP static dim3 dim_blocks() {
+    using namespace warpbook::emulator;
+    return dim3(cluster_extent_x(), cluster_extent_y(), cluster_extent_z());
+  }
+  WARPBOOK_GROUP static dim3 block_index() {
+    const dim3 blocks = dim_blocks();
+    return dim3(blockIdx.x % blocks.x, blockIdx.y % blocks.y, blockIdx.z % blocks.z);
+  }
+  WARPBOOK_GROUP static unsigned block_rank() { return warpbook::emulator::cluster_rank(); }
+  WARPBOOK_GROUP static unsigned num_blocks() { return warpbook::emulator::cluster_size(); }
+  WARPBOOK_GROUP static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+  WARPBOOK_GROUP static unsigned size() { return num_threads(); }
+  WARPBOOK_GROUP static unsigned thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  WARPBOOK_GROUP static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks();
+    return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+  }
+  WARPBOOK_GROUP static dim3 thread_index() {
+    const dim3 at = block_index();
+    return dim3(at.x * blockDim.x + threadIdx.x, at.y * blockDim.y + threadIdx.y, at.z * blockDim.z + threadIdx.z);
+  }
+  /// What the block of this rank has where the calling block has `address`.
+  template <class T> WARPBOOK_GROUP static T* map_shared_rank(T* address, int rank) {
+    return static_cast<T*>(warpbook::emulator::map_to_cluster(address, static_cast<unsigned>(rank)));
+  }
+  /// The rank of the block whose shared memory an address leads to.
+  WARPBOOK_GROUP static unsigned query_shared_rank(const void* address) {
+    return warpbook::emulator::cluster_rank_of(address);
+  }
+};
+
+WARPBOOK_GROUP inline cluster_group this_cluster() { return {}; }
 
 template <class Group> WARPBOOK_GROUP inline void sync(const Group& group) { group.sync(); }
 

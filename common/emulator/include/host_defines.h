@@ -14,9 +14,11 @@
 #define WARPBOOK_CONSTANT __attribute__((annotate("warpbook-constant")))
 #define WARPBOOK_MANAGED __attribute__((annotate("warpbook-managed")))
 #define __launch_bounds__(...) __attribute__((annotate("warpbook-bounds", __VA_ARGS__)))
+#define __cluster_dims__(...) __attribute__((annotate("warpbook-cluster", __VA_ARGS__)))
 #else
 #define WARPBOOK_MANAGED
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define WARPBOOK_SHARED
 #define WARPBOOK_CONSTANT
 #define __host__
@@ -31,8 +33,7 @@
 #define __nv_is_extended_device_lambda_closure_type(...) false
 #define __nv_is_extended_device_lambda_with_preserved_return_type(...) false
 #define __nv_is_extended_host_device_lambda_closure_type(...) false
-#define __block_size__(...)
-#define __cluster_dims__(...)
+#define __block_size__(threads)  // One argument: a second one would be a cluster, and launches would count those.
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // No destructor: it would run with the block's thread, and nvcc takes none.

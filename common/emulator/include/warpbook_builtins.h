@@ -70,6 +70,21 @@ WARPBOOK_EXPORT void grid_barrier() __attribute__((convergent));
 /// Whether it was.
 WARPBOOK_EXPORT bool is_cooperative_launch();
 
+/// Blocks of the running block's cluster.
+WARPBOOK_EXPORT unsigned cluster_extent_x() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned cluster_extent_y() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned cluster_extent_z() noexcept __attribute__((const));
+/// How many there are, and the running block's rank among them.
+WARPBOOK_EXPORT unsigned cluster_size() noexcept __attribute__((const));
+WARPBOOK_EXPORT unsigned cluster_rank() noexcept __attribute__((const));
+/// The barrier of all threads of the cluster, in its two halves.
+WARPBOOK_EXPORT void cluster_arrive() __attribute__((convergent));
+WARPBOOK_EXPORT void cluster_wait() __attribute__((convergent));
+/// Where the cluster's block of this rank has what the running block has at this address in shared memory.
+WARPBOOK_EXPORT void* map_to_cluster(const void* address, unsigned rank);
+/// The rank of the block in whose shared memory an address lies.
+WARPBOOK_EXPORT unsigned cluster_rank_of(const void* address);
+
 /// One operation on `x`, on `x` and `y`, or on all three.
 enum class Rounding : int { nearest, down, up, to_zero };
 enum class Rounded : int { add, subtract, multiply, divide, root, multiply_add };

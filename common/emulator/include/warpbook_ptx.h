@@ -26,6 +26,9 @@ WARPBOOK_EXPORT std::uint64_t __warpbook_ptx_shared_address(const void* pointer)
 /// The way back. An address outside of shared memory gives a place outside of it.
 WARPBOOK_EXPORT void* __warpbook_ptx_shared_pointer(std::uint64_t address) noexcept __attribute__((const));
 
+/// The same of a place in the shared memory of any block of the cluster.
+WARPBOOK_EXPORT void* __warpbook_ptx_cluster_pointer(std::uint64_t address) noexcept;
+
 /// Arithmetic of a half, a bfloat16, or a pair of them. Operations: add, sub, mul, fma, neg, abs, min, max, ex2, tanh;
 /// flags: 1 bfloat16, 2 saturates, 4 keeps NaN, 8 negative results become 0.
 WARPBOOK_EXPORT std::uint32_t __warpbook_ptx_narrow(std::uint32_t operation, std::uint32_t flags, std::uint32_t a,

@@ -124,6 +124,26 @@ Place place_in_arena(const std::byte* at, std::size_t width) {
   return {relative(at - allocation->begin, allocation->bytes, width, describe(*allocation)), "out_of_bounds", advice};
 }
 
+/// In the shared memory of another block of the cluster, or beside its arrays.
+Place place_in_cluster(const BlockContext& block, const ClusterPlace& place, const std::byte* at, std::size_t width) {
+  const std::string whose = fmt::format("the cluster's block {}", place.rank);
+  if (place.block->state == ClusterBlock::State::ended)
+    return {fmt::format("in shared memory of {}, which has ended", whose), "cluster_block_ended",
+            "End the kernel with a barrier of the cluster, so that its blocks stay as long as others need them."};
+  if (place.is_dynamic)
+    return {relative(at - place.block->dynamic_shared, block.launch->dynamic_shared_bytes, width,
+                     fmt::format("{} bytes of dynamic shared memory of {}", block.launch->dynamic_shared_bytes, whose)),
+            "out_of_bounds", "Ask for enough dynamic shared memory at the launch."};
+  std::size_t count = 0;
+  const SharedArray* array = nullptr;  // the last that begins at or before the address
+  for (const SharedArray* one = shared_arrays(count); count != 0; ++one, --count)
+    if (one->offset <= place.offset && (array == nullptr || one->offset > array->offset)) array = one;
+  if (array == nullptr) return {fmt::format("beyond the shared arrays of {}", whose), "out_of_bounds", ""};
+  return {relative(at - place.block->static_shared - static_cast<std::ptrdiff_t>(array->offset), array->bytes, width,
+                   fmt::format("shared array '{}' of {} bytes of {}", array->name, array->bytes, whose)),
+          "out_of_bounds", "Give the array the extents that its indices reach, or keep the indices below them."};
+}
+
 Place place_of(const BlockContext& block, const void* address, std::size_t width) {
   const auto* at = static_cast<const std::byte*>(address);
   if (reinterpret_cast<std::uintptr_t>(address) < kNullPage)
@@ -137,6 +157,8 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   if (block.dynamic_shared != nullptr &&
       AddressRange{block.dynamic_shared, block.dynamic_shared + kMaxDynamicShared}.contains(address))
     return place_in_dynamic(block, at, width);
+  if (const ClusterPlace place = find_in_cluster(block, address); place.block != nullptr)
+    return place_in_cluster(block, place, at, width);
   if (const Variable variable = variable_near(address); !variable.name.empty())
     return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
                      width, fmt::format("variable '{}'", variable.name)),
@@ -212,9 +234,9 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
                              "=========     at {}{}\n"
                              "=========     by {}\n"
                              "=========     Address is {}: {}\n{}",
-                             home.space == Space::shared  ? "shared"
-                             : home.space == Space::local ? "local"
-                                                          : "global",
+                             home.space == Space::shared || home.space == Space::cluster ? "shared"
+                             : home.space == Space::local                                ? "local"
+                                                                                         : "global",
                              verb(operation), bytes, block.launch->name, location.empty() ? "" : " in " + location,
                              describe_thread(block),
                              misaligned ? "misaligned"
@@ -277,7 +299,7 @@ struct RaceSides {
 };
 
 /// How near two threads that race are: what orders one orders the nearer ones, too.
-enum class Apart : unsigned { in_warp, in_block, in_grid };
+enum class Apart : unsigned { in_warp, in_block, in_grid, in_cluster };
 
 Apart apart(unsigned thread, unsigned other) {
   return thread / kWarpSize == other / kWarpSize ? Apart::in_warp : Apart::in_block;
@@ -296,6 +318,8 @@ std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
   if (sides.handover == Handover::unmarked)
     return "A fence orders what comes before it with what is atomic or volatile behind it: let the flag be that, where "
            "it is set and where it is read.";
+  if (apart == Apart::in_cluster)
+    return "No barrier of the cluster lies between the two: cluster.sync() orders what its blocks do.";
   const char* const barrier = apart == Apart::in_warp ? "__syncwarp()" : "__syncthreads()";
   if (one_line && sides.operation != Operation::load && sides.other_operation != Operation::load)
     return "Threads write one place in one statement: use an atomic, or give each a place of its own.";
@@ -371,6 +395,19 @@ void report_race(const BlockContext& block, const Actor& one, const Actor& other
                             {one.pc, other.pc, one.operation, other.operation, who(one), who(other), false,
                              one.copied || other.copied, exchanged},
                             place_of(block, address, 0).text, apart));
+}
+
+void report_cluster_race(const BlockContext& block, const Actor& one, std::uint64_t one_block, const Actor& other,
+                         std::uint64_t other_block, const void* address) {
+  const Unwatched unwatched;
+  const auto who = [&](const Actor& actor, std::uint64_t number) {
+    return fmt::format("block {}, thread {}", triple(index_in(block.launch->grid, number)),
+                       triple(thread_index(block, actor.thread)));
+  };
+  hold_finding(
+      race_finding(block, "cluster_race",
+                   {one.pc, other.pc, one.operation, other.operation, who(one, one_block), who(other, other_block)},
+                   place_of(block, address, 0).text, Apart::in_cluster));
 }
 
 Finding global_race(const BlockContext& block, const GlobalRace& race, const void* pc, const void* other_pc) {

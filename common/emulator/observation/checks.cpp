@@ -96,6 +96,11 @@ Home find_home(const BlockContext& block, const void* address, std::size_t bytes
     settle(Space::local, own_stack(address));
     return home;
   }
+  if (const ClusterPlace place = find_in_cluster(block, address); place.block != nullptr) {
+    settle(Space::cluster, place.range);
+    home.bad |= place.block->state == ClusterBlock::State::ended;
+    return home;
+  }
   if (const AddressRange all = shared_range(); all.contains(address)) {
     std::size_t count = 0;
     shared_arrays(count);

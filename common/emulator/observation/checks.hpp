@@ -62,6 +62,11 @@ struct Actor {
 /// shuffle or a vote is.
 void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address, bool exchanged);
 
+/// Reports two accesses of blocks of a cluster, by their linear index, to the shared memory of one of them, at least
+/// one of them a write, with no barrier of the cluster between them.
+void report_cluster_race(const BlockContext& block, const Actor& one, std::uint64_t one_block, const Actor& other,
+                         std::uint64_t other_block, const void* address);
+
 /// Reports a read of shared memory that no thread of the block has written, or only, at `stored_at`, with what has no
 /// value.
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address,

@@ -180,6 +180,10 @@ void Observation::grid_barrier(BlockContext& block, bool arrives) {
   if (block.traced) watch(block).synchronise(block, arrives, false);
 }
 
+void Observation::cluster_barrier(BlockContext& block, bool arrives) {
+  if (block.traced) watch(block).cluster_barrier(block, arrives);
+}
+
 void Observation::barriers_differ(BlockContext& block, const void* pc, const void* other_pc) {
   if (watch(block).is_new_global({pc, other_pc})) report_different_barriers(block, pc, other_pc);
 }

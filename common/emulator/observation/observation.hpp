@@ -50,6 +50,7 @@ public:
   void memory_freed(const Allocation& allocation) override;
   void fence(BlockContext& block) override;
   void grid_barrier(BlockContext& block, bool arrives) override;
+  void cluster_barrier(BlockContext& block, bool arrives) override;
   void copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc) override;
   void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;
   void inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) override;

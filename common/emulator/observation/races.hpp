@@ -44,6 +44,25 @@ public:
   /// These bytes count as unwritten.
   void forget(std::size_t offset, unsigned bytes);
 
+  /// Somebody outside of the block wrote these bytes.
+  void write_from_beyond(std::size_t offset, std::size_t bytes);
+
+  /// Whether nobody wrote any of these bytes.
+  bool nobody_wrote(std::size_t offset, std::size_t bytes) const;
+
+  /// The block's barriers so far, of all blocks.
+  std::uint32_t interval() const { return interval_; }
+
+  /// Who of the block accessed one of these bytes.
+  struct Touch {
+    unsigned thread;
+    std::uint32_t log;
+    Operation operation;
+  };
+  /// The last access behind such a barrier that conflicts with one from outside of the block.
+  std::optional<Touch> touched_since(std::uint32_t interval, std::size_t offset, std::size_t bytes,
+                                     Operation operation) const;
+
   /// What the lanes of one warp did together.
   struct Access {
     const std::size_t* offsets;   ///< by lane
@@ -99,7 +118,6 @@ private:
   bool is_whole(std::size_t word);
   Cell& byte_cell(std::size_t offset);
   bool is_written(std::size_t offset) const;
-  bool nobody_wrote(std::size_t offset, unsigned bytes) const;
   void note_unwritten(const UnwrittenRead& read);
 
   std::vector<Cell> words_;

@@ -147,6 +147,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   }
   shadow_.begin_block(static_cast<std::size_t>(static_shared_.end - static_shared_.begin) +
                       block.launch->dynamic_shared_bytes);
+  begin_cluster_block();
   if (tail != 0) warps_[block.threads / kWarpSize].ended = ~0U << tail;  // lanes that do not exist
 }
 
@@ -433,9 +434,11 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
     site->extras = 0;
     site->use = nullptr;
     if (racing_ && home.space == Space::elsewhere) search_races(*site, address);
-    if (home.space == Space::local) site->begin = site->limit = 0;  // Each thread has a stack of its own.
+    // Each thread has a stack of its own, and each block of a cluster may end.
+    if (home.space == Space::local || home.space == Space::cluster) site->begin = site->limit = 0;
     if (home.space >= Space::local) {
       check_alignment(block, *site, address, shape, pc);
+      if (home.space == Space::cluster) check_cluster(block, address, shape, pc);
       return site;
     }
     site->copied = shape.copied;
@@ -675,6 +678,8 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
                                        warp.ordered_from, warp.epoch_known});
         if (race) [[unlikely]]
           hold(*race, log);
+        if (!from_cluster_.empty()) [[unlikely]]
+          meet_cluster(block, {offsets.data(), request.mask, kind.bytes, kind.operation, kind.pc, index_of_warp});
       }
     }
     if (!loads && !unset_stores_.empty()) forget_unset(block, index_of_warp);

@@ -9,12 +9,14 @@
 #include <memory>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "common/emulator/base/counted_loads.hpp"
 #include "common/emulator/base/stage.hpp"
 #include "common/emulator/base/tally.hpp"
+#include "common/emulator/execution/clusters.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/observation/counters.hpp"
 #include "common/emulator/observation/global_shadow.hpp"
@@ -27,8 +29,8 @@
 namespace warpbook::emulator {
 
 /// The kind of memory an address belongs to: the card's, or the thread's own and the program's constants and variables,
-/// whose traffic is not followed.
-enum class Space : std::uint8_t { global, shared, local, elsewhere };
+/// whose traffic is not followed; nor is that to the shared memory of other blocks of a cluster.
+enum class Space : std::uint8_t { global, shared, local, cluster, elsewhere };
 
 /// Where a thread read a variable of its own that has no value, and how much of it.
 struct UnsetPlace {
@@ -154,6 +156,8 @@ public:
 
   /// Whether reads of what nobody has written are looked for.
   bool looks_for_unwritten() const { return checks_->init; }
+  /// The block came to the barrier of its cluster, or goes on from it.
+  void cluster_barrier(const BlockContext& block, bool arrives);
   /// What a copy that nobody has waited for writes may come at any time of the interval that begins.
   void copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc);
 
@@ -223,6 +227,30 @@ private:
   static constexpr std::uint8_t kRace = 4;   ///< and races in global memory
   static constexpr std::uint8_t kStore = 8;  ///< the block is traced, and it is a store to shared memory
   static constexpr std::uint8_t kChecks = kInit | kRace;
+
+  /// What a block of the cluster did to a word of another one's shared memory.
+  struct ClusterAccess {
+    const void* pc = nullptr;
+    Operation operation = Operation::load;
+    unsigned bytes = 0;
+    unsigned thread = 0;
+    std::uint64_t block = 0;
+    std::uint32_t passed = 0;  ///< barriers of the cluster that the block had gone on from
+  };
+  /// The last ones.
+  struct ClusterWord {
+    ClusterAccess write;
+    ClusterAccess read;
+  };
+  /// What the lanes of a warp did to their own block's.
+  struct WarpAccess {
+    const std::size_t* offsets;  ///< by lane
+    std::uint32_t mask;
+    unsigned bytes;
+    Operation operation;
+    const void* pc;
+    unsigned warp;
+  };
 
   /// A lane's loads of a counted loop at a site.
   struct LaneWalk {
@@ -332,6 +360,13 @@ private:
   bool is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp);
   bool is_ordered(const SharedRace& race) const;
   void forget_steps();
+  void check_cluster(const BlockContext& block, const void* address, AccessShape shape, const void* pc);
+  std::size_t offset_of(const ClusterPlace& place) const;
+  bool is_unwritten(const ClusterPlace& place, std::size_t bytes) const;
+  void begin_cluster_block();
+  void meet_owner(BlockWatch& owner, const ClusterPlace& place, const void* address, const ClusterAccess& access);
+  void meet_others(BlockWatch& owner, std::size_t word, const void* address, const ClusterAccess& access);
+  void meet_cluster(const BlockContext& block, const WarpAccess& access);
   std::size_t shared_offset(const BlockContext& block, const void* address) const;
   void forget_unset(const BlockContext& block, unsigned warp);
   const std::byte* shared_address(const BlockContext& block, std::size_t offset) const;
@@ -367,6 +402,11 @@ private:
   bool block_scope_ = false;                                ///< of the next atomic
   bool updates_ = false;                                    ///< of the next volatile store
   std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier
+  std::unordered_map<std::size_t, ClusterWord> from_cluster_;  ///< by word: what other blocks of the cluster did there
+  std::vector<std::uint32_t> cluster_arrivals_;  ///< the shadow's interval, when the block came to each such barrier
+  std::uint32_t cluster_passed_ = 0;             ///< of these, those that it went on from
+  std::uint32_t first_interval_ = 0;             ///< the shadow's, when the block began
+  bool hands_over_ = false;                      ///< A thread of the block passed a fence, so it may order more.
   bool fenced_ = false;                                     ///< a thread passed a fence since the block's barrier
   BlockSteps steps_;                                        ///< since then
   bool in_range_ = false;                                   ///< `range` tells of a store piece by piece

@@ -82,7 +82,7 @@ void BlockWatch::check_streams(const BlockContext& block, const Site& site, cons
 }
 
 void BlockWatch::fence(const BlockContext& block) {
-  fenced_ = true;
+  fenced_ = hands_over_ = true;
   steps_.threads[block.thread].fence();
   steps_.warps[block.thread / kWarpSize].fence();
   if (racing_) checks_->races->fence(static_cast<std::uint32_t>(block.linear_block));

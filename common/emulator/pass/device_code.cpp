@@ -31,6 +31,7 @@ constexpr const char* kShared = "warpbook-shared";
 constexpr const char* kConstant = "warpbook-constant";
 constexpr const char* kManaged = "warpbook-managed";
 constexpr const char* kBounds = "warpbook-bounds";
+constexpr const char* kCluster = "warpbook-cluster";
 
 /// Functions that the C library and CUDA have under one name. Each of these, and the same with an f behind it.
 bool is_math(StringRef name) {
@@ -431,12 +432,26 @@ private:
   Module& module_;
 };
 
-/// An annotation's first argument, a number; empty where there is none.
-std::string first_argument(const ConstantStruct& annotation) {
+/// An annotation's arguments, as far as they are numbers.
+SmallVector<std::uint64_t, 3> arguments_of(const ConstantStruct& annotation) {
+  SmallVector<std::uint64_t, 3> numbers;
   const auto* variable = dyn_cast<GlobalVariable>(annotation.getOperand(4)->stripPointerCasts());
   const auto* all = variable == nullptr ? nullptr : dyn_cast<ConstantStruct>(variable->getInitializer());
-  const auto* first = all == nullptr ? nullptr : dyn_cast<ConstantInt>(all->getOperand(0));
-  return first == nullptr ? "" : std::to_string(first->getZExtValue());
+  for (unsigned i = 0; all != nullptr && i < all->getNumOperands(); ++i)
+    if (const auto* number = dyn_cast<ConstantInt>(all->getOperand(i))) numbers.push_back(number->getZExtValue());
+  return numbers;
+}
+
+/// What an annotation says, as one number; empty where it is a word alone.
+std::string value_of(StringRef word, const ConstantStruct& annotation) {
+  const SmallVector<std::uint64_t, 3> numbers = arguments_of(annotation);
+  if (numbers.empty()) return "";
+  if (word == kBounds) return std::to_string(numbers[0]);
+  if (word != kCluster) return "";
+  constexpr std::uint64_t kMost = 0xffff;  // of an extent: each has 16 bits
+  std::uint64_t packed = 0;
+  for (unsigned i = 0; i < 3; ++i) packed |= std::min(kMost, i < numbers.size() ? numbers[i] : 1) << 16 * i;
+  return std::to_string(packed);
 }
 
 /// Makes attributes of the annotations.
@@ -452,7 +467,7 @@ void read_qualifiers(Module& module) {
     const std::string word = bytes->getAsCString().str();
     Constant* what = entry->getOperand(0)->stripPointerCasts();
     if (auto* function = dyn_cast<Function>(what))
-      function->addFnAttr(word, word == kBounds ? first_argument(*entry) : "");
+      function->addFnAttr(word, value_of(word, *entry));
     else if (auto* variable = dyn_cast<GlobalVariable>(what))
       variable->addAttribute(word);
   }

@@ -147,10 +147,13 @@ void tell_runtime(Module& module) {
     if (!variable.isDeclaration() && variable.hasAttribute("warpbook-managed"))
       call("__warpbook_managed", variable, module.getDataLayout().getTypeAllocSize(variable.getValueType()));
   for (Function& function : module) {
-    std::uint64_t threads = 0;
-    if (!function.isDeclaration() &&
-        !function.getFnAttribute("warpbook-bounds").getValueAsString().getAsInteger(10, threads))
-      call("__warpbook_launch_bounds", function, threads);
+    const auto tell_number = [&](const char* attribute, const char* name) {
+      std::uint64_t value = 0;
+      if (!function.isDeclaration() && !function.getFnAttribute(attribute).getValueAsString().getAsInteger(10, value))
+        call(name, function, value);
+    };
+    tell_number("warpbook-bounds", "__warpbook_launch_bounds");
+    tell_number("warpbook-cluster", "__warpbook_cluster_dims");
   }
   if (tell->getEntryBlock().empty()) {
     tell->eraseFromParent();

@@ -11,7 +11,8 @@ namespace warpbook::emulator {
 /// how large the parameters are and how to call it with them. True where anything changed.
 bool register_kernels(llvm::Module& module);
 
-/// Has a file tell the runtime, before main(), of its `__managed__` variables and its kernels' `__launch_bounds__`.
+/// Has a file tell the runtime, before main(), of its `__managed__` variables and its kernels' `__launch_bounds__`
+/// and `__cluster_dims__`.
 void tell_runtime(llvm::Module& module);
 
 }  // namespace warpbook::emulator

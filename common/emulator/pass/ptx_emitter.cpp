@@ -417,6 +417,18 @@ Emitter::Value* Emitter::intrinsic(Intrinsic::ID id, ArrayRef<Value*> arguments)
   return at_.CreateIntrinsic(id, {arguments.front()->getType()}, arguments);
 }
 
+/// The same of one that tells of clusters along an axis.
+Emitter::Value* Emitter::special_of_cluster(StringRef name, StringRef axis) {
+  const auto ask = [&](const char* function) {
+    return library(function + axis.str(), "v", integer(32), {}, Effect::none);
+  };
+  if (name == "%cluster_nctaid") return ask("cluster_extent_");
+  if (name == "%cluster_ctaid") return at_.CreateURem(ask("block_index_"), ask("cluster_extent_"));
+  if (name == "%clusterid") return at_.CreateUDiv(ask("block_index_"), ask("cluster_extent_"));
+  if (name == "%nclusterid") return at_.CreateUDiv(ask("grid_extent_"), ask("cluster_extent_"));
+  return nullptr;
+}
+
 /// A special register's value; nullptr where there is none of this name.
 Emitter::Value* Emitter::special(StringRef name) {
   llvm::Type* word = integer(32);
@@ -430,7 +442,8 @@ Emitter::Value* Emitter::special(StringRef name) {
                                      .Case("%ctaid", "block_index_")
                                      .Case("%nctaid", "grid_extent_")
                                      .Default("");
-    if (function.empty() || !StringRef("xyz").contains(axis)) return nullptr;
+    if (!StringRef("xyz").contains(axis)) return nullptr;
+    if (function.empty()) return special_of_cluster(rest.drop_back(2), axis);
     return ask(function + axis.str(), word);
   }
   const auto lanes = [&](bool above, bool itself) -> Value* {
@@ -445,6 +458,8 @@ Emitter::Value* Emitter::special(StringRef name) {
   if (name == "%lanemask_le") return lanes(false, true);
   if (name == "%lanemask_gt") return lanes(true, false);
   if (name == "%lanemask_ge") return lanes(true, true);
+  if (name == "%cluster_ctarank") return ask("cluster_rank", word);
+  if (name == "%cluster_nctarank") return ask("cluster_size", word);
   if (name == "WARP_SZ") return number(32, 32);
   for (const StringRef one : {"warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size"})
     if (name == ("%" + one).str()) return runtime(one, word, {}, Effect::none);

@@ -34,7 +34,7 @@ struct Type {
 std::optional<Type> type_of(llvm::StringRef name);
 
 /// Where an instruction's address points to.
-enum class Space : std::uint8_t { generic, shared };
+enum class Space : std::uint8_t { generic, shared, cluster };
 
 class Emitter {
 public:
@@ -72,6 +72,7 @@ private:
   std::size_t operands() const { return now_->operands.size(); }
   const Register* find(const Operand& operand);
   Value* special(llvm::StringRef name);
+  Value* special_of_cluster(llvm::StringRef name, llvm::StringRef axis);
   Value* read(const Operand& operand, unsigned bits);
   Value* read(const Operand& operand, Type type);
   Value* read(std::size_t index, Type type) { return read(operand(index), type); }
@@ -138,6 +139,8 @@ private:
 
   // ---- What a warp or a block does together (ptx_warp.cpp)
   bool collective(llvm::StringRef name);
+  void cluster_barrier();
+  void map_to_cluster();
   void shuffle();
   void vote();
   void match();

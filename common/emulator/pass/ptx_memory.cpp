@@ -29,8 +29,9 @@ bool Emitter::memory(StringRef name) {
 /// The space that the instruction names; none of those that inline PTX can name otherwise.
 std::optional<Space> Emitter::space() {
   if (has_any({"shared", "shared::cta"})) return Space::shared;
+  if (has("shared::cluster")) return Space::cluster;
   has_any({"global", "const", "local"});
-  for (const char* other : {"param", "param::entry", "param::func", "shared::cluster"})
+  for (const char* other : {"param", "param::entry", "param::func"})
     if (has(other)) {
       fail("\"" + now_->name + "\" is not emulated: not with ." + other);
       return std::nullopt;
@@ -56,7 +57,8 @@ Emitter::Value* Emitter::address(const Operand& operand, Space space) {
   if (space == Space::generic) return at_.CreateIntToPtr(value, at_.getPtrTy());
   // 32 bits wrap around as they do on a GPU.
   if (bits_of(base) == 32) value = at_.CreateAnd(value, 0xffffffffU);
-  return runtime("shared_pointer", at_.getPtrTy(), {value}, Effect::none);
+  return runtime(space == Space::shared ? "shared_pointer" : "cluster_pointer", at_.getPtrTy(), {value},
+                 space == Space::shared ? Effect::none : Effect::memory);
 }
 
 /// `ld` or `st`, of one value or of a vector.

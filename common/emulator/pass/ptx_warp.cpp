@@ -22,10 +22,34 @@ bool Emitter::collective(StringRef name) {
     has("b32");
     return write(0, library("warp_active_mask", "v", integer(32), {}, Effect::convergent)), true;
   }
+  if ((name == "bar" || name == "barrier") && has("cluster")) return cluster_barrier(), true;
   if (name == "bar" || name == "barrier") return barrier(has("warp")), true;
+  if (name == "mapa") return map_to_cluster(), true;
   if (name == "ldmatrix" || name == "stmatrix") return matrix_rows(name == "ldmatrix"), true;
   if (name == "mma") return multiply_matrices(), true;
   return false;
+}
+
+void Emitter::cluster_barrier() {
+  const bool arrives = has("arrive");
+  if (!arrives && !has("wait")) return fail("\"" + now_->name + "\" is not emulated");
+  has_any({"release", "acquire", "relaxed", "aligned"});
+  library(arrives ? "cluster_arrive" : "cluster_wait", "v", at_.getVoidTy(), {}, Effect::convergent);
+}
+
+/// A place in shared memory, as the cluster's block of a rank has it.
+void Emitter::map_to_cluster() {
+  const Type type = need_type();
+  const bool narrow = has("shared::cluster");
+  if (!type.is_integer() || type.bits < 32) return fail("\"" + now_->name + "\" is not emulated");
+  Value* own = read(1, type.bits);
+  if (type.bits == 32) own = at_.CreateZExt(own, integer(64));
+  own =
+      narrow ? runtime("shared_pointer", at_.getPtrTy(), {own}, Effect::none) : at_.CreateIntToPtr(own, at_.getPtrTy());
+  Value* there = library("map_to_cluster", "PKvj", at_.getPtrTy(), {own, read(2, 32U)}, Effect::convergent);
+  Value* bits =
+      narrow ? runtime("shared_address", integer(64), {there}, Effect::none) : at_.CreatePtrToInt(there, integer(64));
+  write(0, at_.CreateTrunc(bits, integer(type.bits)));
 }
 
 void Emitter::shuffle() {

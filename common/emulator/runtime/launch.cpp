@@ -26,6 +26,12 @@ std::map<const void*, unsigned>& launch_bounds() {
   return instance;
 }
 
+/// The kernels' `__cluster_dims__`.
+std::map<const void*, dim3>& cluster_dims() {
+  static auto& instance = *new std::map<const void*, dim3>;
+  return instance;
+}
+
 // The same on every device since compute capability 3.0.
 constexpr unsigned kMaxThreadsPerBlock = 1024;
 constexpr dim3 kMaxBlock{1024, 1024, 64};
@@ -41,6 +47,8 @@ struct Kernel {
   std::size_t static_shared = 0;
   std::size_t max_dynamic_shared = 0;
   int carveout = cudaSharedmemCarveoutDefault;
+  dim3 cluster{0, 0, 0};              ///< that it is compiled for; 0: for any
+  bool takes_large_clusters = false;  ///< of more blocks than every card holds
 };
 
 Kernel& kernel_of(const void* address) {
@@ -52,6 +60,7 @@ Kernel& kernel_of(const void* address) {
     kernel.static_shared = static_shared_bytes(address);
     if (const auto bounds = launch_bounds().find(address); bounds != launch_bounds().end())
       kernel.most_threads = std::min(kMaxThreadsPerBlock, bounds->second);
+    if (const auto dims = cluster_dims().find(address); dims != cluster_dims().end()) kernel.cluster = dims->second;
     const std::size_t usual = device_table().shared_bytes_per_block;
     kernel.max_dynamic_shared = usual - std::min(usual, kernel.static_shared);
   }
@@ -63,25 +72,19 @@ bool within(const dim3& extents, const dim3& limit) {
          extents.z <= limit.z;
 }
 
-cudaError_t check_attributes(const cudaLaunchConfig_t& config) {
-  if (config.numAttrs != 0 && config.attrs == nullptr) {
-    return cudaErrorInvalidValue;
-  }
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config.attrs[i];
-    switch (attribute.id) {
-    case cudaLaunchAttributeCooperative:
-      break;  // `is_cooperative` asks for it
-    case cudaLaunchAttributeClusterDimension:
-      if (attribute.val.clusterDim.x != 1 || attribute.val.clusterDim.y != 1 || attribute.val.clusterDim.z != 1) {
-        return cudaErrorNotSupported;
-      }
-      break;
-    default:  // hints, which change no result
-      break;
-    }
-  }
-  return cudaSuccess;
+/// What a launch says of its clusters; 0: nothing.
+dim3 asked_cluster(const cudaLaunchConfig_t& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (const cudaLaunchAttribute& attribute = config.attrs[i]; attribute.id == cudaLaunchAttributeClusterDimension)
+      return {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
+  return {0, 0, 0};
+}
+
+/// The extents of its clusters, where `check_cluster` found nothing wrong.
+dim3 cluster_of(const cudaLaunchConfig_t& config, const Kernel& kernel) {
+  if (kernel.cluster.x != 0) return kernel.cluster;
+  const dim3 asked = asked_cluster(config);
+  return asked.x == 0 ? dim3{1, 1, 1} : asked;
 }
 
 bool is_cooperative(const cudaLaunchConfig_t& config) {
@@ -103,18 +106,49 @@ struct Reason {
   std::string text{};
 };
 
+std::string text_of(const dim3& d) {
+  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+}
+
+cudaError_t check_cluster(const cudaLaunchConfig_t& config, const Kernel& kernel, Reason& reason) {
+  const dim3 asked = asked_cluster(config);
+  const dim3& own = kernel.cluster;
+  const dim3 cluster = cluster_of(config, kernel);
+  const std::uint64_t blocks = std::uint64_t{cluster.x} * cluster.y * cluster.z;
+  if (own.x != 0 && asked.x != 0 && (own.x != asked.x || own.y != asked.y || own.z != asked.z)) {
+    reason.text = "Clusters of " + text_of(asked) + " blocks are asked for, and " + kernel.name + " is compiled for " +
+                  text_of(own) + " by its __cluster_dims__.";
+    return cudaErrorInvalidClusterSize;
+  }
+  if (blocks == 1) return cudaSuccess;
+  if (device_table().compute_major < 9) {
+    reason.text = "Clusters need a card of compute capability 9.0 or newer; WARPBOOK_GPU=h200 is one.";
+    return cudaErrorNotSupported;
+  }
+  const unsigned most = kernel.takes_large_clusters ? 16 : 8;
+  if (blocks == 0 || blocks > most) {
+    reason.text = "A cluster of " + text_of(cluster) + " blocks: from 1 to " + std::to_string(most) +
+                  " are possible; cudaFuncSetAttribute with cudaFuncAttributeNonPortableClusterSizeAllowed allows 16.";
+    return cudaErrorInvalidClusterSize;
+  }
+  if (const dim3& grid = config.gridDim;
+      grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    reason.text = "The grid of " + text_of(grid) + " blocks has to be a multiple of its clusters, which have " +
+                  text_of(cluster) + ".";
+    return cudaErrorInvalidClusterSize;
+  }
+  return cudaSuccess;
+}
+
 cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel, const void* pc, Reason& reason) {
   const dim3& block = config.blockDim;
-  const auto text = [](const dim3& d) {
-    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-  };
   if (!within(config.gridDim, kMaxGrid)) {
     reason.text =
-        "The grid is " + text(config.gridDim) + " blocks: from (1,1,1) to " + text(kMaxGrid) + " are possible.";
+        "The grid is " + text_of(config.gridDim) + " blocks: from (1,1,1) to " + text_of(kMaxGrid) + " are possible.";
     return cudaErrorInvalidConfiguration;
   }
   if (!within(block, kMaxBlock) || block.x * block.y * block.z > kMaxThreadsPerBlock) {
-    reason.text = "The block is " + text(block) + " threads: from (1,1,1) to " + text(kMaxBlock) +
+    reason.text = "The block is " + text_of(block) + " threads: from (1,1,1) to " + text_of(kMaxBlock) +
                   ", and 1024 in all, are possible.";
     return cudaErrorInvalidConfiguration;
   }
@@ -138,7 +172,9 @@ cudaError_t check_launch(const cudaLaunchConfig_t& config, const Kernel& kernel,
         " are possible here; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize allows more.";
     return cudaErrorInvalidValue;
   }
-  if (const cudaError_t error = check_attributes(config); error != cudaSuccess || !is_cooperative(config)) {
+  if (config.numAttrs != 0 && config.attrs == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_cluster(config, kernel, reason);
+      error != cudaSuccess || !is_cooperative(config)) {
     return error;
   }
   const std::uint64_t blocks = std::uint64_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
@@ -190,6 +226,9 @@ LaunchInfo launch_info(const cudaLaunchConfig_t& config, const void* address, co
   launch.static_shared_bytes = kernel.static_shared;
   launch.resident_blocks = blocks_on_card(config, kernel);
   launch.cooperative = is_cooperative(config);
+  launch.cluster = cluster_of(config, kernel);
+  const unsigned blocks = launch.cluster_blocks();
+  launch.resident_blocks = std::max(blocks, launch.resident_blocks / blocks * blocks);
   return launch;
 }
 
@@ -369,6 +408,8 @@ cudaError_t set_kernel_attribute(const void* address, cudaFuncAttribute attribut
       return remember(cudaErrorInvalidValue);
     }
     kernel.carveout = value;
+  } else if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+    kernel.takes_large_clusters = value != 0;
   } else {
     return remember(cudaErrorInvalidValue);
   }
@@ -459,4 +500,13 @@ extern "C" WARPBOOK_EXPORT void __warpbook_launch_bounds(const void* kernel, std
   using namespace warpbook::emulator;
   const RuntimeLock lock;
   launch_bounds()[kernel] = static_cast<unsigned>(threads);
+}
+
+/// A kernel of the program is compiled for clusters of these extents, 16 bits each; as above.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_cluster_dims(const void* kernel, std::size_t packed) {
+  using namespace warpbook::emulator;
+  const RuntimeLock lock;
+  const auto extent = [&](unsigned place) { return static_cast<unsigned>(packed >> 16 * place & 0xffff); };
+  cluster_dims()[kernel] = {extent(0), extent(1), extent(2)};
 }
