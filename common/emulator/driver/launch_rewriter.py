@@ -38,8 +38,9 @@ CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 # type.
 CONSTRAINT = re.compile(r'"[=+&]*[rhlfdqn]"')
 FOREIGN = re.compile(r'"[=+&]*[hlfdq]"')
-# A special register that nvcc takes with one percent sign as well as with two.
-REGISTER = re.compile(r"(?<!%)%(?=(?:n?(?:tid|ctaid|smid|warpid)|laneid|lanemask_\w\w|clock|clock64|globaltimer)\b)")
+# A register that nvcc takes with one percent sign as well as with two: a special one, or one that the asm declares. A
+# letter with an operand's number or name behind it is a modifier of the host's asm.
+REGISTER = re.compile(r"(?<!%)%(?=[A-Za-z_])(?![A-Za-z](?:\d+\b|\[))")
 # Before a parenthesis these are no function's name.
 KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
 

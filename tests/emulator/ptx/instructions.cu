@@ -314,6 +314,15 @@ __global__ void registers(int* wrong) {
   IS("%%tid.y", threadIdx.y)
   asm volatile("mov.u32 %0, %laneid;" : "=r"(x));  // nvcc asks for no second sign
   if (x != (threadIdx.y * blockDim.x + threadIdx.x) % 32) atomicAdd(wrong, 1);
+  u32 is34 = 0;
+  asm("{\n\t"
+      " .reg .pred %p;\n\t"
+      " setp.eq.s32 %p, %1, 34;\n\t"
+      " @%p mov.s32 %0, 1;\n\t"
+      "}"
+      : "+r"(is34)
+      : "r"(threadIdx.y * blockDim.x + threadIdx.x));  // nor for registers that the asm declares
+  if (is34 != (threadIdx.y * blockDim.x + threadIdx.x == 34)) atomicAdd(wrong, 1);
   IS("%%ntid.x", blockDim.x)
   IS("%%ntid.y", blockDim.y)
   IS("%%ctaid.x", blockIdx.x)
