@@ -80,6 +80,59 @@ TEST_CASE("The driver says of the device what the runtime says") {
   CHECK(cuDeviceGetName(name, sizeof name, 3) == CUDA_ERROR_INVALID_DEVICE);
 }
 
+__device__ int numbers[10];
+
+TEST_CASE("The driver fills, copies rows and finds what holds an address") {
+  constexpr std::size_t kPitch = 64;
+  CUdeviceptr memory = 0;
+  CUstream stream = nullptr;
+  REQUIRE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(cuMemAllocAsync(&memory, 4 * kPitch, stream) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD16Async(memory, 0x0102, 2 * kPitch, stream) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD32Async(memory, 7, 2, stream) == CUDA_SUCCESS);
+  REQUIRE(cuStreamSynchronize(stream) == CUDA_SUCCESS);
+  REQUIRE(cuMemsetD2D32(memory + kPitch, kPitch, 9, 3, 2) == CUDA_SUCCESS);
+  std::array<unsigned, 8> rows{};
+  CUDA_MEMCPY2D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = memory;
+  copy.srcPitch = kPitch;
+  copy.srcXInBytes = 4;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = rows.data();
+  copy.dstPitch = 8;
+  copy.WidthInBytes = 8;
+  copy.Height = 4;
+  REQUIRE(cuMemcpy2D(&copy) == CUDA_SUCCESS);
+  CHECK(rows == std::array<unsigned, 8>{7, 0x01020102, 9, 9, 9, 9, 0x01020102, 0x01020102});
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  CHECK(cuMemcpy2D(&copy) == CUDA_ERROR_NOT_SUPPORTED);
+
+  CUdeviceptr begin = 0;
+  std::size_t bytes = 0;
+  REQUIRE(cuMemGetAddressRange(&begin, &bytes, memory + 5) == CUDA_SUCCESS);
+  CHECK(begin == memory);
+  CHECK(bytes == 4 * kPitch);
+  void* variable = nullptr;
+  REQUIRE(cudaGetSymbolAddress(&variable, numbers) == cudaSuccess);
+  REQUIRE(cuMemGetAddressRange(&begin, &bytes, reinterpret_cast<CUdeviceptr>(variable) + 8) == CUDA_SUCCESS);
+  CHECK(begin == reinterpret_cast<CUdeviceptr>(variable));
+  CHECK(bytes == sizeof numbers);
+  CHECK(cuMemGetAddressRange(&begin, &bytes, reinterpret_cast<CUdeviceptr>(rows.data())) == CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(cuMemFreeAsync(memory, stream) == CUDA_SUCCESS);
+  REQUIRE(cuStreamDestroy(stream) == CUDA_SUCCESS);
+
+  CUuuid uuid{};
+  cudaDeviceProp properties{};
+  REQUIRE(cudaGetDeviceProperties(&properties, 0) == cudaSuccess);
+  REQUIRE(cuDeviceGetUuid(&uuid, 0) == CUDA_SUCCESS);
+  CHECK(std::memcmp(&uuid, &properties.uuid, sizeof uuid) == 0);
+  std::size_t heap = 0;
+  REQUIRE(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 1 << 20) == CUDA_SUCCESS);
+  REQUIRE(cuCtxGetLimit(&heap, CU_LIMIT_MALLOC_HEAP_SIZE) == CUDA_SUCCESS);
+  CHECK(heap >= 1 << 20);
+}
+
 TEST_CASE("Contexts are a stack of each thread's") {
   CUcontext first = nullptr;
   CUcontext second = nullptr;

@@ -22,6 +22,7 @@ typedef struct CUfunc_st* CUfunction;
 typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
 typedef void (*CUhostFn)(void* user_data);
+typedef struct CUarray_st* CUarray;
 #ifndef CU_UUID_HAS_BEEN_DEFINED
 #define CU_UUID_HAS_BEEN_DEFINED
 typedef struct CUuuid_st {
@@ -91,6 +92,15 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
   CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
   CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH = 21,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH = 22,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT = 23,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH = 24,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT = 25,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH = 26,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH = 27,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT = 28,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS = 29,
   CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT = 30,
   CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS = 31,
   CU_DEVICE_ATTRIBUTE_ECC_ENABLED = 32,
@@ -103,7 +113,20 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
   CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
   CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH = 42,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS = 43,
   CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID = 50,
+  CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT = 51,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH = 55,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH = 56,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT = 57,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH = 58,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT = 59,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH = 60,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH = 69,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH = 70,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT = 71,
+  CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH = 72,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED = 78,
@@ -112,11 +135,23 @@ typedef enum CUdevice_attribute_enum {
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
   CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
   CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
+  CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD = 84,
+  CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID = 85,
+  CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 86,
+  CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO = 87,
   CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
   CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED = 90,
+  CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM = 91,
   CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES = 98,
+  CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+  CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES = 100,
+  CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST = 101,
   CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
+  CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE = 108,
+  CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE = 109,
   CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111,
   CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
   CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = 120
@@ -161,6 +196,43 @@ typedef enum CUjit_option_enum {
   CU_JIT_LOG_VERBOSE = 12
 } CUjit_option;
 
+typedef enum CUlimit_enum {
+  CU_LIMIT_STACK_SIZE = 0,
+  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+  CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+  CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3,
+  CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
+  CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5,
+  CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6
+} CUlimit;
+
+typedef enum CUmemorytype_enum {
+  CU_MEMORYTYPE_HOST = 1,
+  CU_MEMORYTYPE_DEVICE = 2,
+  CU_MEMORYTYPE_ARRAY = 3,
+  CU_MEMORYTYPE_UNIFIED = 4
+} CUmemorytype;
+
+/// A copy of rows; arrays are not there.
+typedef struct CUDA_MEMCPY2D_st {
+  size_t srcXInBytes;
+  size_t srcY;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  size_t srcPitch;
+  size_t dstXInBytes;
+  size_t dstY;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  size_t dstPitch;
+  size_t WidthInBytes;
+  size_t Height;
+} CUDA_MEMCPY2D;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -177,6 +249,8 @@ WARPBOOK_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute att
 WARPBOOK_EXPORT CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer);
+WARPBOOK_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice device);
+WARPBOOK_EXPORT CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device);
 
 // ---- Contexts: each has the one device and all its memory; a thread has a stack of them
 WARPBOOK_EXPORT CUresult cuCtxDestroy(CUcontext context);
@@ -188,6 +262,12 @@ WARPBOOK_EXPORT CUresult cuCtxGetDevice(CUdevice* device);
 WARPBOOK_EXPORT CUresult cuCtxSynchronize();
 WARPBOOK_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+WARPBOOK_EXPORT CUresult cuDevicePrimaryCtxReset(CUdevice device);
+WARPBOOK_EXPORT CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags);
+WARPBOOK_EXPORT CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version);
+WARPBOOK_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value);
+WARPBOOK_EXPORT CUresult cuCtxGetLimit(size_t* value, CUlimit limit);
+WARPBOOK_EXPORT CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest);
 
 // ---- Memory
 WARPBOOK_EXPORT CUresult cuMemGetInfo(size_t* free_bytes, size_t* total_bytes);
@@ -215,6 +295,18 @@ WARPBOOK_EXPORT CUresult cuMemsetD8(CUdeviceptr pointer, unsigned char value, si
 WARPBOOK_EXPORT CUresult cuMemsetD16(CUdeviceptr pointer, unsigned short value, size_t count);
 WARPBOOK_EXPORT CUresult cuMemsetD32(CUdeviceptr pointer, unsigned value, size_t count);
 WARPBOOK_EXPORT CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t count, CUstream stream);
+WARPBOOK_EXPORT CUresult cuMemsetD16Async(CUdeviceptr pointer, unsigned short value, size_t count, CUstream stream);
+WARPBOOK_EXPORT CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned value, size_t count, CUstream stream);
+WARPBOOK_EXPORT CUresult cuMemsetD2D8(CUdeviceptr pointer, size_t pitch, unsigned char value, size_t width,
+                                      size_t height);
+WARPBOOK_EXPORT CUresult cuMemsetD2D16(CUdeviceptr pointer, size_t pitch, unsigned short value, size_t width,
+                                       size_t height);
+WARPBOOK_EXPORT CUresult cuMemsetD2D32(CUdeviceptr pointer, size_t pitch, unsigned value, size_t width, size_t height);
+WARPBOOK_EXPORT CUresult cuMemcpy2D(const CUDA_MEMCPY2D* copy);
+WARPBOOK_EXPORT CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* copy);
+WARPBOOK_EXPORT CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream);
+WARPBOOK_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream);
+WARPBOOK_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream);
 
 // ---- Streams and events
 WARPBOOK_EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned flags);

@@ -3,11 +3,13 @@
 #include "common/emulator/include/cuda.h"
 
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <vector>
 
 #include "common/emulator/execution/arena.hpp"
+#include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/include/cuda_runtime_api.h"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/state.hpp"
@@ -99,6 +101,23 @@ cudaError_t create_context(CUcontext* context, CUdevice device) {
   contexts.insert(*context);
   current.push_back(*context);
   return cudaSuccess;
+}
+
+/// A copy between the host and the device, or within either, by a function that does it.
+template <class Copy> cudaError_t copy_rows(const CUDA_MEMCPY2D* asked, Copy copy) {
+  if (asked == nullptr) return remember(cudaErrorInvalidValue);
+  const auto place = [](CUmemorytype type, const void* host, CUdeviceptr device) -> std::byte* {
+    if (type == CU_MEMORYTYPE_HOST) return static_cast<std::byte*>(const_cast<void*>(host));
+    return type == CU_MEMORYTYPE_ARRAY ? nullptr : static_cast<std::byte*>(address(device));
+  };
+  const auto pitch = [&](std::size_t given) { return given == 0 ? asked->WidthInBytes : given; };
+  const std::size_t from_pitch = pitch(asked->srcPitch);
+  const std::size_t to_pitch = pitch(asked->dstPitch);
+  const std::byte* const from = place(asked->srcMemoryType, asked->srcHost, asked->srcDevice);
+  std::byte* const to = place(asked->dstMemoryType, asked->dstHost, asked->dstDevice);
+  if (from == nullptr || to == nullptr) return remember(cudaErrorNotSupported);
+  return copy(to + asked->dstY * to_pitch + asked->dstXInBytes, to_pitch,
+              from + asked->srcY * from_pitch + asked->srcXInBytes, from_pitch, asked->WidthInBytes, asked->Height);
 }
 
 CUresult refuse_module(const char* function) {
@@ -262,6 +281,51 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return driver_call(WARPBOOK_CALLER, [&] { return cudaSetDevice(device); });
 }
 
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  return driver_call(WARPBOOK_CALLER, [&] {
+    const cudaError_t error = cudaSetDevice(device);
+    return error == cudaSuccess ? cudaDeviceReset() : error;
+  });
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned) {
+  return driver_call(WARPBOOK_CALLER, [&] { return cudaSetDevice(device); });
+}
+
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (context != nullptr && !is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
+  constexpr unsigned kVersion = 3020;  // as since CUDA 3.2
+  *version = kVersion;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
+  return driver_call(WARPBOOK_CALLER, [&] { return cudaDeviceSetLimit(static_cast<cudaLimit>(limit), value); });
+}
+
+CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
+  return driver_call(WARPBOOK_CALLER, [&] { return cudaDeviceGetLimit(value, static_cast<cudaLimit>(limit)); });
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return driver_call(WARPBOOK_CALLER, [&] { return cudaDeviceGetStreamPriorityRange(least, greatest); });
+}
+
+CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice device) {
+  return driver_call(WARPBOOK_CALLER, [&] { return cudaDeviceGetPCIBusId(text, bytes, device); });
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  return driver_call(WARPBOOK_CALLER, [&] {
+    cudaDeviceProp properties{};
+    if (uuid == nullptr) return remember(cudaErrorInvalidValue);
+    const cudaError_t error = cudaGetDeviceProperties(&properties, device);
+    if (error == cudaSuccess) std::memcpy(uuid, &properties.uuid, sizeof *uuid);
+    return error;
+  });
+}
+
 // ---- Memory
 
 CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
@@ -292,9 +356,12 @@ CUresult cuMemGetAddressRange(CUdeviceptr* begin, std::size_t* bytes, CUdevicept
   return driver_call(WARPBOOK_CALLER, [&] {
     const RuntimeLock lock;
     const Allocation* known = find_allocation(reinterpret_cast<const void*>(pointer));
-    if (known == nullptr) return remember(cudaErrorInvalidValue);
-    if (begin != nullptr) *begin = reinterpret_cast<CUdeviceptr>(known->begin);
-    if (bytes != nullptr) *bytes = known->bytes;
+    AddressRange range;
+    if (known != nullptr) range = {known->begin, known->begin + known->bytes};
+    if (known == nullptr && variables_range().contains(address(pointer))) range = variable_at(address(pointer));
+    if (range.begin == nullptr) return remember(cudaErrorInvalidValue);
+    if (begin != nullptr) *begin = number(range.begin);
+    if (bytes != nullptr) *bytes = static_cast<std::size_t>(range.end - range.begin);
     return remember(cudaSuccess);
   });
 }
@@ -388,6 +455,61 @@ CUresult cuMemsetD32(CUdeviceptr pointer, unsigned value, std::size_t count) {
 
 CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, std::size_t count, CUstream stream) {
   return driver_call(WARPBOOK_CALLER, [&] { return cudaMemsetAsync(address(pointer), value, count, stream); });
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr pointer, unsigned short value, std::size_t count, CUstream stream) {
+  return driver_call(WARPBOOK_CALLER, [&] { return fill(address(pointer), 0, value, 2, count, 1, stream, true); });
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr pointer, unsigned value, std::size_t count, CUstream stream) {
+  return driver_call(WARPBOOK_CALLER, [&] { return fill(address(pointer), 0, value, 4, count, 1, stream, true); });
+}
+
+CUresult cuMemsetD2D8(CUdeviceptr pointer, std::size_t pitch, unsigned char value, std::size_t width,
+                      std::size_t height) {
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return fill(address(pointer), pitch, value, 1, width, height, nullptr, false); });
+}
+
+CUresult cuMemsetD2D16(CUdeviceptr pointer, std::size_t pitch, unsigned short value, std::size_t width,
+                       std::size_t height) {
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return fill(address(pointer), pitch, value, 2, width, height, nullptr, false); });
+}
+
+CUresult cuMemsetD2D32(CUdeviceptr pointer, std::size_t pitch, unsigned value, std::size_t width, std::size_t height) {
+  return driver_call(WARPBOOK_CALLER,
+                     [&] { return fill(address(pointer), pitch, value, 4, width, height, nullptr, false); });
+}
+
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D* copy) {
+  return driver_call(WARPBOOK_CALLER, [&] {
+    return copy_rows(copy, [](void* to, std::size_t to_pitch, const void* from, std::size_t pitch, std::size_t width,
+                              std::size_t height) {
+      return cudaMemcpy2D(to, to_pitch, from, pitch, width, height, cudaMemcpyDefault);
+    });
+  });
+}
+
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* copy) { return cuMemcpy2D(copy); }
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return driver_call(WARPBOOK_CALLER, [&] {
+    return copy_rows(copy, [&](void* to, std::size_t to_pitch, const void* from, std::size_t pitch, std::size_t width,
+                               std::size_t height) {
+      return cudaMemcpy2DAsync(to, to_pitch, from, pitch, width, height, cudaMemcpyDefault, stream);
+    });
+  });
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
+  return driver_call(WARPBOOK_CALLER, [&] {
+    return allocate_to(pointer, [&](void** made) { return cudaMallocAsync(made, bytes, stream); });
+  });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+  return driver_call(WARPBOOK_CALLER, [&] { return cudaFreeAsync(address(pointer), stream); });
 }
 
 // ---- Streams and events
