@@ -75,6 +75,39 @@ TEST_CASE("tiles of a block") {
   check_tiles<2>();
 }
 
+template <unsigned kSize> __global__ void wide_tiles(int* sums, double* most, int* inner) {
+  __shared__ cg::block_tile_memory<256> memory;
+  const auto block = cg::this_thread_block(memory);
+  const auto tile = cg::tiled_partition<kSize>(block);
+  const int i = static_cast<int>(block.thread_rank());
+  for (int round = 0; round < 3; ++round) sums[i] = cg::reduce(tile, i + round, cg::plus<int>());
+  most[i] = cg::reduce(tile, i * 0.5, cg::greater<double>());
+  const auto pair = cg::tiled_partition<kSize / 2>(tile);
+  inner[i] = cg::reduce(pair, 1, cg::plus<int>()) * 100 + static_cast<int>(pair.meta_group_rank());
+}
+
+template <unsigned kSize> void check_wide_tiles() {
+  const Managed<int> sums(256);
+  const Managed<double> most(256);
+  const Managed<int> inner(256);
+  REQUIRE(launch(wide_tiles<kSize>, {.grid = 1, .block = {32, 8}}, sums.get(), most.get(), inner.get()) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  constexpr int kTile = kSize;
+  for (int i = 0; i < 256; ++i) {
+    const int first = i / kTile * kTile;
+    const auto at = static_cast<std::size_t>(i);
+    CHECK(sums[at] == kTile * (first + 2) + kTile * (kTile - 1) / 2);
+    CHECK(most[at] == (first + kTile - 1) * 0.5);
+    CHECK(inner[at] == kTile / 2 * 100 + i / (kTile / 2) % 2);
+  }
+}
+
+TEST_CASE("tiles of several warps") {
+  check_wide_tiles<256>();
+  check_wide_tiles<128>();
+  check_wide_tiles<64>();
+}
+
 __global__ void coalesced(int* counter, int* ranks, int* sums) {
   const int i = static_cast<int>(threadIdx.x);
   if (i % 5 != 0) return;

@@ -99,6 +99,15 @@ private:
 
 WARPBOOK_GROUP inline thread_block this_thread_block() { return {}; }
 
+/// What some cards need of shared memory for tiles of several warps; here it is not touched.
+template <unsigned kMaxThreads = 1024> struct __attribute__((aligned(16))) block_tile_memory {
+  unsigned char bytes[kMaxThreads / 32 * 16];
+};
+template <unsigned kMaxThreads>
+WARPBOOK_GROUP inline thread_block this_thread_block(block_tile_memory<kMaxThreads>& /*memory*/) {
+  return this_thread_block();
+}
+
 /// `kSize` neighbours of a warp, a power of two.
 template <unsigned kSize, class Parent = void, bool kOfWarps = (kSize > 32)>
 class thread_block_tile : public details::LaneGroup<thread_block_tile<kSize, Parent>> {
@@ -142,6 +151,16 @@ private:
   unsigned count_;
 };
 
+namespace details {
+/// The threads of what a tile was made of, where that is a tile.
+template <class Parent> struct TileOf {
+  static constexpr unsigned kThreads = 0;
+};
+template <unsigned kSize, class Parent> struct TileOf<thread_block_tile<kSize, Parent>> {
+  static constexpr unsigned kThreads = kSize;
+};
+}  // namespace details
+
 /// Several neighbouring warps of a block.
 template <unsigned kSize, class Parent> class thread_block_tile<kSize, Parent, true> {
   static_assert(kSize <= 1024 && (kSize & (kSize - 1)) == 0, "tiles have up to 1024 threads, a power of two");
@@ -150,15 +169,23 @@ public:
   WARPBOOK_GROUP static constexpr unsigned num_threads() { return kSize; }
   WARPBOOK_GROUP static constexpr unsigned size() { return kSize; }
   WARPBOOK_GROUP static unsigned thread_rank() { return thread_block::thread_rank() % kSize; }
-  WARPBOOK_GROUP static unsigned meta_group_rank() { return thread_block::thread_rank() / kSize; }
-  WARPBOOK_GROUP static unsigned meta_group_size() { return (thread_block::num_threads() + kSize - 1) / kSize; }
+  WARPBOOK_GROUP static unsigned meta_group_rank() {
+    return kOuter == 0 ? of_block() : thread_block::thread_rank() % kOuterOrOne / kSize;
+  }
+  WARPBOOK_GROUP static unsigned meta_group_size() { return kOuter == 0 ? in_block() : kOuter / kSize; }
   WARPBOOK_GROUP static void sync() {
-    const unsigned groups = meta_group_size();
+    const unsigned groups = in_block();
     if (groups == 1)
       __syncthreads();
     else  // Barrier 0 is the block's; 1024 threads in groups of 64 need all 16.
-      __warpbook_ptx_named_barrier(meta_group_rank() + (groups < 16 ? 1 : 0), kSize, true);
+      __warpbook_ptx_named_barrier(of_block() + (groups < 16 ? 1 : 0), kSize, true);
   }
+
+private:
+  static constexpr unsigned kOuter = details::TileOf<Parent>::kThreads;
+  static constexpr unsigned kOuterOrOne = kOuter == 0 ? 1 : kOuter;
+  WARPBOOK_GROUP static unsigned of_block() { return thread_block::thread_rank() / kSize; }
+  WARPBOOK_GROUP static unsigned in_block() { return (thread_block::num_threads() + kSize - 1) / kSize; }
 };
 
 template <unsigned kTile>
@@ -173,7 +200,10 @@ template <unsigned kTile, unsigned kOuter, class Outer>
 WARPBOOK_GROUP inline thread_block_tile<kTile, thread_block_tile<kOuter, Outer>>
 tiled_partition(const thread_block_tile<kOuter, Outer>& tile) {
   static_assert(kTile <= kOuter, "a tile is made of a group at least as large");
-  return {tile.thread_rank() / kTile, kOuter / kTile};
+  if constexpr (kTile > 32)
+    return {};
+  else
+    return {tile.thread_rank() % kOuter / kTile, kOuter / kTile};
 }
 
 /// The lanes of the warp that came here together.
@@ -251,6 +281,20 @@ public:
   WARPBOOK_GROUP static dim3 group_dim() { return gridDim; }
   WARPBOOK_GROUP static dim3 dim_blocks() { return gridDim; }
   WARPBOOK_GROUP static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  WARPBOOK_GROUP static dim3 dim_clusters() {
+    using namespace warpbook::emulator;
+    return dim3(gridDim.x / cluster_extent_x(), gridDim.y / cluster_extent_y(), gridDim.z / cluster_extent_z());
+  }
+  WARPBOOK_GROUP static dim3 cluster_index() {
+    using namespace warpbook::emulator;
+    return dim3(blockIdx.x / cluster_extent_x(), blockIdx.y / cluster_extent_y(), blockIdx.z / cluster_extent_z());
+  }
+  WARPBOOK_GROUP static unsigned long long num_clusters() { return num_blocks() / warpbook::emulator::cluster_size(); }
+  WARPBOOK_GROUP static unsigned long long cluster_rank() {
+    const dim3 clusters = dim_clusters();
+    const dim3 at = cluster_index();
+    return (1ULL * at.z * clusters.y + at.y) * clusters.x + at.x;
+  }
   WARPBOOK_GROUP static bool is_valid() { return warpbook::emulator::is_cooperative_launch(); }
   WARPBOOK_GROUP static void sync() { warpbook::emulator::grid_barrier(); }
 };
