@@ -132,6 +132,13 @@ class Commands(Driver):
                 Path("scale.cu").write_text(SCALE + "int later() { return added_later(); }\n")
             made = call(nvcc, "-c", "scale.cu")
             self.assertEqual((made.returncode, made.stderr), (0, ""))
+        # Of as many bytes as before, in a header that another one includes.
+        text = header.read_text() + "constexpr int changed() { return 1; }\n"
+        for value in (1, 1, 1, 2):
+            header.write_text(text.replace("changed() { return 1", f"changed() {{ return {value}"))
+            Path("late.cu").write_text(f"#include <cooperative_groups.h>\nstatic_assert(changed() == {value});\n")
+            made = call(nvcc, "-c", "late.cu")
+            self.assertEqual((made.returncode, made.stderr), (0, ""))
 
     def test_sources_of_all_kinds_at_once(self):
         self.write_project()

@@ -57,7 +57,9 @@ class Precompiled:
             os.utime(self.file)
         except OSError:  # A full disk, or another compile has just deleted it.
             return []
-        return ["-include-pch", str(self.file)] if is_clean(folders, names) else []
+        # Its headers are the system's to clang, which else would not ask whether they have changed.
+        check = ["-Xclang", "-fmodules-validate-system-headers"]
+        return ["-include-pch", str(self.file), *check] if is_clean(folders, names) else []
 
     def make(self):
         with tempfile.TemporaryDirectory(dir=self.file.parent) as folder:
