@@ -145,6 +145,35 @@ class Commands(Driver):
         self.compiles("-DOFFSET=1", "scale.cu", "main.cpp", "from_c.c", "-o", "program")
         self.runs()
 
+    def test_files_without_kernels_go_to_another_compiler(self):
+        Path("sum.cu").write_text("#include <cuda_fp16.h>\n__global__ void k(__half* x) { x[threadIdx.x] = x[threadIdx.x] + __float2half(0.5f); }\n"
+                                  "void add(__half* x, int n) { k<<<1, n>>>(x); }\n")
+        headers = ("builtin_types cublasLt cublas_v2 cuComplex cuda cuda_bf16 cuda_fp16 cuda_profiler_api cuda_runtime cuda_runtime_api "
+                   "cooperative_groups cufft curand curand_kernel device_launch_parameters driver_types library_types math_constants mma "
+                   "nvToolsExt vector_functions vector_types")
+        Path("main.cpp").write_text("".join(f"#include <{name}.h>\n" for name in headers.split()) + """#include <cstdio>
+            void add(__half* x, int n);
+            int main() {
+              __half host[4], *x;
+              for (int i = 0; i < 4; ++i) host[i] = __float2half(i * 65504.f / 4);
+              cudaMalloc(&x, sizeof host);
+              cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+              add(x, 4);
+              cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost);
+              cudaFree(x);
+              cublasHandle_t handle;
+              cublasCreate(&handle);
+              cublasDestroy(handle);
+              std::printf("%g %g %g\\n", __half2float(host[0]), float(host[3]), float(__half(1.0 + 1.0 / 2048 + 1e-12)));
+              std::printf("%d %g\\n", __half(1) < host[1], float(__nv_bfloat16(3.14159f)));
+            }""")
+        self.compiles("-c", "sum.cu")
+        for standard in ("c++11", "c++14", "c++17", "gnu++20"):
+            made = call("g++", f"-std={standard}", "-Wall", "-Wextra", "-Werror", f"-I{BUILD}/toolkit/include", "main.cpp", "sum.o", "-o", "program",
+                        f"-L{BUILD}/toolkit/lib64", f"-Wl,-rpath,{BUILD}/toolkit/lib64", "-lcublas", "-lcudart")
+            self.assertEqual((made.returncode, made.stderr), (0, ""), standard)
+            self.runs(expected="0.5 49120 1.00098\n1 3.14062\n")
+
     def test_in_steps(self):
         self.write_project()
         self.compiles("-dc", "scale.cu", "-o", "scale.o")

@@ -2,6 +2,8 @@
 /// Cooperative groups: the block, tiles of up to a warp, the threads that go the same way, the cluster, and the grid.
 #pragma once
 
+#ifdef __clang__  // To the host's compiler there is nothing here.
+
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -362,3 +364,5 @@ WARPBOOK_GROUP inline void invoke_one(const Group& group, Function&& function, G
 #undef WARPBOOK_GROUP
 
 }  // namespace cooperative_groups
+
+#endif

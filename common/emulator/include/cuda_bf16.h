@@ -2,6 +2,9 @@
 /// `__nv_bfloat16` and `__nv_bfloat162`: a float's upper half, rounded after every operation.
 #pragma once
 
+#ifndef __clang__
+#include "narrow_host.h"
+#else
 #include <cstdint>
 
 #include "math_functions.h"
@@ -218,3 +221,5 @@ __attribute__((always_inline, nodebug)) inline __nv_bfloat162 atomicAdd_system(_
                             warpbook::emulator::atomic_update_32(address, __builtin_bit_cast(std::uint32_t, value),
                                                                  &warpbook::emulator::narrow_pair_sum<__nv_bfloat162>));
 }
+
+#endif

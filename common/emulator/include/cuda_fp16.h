@@ -2,6 +2,9 @@
 /// `half` and `half2`: IEEE's 16-bit format, rounded after every operation.
 #pragma once
 
+#ifndef __clang__
+#include "narrow_host.h"
+#else
 #include <cstdint>
 
 #include "math_functions.h"
@@ -200,3 +203,5 @@ __attribute__((always_inline, nodebug)) inline __half2 atomicAdd_system(__half2*
                             warpbook::emulator::atomic_update_32(address, __builtin_bit_cast(std::uint32_t, value),
                                                                  &warpbook::emulator::narrow_pair_sum<__half2>));
 }
+
+#endif

@@ -3,6 +3,10 @@
 /// keeping: what computes converts them first.
 #pragma once
 
+#ifndef __clang__
+#error <cuda_fp8.h> is for files that the toolkit's nvcc compiles
+#endif
+
 #define __CUDA_FP8_TYPES_EXIST__
 
 #include <cassert>

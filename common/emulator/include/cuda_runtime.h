@@ -38,6 +38,7 @@
 
 // ---- Launches
 
+#if __cplusplus >= 201402L
 /// Launches a kernel. The arguments convert to its parameters' types, as in a call.
 template <class... Parameters, class... Given>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Given&&... given) {
@@ -60,6 +61,7 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   const warpbook::emulator::Arguments<Parameters...> pack{{*static_cast<Parameters*>(arguments[index++])}...};
   return warpbook::emulator::launch_kernel(config, warpbook::emulator::erased_call(kernel, pack));
 }
+#endif
 
 /// All blocks are on the card at a time.
 template <class Kernel>

@@ -9,6 +9,10 @@
 /// 1999; cuRAND's manual.
 #pragma once
 
+#ifndef __clang__
+#pragma GCC system_header  // Attributes and words that other compilers warn of.
+#endif
+
 #include <cmath>
 
 #include "cuda_runtime.h"

@@ -3,6 +3,8 @@
 /// for one of the kernel's own. They convert to what CUDA says they are.
 #pragma once
 
+#ifdef __clang__  // To the host's compiler there is nothing here.
+
 #include "vector_types.h"
 #include "warpbook_builtins.h"
 
@@ -55,3 +57,5 @@ inline constexpr warpbook::emulator::BlockIndex blockIdx{};
 inline constexpr warpbook::emulator::BlockExtent blockDim{};
 inline constexpr warpbook::emulator::GridExtent gridDim{};
 inline constexpr int warpSize = 32;
+
+#endif

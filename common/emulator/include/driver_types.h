@@ -2,6 +2,10 @@
 /// The types of CUDA's runtime interface, as far as the emulator has it. Values are CUDA's own.
 #pragma once
 
+#ifndef __clang__
+#pragma GCC system_header  // Attributes and words that other compilers warn of.
+#endif
+
 #define __DRIVER_TYPES_H__  // Programs ask by these whether CUDA is there.
 
 #include <cstddef>

@@ -16,10 +16,12 @@ WARPBOOK_DEVICE_FUNCTION constexpr int __clzll(long long x) {
 }
 WARPBOOK_DEVICE_FUNCTION constexpr int __ffs(int x) { return __builtin_ffs(x); }
 WARPBOOK_DEVICE_FUNCTION constexpr int __ffsll(long long x) { return __builtin_ffsll(x); }
+#ifdef __clang__
 WARPBOOK_DEVICE_FUNCTION constexpr unsigned __brev(unsigned x) { return __builtin_bitreverse32(x); }
 WARPBOOK_DEVICE_FUNCTION constexpr unsigned long long __brevll(unsigned long long x) {
   return __builtin_bitreverse64(x);
 }
+#endif
 
 /// The position of the `offset`-th set bit from `base` on, upwards for a positive offset, downwards for a negative; -1
 /// where there is none.

@@ -6,6 +6,8 @@
 /// are here twice, too.
 #pragma once
 
+#ifdef __clang__  // To the host's compiler there is nothing here.
+
 #include <cstdint>
 #include <type_traits>
 
@@ -215,3 +217,5 @@ WARPBOOK_DEVICE_FUNCTION void mma_sync(fragment<accumulator, m, n, k, D>& d,
 }
 
 }  // namespace nvcuda::wmma
+
+#endif

@@ -2,6 +2,10 @@
 /// The functions of the emulator's library that the device functions in these headers are made of. Not for kernels.
 #pragma once
 
+#ifndef __clang__
+#pragma GCC system_header  // Attributes and words that other compilers warn of.
+#endif
+
 #include <cstddef>
 #include <cstdint>
 

@@ -2,6 +2,10 @@
 /// How a typed kernel call reaches the emulator's engine.
 #pragma once
 
+#ifndef __clang__
+#pragma GCC system_header  // Attributes and words that other compilers warn of.
+#endif
+
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -26,6 +30,7 @@ struct KernelCall {
 /// Checks the configuration and runs the kernel, or records it where the stream is being captured.
 WARPBOOK_EXPORT cudaError_t launch_kernel(const cudaLaunchConfig_t& config, const KernelCall& call);
 
+#if __cplusplus >= 201402L
 template <std::size_t, class T> struct ArgumentSlot {
   T value;
 };
@@ -45,11 +50,15 @@ struct ArgumentPack<std::index_sequence<kIndex...>, Parameters...> : ArgumentSlo
   }
   /// How to copy a pack; of plain bytes nothing, which spares each kernel the compiling of a shared pointer of its own.
   static constexpr auto keeper() {
+#if __cplusplus >= 201703L
     if constexpr ((std::is_trivially_copyable_v<Parameters> && ...)) {
       return nullptr;
     } else {
       return &keep;
     }
+#else
+    return &keep;
+#endif
   }
 };
 
@@ -62,5 +71,6 @@ KernelCall erased_call(void (*kernel)(Parameters...), const Arguments<Parameters
   return {reinterpret_cast<const void*>(kernel), &Arguments<Parameters...>::invoke, &arguments,
           Arguments<Parameters...>::keeper(), sizeof arguments};
 }
+#endif
 
 }  // namespace warpbook::emulator

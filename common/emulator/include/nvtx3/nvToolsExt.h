@@ -2,6 +2,10 @@
 /// Marks for a profiler, which the emulator takes no note of.
 #pragma once
 
+#ifndef __clang__
+#pragma GCC system_header  // Attributes and words that other compilers warn of.
+#endif
+
 #include <cstddef>
 #include <cstdint>
 
