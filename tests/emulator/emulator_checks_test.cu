@@ -207,6 +207,15 @@ TEST_CASE("a write past the end of an allocation") {
   CHECK(says(report, "of 400 bytes"));
 }
 
+TEST_CASE("a write far past the end of a large allocation, and past a small one behind it") {
+  int* const large = device_array<int>(1 << 18);
+  int* const small = device_array<int>(16);
+  REQUIRE(small > large);
+  const std::string report = mistake(cudaErrorIllegalAddress, write_at, {.grid = 3, .block = 64}, large, (1 << 18) + 100000);
+  CHECK(says(report, "400000 bytes after the end of allocation"));
+  CHECK(says(report, "index 362144 of 262144 elements"));
+}
+
 TEST_CASE("a write before the begin of an allocation") {
   device_array<int>(100);
   int* const data = device_array<int>(100);

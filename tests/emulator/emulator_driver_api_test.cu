@@ -78,6 +78,12 @@ TEST_CASE("The driver says of the device what the runtime says") {
   CHECK(major == properties.major);
   CHECK(multiprocessors == properties.multiProcessorCount);
   CHECK(cuDeviceGetName(name, sizeof name, 3) == CUDA_ERROR_INVALID_DEVICE);
+  CUdevprop old{};
+  REQUIRE(cuDeviceGetProperties(&old, 0) == CUDA_SUCCESS);
+  CHECK(old.maxThreadsPerBlock == properties.maxThreadsPerBlock);
+  CHECK(old.maxGridSize[2] == properties.maxGridSize[2]);
+  CHECK(old.SIMDWidth == 32);
+  CHECK(old.textureAlign == static_cast<int>(properties.textureAlignment));
 }
 
 __device__ int numbers[10];
@@ -138,6 +144,11 @@ TEST_CASE("Contexts are a stack of each thread's") {
   CUcontext second = nullptr;
   CUcontext current = nullptr;
   REQUIRE(cuCtxCreate(&first, 0, 0) == CUDA_SUCCESS);
+  CUctxCreateParams parameters = {};
+  REQUIRE(cuCtxCreate(&second, &parameters, 0, 0) == CUDA_SUCCESS);
+  REQUIRE(cuCtxDestroy(second) == CUDA_SUCCESS);
+  parameters.numExecAffinityParams = 1;
+  CHECK(cuCtxCreate(&second, &parameters, 0, 0) == CUDA_ERROR_NOT_SUPPORTED);
   REQUIRE(cuCtxCreate(&second, nullptr, 0, 0) == CUDA_SUCCESS);
   REQUIRE(cuCtxGetCurrent(&current) == CUDA_SUCCESS);
   CHECK(current == second);

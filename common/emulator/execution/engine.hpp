@@ -32,6 +32,8 @@ struct LaunchInfo {
   bool from_graph = false;               ///< launched by a graph: less launch overhead
   unsigned resident_blocks = ~0U;        ///< that the card holds at a time
   dim3 cluster;                          ///< blocks of a cluster, which divide the grid
+  const void* arguments = nullptr;       ///< the kernel's, while it runs
+  std::size_t argument_bytes = 0;        ///< all of them
 
   /// Blocks of a cluster in all; 1: there are none.
   unsigned cluster_blocks() const { return cluster.x * cluster.y * cluster.z; }

@@ -336,6 +336,8 @@ public:
 private:
   LaunchResult run(LaunchInfo& launch, const KernelCall& call, BlockRunner& runner, Beside* beside) {
     launch.id = ++launches_;
+    launch.arguments = call.arguments;
+    launch.argument_bytes = call.bytes;
     launch_error.store(cudaSuccess);
     grid_arrivals.store(0);
     const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;

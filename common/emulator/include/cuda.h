@@ -196,6 +196,20 @@ typedef enum CUjit_option_enum {
   CU_JIT_LOG_VERBOSE = 12
 } CUjit_option;
 
+/// What programs of old ask a device for.
+typedef struct CUdevprop_st {
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int sharedMemPerBlock;
+  int totalConstantMemory;
+  int SIMDWidth;
+  int memPitch;
+  int regsPerBlock;
+  int clockRate;
+  int textureAlign;
+} CUdevprop;
+
 typedef enum CUlimit_enum {
   CU_LIMIT_STACK_SIZE = 0,
   CU_LIMIT_PRINTF_FIFO_SIZE = 1,
@@ -246,6 +260,7 @@ WARPBOOK_EXPORT CUresult cuDeviceGetCount(int* count);
 WARPBOOK_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal);
 WARPBOOK_EXPORT CUresult cuDeviceGetName(char* name, int bytes, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device);
+WARPBOOK_EXPORT CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device);
 WARPBOOK_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer);
@@ -339,8 +354,12 @@ WARPBOOK_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, un
 #ifdef __cplusplus
 }
 
-/// What CUDA 13 adds to a context's making; only a null pointer is taken.
-typedef struct CUctxCreateParams_st CUctxCreateParams;
+/// What CUDA 13 adds to a context's making; only nothing is taken.
+typedef struct CUctxCreateParams_st {
+  struct CUexecAffinityParam_st* execAffinityParams;
+  int numExecAffinityParams;
+  struct CUctxCigParam_st* cigParams;
+} CUctxCreateParams;
 WARPBOOK_EXPORT CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device);
 WARPBOOK_EXPORT CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams* parameters, unsigned flags,
                                      CUdevice device);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -110,14 +111,36 @@ std::optional<Place> place_of_overflow(const std::byte* at, std::size_t width) {
                "An int above 2147483647 becomes negative: compute the index in 64 bits, from its first factor on."};
 }
 
-Place place_in_arena(const std::byte* at, std::size_t width) {
+/// Bytes between an address and an allocation that does not hold it.
+std::size_t distance(const std::byte* at, const Allocation& allocation) {
+  const std::byte* const end = allocation.begin + allocation.bytes;
+  return static_cast<std::size_t>(at >= end ? at - end : allocation.begin - at);
+}
+
+/// The allocation that an access left: the nearest one; or where that is small, and far, a large one that the kernel was
+/// given, and which is left by less than its size.
+const Allocation* left_allocation(const BlockContext& block, const std::byte* at) {
+  const Allocation* best = nearest_allocation(at);
+  if (best == nullptr || distance(at, *best) <= best->bytes) return best;
+  const LaunchInfo& launch = *block.launch;
+  for (std::size_t place = 0; place + sizeof(void*) <= launch.argument_bytes; place += sizeof(void*)) {
+    const void* word = nullptr;
+    std::memcpy(&word, static_cast<const std::byte*>(launch.arguments) + place, sizeof word);
+    const Allocation* const given = in_arena(word) ? find_allocation(word) : nullptr;
+    if (given == nullptr || distance(at, *given) > given->bytes) continue;
+    if (distance(at, *best) > best->bytes || distance(at, *given) < distance(at, *best)) best = given;
+  }
+  return best;
+}
+
+Place place_in_arena(const BlockContext& block, const std::byte* at, std::size_t width) {
   const Allocation* allocation = find_allocation(at);
   if (allocation == nullptr) {
     if (const FreedAllocation freed = find_freed(at); freed.allocation.serial != 0)
       return {relative(at - freed.allocation.begin, freed.allocation.bytes, width,
                        describe(freed.allocation) + at_line("freed", freed.pc)),
               "use_after_free", "Free memory after the last kernel that uses it, or set the pointer anew."};
-    allocation = nearest_allocation(at);
+    allocation = left_allocation(block, at);
   }
   const char* const advice = "Compare the index with the number of elements before the access.";
   if (allocation == nullptr) return {"no memory is allocated", "out_of_bounds", advice};
@@ -148,7 +171,7 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   const auto* at = static_cast<const std::byte*>(address);
   if (reinterpret_cast<std::uintptr_t>(address) < kNullPage)
     return {"a null pointer", "out_of_bounds", "The pointer was never set, or its allocation failed."};
-  if (find_allocation(at) != nullptr || find_freed(at).allocation.serial != 0) return place_in_arena(at, width);
+  if (find_allocation(at) != nullptr || find_freed(at).allocation.serial != 0) return place_in_arena(block, at, width);
   if (local_range().contains(at))
     return {"in the variables of another thread", "out_of_bounds",
             "Only a thread itself reaches its variables: hand a value over in shared memory, or by a shuffle."};
@@ -176,7 +199,7 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
     if (const auto place = place_of_overflow(at, width)) return *place;
   }
   constexpr std::ptrdiff_t kNear = 1 << 30;  // bytes, by which an index went below 0
-  if (in_arena(address) || (at < arena_begin && arena_begin - at <= kNear)) return place_in_arena(at, width);
+  if (in_arena(address) || (at < arena_begin && arena_begin - at <= kNear)) return place_in_arena(block, at, width);
   return {"not in the device's memory", "out_of_bounds",
           "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied."};
 }

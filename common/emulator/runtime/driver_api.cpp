@@ -219,7 +219,8 @@ CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice device) {
 
 CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams* parameters, unsigned, CUdevice device) {
   return driver_call(WARPBOOK_CALLER, [&] {
-    return parameters != nullptr ? remember(cudaErrorInvalidValue) : create_context(context, device);
+    const bool asks = parameters != nullptr && (parameters->numExecAffinityParams != 0 || parameters->cigParams != nullptr);
+    return asks ? remember(cudaErrorNotSupported) : create_context(context, device);
   });
 }
 
@@ -310,6 +311,21 @@ CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return driver_call(WARPBOOK_CALLER, [&] { return cudaDeviceGetStreamPriorityRange(least, greatest); });
+}
+
+CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
+  if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  int* const values[] = {&properties->maxThreadsPerBlock, &properties->maxThreadsDim[0], &properties->maxThreadsDim[1],
+                         &properties->maxThreadsDim[2],   &properties->maxGridSize[0],   &properties->maxGridSize[1],
+                         &properties->maxGridSize[2],     &properties->sharedMemPerBlock, &properties->totalConstantMemory,
+                         &properties->SIMDWidth,          &properties->memPitch,          &properties->regsPerBlock,
+                         &properties->clockRate,          &properties->textureAlign};
+  int attribute = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK;  // They have the attributes' order.
+  for (int* const value : values)
+    if (const CUresult error = cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute++), device);
+        error != CUDA_SUCCESS)
+      return error;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice device) {
