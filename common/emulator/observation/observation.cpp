@@ -200,6 +200,7 @@ void Observation::api_failed(const ApiError& error) {
 void Observation::host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) {
   // Behind an error that stays, calls that would wait only return it: that the host did not wait is no mistake of its own.
   if (!options_.race || !device_works_) return;
+  settle_guess(nullptr);
   visit_async([&](const AsyncWork& work) {
     const auto* const at = static_cast<const std::byte*>(address);
     HostRace race{address, writes, pc, work.pc, work.writes, work.kind(), nullptr};
@@ -211,15 +212,33 @@ void Observation::host_touched(const void* address, std::size_t bytes, bool writ
       race.kernel = work.name;
       race.device_pc = global_.sites[touched->site];
       race.device_writes = touched->writes;
+      if (touched->strong && !writes) {  // It may be the guess that a loop of compare and swap begins with.
+        const std::lock_guard lock(guess_mutex_);
+        guess_ = {race, work.launch};
+        return false;
+      }
     }
     report_host_race(race);
     return true;
   });
 }
 
+/// The host's atomic, at this address, or other access comes behind a load that may have been a guess for it.
+void Observation::settle_guess(const void* atomic) {
+  std::optional<HostGuess> guess;
+  {
+    const std::lock_guard lock(guess_mutex_);
+    guess = std::exchange(guess_, std::nullopt);
+  }
+  if (!guess || guess->race.address == atomic) return;
+  report_host_race(guess->race);
+  visit_async([&](const AsyncWork& work) { return work.launch == guess->launch; });
+}
+
 /// Behind a flag that a kernel set after a fence, the host may use what the kernel wrote before. Not while a kernel runs,
 /// which touches what is known of memory.
 void Observation::host_polled(const void* address, std::size_t bytes) {
+  settle_guess(address);
   if (races_ == nullptr || launch_runs_) return;
   visit_async([&](const AsyncWork& work) {
     if (work.launch == 0 || !races_->fenced(work.launch)) return false;
@@ -461,6 +480,7 @@ std::string Observation::unchecked_races() const {
 
 void Observation::conclude(bool crashed) {
   if (crashed) publish_findings();
+  settle_guess(nullptr);
   while (!early_waits_.empty()) event_gone(early_waits_.begin()->first);
   if (!map_path_.empty()) write_access_map();
   if (!counters_path_.empty()) write_counters();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/observation/access_map.hpp"
 #include "common/emulator/observation/check_options.hpp"
+#include "common/emulator/observation/host_reports.hpp"
 #include "common/emulator/observation/launch_shape.hpp"
 #include "common/emulator/observation/memory_system.hpp"
 #include "common/emulator/observation/sample.hpp"
@@ -146,6 +148,14 @@ private:
   std::atomic<bool> launch_failed_{false};
   std::atomic<bool> launch_runs_{false};
   std::map<const void*, const void*> early_waits_;  // events that nobody waited for since they were recorded; where
+  /// A load of the host that races with a kernel's atomic, unless an atomic of the host comes next there.
+  struct HostGuess {
+    HostRace race;
+    std::uint64_t launch;
+  };
+  void settle_guess(const void* atomic);
+  std::mutex guess_mutex_;  ///< of what follows
+  std::optional<HostGuess> guess_;
   std::unique_ptr<WrittenShadow> written_;
   std::unique_ptr<RaceShadow> races_;
   GlobalChecks global_;

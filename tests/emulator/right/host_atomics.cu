@@ -24,7 +24,18 @@ int main() {
   count<<<1, 32>>>(n);
   cudaDeviceSynchronize();
   right = right && *n == 32;
-  std::printf("%d\n", *n);
+  // A loop of compare and swap begins with a guess.
+  count<<<1, 32>>>(n);
+  for (int i = 0; i < 10; ++i) {
+    int old, guess;
+    do {
+      guess = *n;
+      old = __sync_val_compare_and_swap(n, guess, guess + 100);
+    } while (old != guess);
+  }
+  cudaDeviceSynchronize();
+  right = right && *n == 1064;
+  std::printf("%d\n", *n - 1032);
   cudaFree(n);
   return right ? 0 : 1;
 }
