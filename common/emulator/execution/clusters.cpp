@@ -102,8 +102,9 @@ void leave_cluster(Cluster& cluster, const BlockContext& block) {
 
 ClusterPlace find_in_cluster(const BlockContext& block, const void* address) {
   ClusterPlace place;
+  if (block.launch->cluster_blocks() == 1) return place;  // and several workers may be here
   const auto found = clusters().under_way.find(number_of(block));
-  if (block.launch->cluster_blocks() == 1 || found == clusters().under_way.end()) return place;
+  if (found == clusters().under_way.end()) return place;
   const auto* const at = static_cast<const std::byte*>(address);
   const AddressRange own = shared_range();
   const auto static_bytes = own.end - own.begin;

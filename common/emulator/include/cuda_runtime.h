@@ -98,6 +98,17 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* k
 }
 
 template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel* kernel, const cudaLaunchConfig_t* config) {
+  return warpbook::emulator::active_clusters(clusters, reinterpret_cast<const void*>(kernel), config);
+}
+
+/// The most blocks that a cluster of this kernel may have.
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, Kernel* kernel, const cudaLaunchConfig_t* config) {
+  return warpbook::emulator::largest_cluster(blocks, reinterpret_cast<const void*>(kernel), config);
+}
+
+template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel* kernel, int block_size,
                                                                    std::size_t dynamic_shared, unsigned /*flags*/) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, dynamic_shared);

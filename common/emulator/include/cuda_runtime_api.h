@@ -284,6 +284,8 @@ WARPBOOK_EXPORT cudaError_t copy_symbol(const char* function, void* destination,
 WARPBOOK_EXPORT cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 WARPBOOK_EXPORT cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 WARPBOOK_EXPORT cudaError_t active_blocks(int* blocks, const void* kernel, int block_size, std::size_t dynamic_shared);
+WARPBOOK_EXPORT cudaError_t active_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t* config);
+WARPBOOK_EXPORT cudaError_t largest_cluster(int* blocks, const void* kernel, const cudaLaunchConfig_t* config);
 WARPBOOK_EXPORT cudaError_t available_shared(std::size_t* bytes, const void* kernel, int blocks, int block_size);
 WARPBOOK_EXPORT cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* kernel,
                                             std::size_t dynamic_shared, int limit);

@@ -110,6 +110,9 @@ std::string text_of(const dim3& d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
+/// Blocks of a cluster.
+int most_in_cluster(const Kernel& kernel) { return kernel.takes_large_clusters ? 16 : 8; }
+
 cudaError_t check_cluster(const cudaLaunchConfig_t& config, const Kernel& kernel, Reason& reason) {
   const dim3 asked = asked_cluster(config);
   const dim3& own = kernel.cluster;
@@ -125,7 +128,7 @@ cudaError_t check_cluster(const cudaLaunchConfig_t& config, const Kernel& kernel
     reason.text = "Clusters need a card of compute capability 9.0 or newer; WARPBOOK_GPU=h200 is one.";
     return cudaErrorNotSupported;
   }
-  const unsigned most = kernel.takes_large_clusters ? 16 : 8;
+  const auto most = static_cast<unsigned>(most_in_cluster(kernel));
   if (blocks == 0 || blocks > most) {
     reason.text = "A cluster of " + text_of(cluster) + " blocks: from 1 to " + std::to_string(most) +
                   " are possible; cudaFuncSetAttribute with cudaFuncAttributeNonPortableClusterSizeAllowed allows 16.";
@@ -437,6 +440,28 @@ cudaError_t active_blocks(int* blocks, const void* address, int block_size, std:
       *blocks = std::min(*blocks, static_cast<int>(device.shared_bytes_per_multiprocessor / shared));
     }
   }
+  return remember(cudaSuccess);
+}
+
+cudaError_t active_clusters(int* clusters, const void* address, const cudaLaunchConfig_t* config) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) return remember(state);
+  if (clusters == nullptr || address == nullptr || config == nullptr)
+    return remember(address == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+  const Kernel& kernel = kernel_of(address);
+  Reason reason;
+  if (const cudaError_t error = check_cluster(*config, kernel, reason); error != cudaSuccess) return remember(error);
+  const dim3 cluster = cluster_of(*config, kernel);
+  *clusters = static_cast<int>(blocks_on_card(*config, kernel) / (cluster.x * cluster.y * cluster.z));
+  return remember(cudaSuccess);
+}
+
+cudaError_t largest_cluster(int* blocks, const void* address, const cudaLaunchConfig_t* config) {
+  const RuntimeLock lock;
+  if (const cudaError_t state = device_state(); state != cudaSuccess) return remember(state);
+  if (blocks == nullptr || address == nullptr || config == nullptr)
+    return remember(address == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+  *blocks = device_table().compute_major < 9 ? 1 : most_in_cluster(kernel_of(address));
   return remember(cudaSuccess);
 }
 

@@ -9,6 +9,7 @@
 // prints: one block: 1 0 1
 // prints: many clusters right
 // prints: errors cudaErrorInvalidClusterSize cudaErrorInvalidClusterSize cudaErrorInvalidClusterSize cudaSuccess
+// prints: room for 1 clusters of at most 8
 // reports: The grid of (3,1,1) blocks has to be a multiple of its clusters
 // reports: A cluster of (16,1,1) blocks: from 1 to 8 are possible
 // reports: is compiled for (2,1,1) by its __cluster_dims__
@@ -188,8 +189,13 @@ int main() {
   cudaFuncSetAttribute(plain, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   const cudaError_t allowed = cudaLaunchKernelEx(&config, plain, more);
   cudaDeviceSynchronize();
+  attribute[0].val.clusterDim.x = 4;
   printf("errors %s %s %s %s\n", cudaGetErrorName(grid), cudaGetErrorName(large), cudaGetErrorName(other),
          cudaGetErrorName(allowed));
+  int active, largest;
+  cudaOccupancyMaxActiveClusters(&active, histogram, &config);
+  cudaOccupancyMaxPotentialClusterSize(&largest, (void*)histogram, &config);
+  printf("room for %d clusters of at most %d\n", active > 100, largest);
   cudaFree(out);
   cudaFree(in);
   cudaFree(more);
