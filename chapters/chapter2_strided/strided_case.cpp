@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "common/harness/format.hpp"
+#include "common/harness/odometer.hpp"
 #include "common/harness/raw_elements.hpp"
 
 namespace warpbook::chapter2 {
@@ -17,40 +17,15 @@ namespace {
 /// How the H200's memory is read: in blocks of so many bytes.
 constexpr std::int64_t kBlockBytes = 64;
 
-/// Counts through the index of some dimensions, the last the fastest, and keeps the place that the index has.
-struct Odometer {
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> steps;  // From a place to the next one along each dimension.
-  std::vector<std::int64_t> index;
-  std::int64_t place;
-
-  /// False where the index was the last.
-  bool next() {
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      place += steps[d];
-      if (++index[d] < sizes[d]) return true;
-      place -= sizes[d] * steps[d];
-      index[d] = 0;
-    }
-    return false;
-  }
-};
-
 }  // namespace
 
 void move_on_host(const StridedProblem& p, const std::byte* src, std::byte* dst) {
   const std::vector<std::int64_t> sizes(p.view.sizes.begin(), p.view.sizes.begin() + p.view.dims);
   const std::vector<std::int64_t> strides(p.view.strides.begin(), p.view.strides.begin() + p.view.dims);
-  const auto bytes = static_cast<std::size_t>(p.element_bytes);
-  parallel_for(p.count(), [&](std::int64_t begin, std::int64_t end) {  // Parts begin at any element.
-    const std::vector<std::int64_t> first = index_in(sizes, begin);
-    const std::int64_t place = std::inner_product(first.begin(), first.end(), strides.begin(), p.view.offset);
-    Odometer at{sizes, strides, first, place};
-    for (std::int64_t i = begin; i < end; ++i, at.next()) {
-      const std::int64_t from = p.into_view ? i : at.place;
-      const std::int64_t to = p.into_view ? at.place : i;
-      std::memcpy(dst + to * p.element_bytes, src + from * p.element_bytes, bytes);
-    }
+  each_place(sizes, strides, p.view.offset, p.count(), [&](std::int64_t i, std::int64_t place) {
+    const std::int64_t from = p.into_view ? i : place;
+    const std::int64_t to = p.into_view ? place : i;
+    std::memcpy(dst + to * p.element_bytes, src + from * p.element_bytes, static_cast<std::size_t>(p.element_bytes));
   });
 }
 
@@ -174,8 +149,7 @@ std::string StridedCase::coordinate(std::int64_t element) const {
 }
 
 std::string StridedCase::likely_cause(std::span<const std::span<const std::byte>> inputs,
-                                      std::span<const std::byte> expected,
-                                      std::span<const std::byte> actual) const {
+                                      std::span<const std::byte> expected, std::span<const std::byte> actual) const {
   if (problem_.into_view) return {};
   const auto at = static_cast<std::size_t>(problem_.view.offset * problem_.element_bytes);
   const std::size_t bytes = std::min(actual.size(), inputs[0].size() - at);

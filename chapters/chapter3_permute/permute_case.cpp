@@ -9,57 +9,23 @@
 #include <numeric>
 
 #include "common/harness/format.hpp"
+#include "common/harness/odometer.hpp"
 #include "common/harness/raw_elements.hpp"
 
 namespace warpbook::chapter3 {
-namespace {
-
-template <class T> void permute_elements(const PermuteProblem& p, const T* src, T* dst) {
-  const int last = p.rank - 1;
-  std::int64_t stride[kMaxRank];  // In the input, of the dimension at each position of the output.
-  for (int d = 0; d < p.rank; ++d) {
-    stride[d] = 1;
-    for (int e = p.permutation[d] + 1; e < p.rank; ++e) stride[d] *= p.shape[e];
-  }
-  const std::int64_t row = p.dst_shape(last);
-  if (row == 0) return;
-  parallel_for(p.count() / row, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      std::int64_t rest = r;
-      const T* from = src;
-      for (int d = last - 1; d >= 0; --d) {
-        from += rest % p.dst_shape(d) * stride[d];
-        rest /= p.dst_shape(d);
-      }
-      for (std::int64_t i = 0; i < row; ++i) dst[r * row + i] = from[i * stride[last]];
-    }
-  });
-}
-
-struct Bytes16 {
-  std::uint64_t half[2];
-};
-
-}  // namespace
 
 void permute_on_host(const PermuteProblem& p, const std::byte* src, std::byte* dst) {
-  if (p.rank == 0) {
-    std::memcpy(dst, src, static_cast<std::size_t>(p.element_bytes));
-    return;
+  std::vector<std::int64_t> sizes;    // Of the output,
+  std::vector<std::int64_t> strides;  // and how its neighbours lie in the input.
+  for (int d = 0; d < p.rank; ++d) {
+    sizes.push_back(p.dst_shape(d));
+    strides.push_back(1);
+    for (int e = p.permutation[d] + 1; e < p.rank; ++e) strides[d] *= p.shape[e];
   }
-  const auto as = [&]<class T>(T) { permute_elements(p, reinterpret_cast<const T*>(src), reinterpret_cast<T*>(dst)); };
-  switch (p.element_bytes) {
-  case 1:
-    return as(std::uint8_t{});
-  case 2:
-    return as(std::uint16_t{});
-  case 4:
-    return as(std::uint32_t{});
-  case 8:
-    return as(std::uint64_t{});
-  default:
-    return as(Bytes16{});
-  }
+  const auto bytes = static_cast<std::size_t>(p.element_bytes);
+  each_place(sizes, strides, 0, p.count(), [&](std::int64_t i, std::int64_t place) {
+    std::memcpy(dst + i * p.element_bytes, src + place * p.element_bytes, bytes);
+  });
 }
 
 PermuteCase::PermuteCase(const Parameters& parameters) {
@@ -119,8 +85,7 @@ std::string PermuteCase::coordinate(std::int64_t element) const {
 }
 
 std::string PermuteCase::likely_cause(std::span<const std::span<const std::byte>> inputs,
-                                      std::span<const std::byte> expected,
-                                      std::span<const std::byte> actual) const {
+                                      std::span<const std::byte> expected, std::span<const std::byte> actual) const {
   if (std::memcmp(inputs[0].data(), actual.data(), actual.size()) == 0) return "the output is the input, not permuted";
   // The inverse reads dst where it should write it: the commonest slip with permutations that are not their own.
   PermuteProblem inverse = problem_;
