@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "chapters/chapter5_index_add/host_numbers.hpp"
+#include "common/harness/float_elements.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/raw_elements.hpp"
 
@@ -29,19 +28,34 @@ const std::vector<std::string> kDraws = {"uniform", "zipf", "distinct", "same", 
 const std::vector<std::string> kDstLayouts = {"contiguous", "reversed", "gaps"};
 const std::vector<std::string> kSrcLayouts = {"contiguous", "reversed", "gaps", "broadcast"};
 
-/// Bits of a type's significand; 0 of an integer.
-int significand_bits(ElementType type) {
+bool is_integer(ElementType type) { return type >= ElementType::int8; }
+
+/// The layout of a type with a fraction.
+FloatType float_type(ElementType type) {
   switch (type) {
   case ElementType::float16:
-    return 11;
+    return FloatType::half;
   case ElementType::bfloat16:
-    return 8;
-  case ElementType::float32:
-    return 24;
+    return FloatType::bfloat16;
   case ElementType::float64:
-    return 53;
+    return FloatType::float64;
   default:
-    return 0;
+    return FloatType::float32;
+  }
+}
+
+/// The element at p as the reference's Number: a double, or 64 bits that wrap around.
+template <class Number> Number load(ElementType type, const std::byte* p) {
+  if constexpr (std::is_same_v<Number, double>) return decode(float_type(type), p);
+  return static_cast<Number>(load_integer(p, element_bytes(type)));
+}
+
+/// Writes the element at p; a double is rounded to nearest.
+template <class Number> void store(ElementType type, std::byte* p, Number value) {
+  if constexpr (std::is_same_v<Number, double>) {
+    encode(float_type(type), value, p);
+  } else {
+    store_integer(p, element_bytes(type), static_cast<std::int64_t>(value));
   }
 }
 
@@ -106,10 +120,10 @@ Groups group_by_row(const std::vector<std::int64_t>& index, std::int64_t rows) {
 
 /// Adds all entries to dst, in double or in whole numbers that wrap around. A piece of a row is one thread's, which
 /// adds up its entries in their order.
-template <class C>
+template <class Number>
 void add_all(const IndexAddProblem& p, const std::vector<std::int64_t>& index, std::span<const std::byte> src,
-             std::span<std::byte> dst, typename C::Number alpha) {
-  constexpr std::int64_t kWidth = sizeof(typename C::Bits);
+             std::span<std::byte> dst, Number alpha) {
+  const std::int64_t width = element_bytes(p.type);
   constexpr std::int64_t kMostInPiece = 512;
   const Groups groups = group_by_row(index, p.rows());
   const auto count = static_cast<std::int64_t>(groups.size());
@@ -119,7 +133,7 @@ void add_all(const IndexAddProblem& p, const std::vector<std::int64_t>& index, s
   const std::int64_t n = p.row_elements();
   std::vector<std::pair<std::int64_t, std::int64_t>> places(static_cast<std::size_t>(n));  // In dst and src, in bytes.
   parallel_each(n, [&](std::int64_t i) {
-    places[static_cast<std::size_t>(i)] = {dst_row.offset_of(i) * kWidth, src_row.offset_of(i) * kWidth};
+    places[static_cast<std::size_t>(i)] = {dst_row.offset_of(i) * width, src_row.offset_of(i) * width};
   });
   const std::int64_t piece = std::clamp<std::int64_t>(n * count / 256, 1, kMostInPiece);
   const std::int64_t pieces = (n + piece - 1) / piece;
@@ -128,16 +142,16 @@ void add_all(const IndexAddProblem& p, const std::vector<std::int64_t>& index, s
     const std::span here(places.data() + begin, static_cast<std::size_t>(std::min(piece, n - begin)));
     const auto group = static_cast<std::size_t>(item % count);
     const std::int64_t row = index[static_cast<std::size_t>(groups.entry[groups.begin[group]])];
-    std::byte* const to = dst.data() + row * p.dst.strides[p.dim] * kWidth;
-    std::array<typename C::Number, kMostInPiece> sums;
-    for (std::size_t i = 0; i < here.size(); ++i) sums[i] = load<C>(to + here[i].first);
+    std::byte* const to = dst.data() + row * p.dst.strides[p.dim] * width;
+    std::array<Number, kMostInPiece> sums;
+    for (std::size_t i = 0; i < here.size(); ++i) sums[i] = load<Number>(p.type, to + here[i].first);
     for (std::size_t e = groups.begin[group]; e < groups.begin[group + 1]; ++e) {
-      const std::byte* const from = src.data() + groups.entry[e] * p.src.strides[p.dim] * kWidth;
-      for (std::size_t i = 0; i < here.size(); ++i) sums[i] += alpha * load<C>(from + here[i].second);
+      const std::byte* const from = src.data() + groups.entry[e] * p.src.strides[p.dim] * width;
+      for (std::size_t i = 0; i < here.size(); ++i) sums[i] += alpha * load<Number>(p.type, from + here[i].second);
     }
     for (std::size_t i = 0; i < here.size(); ++i) {  // What stays the same keeps its bits: -0.0 too.
       std::byte* const at = to + here[i].first;
-      if (load<C>(at) != sums[i]) store<C>(at, sums[i]);
+      if (load<Number>(p.type, at) != sums[i]) store(p.type, at, sums[i]);
     }
   });
 }
@@ -185,7 +199,7 @@ IndexAddCase::IndexAddCase(const Parameters& parameters) {
   if (!alpha) throw BadInput(fmt::format("alpha={} is no number", alpha_));
   problem_.alpha = *alpha;
   if (std::fabs(problem_.alpha) < 0x1p63) problem_.alpha_integer = static_cast<std::int64_t>(problem_.alpha);
-  if (significand_bits(problem_.type) == 0 && static_cast<double>(problem_.alpha_integer) != problem_.alpha) {
+  if (is_integer(problem_.type) && static_cast<double>(problem_.alpha_integer) != problem_.alpha) {
     throw BadInput(fmt::format("alpha={} must be a whole number of 64 bits for {}", alpha_, dtype()));
   }
   problem_.alignment = alignment_of(static_cast<std::uintptr_t>(output().offset_bytes));
@@ -197,7 +211,7 @@ IndexAddCase::IndexAddCase(const Parameters& parameters) {
 
 /// Values are of random sign, so n of them add up to some sqrt(n) of the largest; 8 times as much is never seen.
 void IndexAddCase::refuse_overflow() const {
-  if (significand_bits(problem_.type) == 0) return;  // Whole numbers wrap around.
+  if (is_integer(problem_.type)) return;  // Whole numbers wrap around.
   const auto terms = static_cast<double>(most_terms_);
   const double value = real_ ? 1 : static_cast<double>(largest_) / 16;
   const double sum = value * (1 + std::min(terms, 8 * std::sqrt(terms)) * std::fabs(problem_.alpha));
@@ -215,8 +229,8 @@ void IndexAddCase::choose_values() {
   const Groups groups = group_by_row(index(0), problem_.rows());
   distinct_ = static_cast<std::int64_t>(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) most_terms_ = std::max(most_terms_, groups.terms(g));
-  const int digits = significand_bits(problem_.type);
-  if (digits == 0) return;
+  if (is_integer(problem_.type)) return;
+  const int digits = significand_bits(float_type(problem_.type));
 
   // In sixteenths, the sum of all terms' magnitudes has to fit the significand. Only factors that keep them whole, or
   // halve them, leave products exact.
@@ -320,21 +334,16 @@ void IndexAddCase::fill(std::size_t array, std::uint64_t seed, std::span<std::by
     for (const std::int64_t row : index(seed)) store_integer(std::exchange(place, place + width), width, row);
     return;
   }
-  with_codec(problem_.type, [&]<class C>(C) {
-    using Number = typename C::Number;
-    constexpr std::int64_t kWidth = sizeof(typename C::Bits);
-    parallel_each(static_cast<std::int64_t>(bytes.size()) / kWidth, [&](std::int64_t i) {
-      const std::uint64_t random = mix(seed ^ static_cast<std::uint64_t>(i));
-      std::byte* const place = bytes.data() + i * kWidth;
-      if constexpr (std::is_integral_v<Number>) {
-        std::memcpy(place, &random, kWidth);
-      } else if (real_) {
-        store<C>(place, static_cast<double>(random >> 11U) * 0x1p-52 - 1);
-      } else {  // Multiples of 1/16 up to the largest, of either sign.
-        const std::uint64_t size = ((random >> 32U) * static_cast<std::uint64_t>(largest_)) >> 32U;
-        store<C>(place, static_cast<double>(size + 1) / ((random & 1U) == 0 ? 16 : -16));
-      }
-    });
+  if (is_integer(problem_.type)) return fill_with_random_bits(seed, bytes);
+  const std::int64_t width = element_bytes(problem_.type);
+  parallel_each(static_cast<std::int64_t>(bytes.size()) / width, [&](std::int64_t i) {
+    const std::uint64_t random = mix(seed ^ static_cast<std::uint64_t>(i));
+    double value = static_cast<double>(random >> 11U) * 0x1p-52 - 1;
+    if (!real_) {  // Multiples of 1/16 up to the largest, of either sign.
+      const std::uint64_t size = ((random >> 32U) * static_cast<std::uint64_t>(largest_)) >> 32U;
+      value = static_cast<double>(size + 1) / ((random & 1U) == 0 ? 16 : -16);
+    }
+    store(problem_.type, bytes.data() + i * width, value);
   });
 }
 
@@ -344,13 +353,11 @@ void IndexAddCase::reference(std::span<const std::span<const std::byte>> inputs,
   for (std::size_t e = 0; e < index.size(); ++e) {
     index[e] = load_integer(inputs[0].data() + e * problem_.index_bytes, problem_.index_bytes);
   }
-  with_codec(problem_.type, [&]<class C>(C) {
-    if constexpr (std::is_integral_v<typename C::Number>) {
-      add_all<C>(problem_, index, inputs[1], expected, static_cast<std::uint64_t>(problem_.alpha_integer));
-    } else {
-      add_all<C>(problem_, index, inputs[1], expected, problem_.alpha);
-    }
-  });
+  if (is_integer(problem_.type)) {
+    add_all(problem_, index, inputs[1], expected, static_cast<std::uint64_t>(problem_.alpha_integer));
+  } else {
+    add_all(problem_, index, inputs[1], expected, problem_.alpha);
+  }
 }
 
 /// How far an element may be from the reference. n + 1 terms added in any order in a type of unit roundoff u, each
@@ -360,25 +367,27 @@ double IndexAddCase::bound(double expected) const {
   if (exact_) return 0;
   const auto terms = static_cast<double>(most_terms_);
   const double magnitude = (real_ ? 1 : static_cast<double>(largest_) / 16) * (1 + terms * std::fabs(problem_.alpha));
-  const double narrow_unit = std::ldexp(1.0, -significand_bits(problem_.type));
+  const double narrow_unit = std::ldexp(1.0, -significand_bits(float_type(problem_.type)));
   const double unit = wide_ ? std::ldexp(1.0, -24) : narrow_unit;
   return (terms + 2) * unit * magnitude + 2 * narrow_unit * std::fabs(expected);
 }
 
 Difference IndexAddCase::compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const {
-  return with_codec(problem_.type, [&]<class C>(C) -> Difference {
-    constexpr int kWidth = sizeof(typename C::Bits);
-    if constexpr (std::is_integral_v<typename C::Number>) {
-      return compare_bits(expected, actual, kWidth,
-                          [](const std::byte* p) { return fmt::format("{}", static_cast<std::int64_t>(load<C>(p))); });
-    } else {
-      const auto near = [this](const std::byte* want, const std::byte* got) {  // False for NaN.
-        return std::fabs(load<C>(got) - load<C>(want)) <= bound(load<C>(want));
-      };
-      return compare_elements(expected, actual, kWidth, near,
-                              [](const std::byte* p) { return fmt::format("{}", load<C>(p)); });
-    }
-  });
+  const ElementType type = problem_.type;
+  const int width = element_bytes(type);
+  if (is_integer(type)) {
+    return compare_bits(expected, actual, width, [&](const std::byte* p) {
+      const std::int64_t value = load_integer(p, width);
+      return fmt::format("{}", type == ElementType::uint8 ? value & 0xff : value);
+    });
+  }
+  const auto value = [&](const std::byte* p) { return load<double>(type, p); };
+  return compare_elements(
+      expected, actual, width,
+      [&](const std::byte* want, const std::byte* got) {  // False for NaN.
+        return std::fabs(value(got) - value(want)) <= bound(value(want));
+      },
+      [&](const std::byte* p) { return fmt::format("{}", value(p)); });
 }
 
 std::string IndexAddCase::coordinate(std::int64_t element) const {

@@ -8,15 +8,21 @@
 
 namespace warpbook {
 
+namespace {
+
+template <class Bits> std::uint64_t load_as(const std::byte* element) {
+  Bits bits = 0;
+  std::memcpy(&bits, element, sizeof(bits));
+  return bits;
+}
+
+}  // namespace
+
 std::uint64_t load_bits(FloatType type, const std::byte* element) {
-  std::uint32_t wide = 0;
-  std::uint16_t narrow = 0;
-  if (bytes_of(type) == 4) {
-    std::memcpy(&wide, element, 4);
-    return wide;
-  }
-  std::memcpy(&narrow, element, 2);
-  return narrow;
+  const int bytes = bytes_of(type);
+  return bytes == 2   ? load_as<std::uint16_t>(element)
+         : bytes == 4 ? load_as<std::uint32_t>(element)
+                      : load_as<std::uint64_t>(element);
 }
 
 double decode(FloatType type, const std::byte* element) {

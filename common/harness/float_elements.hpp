@@ -9,7 +9,7 @@
 namespace warpbook {
 
 /// An element's type.
-enum class FloatType { float32, half, bfloat16 };
+enum class FloatType { float32, half, bfloat16, float64 };
 
 /// How a type lays out its bits: sign, exponent, fraction.
 struct FloatFormat {
@@ -20,7 +20,7 @@ struct FloatFormat {
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int least_exponent() const { return 1 - bias(); }  ///< Below it the fraction loses bits.
   /// Of an element.
-  int bytes() const { return (1 + exponent_bits + fraction_bits) / 8; }
+  constexpr int bytes() const { return (1 + exponent_bits + fraction_bits) / 8; }
   /// The bit of the sign.
   std::uint64_t sign() const { return std::uint64_t{1} << (exponent_bits + fraction_bits); }
   /// The bits of infinity.
@@ -29,10 +29,19 @@ struct FloatFormat {
 
 /// The format of a type.
 constexpr FloatFormat format_of(FloatType type) {
-  return type == FloatType::half ? FloatFormat{5, 10} : FloatFormat{8, type == FloatType::bfloat16 ? 7 : 23};
+  switch (type) {
+  case FloatType::half:
+    return {5, 10};
+  case FloatType::bfloat16:
+    return {8, 7};
+  case FloatType::float64:
+    return {11, 52};
+  default:
+    return {8, 23};
+  }
 }
 /// Bytes of an element.
-constexpr int bytes_of(FloatType type) { return type == FloatType::float32 ? 4 : 2; }
+constexpr int bytes_of(FloatType type) { return format_of(type).bytes(); }
 /// Bits of the significand, the leading one included: whole numbers up to 2^bits are exact.
 constexpr int significand_bits(FloatType type) { return format_of(type).fraction_bits + 1; }
 

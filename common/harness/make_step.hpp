@@ -88,7 +88,7 @@ template <class CaseType> struct StepsOf {
   }
 };
 
-/// Calls `f` with a value of the C++ type that a FloatType stands for.
+/// Calls `f` with a value of the C++ type that a FloatType stands for; float64 is none of these chapters'.
 template <class F> auto with_type(FloatType type, F&& f) {
   switch (type) {
   case FloatType::half:

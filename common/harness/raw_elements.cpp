@@ -78,18 +78,14 @@ std::string misplaced_element(std::span<const std::byte> source, std::span<const
 }
 
 std::int64_t load_integer(const std::byte* p, int bytes) {
-  if (bytes == 4) {
-    std::int32_t narrow = 0;
-    std::memcpy(&narrow, p, 4);
-    return narrow;
-  }
-  std::int64_t wide = 0;
-  std::memcpy(&wide, p, 8);
-  return wide;
+  std::uint64_t value = 0;
+  std::memcpy(&value, p, static_cast<std::size_t>(bytes));  // Little-endian: the lowest come first.
+  const int unused = 64 - 8 * bytes;
+  return static_cast<std::int64_t>(value << unused) >> unused;
 }
 
 void store_integer(std::byte* p, int bytes, std::int64_t value) {
-  std::memcpy(p, &value, static_cast<std::size_t>(bytes));  // Little-endian: the lowest come first.
+  std::memcpy(p, &value, static_cast<std::size_t>(bytes));
 }
 
 }  // namespace warpbook

@@ -34,9 +34,9 @@ std::string misplaced_element(std::span<const std::byte> source, std::span<const
                               std::span<const std::byte> actual, int element_bytes,
                               const std::function<std::string(std::int64_t)>& name);
 
-/// The signed integer of 4 or 8 bytes at `p`: an index.
+/// The signed integer of 1 to 8 bytes at `p`.
 std::int64_t load_integer(const std::byte* p, int bytes);
-/// Writes the lowest 4 or 8 bytes of an integer.
+/// Writes the lowest 1 to 8 bytes of an integer.
 void store_integer(std::byte* p, int bytes, std::int64_t value);
 
 }  // namespace warpbook

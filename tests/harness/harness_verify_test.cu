@@ -9,6 +9,7 @@
 
 #include "common/cuda/launch.cuh"
 #include "common/harness/chapter.hpp"
+#include "common/harness/float_elements.hpp"
 #include "common/harness/raw_elements.hpp"
 #include "common/harness/verify.hpp"
 #include "tests/catch.hpp"
@@ -513,6 +514,27 @@ TEST_CASE("a yardstick that fills is compared with what it fills with") {
   };
   CHECK(verify(filling_with(0x5a), kOddMatrix).status == Status::pass);
   check_rejected(filling_with(0x5b), kOddMatrix, "from the fill");
+}
+
+TEST_CASE("references read and write doubles and integers of any size as they are") {
+  using Limits = std::numeric_limits<double>;
+  for (const double value :
+       {0.0, -0.0, 0.1, -1.5, Limits::denorm_min(), Limits::min(), Limits::max(), Limits::infinity()}) {
+    std::byte element[8];
+    encode(FloatType::float64, value, element);
+    CHECK(std::memcmp(element, &value, 8) == 0);
+    const double again = decode(FloatType::float64, element);
+    CHECK(std::memcmp(&again, &value, 8) == 0);
+  }
+  for (const int bytes : {1, 2, 4, 8}) {
+    const auto highest = static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - 8 * bytes));
+    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{100}, highest, -highest - 1}) {
+      std::byte element[9] = {};
+      store_integer(element, bytes, value);
+      CHECK(load_integer(element, bytes) == value);
+      CHECK(element[bytes] == std::byte{0});
+    }
+  }
 }
 
 TEST_CASE("the same seed makes the same data") {
