@@ -24,11 +24,10 @@ cudaError_t call_index_add(void* workspace, std::size_t& workspace_bytes, const 
 
 namespace {
 
-using Run = cudaError_t (*)(const IndexAddProblem&, const IndexAddArrays&, cudaStream_t);
 using Refuse = const char* (*)(const IndexAddProblem&);
 
 /// Runs a step on a case's arrays. Scratch memory holds the number of indices outside, then the workspace.
-auto adds(Run run) {
+template <class Run> auto adds(Run run) {
   return [=](const IndexAddCase& c, const Arrays& arrays, cudaStream_t stream) {
     IndexAddArrays a;
     a.index = arrays.inputs[0];
@@ -43,6 +42,11 @@ auto adds(Run run) {
     }
     return run(c.problem(), a, stream);
   };
+}
+
+/// Runs a library kernel, which the dispatch knows.
+auto adds(v9::Kernel kernel) {
+  return adds([=](const auto&... arguments) { return v9::run_kernel(kernel, arguments...); });
 }
 
 /// Whether a step sums a problem in float at least, where entries meet.
@@ -91,20 +95,20 @@ std::vector<Step> steps() {
                adds(count_rule::run), refusing(refuse_other_types)),
       C::aside("multiply_subtract", "v5", "The remainder from the quotient.", {"instructions"},
                adds(multiply_subtract::run), refusing(v5::refuse)),
-      C::library("row_owner", "v8a with blocks for each row, where rows are fewer than entries.", adds(row_owner::run),
-                 refusing(row_owner::refuse, kInFloat)),
+      C::library("row_owner", "v8a with blocks for each row, where rows are fewer than entries.",
+                 adds(v9::Kernel::row_owner), refusing(row_owner::refuse, kInFloat)),
       C::library("private_lines", "The last dimension: a block keeps lines of dst in shared memory.",
-                 adds(private_lines::run), refusing(private_lines::refuse, private_lines::sums_in_float)),
+                 adds(v9::Kernel::private_lines), refusing(private_lines::refuse, private_lines::sums_in_float)),
       C::library("spread_lines", "v7b for long lines: neighbouring blocks add to different ones.",
-                 adds(spread_lines::run), refusing(spread_lines::refuse)),
+                 adds(v9::Kernel::spread_lines), refusing(spread_lines::refuse)),
       C::library("private_rows", "Few rows: a copy of all for each group of threads, in shared memory.",
-                 adds(private_rows::run), refusing(private_rows::refuse, kInFloat)),
-      C::library("kept_tiles", "v8b with float sums of all rows, rounded once.", adds(kept_tiles::run),
+                 adds(v9::Kernel::private_rows), refusing(private_rows::refuse, kInFloat)),
+      C::library("kept_tiles", "v8b with float sums of all rows, rounded once.", adds(v9::Kernel::kept_tiles),
                  refusing(kept_tiles::refuse, kInFloat)),
       C::library("sorted_segments", "Sort the index once, add each row's entries without an atomic.",
-                 adds(sorted_segments::run), refusing(sorted_segments::refuse, kInFloat)),
+                 adds(v9::Kernel::sorted_segments), refusing(sorted_segments::refuse, kInFloat)),
       C::library("short_rows", "v7b without a division, for rows of one element and for few bytes.",
-                 adds(short_rows::run), refusing(short_rows::refuse)),
+                 adds(v9::Kernel::short_rows), refusing(short_rows::refuse)),
   };
 }
 

@@ -64,7 +64,7 @@ cudaError_t index_add(void* workspace, std::size_t& workspace_bytes, const Index
   if (outside != nullptr && !aligned(outside, sizeof(*outside))) return cudaErrorInvalidValue;
   p.alignment = alignment_of(dst, src);
   if (workspace_bytes < v9::workspace_bytes(p) || !aligned(workspace, 256)) return cudaErrorInvalidValue;
-  return v9::run_as<BitsOf<T>>(p,
+  return v9::run_as<BitsOf<T>>(v9::choose(p), p,
                                {.dst = dst,
                                 .index = index,
                                 .src = src,

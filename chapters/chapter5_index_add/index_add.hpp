@@ -2,12 +2,12 @@
 /// The problem of chapter 5: dst.index_add_(dim, index, src, alpha), and the words that its steps share.
 ///
 /// Every step has the signature `cudaError_t run(const IndexAddProblem&, const IndexAddArrays&, cudaStream_t)`.
+/// `refuse` says why one does not take a problem, or nullptr.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "common/cuda/alignment.hpp"
 #include "common/cuda/tensor_view.hpp"
@@ -19,20 +19,8 @@ enum class ElementType { float16, bfloat16, float32, float64, int8, uint8, int16
 
 /// Bytes of one element.
 inline int element_bytes(ElementType type) {
-  switch (type) {
-  case ElementType::int8:
-  case ElementType::uint8:
-    return 1;
-  case ElementType::float16:
-  case ElementType::bfloat16:
-  case ElementType::int16:
-    return 2;
-  case ElementType::float32:
-  case ElementType::int32:
-    return 4;
-  default:
-    return 8;
-  }
+  constexpr int kBytes[] = {2, 2, 4, 8, 1, 1, 2, 4, 8};
+  return kBytes[static_cast<int>(type)];
 }
 
 /// For every i: dst[..., index[i], ...] += alpha * src[..., i, ...], where index[i] and i stand at dimension `dim`.

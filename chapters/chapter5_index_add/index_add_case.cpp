@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -32,16 +33,10 @@ bool is_integer(ElementType type) { return type >= ElementType::int8; }
 
 /// The layout of a type with a fraction.
 FloatType float_type(ElementType type) {
-  switch (type) {
-  case ElementType::float16:
-    return FloatType::half;
-  case ElementType::bfloat16:
-    return FloatType::bfloat16;
-  case ElementType::float64:
-    return FloatType::float64;
-  default:
-    return FloatType::float32;
-  }
+  return type == ElementType::float16    ? FloatType::half
+         : type == ElementType::bfloat16 ? FloatType::bfloat16
+         : type == ElementType::float64  ? FloatType::float64
+                                         : FloatType::float32;
 }
 
 /// The element at p as the reference's Number: a double, or 64 bits that wrap around.
@@ -394,9 +389,7 @@ std::string IndexAddCase::coordinate(std::int64_t element) const {
   const TensorView& dst = problem_.dst;
   std::vector<int> order(static_cast<std::size_t>(dst.dims));
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return dst.strides[static_cast<std::size_t>(a)] > dst.strides[static_cast<std::size_t>(b)];
-  });
+  std::ranges::sort(order, std::greater{}, [&](int d) { return dst.strides[d]; });
   std::vector<std::int64_t> coordinate(order.size());
   std::int64_t rest = element;
   for (const int d : order) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,11 +15,10 @@ namespace warpbook::chapter5 {
 
 /// One input of index_add. Inputs are the index and src; the output is dst, which holds values before.
 ///
-/// Values are made so that a wrong sum shows. By default they are multiples of 1/16, never zero, and so small that
-/// every partial sum is exact in the result's type, whatever the order: then the result has to be right to the bit.
-/// Where a row gets too many entries for that in half or bfloat16, sums are exact in float and rounded once at the end:
-/// a step that accumulates in the narrow type cannot be judged there (see `needs_wide_sums`). `values=real` are numbers
-/// from -1 to 1, compared with a bound from the number of terms.
+/// Values are made so that a wrong sum shows: multiples of 1/16, never zero, and so small that every partial sum is
+/// exact in the result's type, whatever the order. Where a row gets too many entries for that in half or bfloat16, sums
+/// are exact in float and rounded once at the end (see `needs_wide_sums`). `values=real` are numbers from -1 to 1,
+/// compared with a bound from the number of terms.
 class IndexAddCase final : public Case {
 public:
   /// \throws BadInput

@@ -89,7 +89,6 @@ cudaError_t launch_small(const IndexAddProblem& p, const IndexAddArrays& a, cons
                 p.rows(), static_cast<Number>(p.entries()), static_cast<Number>(p.row_elements()), alpha_of<T>(p));
 }
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = refuse_other_types(p)) return reason;
   return p.entries() <= 4096 ? nullptr : "so many entries, one by one, take milliseconds";

@@ -82,7 +82,6 @@ template <class Divisor> cudaError_t run_with(const IndexAddProblem& p, const In
   });
 }
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = refuse_other_types(p)) return reason;
   if (p.empty()) return nullptr;

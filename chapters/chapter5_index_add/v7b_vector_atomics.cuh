@@ -60,7 +60,6 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) { return refuse_no_atomics(p); }
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {

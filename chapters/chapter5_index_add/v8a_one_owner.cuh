@@ -70,7 +70,6 @@ __global__ void __launch_bounds__(256)
 }
 //! [kernel]
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   return p.entries() <= kMostEntries ? nullptr : "a block looks at every entry: 2048 at most";
 }

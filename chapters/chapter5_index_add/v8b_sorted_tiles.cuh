@@ -113,7 +113,6 @@ inline Plan plan(const RowMap& row) {
   return result;
 }
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = refuse_other_sums(p)) return reason;
   return p.rows() < kNoRow ? nullptr : "rows must fit 32 bits";

@@ -93,9 +93,9 @@ inline std::size_t workspace_bytes(const IndexAddProblem& p) {
   }
 }
 
-/// The problem's kernel for elements of T, which is what `p.type` says.
-template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  const Kernel kernel = choose(p);
+/// A kernel for elements of T, which is what `p.type` says.
+template <class T>
+cudaError_t run_as(Kernel kernel, const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   if (kernel == Kernel::one_owner) return v8a::run_as<T>(p, a, stream);
   if (kernel == Kernel::row_owner) return row_owner::run_as<T>(p, a, stream);
   if (kernel == Kernel::sorted_segments) return sorted_segments::run_as<T>(p, a, stream);
@@ -113,9 +113,14 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   return cudaErrorNotSupported;
 }
 
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+/// A kernel that is named, whatever the rules say.
+inline cudaError_t run_kernel(Kernel kernel, const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   if (p.empty()) return cudaSuccess;
-  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
+  return with_type(p.type, [&]<class T>() { return run_as<T>(kernel, p, a, stream); });
+}
+
+inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
+  return p.empty() ? cudaSuccess : run_kernel(choose(p), p, a, stream);
 }
 
 }  // namespace warpbook::chapter5::v9

@@ -2,8 +2,6 @@
 /// Rows in words of one or more elements: where each word lies, and how threads share them.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -24,8 +22,7 @@ struct Place {
   std::int64_t src;
 };
 
-/// A row in words of one or more elements: which word lies where. Dividing takes a few instructions, and a thread does
-/// it once for all entries that it adds: the general case costs what the contiguous one does.
+/// A row in words of one or more elements: which word lies where. A thread divides once for all entries that it adds.
 /// \tparam room dimensions that there is room for. A launch of a few microseconds notices a kilobyte of arguments.
 template <int room> struct RowMapOf {
   std::int64_t words = 1;           ///< Of a row.

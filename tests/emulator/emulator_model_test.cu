@@ -6,12 +6,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cub/device/device_radix_sort.cuh>
 #include <string>
 #include <utility>
 
 #include "common/cuda/launch.cuh"
 #include "common/cuda/resources.hpp"
-#include "common/cuda/sort_pairs.cuh"
 #include "tests/catch.hpp"
 #include "tests/emulator/measured_kernels.cuh"
 
@@ -384,7 +384,7 @@ TEST_CASE("copies whose blocks wait for one of their warps take about as long as
   struct Row {
     unsigned blocks;
     double none, some, many;  // microseconds: memory.staged_copies of docs/results/nvidia-h200/microbenchmarks_2.json,
-  };                          // less 1.6; 0, 64 and 256 divisions
+  };  // less 1.6; 0, 64 and 256 divisions
   for (const auto& [blocks, none, some, many] : {Row{132, 5.31, 9.76, 23.52},
                                                  {1056, 11.81, 15.42, 30.24},
                                                  {2112, 21.12, 26.66, 55.55},
@@ -444,9 +444,9 @@ double sort_seconds(int n, int bits) {
         "scattering keys");
   std::size_t workspace_bytes = 0;
   const auto sort = [&](void* workspace, cudaStream_t stream) {
-    return warpbook::sort_pairs(workspace, workspace_bytes, keys_out.as<std::uint32_t>(),
-                                values_out.as<std::uint32_t>(), keys.as<std::uint32_t>(), values.as<std::uint32_t>(), n,
-                                bits, stream);
+    return cub::DeviceRadixSort::SortPairs(workspace, workspace_bytes, keys.as<std::uint32_t>(),
+                                           keys_out.as<std::uint32_t>(), values.as<std::uint32_t>(),
+                                           values_out.as<std::uint32_t>(), n, 0, bits, stream);
   };
   check(sort(nullptr, nullptr), "asking for the workspace's size");
   const Buffer workspace(workspace_bytes);

@@ -55,7 +55,6 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 inline std::int64_t sum_floats(const RowMap& row) { return row.rows * v8b::plan(row).lanes.lanes * row.word_elements; }
 
-/// Why the kernel refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = v8b::refuse(p)) return reason;
   if (p.empty()) return nullptr;
@@ -85,11 +84,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
     if (error != cudaSuccess) return error;
     return add_partials::run<T, n>(a, partial, row, plan.lanes, plan.tiles, stream);
   });
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type<Types::summed_in_float>(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::kept_tiles

@@ -6,9 +6,8 @@
 /// and adds up in shared memory: each entry of the index is read once for all of its lines. At the end it adds the sums
 /// to dst, plainly where it has all entries of its lines, else atomically.
 ///
-/// Lanes of a warp that name one element queue at it. So short lines have up to 32 copies, one for each lane. Where
-/// there is no room for these, and neighbouring lanes name the same as in a sorted index, the first of them adds up for
-/// all.
+/// Lanes of a warp that name one element queue at it. So short lines have up to 32 copies, one per lane. Where there is
+/// no room for these, the first of neighbouring lanes that name the same, as in a sorted index, adds up for all.
 ///
 /// Source: J. Gomez-Luna et al., "An optimized approach to histogram computation on GPU", Machine Vision and
 /// Applications 24, 2013, which keeps copies of a histogram, too.
@@ -175,7 +174,6 @@ inline Plan plan(const IndexAddProblem& p) {
   return result;
 }
 
-/// Why the kernel refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = refuse_no_atomics(p)) return reason;
   if (p.empty()) return nullptr;
@@ -196,11 +194,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
                         plan.copy_bits, plan.entries_per_block, plan.parts == 1 ? 0 : p.dst.reach() + 1);
   };
   return plan.lines == kLines ? run.template operator()<kLines>() : run.template operator()<1>();
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type<Types::with_atomics>(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::private_lines

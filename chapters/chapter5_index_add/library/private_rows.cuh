@@ -126,7 +126,6 @@ inline Plan plan(const RowMap& row) {
   return result;
 }
 
-/// Why the kernel refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = refuse_other_sums(p)) return reason;
   if (p.empty()) return nullptr;
@@ -150,11 +149,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
     if (error != cudaSuccess) return error;
     return add_partials::run<T, n>(a, partial, row, plan.lanes, plan.tiles, stream);
   });
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type<Types::summed_in_float>(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::private_rows

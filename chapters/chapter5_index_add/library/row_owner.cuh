@@ -70,7 +70,6 @@ __global__ void __launch_bounds__(256)
   *reinterpret_cast<Pack<T, n>*>(to) = added(old, sum);
 }
 
-/// Why the kernel refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (p.entries() > kMostEntries) return "a block looks at every entry: 2048 at most";
   if (p.rows() == 0 || p.rows() >= p.entries()) return "rows must be fewer than entries";
@@ -87,11 +86,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
     return launch_parts(index_add_kernel<T, n>, ceil_div<std::int64_t>(row.words, threads), row.rows,
                         {.block = threads, .stream = stream}, a.dst, p, a, row);
   });
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::row_owner

@@ -31,7 +31,6 @@ __global__ void __launch_bounds__(v7b::kThreads)
   v7b::add_word<T, n>(dst, to * dst_row_stride + word * n, dst_length, value);
 }
 
-/// Why the kernel refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = v7b::refuse(p)) return reason;
   if (p.row_elements() == 1) return nullptr;
@@ -55,11 +54,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   constexpr int kElements = 16 / sizeof(T);
   const auto warps = static_cast<unsigned>(ceil_div<std::int64_t>(p.row_elements(), 32 * kElements));
   return run.template operator()<kElements>({std::min(warps * 32, unsigned{v7b::kThreads})});
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type<Types::with_atomics>(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::short_rows

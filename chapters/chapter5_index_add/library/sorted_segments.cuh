@@ -13,9 +13,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cub/device/device_radix_sort.cuh>
 
 #include "chapters/chapter5_index_add/words.cuh"
-#include "common/cuda/sort_pairs.cuh"
 
 namespace warpbook::chapter5::sorted_segments {
 
@@ -205,8 +205,9 @@ inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& ro
   result.stretch = std::min(32, kTile / (kThreads / result.lanes.lanes));
   result.walkers = ceil_div<std::int64_t>(row.entries, result.stretch);
   result.bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(row.rows))));
-  const cudaError_t error = sort_pairs(nullptr, result.sort_bytes, nullptr, nullptr, nullptr, nullptr,
-                                       static_cast<int>(row.entries), result.bits, nullptr);
+  std::uint32_t* const none = nullptr;
+  const cudaError_t error = cub::DeviceRadixSort::SortPairs(nullptr, result.sort_bytes, none, none, none, none,
+                                                            static_cast<int>(row.entries), 0, result.bits);
   result.sort_bytes = rounded(result.sort_bytes);
   result.array_bytes = rounded(static_cast<std::size_t>(row.entries) * 4);
   result.partial_bytes = rounded(static_cast<std::size_t>(result.walkers) * static_cast<std::size_t>(p.row_elements()) *
@@ -215,7 +216,6 @@ inline cudaError_t plan(Plan& result, const IndexAddProblem& p, const RowMap& ro
   return error;
 }
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (p.entries() > (1 << 30)) return "the sort takes 2^30 entries at most";
   if (p.rows() > 0xfffffffe) return "the sort takes rows up to 2^32 - 2";
@@ -254,7 +254,8 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
   error = launch(prepare_kernel, {.grid = ceil_div(entries, 256), .block = 256, .stream = stream}, keys, places,
                  index_view(p, a), a.outside, row.rows, entries);
   if (error != cudaSuccess) return error;
-  error = sort_pairs(sort_room, plan.sort_bytes, sorted_keys, sorted_places, keys, places, entries, plan.bits, stream);
+  error = cub::DeviceRadixSort::SortPairs(sort_room, plan.sort_bytes, keys, sorted_keys, places, sorted_places, entries,
+                                          0, plan.bits, stream);
   if (error != cudaSuccess) return error;
 
   const std::int64_t chunk_count = plan.lanes.chunks;
@@ -275,11 +276,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
                   static_cast<T*>(a.dst), partials, sorted_keys, row, chunks, plan.lanes.bits, plan.stretch,
                   static_cast<int>(plan.walkers));
   });
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::sorted_segments

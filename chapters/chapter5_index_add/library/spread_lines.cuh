@@ -58,7 +58,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Why the kernel refuses a problem; nullptr where it takes it.
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = v7b::refuse(p)) return reason;
   return p.empty() || row_dims(p).dims <= 2 ? nullptr : "rows must have two dimensions at most";
@@ -80,11 +79,6 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
                   FastDivisor<std::uint32_t>(static_cast<std::uint32_t>(chunks)));
   };
   return row.words >= kLines ? run.template operator()<kLines>() : run.template operator()<1>();
-}
-
-inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  if (p.empty()) return cudaSuccess;
-  return with_type<Types::with_atomics>(p.type, [&]<class T>() { return run_as<T>(p, a, stream); });
 }
 
 }  // namespace warpbook::chapter5::spread_lines

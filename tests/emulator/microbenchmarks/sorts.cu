@@ -1,6 +1,7 @@
 /// \file
 /// Sorting pairs: what the toolkit's radix sort takes by pairs and by bits, as a part of a graph.
-#include "common/cuda/sort_pairs.cuh"
+#include <cub/device/device_radix_sort.cuh>
+
 #include "tests/emulator/measured_kernels.cuh"
 #include "tests/emulator/microbenchmarks/bench.hpp"
 
@@ -24,12 +25,13 @@ Json measure_sorts(const Bench& bench) {
     for (const int bits : {3, 6, 8, 11, 15, 21, 26}) {
       std::size_t workspace_bytes = 0;
       const int count = static_cast<int>(n);
-      check(sort_pairs(nullptr, workspace_bytes, nullptr, nullptr, nullptr, nullptr, count, bits, nullptr), "asking");
-      const DeviceBuffer workspace = bench.buffer((workspace_bytes + 255) / 256 * 256);
-      const auto sort = [&](int, cudaStream_t stream) {
-        return sort_pairs(workspace.data(), workspace_bytes, words(keys_out), words(values_out), words(keys),
-                          words(values), count, bits, stream);
+      const auto sorted = [&](void* workspace, cudaStream_t stream) {
+        return cub::DeviceRadixSort::SortPairs(workspace, workspace_bytes, words(keys), words(keys_out), words(values),
+                                               words(values_out), count, 0, bits, stream);
       };
+      check(sorted(nullptr, nullptr), "asking");
+      const DeviceBuffer workspace = bench.buffer((workspace_bytes + 255) / 256 * 256);
+      const auto sort = [&](int, cudaStream_t stream) { return sorted(workspace.data(), stream); };
       const int launches = n > kLongSort ? 2 : kLaunches;
       result.push_back({{"pairs", n}, {"bits", bits}, {"in_graph_seconds", bench.graph_seconds(launches, sort)}});
     }
