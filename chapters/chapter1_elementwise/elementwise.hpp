@@ -50,7 +50,6 @@ template <int kInputs> struct Cut : Walk {
   }
 };
 
-//! [cut]
 /// Cuts arrays of `count` elements into packs of `width` elements.
 template <int kInputs>
 Cut<kInputs> cut(std::int64_t count, int width, const Placement& output, const Placement (&inputs)[kInputs]) {
@@ -71,6 +70,5 @@ Cut<kInputs> cut(std::int64_t count, int width, const Placement& output, const P
   result.head = result.packs == 0 ? result.edge : int(head);
   return result;
 }
-//! [cut]
 
 }  // namespace warpbook::chapter1

@@ -46,9 +46,8 @@ public:
   /// By units in the last place of the reference, see `tolerance_ulps`. A NaN never passes.
   Difference compare(std::span<const std::byte> expected, std::span<const std::byte> actual) const override;
 
-  /// How many representable values a result may lie from the exact result rounded once. 0 where the operation rounds
-  /// once: a product, the sum of a fused multiply-add. 1 where it rounds twice (scaling halves: in float, then to
-  /// half), and for the float multiply-add, whose float64 reference is itself rounded before its last rounding.
+  /// How many representable values a result may lie from the exact result rounded once: 0 where the operation rounds
+  /// once, 1 where it rounds twice, or where its float64 reference does (the float multiply-add).
   int tolerance_ulps() const;
 
 private:

@@ -29,7 +29,6 @@ template <class X> struct Input {
   int shift_bytes = 0;  ///< From a pack boundary to the first pack.
 };
 
-//! [shift]
 /// The word that begins `shift_bytes` (0 to its size - 1) behind the beginning of `low`, which `high` follows.
 template <class W> __device__ __forceinline__ W shifted_word(W low, W high, int shift_bytes) {
   if constexpr (sizeof(W) < 4) {
@@ -58,7 +57,6 @@ template <class W> __device__ __forceinline__ W shifted_word(W low, W high, int 
     return reinterpret_cast<const W&>(result);
   }
 }
-//! [shift]
 
 //! [load]
 /// Pack number i of an input whose first pack begins at element `head`.

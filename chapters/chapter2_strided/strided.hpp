@@ -2,6 +2,7 @@
 /// The problem of chapter 2: a strided view of an array becomes contiguous, or contiguous data go into a view.
 ///
 /// Every step has the signature `cudaError_t run(const StridedProblem&, const void* src, void* dst, cudaStream_t)`.
+/// `refuse` says why one does not take a simplified problem, or nullptr; `run_prepared` moves one that is not refused.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -79,7 +79,6 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads, 6)
 }
 //! [kernel]
 
-/// Why tiles do not fit a simplified problem; nullptr where they do.
 inline const char* refuse(const StridedProblem& q) {
   constexpr std::uint32_t kShort = 8;  // Shorter sides leave most lanes of a tile idle.
   if (q.count() > INT32_MAX - 128) return "2^31 elements or more";
@@ -100,7 +99,6 @@ inline int early_columns(const Prepared& q, const Matrices& m) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(q.src) % alike) / bytes;
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;

@@ -2,6 +2,7 @@
 /// The problem of chapter 3: what a permutation of a tensor's dimensions is, and the rules that make it simpler.
 ///
 /// Every step has the signature `cudaError_t run(const PermuteProblem&, const void* src, void* dst, cudaStream_t)`.
+/// `refuse` says why one does not take a problem, or nullptr; from v8 on, and in the library, a simplified problem.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -61,7 +61,6 @@ static __global__ void transpose_kernel(Half2* __restrict__ dst, const Half2* __
 }
 //! [kernel]
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& p) {
   BatchTranspose m;
   if (p.element_bytes != 2) return "needs a 2-byte type";

@@ -114,7 +114,6 @@ __global__ void __launch_bounds__(T::kThreads)
 }
 //! [kernel]
 
-/// Why the step refuses a problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& p) {
   BatchTranspose m;
   if (const char* reason = as_batch_transpose(p, m)) return reason;

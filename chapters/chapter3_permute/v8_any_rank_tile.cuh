@@ -85,7 +85,6 @@ inline const char* refuse_tiles(const PermuteProblem& q) {
              : "the input's last dimension and the output's must have 20 to 2^30 - 1 elements";
 }
 
-/// Why the step refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& q) {
   if (const char* reason = refuse_tiles(q)) return reason;
   const bool whole =

@@ -2,7 +2,7 @@
 /// The two problems of chapter 4: sums into chosen places, and the inner product, a sum into one.
 ///
 /// A step has `cudaError_t run_scatter(const ScatterProblem&, const ScatterArrays&, cudaStream_t)`, or `run_inner`
-/// likewise, or both. All add to what the output holds.
+/// likewise, or both. All add to what the output holds. `refuse` says why one does not take a problem, or nullptr.
 #pragma once
 
 #include <cuda_bf16.h>

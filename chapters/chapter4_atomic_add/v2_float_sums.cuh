@@ -91,7 +91,6 @@ __global__ void scatter_add_kernel(float* sum, const T* __restrict__ value, cons
 }
 //! [kernel]
 
-//! [inner]
 template <class T>
 __global__ void inner_product_kernel(float* total, const T* __restrict__ a, const T* __restrict__ b,
                                      std::int64_t count) {
@@ -102,7 +101,6 @@ __global__ void inner_product_kernel(float* total, const T* __restrict__ a, cons
   }
   atomicAdd(total, sum);
 }
-//! [inner]
 
 inline cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {
   return run_in_float(p, at, stream, [&]<class T, class Index>() { return scatter_add_kernel<T, Index>; });

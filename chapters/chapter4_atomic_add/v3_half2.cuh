@@ -39,7 +39,6 @@ template <class T, class Pair> __global__ void add_pair_kernel(T* dst, const Pai
   *dst = *dst + (total->x + total->y);
 }
 
-/// Why the step does not take a problem; nullptr where it does.
 inline const char* refuse_inner(const InnerProblem& p) {
   if (p.type == ElementType::float32) return "floats need no packing";
   if (p.count % 2 != 0) return "the number of elements must be even";

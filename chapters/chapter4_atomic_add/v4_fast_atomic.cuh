@@ -44,7 +44,6 @@ __global__ void scatter_add_kernel(T* dst, const T* __restrict__ value, const In
 }
 //! [kernel]
 
-/// Why the step does not take a type; nullptr where it does.
 inline const char* refuse(ElementType type) {
   return type == ElementType::float32 ? "a float has an atomic of its own: the same as v1" : nullptr;
 }

@@ -85,7 +85,6 @@ cudaError_t run_bins(const ScatterProblem& p, const ScatterArrays& at, std::int6
   });
 }
 
-/// Why the step does not take a problem; nullptr where it does.
 inline const char* refuse_scatter(const ScatterProblem& p) {
   return p.places <= floats_limit() ? nullptr : "the places do not fit in a block's shared memory";
 }

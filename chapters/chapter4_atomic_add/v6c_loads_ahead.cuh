@@ -117,7 +117,6 @@ inline int workers_for(std::int64_t count, int multiprocessors) {
   return static_cast<int>(useful < multiprocessors ? useful : multiprocessors);
 }
 
-/// Why the step does not take a problem; nullptr where it does.
 inline const char* refuse_scatter(const ScatterProblem& p) {
   return p.places * 32 <= v6a::floats_limit() ? nullptr : "a sum per lane and place does not fit in shared memory";
 }

@@ -77,7 +77,6 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 //! [kernel]
 
-/// Why the step does not take a problem; nullptr where it does.
 inline const char* refuse_scatter(const ScatterProblem& p) {
   return p.places <= v6a::floats_limit() / 4 * 8 ? nullptr : "the places do not fit in two blocks' shared memory";
 }

@@ -1,7 +1,6 @@
 #include "chapters/chapter6_upsample_nearest/upsample_case.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -16,9 +16,8 @@ namespace warpbook::chapter6 {
 
 using Type = FloatType;
 
-/// One case of chapter 6. Results are compared bit for bit. Forward moves data. Backward adds, and the data are such
-/// that every sum is exact in float, whatever the order: small integers times a power of two. So the right result is
-/// the exact sum rounded once to the type; a sum kept in half or bfloat16 is rounded at every step, and shows.
+/// One case of chapter 6. Results are compared bit for bit. Backward adds small integers times a power of two, whose
+/// sums are exact in float, whatever the order; a sum kept in half or bfloat16 is rounded at every step, and shows.
 class UpsampleCase final : public Case {
 public:
   /// Reads `shape`, `dir`, `dtype`, `layout`, `size`, `scale` and `offset`. \throws BadInput with one line.

@@ -1,5 +1,6 @@
 /// \file
-/// Chapter 6's problem: nearest upsampling of images, forward and backward, by PyTorch's rules.
+/// Chapter 6's problem: nearest upsampling of images, forward and backward, by PyTorch's rules. A step's `refuse` says
+/// why it does not take a problem, or nullptr.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -74,10 +75,9 @@ inline Axis make_axis(std::int64_t in, std::int64_t out, double scale) {
   return axis;
 }
 
-/// The most outputs that an input can have along an axis: back_step, rounded up. That the rule rounds its products to
-/// floats adds none: what is rounded down to an integer N lies at most half a unit above it, and back_step later it is
-/// rounded to N + ceil(back_step) at most, where half a unit is no less. Above 2^20, where floats may lack that
-/// integer, the answer is the greatest int.
+/// The most outputs that an input can have along an axis: back_step, rounded up. That products are rounded to floats
+/// adds none: what is rounded down to an integer N is rounded to N + ceil(back_step) at most, back_step later. Above
+/// 2^20, where floats may lack that integer, the answer is the greatest int.
 inline int most_outputs(const Axis& axis) {
   constexpr int kMostSize = 1 << 20;
   if (axis.in > kMostSize || axis.out > kMostSize) return std::numeric_limits<int>::max();

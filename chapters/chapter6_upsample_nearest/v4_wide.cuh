@@ -35,7 +35,6 @@ __device__ __forceinline__ Pack<T, kWidth / 2> sums_of_four(Pack<T, kWidth> uppe
 }
 
 //! [kernel]
-//! [forward]
 template <class W, int kWidth>
 __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W, kWidth>* __restrict__ x,
                                Divisor row_packs, std::uint32_t packs) {
@@ -49,7 +48,6 @@ __global__ void forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W
   y[upper + row_packs.divisor] = pack;
   //! [exercise wide_pair]
 }
-//! [forward]
 
 template <class T, int kWidth>
 __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 2 * kWidth>* __restrict__ dy,

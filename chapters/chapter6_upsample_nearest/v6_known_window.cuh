@@ -73,7 +73,6 @@ __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, It
 //! [backward]
 //! [kernel]
 
-/// Why v6 does not take a problem backward; nullptr where it does.
 inline const char* refuse(const Images& images) {
   if (const char* reason = v5::refuse(images)) return reason;
   return window(images) <= kMostWindow ? nullptr : "an input has more than four outputs along a side";

@@ -83,10 +83,10 @@ template <class T> __device__ __forceinline__ void add_single(T* address, T valu
 /// base[index] += value, atomically, in global memory.
 ///
 /// half and bfloat16 go as a pair with a neighbour inside the array, whose other half adds -0.0: a neighbour keeps its
-/// bits, but that a NaN may lose its payload. An element without such a neighbour (the first or the last, by alignment) goes alone. `base` may be aligned
-/// to the element only. Nothing outside base[0] to base[length - 1] is read or written; below compute capability 7.0,
-/// where an element alone takes a compare-and-swap of its 4-byte word, a neighbour outside may be written with its own
-/// bits.
+/// bits, but that a NaN may lose its payload. An element without such a neighbour (the first or the last, by alignment)
+/// goes alone. `base` may be aligned to the element only. Nothing outside base[0] to base[length - 1] is read or
+/// written; below compute capability 7.0, where an element alone takes a compare-and-swap of its 4-byte word, a
+/// neighbour outside may be written with its own bits.
 ///
 /// \tparam T half, bfloat16, float, double, or an integer of 4 or 8 bytes.
 /// \param base the array's first element.

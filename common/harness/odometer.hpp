@@ -13,10 +13,10 @@ namespace warpbook {
 
 /// Counts through the index of some dimensions, the last the fastest, and keeps the place that the index has.
 struct Odometer {
-  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> sizes;  ///< Of the dimensions.
   std::vector<std::int64_t> steps;  ///< From a place to the next one along each dimension.
-  std::vector<std::int64_t> index;
-  std::int64_t place;
+  std::vector<std::int64_t> index;  ///< Where it stands,
+  std::int64_t place;               ///< and the place of that.
 
   /// False where the index was the last.
   bool next() {

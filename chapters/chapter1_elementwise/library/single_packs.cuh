@@ -14,14 +14,12 @@ namespace warpbook::chapter1::single_packs {
 
 inline constexpr int kThreads = 256;
 
-//! [kernel]
 template <int kWidth, class Factory, class Z, class... X>
 __global__ void single_packs_kernel(Pack<Z, kWidth>* z, std::int64_t packs, Factory factory,
                                     const Pack<X, kWidth>*... x) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < packs) z[i] = apply<Z>(factory(), Pack<X, kWidth>(x[i])...);
 }
-//! [kernel]
 
 template <int kWidth, class Factory, class Z, class... X>
 cudaError_t run_by(const Factory& factory, Z* z, std::int64_t count, cudaStream_t stream, const X*... x) {

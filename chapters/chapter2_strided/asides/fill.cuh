@@ -13,11 +13,9 @@ namespace warpbook::chapter2::fill {
 /// What every byte of the output becomes.
 inline constexpr int kByte = 0x5a;
 
-//! [kernel]
 inline cudaError_t run(const StridedProblem& p, const void* /*src*/, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   return cudaMemsetAsync(dst, kByte, static_cast<std::size_t>(p.count() * p.element_bytes), stream);
 }
-//! [kernel]
 
 }  // namespace warpbook::chapter2::fill

@@ -45,7 +45,6 @@ template <int dims> struct View {
   }
 };
 
-//! [kernel]
 template <class W, int dims>
 __global__ void __launch_bounds__(kThreads)
     few_dims_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ View<dims> view,
@@ -77,9 +76,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
 }
-//! [kernel]
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.into_view) return "a view that is written";
   if (q.element_bytes == 16) return "elements are whole words";
@@ -98,7 +95,6 @@ template <class F> cudaError_t with_view(const TensorView& view, F&& f) {
   });
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() -> cudaError_t {
     if constexpr (bytes == 16) {

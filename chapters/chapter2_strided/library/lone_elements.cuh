@@ -17,7 +17,6 @@ inline constexpr int kThreads = 128;
 inline constexpr int kSectorBytes = 32;
 inline constexpr int kBlockBytes = 64;  ///< That the DRAM is read in.
 
-//! [kernel]
 template <bool passing, class W, int dims>
 __global__ void __launch_bounds__(kThreads)
     lone_elements_kernel(W* __restrict__ dst, const W* __restrict__ src,
@@ -25,14 +24,12 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t linear = blockIdx.x * kThreads + threadIdx.x;
   if (linear < count) dst[linear] = load_passing<passing>(src + view.place(linear));
 }
-//! [kernel]
 
 /// Bytes between the nearest neighbours along any dimension.
 inline std::int64_t least_step(const StridedProblem& q) {
   return *std::min_element(q.view.strides.begin(), q.view.strides.begin() + q.view.dims) * q.element_bytes;
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.into_view) return "a view that is written";
   if (q.view.dims > kMostStaticDims) return "more than 5 dimensions";
@@ -40,7 +37,6 @@ inline const char* refuse(const StridedProblem& q) {
   return fits_32_bits(q.view, kThreads) ? nullptr : "2^31 elements or more";
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const std::int64_t count = q.problem.count();
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {

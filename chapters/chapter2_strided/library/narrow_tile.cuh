@@ -89,12 +89,9 @@ __device__ __forceinline__ void load_words(unsigned (&word)[count], const char* 
   }
 }
 
-//! [kernel]
-/// Reads a tile's rows, kPack at a time, which begin at `places` of `src`; a lane loads `words` of each, so that a
-/// warp's loads reach over as many packs of rows, or one and the next one where rows may begin within a word. The
-/// columns of a row's word become rows of `tile` that lie T::kLanes apart, as do those of a lane's next word, so that
-/// no two lanes store to the same bank. `inside`: all words lie in the array. What they show beside the matrix is never
-/// stored.
+/// Reads a tile's rows, kPack at a time, which begin at `places` of `src`; a lane loads `words` of each. The columns of
+/// a row's word become rows of `tile` that lie T::kLanes apart, as do those of a lane's next word, so that no two lanes
+/// store to the same bank. `inside`: all words lie in the array. What they show beside the matrix is never stored.
 template <int bytes, int words, bool inside>
 __device__ __forceinline__ void load_packed_rows(unsigned* tile, const char* src, const std::int64_t* places,
                                                  const SourceRange& source) {
@@ -231,7 +228,6 @@ __global__ void __launch_bounds__(Tile<bytes, words>::kThreads, Tile<bytes, word
   store_packed_columns<bytes, words>(to, tile, column_places, tiles, first_row, first_column,
                                      tile_row == tiles.last_row);
 }
-//! [kernel]
 
 /// From so many tiles on a side the last one's empty part does not matter.
 inline constexpr std::int64_t kEnoughTiles = 4;
@@ -280,7 +276,6 @@ inline std::int64_t rows_alike(const StridedProblem& q, const Matrix& m) {
   return steps & -steps;
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.element_bytes > 2) return "elements must have 1 or 2 bytes";
   if (q.count() > INT32_MAX) return "2^31 elements or more";
@@ -330,7 +325,6 @@ template <int bytes, int words> cudaError_t run_tiles(const Prepared& q, const M
                 reinterpret_cast<char*>(q.dst), reinterpret_cast<const char*>(q.src), tiles);
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const Matrix m = matrix_of(q.problem);
   const std::int64_t alike = rows_alike(q.problem, m);

@@ -41,7 +41,6 @@ __device__ __forceinline__ std::uint32_t place_of(const View& view, int begin, i
   return place + i * view.strides[end - 1];
 }
 
-//! [kernel]
 /// Gathers and writes `packs` packs, `before` elements behind the tables' first.
 template <class W>
 __device__ __forceinline__ void move_packs(Pack<W, kPack<W>>* to, const W* __restrict__ src, const std::uint32_t* inner,
@@ -103,7 +102,6 @@ __global__ void __launch_bounds__(kThreads)
   move_packs<W>(reinterpret_cast<Pack<W, pack>*>(dst + plan.whole.head) + first_pack, src, inner, outer, plan.inner,
                 before, packs);
 }
-//! [kernel]
 
 /// The last dimensions that are counted as one, so that the two tables for `tile` elements are the smallest.
 struct Split {
@@ -132,7 +130,6 @@ inline std::int64_t tile_elements(const StridedProblem& q) {
   return q.count() / (2 * round) >= kManyBlocks ? 2 * round : round;
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.into_view) return "a view that is written";
   if (q.view.dims < 2) return "a single dimension needs no table";
@@ -140,7 +137,6 @@ inline const char* refuse(const StridedProblem& q) {
   return split_of(q.view, tile_elements(q)).inner_dims > 0 ? nullptr : "the last dimension is long";
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
     using W = Word<bytes>;

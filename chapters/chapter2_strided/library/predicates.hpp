@@ -111,8 +111,7 @@ inline double tiled_excess(const StridedProblem& q, double piece) {
 }
 
 /// Whether going through the contiguous side in order would fetch more than a tile, or in many more lines per request.
-/// A step along the view's fastest dimension wastes as much in a tile, which is better still if that is not the last
-/// one and each of a warp's elements has a line of its own.
+/// A step along the view's fastest dimension wastes as much in a tile, unless each of a warp's elements is alone.
 inline bool prefers_tiles(const StridedProblem& q) {
   const Walked walked = walked_side(q);
   const double sectors = tiled_excess(q, 32);
@@ -213,9 +212,8 @@ inline FastSizes fast_sizes(const StridedProblem& q) {
   return sizes;
 }
 
-/// Whether a permutation is better left to this chapter's tiles than to permute. Of 1 or 2 bytes: in odd sizes and more
-/// than two dimensions, if narrow tiles are full or a fast dimension is short. Of 4 or 8 bytes: matrices that fill
-/// v8's tiles in odd sizes, or of 8 bytes with a short side.
+/// Whether a permutation is better left to this chapter's tiles than to permute: odd sizes that fill them, or with a
+/// short side. Of 1 or 2 bytes more than two dimensions, of 4 or 8 bytes matrices.
 inline bool prefers_own_tiles(const StridedProblem& q) {
   const bool matrix = q.view.dims == 2;
   if (q.element_bytes > 8 || matrix != (q.element_bytes >= 4) || short_dims_tile::refuse(q) != nullptr) return false;
@@ -235,10 +233,8 @@ inline bool prefers_short_dims_tiles(const StridedProblem& q) {
   return wants_tiles(q) && short_dims_tile::refuse(q) == nullptr;
 }
 
-/// Short rows where else tiles would take them; or five and more that are no multiple of a word's elements, so that
-/// v7's words would begin in one column and end in the next, of halves only if they lie far apart. Not rows of a
-/// broadcast, which is read once, nor a permutation in even sizes, which is permute's, nor one with many rows of less
-/// than 1 KiB.
+/// Short rows where else tiles would take them; or where v7's words would begin in one column and end in the next. Not
+/// rows of a broadcast, which is read once, nor a permutation in even sizes, which is permute's.
 inline bool prefers_short_rows(const StridedProblem& q) {
   constexpr std::int64_t kLeastRowBytes = 256;   // Shorter rows would leave much of a chunk empty,
   constexpr std::int64_t kLeastBytes = 4 << 20;  // and fewer bytes in all most of the device.
@@ -259,13 +255,10 @@ inline bool prefers_short_rows(const StridedProblem& q) {
   return (uneven && far) || prefers_tiles(q);
 }
 
-// ----------------------------------------------------------------------------------------------------- index
-// arithmetic
+// --------------------------------------------------------------------------------------------------- index arithmetic
 
-/// Whether few_dims is better than v7. Of elements of 4 and 8 bytes where neighbours lie at most four apart, in rows of
-/// up to four at most 32 bytes, or those of the dimension before do, while the last one is short and lies far apart;
-/// long broadcasts are read by fewer loads, which counts against three divisions each. Of narrow ones for up to three
-/// dimensions, unless something is read again.
+/// Whether few_dims is better than v7: where neighbours are near, along the last dimension or the one before. Long
+/// broadcasts are read by fewer loads, which counts against three divisions each.
 inline bool prefers_few_dims(const StridedProblem& q) {
   constexpr std::int64_t kNear = 4;
   constexpr std::int64_t kShort = 4;
@@ -283,8 +276,7 @@ inline bool prefers_few_dims(const StridedProblem& q) {
 }
 
 /// Whether both of the digits that v7 carries run over at each of its steps (of narrow elements: at every second one),
-/// and it divides for two dimensions or more beyond them; for one, if narrow elements of rows shorter than a pack would
-/// be put together one by one.
+/// and it divides for the dimensions beyond them.
 inline bool carries_nothing(const StridedProblem& q) {
   const TensorView& view = q.view;
   const int last = view.dims - 1;

@@ -24,7 +24,6 @@ enum class Repeated { last, near, whole };
 /// Packs per thread.
 template <Repeated repeated> inline constexpr int kPacks = repeated == Repeated::whole ? 1 : 2;
 
-//! [kernel]
 /// Loads `loads` elements of a pack whose first stands at `walk`; `behind` is the next row's element where one load
 /// stands for the row. A pack that does not exist is not loaded.
 template <class W, int loads>
@@ -129,7 +128,6 @@ __global__ void __launch_bounds__(kThreads)
   }
   store_copies<repeated>(reinterpret_cast<P*>(dst + whole.head), word, first, whole.count, copies);
 }
-//! [kernel]
 
 /// How often all that follows the first dimension is shown: the dimension's size where it is a broadcast of whole
 /// packs, else 1.
@@ -145,13 +143,11 @@ inline bool repeats_last(const StridedProblem& q) {
   return q.view.strides[last] == 0 && q.view.sizes[last] * q.element_bytes >= kPackBytes;
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.into_view) return "a view that is written";
   return fits_32_bits(q.view, 16 * kThreads * kPackBytes) ? nullptr : "2^31 elements or more";
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   Prepared once = q;
   const std::int64_t copies = whole_copies(q.problem);

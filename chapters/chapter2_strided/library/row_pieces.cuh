@@ -46,7 +46,6 @@ __device__ __forceinline__ uint2 shifted(const Pair& pair) {
   return make_uint2(__funnelshift_r(w0, w1, bits), __funnelshift_r(w1, w2, bits));
 }
 
-//! [kernel]
 /// The view's innermost dimension are a row's pieces; all steps are in bytes.
 template <int dims>
 __global__ void __launch_bounds__(kThreads)
@@ -70,9 +69,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int b = 0; b < kPieceBytes; ++b) reinterpret_cast<char*>(dst + at)[b] = src[view.place(at) + b];
   }
 }
-//! [kernel]
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   const int last = q.view.dims - 1;
   if (q.into_view) return "a view that is written";
@@ -85,7 +82,6 @@ inline const char* refuse(const StridedProblem& q) {
                                                                                         : "2^31 bytes or more";
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   TensorView pieces = shifted_rows::bytes_of(q.problem).view;
   const std::int64_t src_bytes = pieces.reach() + 1;

@@ -21,7 +21,6 @@ struct Pair {
   unsigned misaligned;
 };
 
-//! [kernel]
 /// Loads the pair that holds 16 bytes from byte `at` of `src` on. Where one of its words does not lie in the array, of
 /// `src_bytes`, nothing is loaded and `inside` is cleared.
 __device__ __forceinline__ Pair load_pair(const char* src, std::int64_t at, std::int64_t src_bytes, bool& inside) {
@@ -149,8 +148,6 @@ __global__ void __launch_bounds__(kThreads, 8)
   }
 }
 
-//! [kernel]
-
 /// The same view of bytes.
 inline StridedProblem bytes_of(const StridedProblem& p) {
   StridedProblem q = p;
@@ -180,7 +177,6 @@ inline TensorView slots_of(const StridedProblem& p, int element_bytes, const std
   return view;
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   const int last = q.view.dims - 1;
   if (q.view.strides[last] != 1) return "the last dimension is not contiguous";
@@ -215,7 +211,6 @@ template <class Index> cudaError_t run_as(const Prepared& q, cudaStream_t stream
                              : read_rows<Index>(bytes, stream);
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   constexpr std::int64_t kSlack = 16 * kThreads;  // Threads beyond the last word, in bytes.
   const StridedProblem bytes = bytes_of(q.problem);

@@ -39,7 +39,6 @@ template <int bytes> struct Tables {
   std::int64_t dst_columns[Tile<bytes>::kSrc];
 };
 
-//! [kernel]
 /// Reads a tile of so many rows and columns. `whole`: all of them exist, and nothing has to be compared.
 template <int bytes, bool whole>
 __device__ __forceinline__ void load_tile(Word<bytes>* tile, const char* __restrict__ src, const Tables<bytes>& tables,
@@ -139,9 +138,7 @@ __global__ void __launch_bounds__(Tile<bytes>::kThreads)
     store_tile<bytes, false>(dst, tile, tables, rows, columns);
   }
 }
-//! [kernel]
 
-/// Why tiles do not fit a simplified problem; nullptr where they do.
 inline const char* refuse(const StridedProblem& q) {
   if (q.view.dims < 2) return "one dimension is no matter of tiles";
   const TilePlan plan = plan_tiles(q, 64);
@@ -154,7 +151,6 @@ inline const char* refuse(const StridedProblem& q) {
 /// tiles read of one sector would come too far apart.
 template <int bytes> inline constexpr std::int64_t kManyDown = bytes < 4 ? 1 : 16;
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   return with_word_bytes(q.problem.element_bytes, [&]<int bytes>() {
     using T = Tile<bytes>;

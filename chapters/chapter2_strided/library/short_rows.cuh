@@ -41,7 +41,6 @@ struct Interleaved {
   SourceRange source;
 };
 
-//! [kernel]
 /// Reads `row_bytes` from each row into the tile. `inside`: all words lie in the array.
 template <int bytes, bool inside>
 __device__ __forceinline__ void load_chunks(unsigned* tile, const char* const* row_begin, const Interleaved& plan,
@@ -153,7 +152,6 @@ __global__ void __launch_bounds__(kThreads, 12)
   __syncthreads();
   store_interleaved<bytes>(to, tile, plan, columns * rows);
 }
-//! [kernel]
 
 /// The dimensions of a simplified problem that the kernel takes.
 struct ShortRows {
@@ -179,14 +177,12 @@ inline ShortRows short_rows_of(const StridedProblem& q) {
   return {};
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.element_bytes > 2) return "elements must have 1 or 2 bytes";
   if (q.count() > INT32_MAX) return "2^31 elements or more";
   return short_rows_of(q).rows.count < 2 ? "no short rows are interleaved" : nullptr;
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const std::int64_t bytes = q.problem.element_bytes;
   std::array<CopyDimension, kMaxViewDims> dimension{};

@@ -51,7 +51,6 @@ __device__ __forceinline__ void stage(char* staged, const char* from, const char
   __pipeline_wait_prior(0);
 }
 
-//! [kernel]
 template <class W>
 __global__ void __launch_bounds__(kThreads, 8)
     staged_kernel(W* __restrict__ dst, const W* __restrict__ src, const __grid_constant__ View view,
@@ -98,7 +97,6 @@ __global__ void __launch_bounds__(kThreads, 8)
     store_whole(to + p, word);
   }
 }
-//! [kernel]
 
 /// Bytes of the result that a block makes of elements that lie a step apart.
 inline int tile_bytes(int element_bytes, std::int64_t step) {
@@ -107,7 +105,6 @@ inline int tile_bytes(int element_bytes, std::int64_t step) {
   return tile / element_bytes * element_bytes;
 }
 
-/// Why the kernel does not take a simplified problem; nullptr where it does.
 inline const char* refuse(const StridedProblem& q) {
   if (q.into_view) return "a view that is written";
   if (q.element_bytes > 2) return "elements must have 1 or 2 bytes";
@@ -119,7 +116,6 @@ inline const char* refuse(const StridedProblem& q) {
              : "rows must be as long as several tiles";
 }
 
-/// Moves a simplified problem that is not refused.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   const TensorView& view = q.problem.view;
   const std::int64_t step = view.strides[view.dims - 1];

@@ -34,9 +34,8 @@ struct TilePlan {
   std::int64_t batches = 1;  ///< Combinations of the others.
 };
 
-/// Deals the dimensions of a collapsed problem to the parts of a plan for tiles of `side` elements each way. Both
-/// spaces take the dimensions that are fastest on their side, until they fill a tile; then whichever wastes more of its
-/// last tile takes the next.
+/// A plan for tiles of `side` elements each way. Both spaces take the dimensions that are fastest on their side, until
+/// they fill a tile; then whichever wastes more of its last tile takes the next.
 inline TilePlan plan_tiles(const StridedProblem& p, std::int64_t side) {
   std::array<CopyDimension, kMaxViewDims> dimension{};
   const int dims = copy_dimensions(p, dimension);

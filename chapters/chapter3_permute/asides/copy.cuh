@@ -14,7 +14,6 @@ namespace warpbook::chapter3::copy {
 
 inline constexpr int kThreads = 256;
 
-//! [kernel]
 template <class W, int words>
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(W* __restrict__ dst, const W* __restrict__ src, std::int64_t count) {
@@ -33,7 +32,6 @@ __global__ void __launch_bounds__(kThreads)
     //! [exercise store_guard]
   }
 }
-//! [kernel]
 
 /// Copies p.count() elements, `words` a thread.
 template <int words> cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

@@ -118,7 +118,6 @@ inline cudaError_t run(const PermuteProblem& p, const void* src, void* dst, cuda
 
 #endif
 
-/// Why the aside refuses a problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& p) {
   if (const char* reason = tensor_copies_missing()) return reason;
   if (const char* reason = v6::refuse(p)) return reason;

@@ -56,7 +56,6 @@ __global__ void __launch_bounds__(kThreads<W>)
 }
 //! [kernel]
 
-/// Why the aside refuses a problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& p) {
   const PermuteProblem m = merged(p);
   return m.rank <= 1 || keeps_last_dimension(m) ? nullptr : "the last dimension must stay last";

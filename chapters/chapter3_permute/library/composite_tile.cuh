@@ -113,7 +113,6 @@ __device__ __forceinline__ Row find_row(const Matrix& matrix, const Tile& shape,
   return {at * shape.pitch, group_places[r / group] + in_group * matrix.row_step};
 }
 
-//! [kernel]
 /// A load takes `group` rows, 1 or kWord<bytes>.
 template <int bytes, int group>
 __global__ void __launch_bounds__(kThreads, kBlocks<bytes>)
@@ -171,9 +170,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks<bytes>)
     write_words.template operator()<false>();
   }
 }
-//! [kernel]
 
-/// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2 || keeps_last_dimension(m)) return "the last dimension must move";
   if (m.element_bytes > 4) return "elements must have 1, 2 or 4 bytes";

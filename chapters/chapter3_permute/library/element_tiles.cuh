@@ -25,7 +25,6 @@ template <int bytes, int rows, int columns, int threads> struct ElementTile {
   static constexpr int kBefore = 0;                                      // Rows that it has before its first.
 };
 
-//! [tile]
 /// One block transposes one tile, `rows` x `columns` of which exist. With `whole`, the matrix's edge does not cut it.
 template <class T, bool whole, class W>
 __device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int64_t dst_pitch,
@@ -65,9 +64,7 @@ __device__ __forceinline__ void transpose_elements(W* __restrict__ dst, std::int
     to += T::kWarps * dst_pitch;
   }
 }
-//! [tile]
 
-//! [kernel]
 template <class T>
 __global__ void __launch_bounds__(T::kThreads)
     permute_elements_kernel(typename T::W* __restrict__ dst, const typename T::W* __restrict__ src,
@@ -86,7 +83,6 @@ __global__ void __launch_bounds__(T::kThreads)
     transpose.template operator()<false>();
   }
 }
-//! [kernel]
 
 /// A tile of elements of 4 or 8 bytes that slides back to a sector's boundary. Narrower ones would read too much twice.
 template <int bytes> struct WindowTile {
@@ -102,7 +98,6 @@ template <int bytes> struct WindowTile {
   static constexpr int kPitch = kColumns + 1;
 };
 
-//! [windows]
 /// One block moves one window. Along each row of the output it begins at the last sector's boundary before the tile, up
 /// to kBefore elements early. The neighbouring block reads those rows, too: they come from the L2.
 template <int bytes>
@@ -147,7 +142,6 @@ __global__ void __launch_bounds__(WindowTile<bytes>::kThreads)
     }
   }
 }
-//! [windows]
 
 /// A tile of bytes or halves that moves words of 4 bytes on both sides.
 template <int bytes> struct WordTile {
@@ -161,10 +155,8 @@ template <int bytes> struct WordTile {
   static constexpr int kPitch = kColumns + 1;  // Words.
 };
 
-//! [words]
-/// One block transposes one tile: a lane loads a word of each of kInWord rows, and what it gets, regrouped, are as many
-/// columns' words. The columns of a lane lie 32 words apart in shared memory, so that a warp's words lie in 32 banks
-/// whether it writes a row or reads a column.
+/// One block transposes one tile: a lane regroups words of kInWord rows into words of as many columns. Its columns lie
+/// 32 words apart in shared memory, so that a warp meets 32 banks whether it writes a row or reads a column.
 template <int bytes>
 __global__ void __launch_bounds__(WordTile<bytes>::kThreads)
     permute_words_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
@@ -220,9 +212,7 @@ __global__ void __launch_bounds__(WordTile<bytes>::kThreads)
     }
   }
 }
-//! [words]
 
-/// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (const char* reason = v8::refuse_tiles(m)) return reason;
   return m.element_bytes <= 8 ? nullptr : "elements must have 1, 2, 4 or 8 bytes";
@@ -255,9 +245,8 @@ inline double filled(const PermuteProblem& m) {
       m, [&]<class T>() { return along(m.dst_shape(m.rank - 1), T::kRows) * along(m.shape[m.rank - 1], T::kColumns); });
 }
 
-/// Whether tiles are better numbered as the input has them. From a tile to its neighbour along the input it is a whole
-/// row of tiles, a line of each of the matrix's rows: with so many that these fill much of the L2, the neighbour finds
-/// nothing of its lines' other parts. Not so for wider elements, whose tiles read whole lines.
+/// Whether tiles are better numbered as the input has them: with long rows of tiles, the lines that a tile reads a part
+/// of have left the L2 before the next row of tiles comes. Tiles of wider elements read whole lines.
 inline bool prefers_input_order(const PermuteProblem& m) {
   return m.element_bytes <= 4 && m.dst_shape(m.rank - 1) >= 1 << 15;
 }

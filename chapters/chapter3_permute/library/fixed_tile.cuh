@@ -108,7 +108,6 @@ __device__ __forceinline__ void write_words(typename T::W* __restrict__ dst, con
   }
 }
 
-//! [kernel]
 /// `wide`: all rows begin and end at boundaries of 16 bytes.
 template <class T, bool wide>
 __global__ void __launch_bounds__(T::kThreads, 4)
@@ -139,7 +138,6 @@ __global__ void __launch_bounds__(T::kThreads, 4)
     write_words<T>(dst, tile, span, matrix.dst_past);
   }
 }
-//! [kernel]
 
 /// What the columns have at least, in bytes; chosen on an H200.
 inline int least_bytes(const PermuteProblem& m) {
@@ -167,9 +165,8 @@ inline int rows_in_group(const PermuteProblem& m) {
 /// Whether all rows can be whole words of 16 bytes.
 inline bool writes_wide(const PermuteProblem& m) { return fit(m).column_bytes % 16 == 0 && m.alignment == 16; }
 
-/// Calls `f.template operator()<T>()` for a problem's tile of 16 KiB: 32 rows of 512 bytes, or 16 or 8 rows where there
-/// are no more, or 16 where short rows stay last; bytes otherwise, and halves by words; and half a tile of floats where
-/// columns are few.
+/// Calls `f.template operator()<T>()` for a problem's tile of 16 KiB: 32 rows of 512 bytes, or fewer where there are no
+/// more or short rows stay last; bytes otherwise, halves by words; half a tile of floats where columns are few.
 template <class F> auto with_tile(const PermuteProblem& m, const F& f) {
   const Fit fits = fit(m);
   const std::int64_t rows = fits.rows;
@@ -208,9 +205,8 @@ inline double filled(const PermuteProblem& m) {
   });
 }
 
-/// Whether the tiles that follow each other are neighbours along the input. From a tile to its neighbour along the
-/// input it is a whole row of tiles: with so many columns, their lines, of 128 bytes each, are 8 MiB or more, and the
-/// parts of a line that other tiles read are forgotten before these come.
+/// Whether the tiles that follow each other are neighbours along the input: with so many columns, the lines of a row of
+/// tiles are 8 MiB or more, and have left the L2 before the tiles come that read their other parts.
 inline bool prefers_input_order(const PermuteProblem& m, const Columns& columns) {
   return m.element_bytes <= 4 && columns.size >= 1 << 16;
 }

@@ -26,7 +26,6 @@ template <class Index> struct Layout {
   Index src_stride[kMaxRank];
 };
 
-//! [kernel]
 template <class W, class Index>
 __global__ void __launch_bounds__(kThreads<W>)
     permute_kernel(W* __restrict__ dst, const W* __restrict__ src, Layout<Index> layout, Index count) {
@@ -53,7 +52,6 @@ __global__ void __launch_bounds__(kThreads<W>)
     if (dst_offset < count) dst[dst_offset] = word[i];
   }
 }
-//! [kernel]
 
 /// Gathers elements by offsets of the type Index. `p` is not empty.
 template <class Index> cudaError_t run_as(const PermuteProblem& p, const void* src, void* dst, cudaStream_t stream) {

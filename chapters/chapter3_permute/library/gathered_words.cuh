@@ -50,7 +50,6 @@ __device__ __forceinline__ Place find_place(const Layout& layout, std::uint32_t 
   return place;
 }
 
-//! [kernel]
 /// `before`: elements from the last multiple of a word's size to the output's first; the output may begin anywhere.
 /// What helps on an H200: of halves, stores that leave the L2 first; of floats, loads that stay.
 template <int bytes, int elements, int words>
@@ -97,9 +96,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
 }
-//! [kernel]
 
-/// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2) return "nothing moves";
   if (m.element_bytes > 4) return "elements must have 1, 2 or 4 bytes";

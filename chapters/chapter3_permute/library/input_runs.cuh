@@ -32,7 +32,6 @@ struct Layout {
   std::uint32_t place[kMostElements];  // In the output, of each of a run's elements.
 };
 
-//! [kernel]
 template <class W, int vector>
 __global__ void __launch_bounds__(kThreads) permute_kernel(W* __restrict__ dst, const W* __restrict__ src,
                                                            const __grid_constant__ Layout layout, std::uint32_t runs) {
@@ -70,7 +69,6 @@ __global__ void __launch_bounds__(kThreads) permute_kernel(W* __restrict__ dst, 
     }
   }
 }
-//! [kernel]
 
 /// The run that a thread takes: so many of the input's fastest dimensions, and a part of the next.
 struct RunPlan {
@@ -117,7 +115,6 @@ inline double touched(const PermuteProblem& m, double neighbours, int unit) {
   return units;
 }
 
-/// Why the kernel refuses a simplified problem; nullptr where it takes it.
 inline const char* refuse(const PermuteProblem& m) {
   if (m.rank < 2 || plan_run(m).elements < 2) return "a warp writes along the input's fastest dimension";
   return fits_32_bits(m.count() + kThreads) ? nullptr : "2^31 elements or more";

@@ -53,7 +53,6 @@ __device__ __forceinline__ void write_placed(typename T::W* __restrict__ dst, co
   }
 }
 
-//! [kernel]
 template <class T>
 __global__ void __launch_bounds__(T::kThreads, 1024 / T::kThreads)
     permute_kernel(typename T::W* __restrict__ dst, const typename T::W* __restrict__ src,
@@ -80,7 +79,6 @@ __global__ void __launch_bounds__(T::kThreads, 1024 / T::kThreads)
   __syncthreads();
   write_placed<T>(dst, tile, places, groups, matrix.row_step, words, columns);
 }
-//! [kernel]
 
 /// Moves tiles of type T. `m` is simplified, not empty and not refused.
 /// \return cudaErrorInvalidValue where the input's fastest dimension is not made of groups, or the output's pieces not
@@ -102,9 +100,8 @@ cudaError_t run_arranged(const PermuteProblem& m, const void* src, void* dst, cu
 /// What the columns have at least, in bytes.
 inline int least_bytes(const PermuteProblem& m) { return least_bytes_beside_runs(m, 256, true); }
 
-/// Moves tiles by the widest words that each side is made of, of those that there are here. Short pieces are loaded row
-/// by row: what is between the pieces of a row, the rows beside it write, and they should do so at once. `m` is
-/// simplified, not empty and not refused.
+/// Moves tiles by the widest words that each side is made of. Short pieces are loaded row by row, so that rows beside
+/// each other write at once what lies between their pieces. `m` is simplified, not empty and not refused.
 inline cudaError_t run_tiles(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const int least = least_bytes(m);
   const bool is_short = find_columns(m, least, true).piece * m.element_bytes < 64;

@@ -253,7 +253,6 @@ struct Runner {
 inline constexpr int kSamples = 31;     ///< Of whoever may win: for 1% to be told from noise.
 inline constexpr float kNoise = 0.99F;  ///< Of the rule's time: what is not faster than that is the rule's equal.
 
-//! [kernel]
 /// Times the dispatch's choice and the candidates that take a problem, sample by sample in turn, so that whatever the
 /// device does meanwhile it does to all. After 2 samples, what is a third slower than the best is dropped; after 5, a
 /// tenth; after 11, 3%.
@@ -294,7 +293,6 @@ cudaError_t choose_measured(std::span<const Candidate> candidates, const TimeOf&
   choice = {other ? runners.back().candidate : nullptr, rule, other ? fastest : rule};
   return cudaSuccess;
 }
-//! [kernel]
 
 /// Chooses for a problem by running on its arrays; dst holds the result then. The stream must not be captured. Where
 /// times are modelled, on the emulator, a choice by them would tell of the model: there it is the dispatch's.

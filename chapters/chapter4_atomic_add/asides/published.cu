@@ -25,7 +25,6 @@ namespace {
 
 using namespace warpbook;
 
-//! [published]
 __global__ void half_kernel(__half* total, const __half* a, const __half* b, std::int64_t count) {
   const std::int64_t threads = std::int64_t(gridDim.x) * blockDim.x;
   __half sum = __float2half(0);
@@ -53,7 +52,6 @@ __global__ void fast_kernel(__half* total, const __half* a, const __half* b, std
   }
   atomicAdd(reinterpret_cast<__half2*>(total), __half2{sum, __float2half(0)});
 }
-//! [published]
 
 /// An input: all elements of a are `a`, those of b are `b` and, at odd places, `sign` times it.
 struct Data {

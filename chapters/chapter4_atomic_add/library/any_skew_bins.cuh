@@ -110,7 +110,7 @@ template <class Index> struct Sample {
   }
 };
 
-/// Adds a thread's values together: four reads, four additions, four exchanges. Those that came too late go round again.
+/// Adds a thread's values together: four reads, four additions, four exchanges. Who came too late goes round again.
 __device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&to)[kBatch], const float (&x)[kBatch]) {
   unsigned assumed[kBatch];
   bool waits[kBatch];
@@ -139,7 +139,6 @@ __device__ __forceinline__ void add_together(SharedAddress bins, const Bin (&to)
   } while (any);
 }
 
-//! [kernel]
 /// Adds a batch in the way that the sample asked for. `by_fours`: tiles take turns, and the input is not clustered.
 template <bool by_fours, class Index>
 __device__ __forceinline__ void add_batch(const Sums& sums, const Tile& tile, const Care& care,
@@ -190,14 +189,12 @@ __global__ void __launch_bounds__(kThreads, 1)
   wait_for_launches_before();  // The sums may still be being cleared.
   pass_on(sum, bin, bins, tile, worker, workers);
 }
-//! [kernel]
 
 /// Floats of bins that fit beside what else a block has in shared memory; a multiple of 4.
 inline std::int64_t room_for_bins() {
   return (shared_bytes_limit() - static_cast<std::int64_t>(sizeof(HotPlaces)) - 1024) / 16 * 4;
 }
 
-/// Why the kernel does not take a problem; nullptr where it does.
 inline const char* refuse_scatter(const ScatterProblem& p) {
   return p.places <= 2 * room_for_bins() ? nullptr : "the places do not fit in two blocks' shared memory";
 }

@@ -1,10 +1,10 @@
 /// \file
 /// Places that are hit again and again: found by a sample, and given several sums in a block's shared memory.
 ///
-/// A place that a large share of the sample hits is hot: it gets 32 sums, and a thread adds to the one that its lane and
-/// warp select; or, where a block has room for that, one for every thread. Where neighbours in the input often have one
-/// place (sorted indices), lanes that share one add up among themselves first.
-/// A hot place's bin holds a signalling NaN, which no addition makes, and in its last bits where the place's sums are.
+/// A place that a large share of the sample hits is hot: it gets 32 sums, and a thread adds to the one that its lane
+/// and warp select; or, where a block has room for that, one for every thread. Where neighbours in the input often have
+/// one place (sorted indices), lanes that share one add up among themselves first. A hot place's bin holds a signalling
+/// NaN, which no addition makes, and in its last bits where the place's sums are.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v7_two_tiles.cuh"
@@ -62,11 +62,9 @@ __device__ __forceinline__ void clear_bins(float* bin, int bins, HotPlaces& hot)
   if (thread == 0) hot.found = hot.found_private = 0;
 }
 
-//! [find_hot]
 /// Looks at a sample: `samples` bins of each thread, -1 for none, what they are called, and whether a neighbour of one
-/// has its bin. All threads of the block call, and meet at barriers; the bins hold zeros before, and afterwards zeros
-/// and marks. `hits_needed` make a place hot. So many `privates` may have a sum for every thread. Where there is a hot
-/// place, what room is left goes to those that `hits_of_warm` hit; 0 is none.
+/// has its bin. All threads of the block call; the bins hold zeros before, zeros and marks afterwards. `hits_needed`
+/// make a place hot, `hits_of_warm` where room is left (0: none). So many `privates` may have a sum for every thread.
 template <int samples, class Name>
 __device__ __forceinline__ Care find_hot(float* bin, HotPlaces& hot, const int (&sample)[samples],
                                          const Name (&name)[samples], bool neighbour_is_same,
@@ -110,7 +108,6 @@ __device__ __forceinline__ Care find_hot(float* bin, HotPlaces& hot, const int (
   __syncthreads();
   return {hot.found + hot.found_private > 0, same * 8 > static_cast<int>(blockDim.x)};
 }
-//! [find_hot]
 
 /// Where a thread finds the sums that its block adds to.
 struct Sums {
@@ -143,7 +140,6 @@ private:
   static constexpr unsigned kBytes = HotPlaces::kCopies * 4;  // From one number to the next.
 };
 
-//! [add_by_leaders]
 /// Adds x to bin `at` by add(at, x), -1 adds nothing: lanes that share a bin add up among themselves first. All lanes
 /// of the warp call.
 template <class Add> __device__ __forceinline__ void add_by_leaders(int at, float x, const Add& add) {
@@ -161,7 +157,6 @@ template <class Add> __device__ __forceinline__ void add_by_leaders(int at, floa
   }
   if (at >= 0) add(at, x);
 }
-//! [add_by_leaders]
 
 /// A lane's value that somebody else was faster than. It waits until a lane of the warp has a second one: adding takes
 /// a warp as long for one lane as for many.
@@ -178,8 +173,7 @@ struct Late {
 };
 
 /// Adds several values of a thread where places are hot, two at a time: their bins are looked at together, then the
-/// sums of hot places, and both are exchanged once. (With four the look is longer ago, and more are overtaken.) Whom
-/// somebody else was faster than becomes `late`. All lanes of the warp call.
+/// sums of hot places, and both are exchanged once. What came too late becomes `late`. All lanes of the warp call.
 template <int values>
 __device__ __forceinline__ void add_marked(const Sums& sums, const Bin (&bin)[values], const float (&x)[values],
                                            Late& late) {

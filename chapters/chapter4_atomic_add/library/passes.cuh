@@ -91,7 +91,6 @@ __device__ __forceinline__ void add_value(T* dst, std::int64_t places, std::int6
   fast_atomic_add<T, std::int64_t>(dst, place, places, x);
 }
 
-//! [kernel]
 template <class T, class Index>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     scatter_add_kernel(T* dst, const T* __restrict__ value, const Index* __restrict__ index, std::int64_t count,
@@ -132,7 +131,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     fast_atomic_add<T, std::int64_t>(dst, hot.name[k], places, from_float<T>(hot.total(k)));
   }
 }
-//! [kernel]
 
 template <class... Types>
 cudaError_t run_scatter(const ScatterProblem& p, const ScatterArrays& at, cudaStream_t stream) {

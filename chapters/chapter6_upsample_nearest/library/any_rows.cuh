@@ -34,7 +34,6 @@ template <class W> __device__ __forceinline__ const W* source_row(const W* x, co
   return x + row_of_source * all.width.in * all.channels.divisor;
 }
 
-//! [kernel]
 /// kPixels: a pixel has several elements. kShort: a row may have less than 16 bytes.
 template <class W, bool kPixels, bool kShort>
 __global__ void __launch_bounds__(kThreads) forward_kernel(W* __restrict__ y, const W* __restrict__ x, Rows all) {
@@ -72,9 +71,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(W* __restrict__ y, co
     for (std::uint32_t k = 0; k < end - begin; ++k) y[begin + k] = word[k];
   }
 }
-//! [kernel]
 
-/// Why any_rows does not take a problem; nullptr where it does.
 inline const char* refuse(const Images& images) {
   return planes_fit_launches(images) ? nullptr : "a plane or an image has 2^31 elements or more";
 }

@@ -10,7 +10,6 @@
 
 namespace warpbook::chapter6::channels_last {
 
-//! [kernel]
 /// `items` are of the output, `pixel_packs` of them per pixel.
 template <class P>
 __global__ void forward_kernel(P* __restrict__ y, const P* __restrict__ x, v5::Items items, Divisor pixel_packs) {
@@ -66,9 +65,7 @@ __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 
   for (int k = 0; k < kWidth; ++k) result[k] = T(sum[k]);
   store_whole(&dx[i], result);
 }
-//! [kernel]
 
-/// Why channels_last does not take a problem; nullptr where it does.
 inline const char* refuse(const Images& images) {
   if (images.layout != ImageLayout::nhwc) return "takes the nhwc layout only";
   return planes_fit_launches(images) ? nullptr : "an image has 2^31 elements or more";

@@ -13,7 +13,6 @@ namespace warpbook::chapter6::packs_in_flight {
 inline constexpr int kThreads = 128;
 inline constexpr int kPacks = 4;
 
-//! [kernel]
 template <class W, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     forward_kernel(Pack<W, 2 * kWidth>* __restrict__ y, const Pack<W, kWidth>* __restrict__ x, Divisor row_packs,
@@ -37,7 +36,6 @@ __global__ void __launch_bounds__(kThreads)
   }
   //! [exercise in_flight]
 }
-//! [kernel]
 
 /// Takes what v4 takes by its widest packs.
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {

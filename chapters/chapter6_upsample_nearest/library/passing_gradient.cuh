@@ -9,7 +9,6 @@
 
 namespace warpbook::chapter6::passing_gradient {
 
-//! [kernel]
 template <class T, int kWidth>
 __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 2 * kWidth>* __restrict__ dy,
                                 Divisor row_packs, std::uint32_t packs) {
@@ -20,7 +19,6 @@ __global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, 
   const auto* const lower = upper + row_packs.divisor;
   store_whole(&dx[i], v4::sums_of_four(load_passing<true>(upper), load_passing<true>(lower)));
 }
-//! [kernel]
 
 /// Takes what v4 takes by its widest packs.
 template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
