@@ -61,14 +61,10 @@ TensorView laid_out(const std::vector<std::int64_t>& shape, const std::string& l
   std::int64_t stride = layout == "gaps" ? 2 : 1;
   for (std::size_t k = 0; k < shape.size(); ++k) {
     const std::size_t d = layout == "reversed" ? k : shape.size() - 1 - k;  // Reversed: the first is the fastest.
-    view.strides[d] = stride;
-    if (layout == "broadcast" && k == 0) {  // The same value along the last dimension.
-      view.strides[d] = 0;
-    } else if (layout == "gaps") {  // As if every dimension were one longer, and every second element taken.
-      stride *= shape[d] + 1;
-    } else {
-      stride *= std::max<std::int64_t>(1, shape[d]);
-    }
+    const bool repeats = layout == "broadcast" && k == 0;  // The same value along the last dimension.
+    view.strides[d] = repeats ? 0 : stride;
+    // Gaps are as if every dimension were one longer, and every second element taken.
+    if (!repeats) stride *= layout == "gaps" ? shape[d] + 1 : std::max<std::int64_t>(1, shape[d]);
   }
   return view;
 }

@@ -59,9 +59,8 @@ inline bool shares_long_rows(const Problem& p) {
 /// By whole words of 16 bytes, or elements of 8: v8a has one word per thread under way, and narrower ones are too little.
 inline bool has_few_long_rows(const Problem& p) {
   const int few = v8b::refuse(p) == nullptr ? 64 : 512;  // Double and the integers have no wide atomics.
-  const int word_bytes = widest_word(p, row_dims(p)) * element_bytes(p.type);
   return has_long_rows(p) && src_bytes(p) >= (8 << 20) && p.entries() <= few &&
-         (word_bytes == 16 || element_bytes(p.type) == 8);
+         (element_bytes(p.type) == 8 || widest_word(p, row_dims(p)) * element_bytes(p.type) == 16);
 }
 
 // ---- Rows that a tile names again and again.
@@ -89,8 +88,8 @@ inline bool fills_few_rows(const Problem& p) {
          (entries_per_row(p) > 256 && row_bytes(p) >= 128);
 }
 inline bool meets_in_tiles(const Problem& p) {
-  if (!takes_tiles(p)) return false;
-  return fills_few_rows(p) || entries_per_row(p) >= (is_narrow(p) ? 2048 : 512) || names_most_rows(p);
+  return takes_tiles(p) &&
+         (fills_few_rows(p) || entries_per_row(p) >= (is_narrow(p) ? 2048 : 512) || names_most_rows(p));
 }
 /// So many entries per row that a half or a bfloat16 would lose them.
 inline bool meets_in_kept_tiles(const Problem& p) {
@@ -98,8 +97,7 @@ inline bool meets_in_kept_tiles(const Problem& p) {
   if (!is_narrow(p)) return entries_per_row(p) >= 16384;
   return entries_per_row(p) >= 2048 || (entries_per_row(p) >= 128 && names_most_rows(p));
 }
-/// Many long entries. Rows may be many, too: words of a language go to a few of them, and sorting a tile takes little
-/// beside moving such rows.
+/// Many long entries, whose sort takes little beside moving them. Words of a language go to few of many rows.
 inline bool may_meet_unseen(const Problem& p) {
   return v8b::refuse(p) == nullptr && rows_lie_together(p) && row_bytes(p) >= 1024 && p.entries() >= 16384 &&
          src_bytes(p) >= (32 << 20);
@@ -146,8 +144,6 @@ inline bool spreads_lines(const Problem& p) {
   return !index_is_major(p.dst, p.dim) && spread_lines::refuse(p) == nullptr && p.row_elements() > 1 &&
          p.entries() >= 2 * p.rows() && p.entries() >= (16 << 10);
 }
-
-// ---- Atomics.
 
 /// Rows of one element, or so few words that v7b's division counts, and enough in a row for two warps.
 inline bool has_short_rows(const Problem& p) {
