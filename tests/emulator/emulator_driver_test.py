@@ -174,6 +174,45 @@ class Commands(Driver):
             self.assertEqual((made.returncode, made.stderr), (0, ""), standard)
             self.runs(expected="0.5 49120 1.00098\n1 3.14062\n")
 
+    def test_c_files_call_the_runtime(self):
+        Path("add.cu").write_text("__global__ void k(float4* x, float4 y) { x->x += y.x; x->w += y.w; }\n"
+                                  "extern \"C\" void add(float4* x, float4 y) { k<<<1, 1>>>(x, y); }\n"
+                                  "extern \"C\" const void* kernel() { return (const void*)k; }\n")
+        Path("main.c").write_text("""#include <cuda_runtime.h>
+            #include <stdio.h>
+            void add(float4* x, float4 y);
+            const void* kernel(void);
+            int main(void) {
+              struct cudaDeviceProp properties;
+              struct cudaFuncAttributes attributes;
+              enum cudaMemcpyKind back = cudaMemcpyDeviceToHost;
+              float4 host = {1, 2, 3, 4}, *x;
+              dim3 grid = {1, 1, 1};
+              cudaEvent_t event;
+              cudaStream_t stream;
+              if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess || cudaMalloc((void**)&x, sizeof host) != cudaSuccess) return 1;
+              if (cudaFuncGetAttributes(&attributes, kernel()) != cudaSuccess) return 2;
+              cudaEventCreate(&event);
+              cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+              cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice);
+              add(x, make_float4(0.5f, 0, 0, 0.25f));
+              cudaMemcpy(&host, x, sizeof host, back);
+              printf("%g %g %s\\n", host.x, host.w, cudaGetErrorString(cudaGetLastError()));
+              cudaFree(x);
+              cudaEventDestroy(event);
+              cudaStreamDestroy(stream);
+              return properties.warpSize != 32 || attributes.maxThreadsPerBlock != 1024 || grid.z != 1;
+            }""")
+        self.compiles("-c", "add.cu")
+        for compiler in ("gcc", "clang", self.nvcc):
+            for standard in ("c99", "c11") if compiler != self.nvcc else ("c++17",):
+                words = (f"-std={standard}",) if compiler == self.nvcc else (
+                    f"-std={standard}", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror", f"-I{BUILD}/toolkit/include", f"-L{BUILD}/toolkit/lib64",
+                    f"-Wl,-rpath,{BUILD}/toolkit/lib64", "-lcudart", "-lstdc++", "-lm")
+                made = call(compiler, "main.c", "add.o", "-o", "program", *words)
+                self.assertEqual((made.returncode, made.stderr), (0, ""), (compiler, standard))
+                self.runs(expected="1.5 4.25 no error\n")
+
     def test_in_steps(self):
         self.write_project()
         self.compiles("-dc", "scale.cu", "-o", "scale.o")

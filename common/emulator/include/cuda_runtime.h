@@ -5,6 +5,13 @@
 
 #define __CUDA_RUNTIME_H__
 
+#ifndef __cplusplus  // To C, the functions that need no templates.
+
+#include "cuda_runtime_api.h"
+#include "vector_functions.h"
+
+#else
+
 #include <algorithm>
 #include <cassert>
 #include <climits>
@@ -80,9 +87,8 @@ template <class Kernel> cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFun
   return warpbook::emulator::set_kernel_attribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 
-template <class Kernel> cudaError_t cudaFuncSetCacheConfig(Kernel* kernel, cudaFuncCache /*a hint*/) {
-  cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, kernel);
+template <class Kernel> cudaError_t cudaFuncSetCacheConfig(Kernel* kernel, cudaFuncCache config) {
+  return cudaFuncSetCacheConfig(reinterpret_cast<const void*>(kernel), config);
 }
 
 template <class Kernel> cudaError_t cudaFuncSetSharedMemConfig(Kernel* kernel, cudaSharedMemConfig /*a hint*/) {
@@ -261,22 +267,12 @@ inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, int /*
                                         cudaStream_t stream = nullptr) {
   return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
 }
-inline cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, cudaMemLocation, unsigned /*flags*/,
-                                        cudaStream_t stream = nullptr) {
-  return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
-}
-inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
-  return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
-}
 inline cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, int /*device*/) {
   return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
 }
 
 // ---- The format of texels
 
-inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
-  return {x, y, z, w, kind};
-}
 #ifdef __clang__
 /// Of a type that CUDA has vectors of.
 template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc() {
@@ -293,17 +289,10 @@ inline cudaChannelFormatDesc cudaCreateChannelDescHalf() { return {16, 0, 0, 0, 
 
 // ---- Events and graphs
 
-inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags = cudaEventDefault) {
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
   return cudaEventCreateWithFlags(event, flags);
 }
 
-inline cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr, unsigned flags = 0) {
-  return flags > cudaEventRecordExternal ? cudaErrorInvalidValue : cudaEventRecord(event, stream);
-}
-
-inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0) {
-  return cudaGraphInstantiateWithFlags(executable, graph, flags);
-}
 inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphNode_t* error_node,
                                        cudaGraphExecUpdateResult* result) {
   cudaGraphExecUpdateResultInfo info{};
@@ -320,3 +309,5 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t
                                         std::size_t) {
   return cudaGraphInstantiateWithFlags(executable, graph, 0);
 }
+
+#endif

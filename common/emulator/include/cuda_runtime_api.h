@@ -5,7 +5,7 @@
 
 #define __CUDA_RUNTIME_API_H__
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "driver_types.h"
 #include "warpbook_export.h"
@@ -14,11 +14,13 @@
 
 #define CUDART_VERSION 13000
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 
 // ---- Errors
-WARPBOOK_EXPORT cudaError_t cudaGetLastError();
-WARPBOOK_EXPORT cudaError_t cudaPeekAtLastError();
+WARPBOOK_EXPORT cudaError_t cudaGetLastError(void);
+WARPBOOK_EXPORT cudaError_t cudaPeekAtLastError(void);
 WARPBOOK_EXPORT const char* cudaGetErrorName(cudaError_t error);
 WARPBOOK_EXPORT const char* cudaGetErrorString(cudaError_t error);
 
@@ -29,13 +31,13 @@ WARPBOOK_EXPORT cudaError_t cudaSetDevice(int device);
 WARPBOOK_EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags);
 WARPBOOK_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
-WARPBOOK_EXPORT cudaError_t cudaDeviceSynchronize();
+WARPBOOK_EXPORT cudaError_t cudaDeviceSynchronize(void);
 /// Frees all memory and forgets a sticky error.
-WARPBOOK_EXPORT cudaError_t cudaDeviceReset();
-WARPBOOK_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
-WARPBOOK_EXPORT cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+WARPBOOK_EXPORT cudaError_t cudaDeviceReset(void);
+WARPBOOK_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
 /// There is nothing to free: the emulated L2 keeps no lines from one launch to the next.
-WARPBOOK_EXPORT cudaError_t cudaCtxResetPersistingL2Cache();
+WARPBOOK_EXPORT cudaError_t cudaCtxResetPersistingL2Cache(void);
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 /// There is one device, which has no peer.
 WARPBOOK_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
@@ -57,53 +59,69 @@ WARPBOOK_EXPORT cudaError_t cudaRuntimeGetVersion(int* version);
 
 // ---- Launches by address
 WARPBOOK_EXPORT cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                             std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr);
+                                             size_t dynamic_shared WARPBOOK_DEFAULT(0),
+                                             cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
 WARPBOOK_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments);
 /// All blocks are on the card at a time, and may wait for each other: `cooperative_groups::this_grid().sync()`.
 WARPBOOK_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                                        std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr);
+                                                        size_t dynamic_shared WARPBOOK_DEFAULT(0),
+                                                        cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+
+// ---- Kernels by address
+WARPBOOK_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
+WARPBOOK_EXPORT cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
+WARPBOOK_EXPORT cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache config);
+WARPBOOK_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                                          int block_size, size_t dynamic_shared);
 
 // ---- Memory
-WARPBOOK_EXPORT cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream);
-WARPBOOK_EXPORT cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags = cudaMemAttachGlobal);
-WARPBOOK_EXPORT cudaError_t cudaMallocHost(void** pointer, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
-WARPBOOK_EXPORT cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
-WARPBOOK_EXPORT cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
+WARPBOOK_EXPORT cudaError_t cudaMalloc(void** pointer, size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t cudaMallocManaged(void** pointer, size_t bytes,
+                                              unsigned flags WARPBOOK_DEFAULT(cudaMemAttachGlobal));
+WARPBOOK_EXPORT cudaError_t cudaMallocHost(void** pointer, size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
+WARPBOOK_EXPORT cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
 WARPBOOK_EXPORT cudaError_t cudaFree(void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaFreeHost(void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 /// Lets kernels use memory of the host; its addresses stay.
-WARPBOOK_EXPORT cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags);
+WARPBOOK_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaHostUnregister(void* pointer);
 WARPBOOK_EXPORT cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes, cudaMemcpyKind kind);
-WARPBOOK_EXPORT cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes,
-                                            cudaMemcpyKind kind, cudaStream_t stream = nullptr);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy2D(void* destination, std::size_t destination_pitch, const void* source,
-                                         std::size_t source_pitch, std::size_t width, std::size_t height,
-                                         cudaMemcpyKind kind);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
-                                              std::size_t source_pitch, std::size_t width, std::size_t height,
-                                              cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy(void* destination, const void* source, size_t bytes, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t bytes, cudaMemcpyKind kind,
+                                            cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2D(void* destination, size_t destination_pitch, const void* source,
+                                         size_t source_pitch, size_t width, size_t height, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DAsync(void* destination, size_t destination_pitch, const void* source,
+                                              size_t source_pitch, size_t width, size_t height, cudaMemcpyKind kind,
+                                              cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
 WARPBOOK_EXPORT cudaError_t cudaMemcpyPeer(void* destination, int destination_device, const void* source,
-                                           int source_device, std::size_t bytes);
+                                           int source_device, size_t bytes);
 WARPBOOK_EXPORT cudaError_t cudaMemcpyPeerAsync(void* destination, int destination_device, const void* source,
-                                                int source_device, std::size_t bytes, cudaStream_t stream = nullptr);
+                                                int source_device, size_t bytes,
+                                                cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
 WARPBOOK_EXPORT cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters,
+                                              cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
 WARPBOOK_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent);
 WARPBOOK_EXPORT cudaError_t cudaMemset3D(cudaPitchedPtr pitched, int value, cudaExtent extent);
 WARPBOOK_EXPORT cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitched, int value, cudaExtent extent,
-                                              cudaStream_t stream = nullptr);
-WARPBOOK_EXPORT cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream = nullptr);
-WARPBOOK_EXPORT cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value, std::size_t width,
-                                         std::size_t height);
-WARPBOOK_EXPORT cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value, std::size_t width,
-                                              std::size_t height, cudaStream_t stream = nullptr);
+                                              cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+WARPBOOK_EXPORT cudaError_t cudaMemset(void* pointer, int value, size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes,
+                                            cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+WARPBOOK_EXPORT cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height);
+WARPBOOK_EXPORT cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
+                                              cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+/// Hints of where managed memory will be used: it is where it is.
+WARPBOOK_EXPORT cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaMemLocation location,
+                                                 unsigned flags, cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+WARPBOOK_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+                                          cudaMemLocation location);
 
 // ---- Memory pools: what is freed goes back to the device at once
 WARPBOOK_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
@@ -113,11 +131,11 @@ WARPBOOK_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMem
 WARPBOOK_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 WARPBOOK_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
 WARPBOOK_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
-WARPBOOK_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* list, std::size_t count);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
+WARPBOOK_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* list, size_t count);
 WARPBOOK_EXPORT cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
                                                  cudaMemLocation* location);
-WARPBOOK_EXPORT cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPool_t pool,
+WARPBOOK_EXPORT cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool,
                                                     cudaStream_t stream);
 
 // ---- Between processes: not supported
@@ -128,31 +146,28 @@ WARPBOOK_EXPORT cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, 
 WARPBOOK_EXPORT cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle);
 
 // ---- Textures and surfaces
-WARPBOOK_EXPORT cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, std::size_t width,
-                                            std::size_t height = 0, unsigned flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, size_t width,
+                                            size_t height WARPBOOK_DEFAULT(0), unsigned flags WARPBOOK_DEFAULT(0));
 WARPBOOK_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format,
-                                              cudaExtent extent, unsigned flags = 0);
+                                              cudaExtent extent, unsigned flags WARPBOOK_DEFAULT(0));
 WARPBOOK_EXPORT cudaError_t cudaFreeArray(cudaArray_t array);
 WARPBOOK_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
                                              cudaArray_t array);
 WARPBOOK_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);
-WARPBOOK_EXPORT cudaError_t cudaMemcpyToArray(cudaArray_t to, std::size_t x, std::size_t y, const void* from,
-                                              std::size_t bytes, cudaMemcpyKind kind);
-WARPBOOK_EXPORT cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, std::size_t x, std::size_t y,
-                                                std::size_t bytes, cudaMemcpyKind kind);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy2DToArray(cudaArray_t to, std::size_t x, std::size_t y, const void* from,
-                                                std::size_t pitch, std::size_t width, std::size_t height,
+WARPBOOK_EXPORT cudaError_t cudaMemcpyToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                                              cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpyFromArray(void* to, cudaArray_const_t from, size_t x, size_t y, size_t bytes,
                                                 cudaMemcpyKind kind);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, std::size_t x, std::size_t y, const void* from,
-                                                     std::size_t pitch, std::size_t width, std::size_t height,
-                                                     cudaMemcpyKind kind, cudaStream_t stream = nullptr);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy2DFromArray(void* to, std::size_t pitch, cudaArray_const_t from, std::size_t x,
-                                                  std::size_t y, std::size_t width, std::size_t height,
-                                                  cudaMemcpyKind kind);
-WARPBOOK_EXPORT cudaError_t cudaMemcpy2DFromArrayAsync(void* to, std::size_t pitch, cudaArray_const_t from,
-                                                       std::size_t x, std::size_t y, std::size_t width,
-                                                       std::size_t height, cudaMemcpyKind kind,
-                                                       cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DToArray(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                                size_t width, size_t height, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                                     size_t width, size_t height, cudaMemcpyKind kind,
+                                                     cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DFromArray(void* to, size_t pitch, cudaArray_const_t from, size_t x, size_t y,
+                                                  size_t width, size_t height, cudaMemcpyKind kind);
+WARPBOOK_EXPORT cudaError_t cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, cudaArray_const_t from, size_t x,
+                                                       size_t y, size_t width, size_t height, cudaMemcpyKind kind,
+                                                       cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
 WARPBOOK_EXPORT cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
                                                     const cudaTextureDesc* description,
                                                     const cudaResourceViewDesc* view);
@@ -161,6 +176,7 @@ WARPBOOK_EXPORT cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* r
 WARPBOOK_EXPORT cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* description, cudaTextureObject_t texture);
 WARPBOOK_EXPORT cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* surface, const cudaResourceDesc* resource);
 WARPBOOK_EXPORT cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface);
+WARPBOOK_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind);
 
 // ---- Streams
 WARPBOOK_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* stream);
@@ -169,7 +185,8 @@ WARPBOOK_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, u
 WARPBOOK_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream);
-WARPBOOK_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
+WARPBOOK_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                                unsigned int flags WARPBOOK_DEFAULT(0));
 WARPBOOK_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 WARPBOOK_EXPORT cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
 WARPBOOK_EXPORT cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id);
@@ -181,14 +198,18 @@ WARPBOOK_EXPORT cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaun
                                                    cudaLaunchAttributeValue* value);
 WARPBOOK_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data,
                                                   unsigned flags);
-WARPBOOK_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes = 0,
-                                                     unsigned flags = 4);
+WARPBOOK_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer,
+                                                     size_t bytes WARPBOOK_DEFAULT(0),
+                                                     unsigned flags WARPBOOK_DEFAULT(4));
 WARPBOOK_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data);
 
 // ---- Events
+WARPBOOK_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* event);
 WARPBOOK_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
 WARPBOOK_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event);
-WARPBOOK_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+WARPBOOK_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream WARPBOOK_DEFAULT(nullptr));
+WARPBOOK_EXPORT cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream WARPBOOK_DEFAULT(nullptr),
+                                                     unsigned flags WARPBOOK_DEFAULT(0));
 WARPBOOK_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event);
 WARPBOOK_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event);
 /// Modelled time between two events, in milliseconds.
@@ -198,42 +219,42 @@ WARPBOOK_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_
 WARPBOOK_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                   const cudaGraphNode_t* dependencies, std::size_t count,
+                                                   const cudaGraphNode_t* dependencies, size_t count,
                                                    const cudaKernelNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                   const cudaGraphNode_t* dependencies, std::size_t count,
+                                                   const cudaGraphNode_t* dependencies, size_t count,
                                                    const cudaMemcpy3DParms* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                     const cudaGraphNode_t* dependencies, std::size_t count,
-                                                     void* destination, const void* source, std::size_t bytes,
+                                                     const cudaGraphNode_t* dependencies, size_t count,
+                                                     void* destination, const void* source, size_t bytes,
                                                      cudaMemcpyKind kind);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                   const cudaGraphNode_t* dependencies, std::size_t count,
+                                                   const cudaGraphNode_t* dependencies, size_t count,
                                                    const cudaMemsetParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                 const cudaGraphNode_t* dependencies, std::size_t count,
+                                                 const cudaGraphNode_t* dependencies, size_t count,
                                                  const cudaHostNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                  const cudaGraphNode_t* dependencies, std::size_t count);
+                                                  const cudaGraphNode_t* dependencies, size_t count);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                                       const cudaGraphNode_t* dependencies, std::size_t count,
+                                                       const cudaGraphNode_t* dependencies, size_t count,
                                                        cudaGraph_t child);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                                      const cudaGraphNode_t* to, const cudaGraphEdgeData* data,
-                                                     std::size_t count);
-WARPBOOK_EXPORT cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
+                                                     size_t count);
+WARPBOOK_EXPORT cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 WARPBOOK_EXPORT cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                              const cudaKernelNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* destination, const void* source,
-                                                           std::size_t bytes, cudaMemcpyKind kind);
+                                                           size_t bytes, cudaMemcpyKind kind);
 WARPBOOK_EXPORT cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                              const cudaMemcpy3DParms* params);
 WARPBOOK_EXPORT cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                                               void* destination, const void* source, std::size_t bytes,
+                                                               void* destination, const void* source, size_t bytes,
                                                                cudaMemcpyKind kind);
 WARPBOOK_EXPORT cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                              const cudaMemsetParams* params);
@@ -242,29 +263,33 @@ WARPBOOK_EXPORT cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t execu
 WARPBOOK_EXPORT cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                                 cudaGraphExecUpdateResultInfo* info);
 WARPBOOK_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
-                                              cudaGraphEdgeData* data, std::size_t* count);
+                                              cudaGraphEdgeData* data, size_t* count);
 WARPBOOK_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes,
-                                                         cudaGraphEdgeData* data, std::size_t* count);
+                                                         cudaGraphEdgeData* data, size_t* count);
 WARPBOOK_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes,
-                                                           cudaGraphEdgeData* data, std::size_t* count);
+                                                           cudaGraphEdgeData* data, size_t* count);
 WARPBOOK_EXPORT cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned flags);
 WARPBOOK_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 WARPBOOK_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 WARPBOOK_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                                     unsigned long long* id = nullptr, cudaGraph_t* graph = nullptr,
-                                                     const cudaGraphNode_t** nodes = nullptr,
-                                                     const cudaGraphEdgeData** data = nullptr,
-                                                     std::size_t* count = nullptr);
+                                                     unsigned long long* id WARPBOOK_DEFAULT(nullptr),
+                                                     cudaGraph_t* graph WARPBOOK_DEFAULT(nullptr),
+                                                     const cudaGraphNode_t** nodes WARPBOOK_DEFAULT(nullptr),
+                                                     const cudaGraphEdgeData** data WARPBOOK_DEFAULT(nullptr),
+                                                     size_t* count WARPBOOK_DEFAULT(nullptr));
 WARPBOOK_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 WARPBOOK_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-WARPBOOK_EXPORT cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
+WARPBOOK_EXPORT cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 WARPBOOK_EXPORT cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type);
+WARPBOOK_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                                 unsigned long long flags WARPBOOK_DEFAULT(0));
 WARPBOOK_EXPORT cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
                                                           unsigned long long flags);
 WARPBOOK_EXPORT cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 WARPBOOK_EXPORT cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 
+#ifdef __cplusplus
 }  // extern "C"
 
 // What the typed functions of cuda_runtime.h are made of.
@@ -291,3 +316,4 @@ WARPBOOK_EXPORT cudaError_t best_block_size(int* min_grid_size, int* block_size,
                                             std::size_t dynamic_shared, int limit);
 
 }  // namespace warpbook::emulator
+#endif

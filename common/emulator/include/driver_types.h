@@ -8,11 +8,12 @@
 
 #define __DRIVER_TYPES_H__  // Programs ask by these whether CUDA is there.
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "vector_types.h"
+#include "warpbook_export.h"
 
-enum cudaError {
+typedef enum cudaError {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
@@ -147,40 +148,42 @@ enum cudaError {
   cudaErrorInvalidResourceConfiguration = 915,
   cudaErrorUnknown = 999,
   cudaErrorApiFailureBase = 10000,
-};
-using cudaError_t = cudaError;
+} cudaError_t;
 
-enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf };
+typedef enum cudaRoundMode { cudaRoundNearest, cudaRoundZero, cudaRoundPosInf, cudaRoundMinInf } cudaRoundMode;
 
-enum cudaMemcpyKind : int {  // Of a fixed type, in which no number is undefined: a wrong one gets its error.
-  cudaMemcpyHostToHost = 0,
+typedef enum cudaMemcpyKind
+#ifdef __cplusplus
+    : int  // Of a fixed type, in which no number is undefined: a wrong one gets its error.
+#endif
+{ cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
   cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4,
-};
+} cudaMemcpyKind;
 
-enum cudaMemoryType {
+typedef enum cudaMemoryType {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
   cudaMemoryTypeDevice = 2,
   cudaMemoryTypeManaged = 3,
-};
+} cudaMemoryType;
 
-struct cudaPointerAttributes {
+typedef struct cudaPointerAttributes {
   cudaMemoryType type;
   int device;
   void* devicePointer;
   void* hostPointer;
-};
+} cudaPointerAttributes;
 
 // Streams, events and graphs are opaque.
-using cudaStream_t = struct CUstream_st*;
-using cudaEvent_t = struct CUevent_st*;
-using cudaGraph_t = struct CUgraph_st*;
-using cudaGraphExec_t = struct CUgraphExec_st*;
-using cudaGraphNode_t = struct CUgraphNode_st*;
-using cudaHostFn_t = void (*)(void* userData);
+typedef struct CUstream_st* cudaStream_t;
+typedef struct CUevent_st* cudaEvent_t;
+typedef struct CUgraph_st* cudaGraph_t;
+typedef struct CUgraphExec_st* cudaGraphExec_t;
+typedef struct CUgraphNode_st* cudaGraphNode_t;
+typedef void (*cudaHostFn_t)(void* userData);
 
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
@@ -188,52 +191,52 @@ using cudaHostFn_t = void (*)(void* userData);
 #define cudaStreamTailLaunch ((cudaStream_t)0x3)
 #define cudaStreamFireAndForget ((cudaStream_t)0x4)
 
-inline constexpr unsigned int cudaStreamDefault = 0;
-inline constexpr unsigned int cudaStreamNonBlocking = 1;
-inline constexpr unsigned int cudaEventDefault = 0;
-inline constexpr unsigned int cudaEventBlockingSync = 1;
-inline constexpr unsigned int cudaEventDisableTiming = 2;
-inline constexpr unsigned int cudaEventInterprocess = 4;
-inline constexpr unsigned int cudaEventWaitDefault = 0;
-inline constexpr unsigned int cudaHostAllocDefault = 0;
-inline constexpr unsigned int cudaHostAllocPortable = 1;
-inline constexpr unsigned int cudaHostAllocMapped = 2;
-inline constexpr unsigned int cudaHostAllocWriteCombined = 4;
-inline constexpr unsigned int cudaHostRegisterDefault = 0;
-inline constexpr unsigned int cudaHostRegisterPortable = 1;
-inline constexpr unsigned int cudaHostRegisterMapped = 2;
-inline constexpr unsigned int cudaMemAttachGlobal = 1;
-inline constexpr unsigned int cudaMemAttachHost = 2;
-inline constexpr unsigned int cudaMemAttachSingle = 4;
-inline constexpr unsigned int cudaDeviceScheduleAuto = 0;
-inline constexpr unsigned int cudaDeviceScheduleSpin = 1;
-inline constexpr unsigned int cudaDeviceScheduleYield = 2;
-inline constexpr unsigned int cudaDeviceScheduleBlockingSync = 4;
-inline constexpr unsigned int cudaDeviceBlockingSync = 4;
-inline constexpr unsigned int cudaDeviceMapHost = 8;
-inline constexpr unsigned int cudaOccupancyDefault = 0;
-inline constexpr unsigned int cudaOccupancyDisableCachingOverride = 1;
-inline constexpr unsigned int cudaEventRecordDefault = 0;
-inline constexpr unsigned int cudaEventRecordExternal = 1;
-inline constexpr unsigned int cudaHostRegisterIoMemory = 4;
-inline constexpr unsigned int cudaHostRegisterReadOnly = 8;
-inline constexpr unsigned int cudaPeerAccessDefault = 0;
-inline constexpr unsigned int cudaDeviceScheduleMask = 7;
-inline constexpr unsigned int cudaDeviceLmemResizeToMax = 16;
+#define cudaStreamDefault 0
+#define cudaStreamNonBlocking 1
+#define cudaEventDefault 0
+#define cudaEventBlockingSync 1
+#define cudaEventDisableTiming 2
+#define cudaEventInterprocess 4
+#define cudaEventWaitDefault 0
+#define cudaHostAllocDefault 0
+#define cudaHostAllocPortable 1
+#define cudaHostAllocMapped 2
+#define cudaHostAllocWriteCombined 4
+#define cudaHostRegisterDefault 0
+#define cudaHostRegisterPortable 1
+#define cudaHostRegisterMapped 2
+#define cudaMemAttachGlobal 1
+#define cudaMemAttachHost 2
+#define cudaMemAttachSingle 4
+#define cudaDeviceScheduleAuto 0
+#define cudaDeviceScheduleSpin 1
+#define cudaDeviceScheduleYield 2
+#define cudaDeviceScheduleBlockingSync 4
+#define cudaDeviceBlockingSync 4
+#define cudaDeviceMapHost 8
+#define cudaOccupancyDefault 0
+#define cudaOccupancyDisableCachingOverride 1
+#define cudaEventRecordDefault 0
+#define cudaEventRecordExternal 1
+#define cudaHostRegisterIoMemory 4
+#define cudaHostRegisterReadOnly 8
+#define cudaPeerAccessDefault 0
+#define cudaDeviceScheduleMask 7
+#define cudaDeviceLmemResizeToMax 16
 
-enum cudaStreamCaptureMode {
+typedef enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
   cudaStreamCaptureModeRelaxed = 2,
-};
+} cudaStreamCaptureMode;
 
-enum cudaStreamCaptureStatus {
+typedef enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusNone = 0,
   cudaStreamCaptureStatusActive = 1,
   cudaStreamCaptureStatusInvalidated = 2,
-};
+} cudaStreamCaptureStatus;
 
-enum cudaGraphNodeType {
+typedef enum cudaGraphNodeType {
   cudaGraphNodeTypeKernel = 0,
   cudaGraphNodeTypeMemcpy = 1,
   cudaGraphNodeTypeMemset = 2,
@@ -247,15 +250,15 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeMemAlloc = 10,
   cudaGraphNodeTypeMemFree = 11,
   cudaGraphNodeTypeConditional = 13,
-};
+} cudaGraphNodeType;
 
-enum cudaGraphInstantiateFlags {
+typedef enum cudaGraphInstantiateFlags {
   cudaGraphInstantiateFlagAutoFreeOnLaunch = 1,
   cudaGraphInstantiateFlagUpload = 2,
   cudaGraphInstantiateFlagDeviceLaunch = 4,
   cudaGraphInstantiateFlagUseNodePriority = 8,
-};
-enum cudaGraphExecUpdateResult {
+} cudaGraphInstantiateFlags;
+typedef enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateSuccess = 0,
   cudaGraphExecUpdateError = 1,
   cudaGraphExecUpdateErrorTopologyChanged = 2,
@@ -265,64 +268,64 @@ enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateErrorNotSupported = 6,
   cudaGraphExecUpdateErrorUnsupportedFunctionChange = 7,
   cudaGraphExecUpdateErrorAttributesChanged = 8,
-};
-struct cudaGraphExecUpdateResultInfo {
+} cudaGraphExecUpdateResult;
+typedef struct cudaGraphExecUpdateResultInfo {
   cudaGraphExecUpdateResult result;
   cudaGraphNode_t errorNode;
   cudaGraphNode_t errorFromNode;
-};
-enum cudaGraphDebugDotFlags { cudaGraphDebugDotFlagsVerbose = 1 };
+} cudaGraphExecUpdateResultInfo;
+typedef enum cudaGraphDebugDotFlags { cudaGraphDebugDotFlagsVerbose = 1 } cudaGraphDebugDotFlags;
 
 /// What a hand-built graph's node is made of.
-struct cudaKernelNodeParams {
+typedef struct cudaKernelNodeParams {
   void* func;
   dim3 gridDim;
   dim3 blockDim;
   unsigned int sharedMemBytes;
   void** kernelParams;
   void** extra;  ///< another way to hand over arguments, which the emulator lacks: nullptr
-};
-struct cudaMemsetParams {
+} cudaKernelNodeParams;
+typedef struct cudaMemsetParams {
   void* dst;
-  std::size_t pitch;
+  size_t pitch;
   unsigned int value;
   unsigned int elementSize;
-  std::size_t width;
-  std::size_t height;
-};
-struct cudaHostNodeParams {
+  size_t width;
+  size_t height;
+} cudaMemsetParams;
+typedef struct cudaHostNodeParams {
   cudaHostFn_t fn;
   void* userData;
-};
-struct cudaGraphEdgeData {
+} cudaHostNodeParams;
+typedef struct cudaGraphEdgeData {
   unsigned char from_port;
   unsigned char to_port;
   unsigned char type;
   unsigned char reserved[5];
-};
+} cudaGraphEdgeData;
 
-using cudaArray_t = struct cudaArray*;
-using cudaArray_const_t = const struct cudaArray*;
+typedef struct cudaArray* cudaArray_t;
+typedef const struct cudaArray* cudaArray_const_t;
 
 /// Rows in memory; widths are in bytes.
-struct cudaPitchedPtr {
+typedef struct cudaPitchedPtr {
   void* ptr;
-  std::size_t pitch;
-  std::size_t xsize;
-  std::size_t ysize;
-};
+  size_t pitch;
+  size_t xsize;
+  size_t ysize;
+} cudaPitchedPtr;
 /// Of an array in elements, of other memory in bytes.
-struct cudaExtent {
-  std::size_t width;
-  std::size_t height;
-  std::size_t depth;
-};
-struct cudaPos {
-  std::size_t x;
-  std::size_t y;
-  std::size_t z;
-};
-struct cudaMemcpy3DParms {
+typedef struct cudaExtent {
+  size_t width;
+  size_t height;
+  size_t depth;
+} cudaExtent;
+typedef struct cudaPos {
+  size_t x;
+  size_t y;
+  size_t z;
+} cudaPos;
+typedef struct cudaMemcpy3DParms {
   cudaArray_t srcArray;
   cudaPos srcPos;
   cudaPitchedPtr srcPtr;
@@ -331,34 +334,34 @@ struct cudaMemcpy3DParms {
   cudaPitchedPtr dstPtr;
   cudaExtent extent;
   cudaMemcpyKind kind;
-};
+} cudaMemcpy3DParms;
 
 // ---- Textures and surfaces
-using cudaTextureObject_t = unsigned long long;
-using cudaSurfaceObject_t = unsigned long long;
-using cudaMipmappedArray_t = struct cudaMipmappedArray*;
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
+typedef struct cudaMipmappedArray* cudaMipmappedArray_t;
 
-enum cudaChannelFormatKind {
+typedef enum cudaChannelFormatKind {
   cudaChannelFormatKindSigned = 0,
   cudaChannelFormatKindUnsigned = 1,
   cudaChannelFormatKindFloat = 2,
   cudaChannelFormatKindNone = 3,
-};
+} cudaChannelFormatKind;
 /// The bits of a texel's numbers.
-struct cudaChannelFormatDesc {
+typedef struct cudaChannelFormatDesc {
   int x;
   int y;
   int z;
   int w;
   cudaChannelFormatKind f;
-};
-enum cudaResourceType {
+} cudaChannelFormatDesc;
+typedef enum cudaResourceType {
   cudaResourceTypeArray = 0,
   cudaResourceTypeMipmappedArray = 1,
   cudaResourceTypeLinear = 2,
   cudaResourceTypePitch2D = 3,
-};
-struct cudaResourceDesc {
+} cudaResourceType;
+typedef struct cudaResourceDesc {
   cudaResourceType resType;
   union {
     struct {
@@ -370,37 +373,37 @@ struct cudaResourceDesc {
     struct {
       void* devPtr;
       cudaChannelFormatDesc desc;
-      std::size_t sizeInBytes;
+      size_t sizeInBytes;
     } linear;
     struct {
       void* devPtr;
       cudaChannelFormatDesc desc;
-      std::size_t width;
-      std::size_t height;
-      std::size_t pitchInBytes;
+      size_t width;
+      size_t height;
+      size_t pitchInBytes;
     } pitch2D;
     struct {
       int reserved[32];
     } reserved;
   } res;
   unsigned int flags;
-};
-struct cudaResourceViewDesc;
-enum cudaTextureAddressMode {
+} cudaResourceDesc;
+typedef struct cudaResourceViewDesc cudaResourceViewDesc;
+typedef enum cudaTextureAddressMode {
   cudaAddressModeWrap = 0,
   cudaAddressModeClamp = 1,
   cudaAddressModeMirror = 2,
   cudaAddressModeBorder = 3,
-};
-enum cudaTextureFilterMode {
+} cudaTextureAddressMode;
+typedef enum cudaTextureFilterMode {
   cudaFilterModePoint = 0,
   cudaFilterModeLinear = 1,
-};
-enum cudaTextureReadMode {
+} cudaTextureFilterMode;
+typedef enum cudaTextureReadMode {
   cudaReadModeElementType = 0,
   cudaReadModeNormalizedFloat = 1,
-};
-struct cudaTextureDesc {
+} cudaTextureReadMode;
+typedef struct cudaTextureDesc {
   cudaTextureAddressMode addressMode[3];
   cudaTextureFilterMode filterMode;
   cudaTextureReadMode readMode;
@@ -414,55 +417,60 @@ struct cudaTextureDesc {
   float maxMipmapLevelClamp;
   int disableTrilinearOptimization;
   int seamlessCubemap;
-};
-enum cudaSurfaceBoundaryMode {
+} cudaTextureDesc;
+typedef enum cudaSurfaceBoundaryMode {
   cudaBoundaryModeZero = 0,
   cudaBoundaryModeClamp = 1,
   cudaBoundaryModeTrap = 2,
-};
-inline constexpr unsigned int cudaArrayDefault = 0;
-inline constexpr unsigned int cudaArrayLayered = 1;
-inline constexpr unsigned int cudaArraySurfaceLoadStore = 2;
-inline constexpr unsigned int cudaArrayTextureGather = 8;
+} cudaSurfaceBoundaryMode;
+#define cudaArrayDefault 0
+#define cudaArrayLayered 1
+#define cudaArraySurfaceLoadStore 2
+#define cudaArrayTextureGather 8
 
-inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, std::size_t pitch, std::size_t width, std::size_t height) {
-  return {pointer, pitch, width, height};
+static __inline__ cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t width, size_t height) {
+  cudaPitchedPtr made = {pointer, pitch, width, height};
+  return made;
 }
-inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
-  return {width, height, depth};
+static __inline__ cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+  cudaExtent made = {width, height, depth};
+  return made;
 }
-inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { return {x, y, z}; }
+static __inline__ cudaPos make_cudaPos(size_t x, size_t y, size_t z) {
+  cudaPos made = {x, y, z};
+  return made;
+}
 
-enum cudaMemoryAdvise {
+typedef enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
   cudaMemAdviseUnsetReadMostly = 2,
   cudaMemAdviseSetPreferredLocation = 3,
   cudaMemAdviseUnsetPreferredLocation = 4,
   cudaMemAdviseSetAccessedBy = 5,
   cudaMemAdviseUnsetAccessedBy = 6,
-};
+} cudaMemoryAdvise;
 
-enum cudaMemLocationType {
+typedef enum cudaMemLocationType {
   cudaMemLocationTypeInvalid = 0,
   cudaMemLocationTypeNone = 0,
   cudaMemLocationTypeDevice = 1,
   cudaMemLocationTypeHost = 2,
   cudaMemLocationTypeHostNuma = 3,
   cudaMemLocationTypeHostNumaCurrent = 4,
-};
+} cudaMemLocationType;
 
-struct cudaMemLocation {
+typedef struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
-};
+} cudaMemLocation;
 
-inline constexpr int cudaCpuDeviceId = -1;
-inline constexpr int cudaInvalidDeviceId = -2;
+#define cudaCpuDeviceId (-1)
+#define cudaInvalidDeviceId (-2)
 
 // ---- Memory pools
-using cudaMemPool_t = struct CUmemPoolHandle_st*;
+typedef struct CUmemPoolHandle_st* cudaMemPool_t;
 
-enum cudaMemPoolAttr {
+typedef enum cudaMemPoolAttr {
   cudaMemPoolReuseFollowEventDependencies = 1,
   cudaMemPoolReuseAllowOpportunistic = 2,
   cudaMemPoolReuseAllowInternalDependencies = 3,
@@ -471,57 +479,57 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrReservedMemHigh = 6,
   cudaMemPoolAttrUsedMemCurrent = 7,
   cudaMemPoolAttrUsedMemHigh = 8,
-};
-enum cudaMemAllocationType {
+} cudaMemPoolAttr;
+typedef enum cudaMemAllocationType {
   cudaMemAllocationTypeInvalid = 0,
   cudaMemAllocationTypePinned = 1,
   cudaMemAllocationTypeManaged = 2,
-};
-enum cudaMemAllocationHandleType {
+} cudaMemAllocationType;
+typedef enum cudaMemAllocationHandleType {
   cudaMemHandleTypeNone = 0,
   cudaMemHandleTypePosixFileDescriptor = 1,
   cudaMemHandleTypeWin32 = 2,
   cudaMemHandleTypeWin32Kmt = 4,
   cudaMemHandleTypeFabric = 8,
-};
-enum cudaMemAccessFlags {
+} cudaMemAllocationHandleType;
+typedef enum cudaMemAccessFlags {
   cudaMemAccessFlagsProtNone = 0,
   cudaMemAccessFlagsProtRead = 1,
   cudaMemAccessFlagsProtReadWrite = 3,
-};
-struct cudaMemAccessDesc {
+} cudaMemAccessFlags;
+typedef struct cudaMemAccessDesc {
   cudaMemLocation location;
   cudaMemAccessFlags flags;
-};
-struct cudaMemPoolProps {
+} cudaMemAccessDesc;
+typedef struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
   cudaMemAllocationHandleType handleTypes;
   cudaMemLocation location;
   void* win32SecurityAttributes;
-  std::size_t maxSize;
+  size_t maxSize;
   unsigned short usage;
   unsigned char reserved[54];
-};
+} cudaMemPoolProps;
 
 /// What another process would need; the emulator lends nothing to others.
-struct cudaIpcMemHandle_t {
+typedef struct cudaIpcMemHandle_t {
   char reserved[64];
-};
-struct cudaIpcEventHandle_t {
+} cudaIpcMemHandle_t;
+typedef struct cudaIpcEventHandle_t {
   char reserved[64];
-};
-inline constexpr unsigned int cudaIpcMemLazyEnablePeerAccess = 1;
+} cudaIpcEventHandle_t;
+#define cudaIpcMemLazyEnablePeerAccess 1
 
-enum cudaComputeMode {
+typedef enum cudaComputeMode {
   cudaComputeModeDefault = 0,
   cudaComputeModeExclusive = 1,
   cudaComputeModeProhibited = 2,
   cudaComputeModeExclusiveProcess = 3,
-};
+} cudaComputeMode;
 
-using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* userData);
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* userData);
 
-enum cudaLimit {
+typedef enum cudaLimit {
   cudaLimitStackSize = 0,
   cudaLimitPrintfFifoSize = 1,
   cudaLimitMallocHeapSize = 2,
@@ -529,9 +537,9 @@ enum cudaLimit {
   cudaLimitDevRuntimePendingLaunchCount = 4,
   cudaLimitMaxL2FetchGranularity = 5,
   cudaLimitPersistingL2CacheSize = 6,
-};
+} cudaLimit;
 
-enum cudaFuncAttribute {
+typedef enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
   cudaFuncAttributeClusterDimMustBeSet = 10,
@@ -540,34 +548,34 @@ enum cudaFuncAttribute {
   cudaFuncAttributeRequiredClusterDepth = 13,
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
   cudaFuncAttributeClusterSchedulingPolicyPreference = 15,
-};
+} cudaFuncAttribute;
 
-enum cudaSharedCarveout {
+typedef enum cudaSharedCarveout {
   cudaSharedmemCarveoutDefault = -1,
   cudaSharedmemCarveoutMaxL1 = 0,
   cudaSharedmemCarveoutMaxShared = 100,
-};
+} cudaSharedCarveout;
 
 /// A hint for devices whose shared memory can have banks of 8 bytes; here it has banks of 4, whatever is asked for.
-enum cudaSharedMemConfig {
+typedef enum cudaSharedMemConfig {
   cudaSharedMemBankSizeDefault = 0,
   cudaSharedMemBankSizeFourByte = 1,
   cudaSharedMemBankSizeEightByte = 2,
-};
+} cudaSharedMemConfig;
 
-enum cudaFuncCache {
+typedef enum cudaFuncCache {
   cudaFuncCachePreferNone = 0,
   cudaFuncCachePreferShared = 1,
   cudaFuncCachePreferL1 = 2,
   cudaFuncCachePreferEqual = 3,
-};
+} cudaFuncCache;
 
 /// What the emulator can tell of a kernel. Registers and local memory are not known: they are guesses that let
 /// occupancy be computed.
-struct cudaFuncAttributes {
-  std::size_t sharedSizeBytes;
-  std::size_t constSizeBytes;
-  std::size_t localSizeBytes;
+typedef struct cudaFuncAttributes {
+  size_t sharedSizeBytes;
+  size_t constSizeBytes;
+  size_t localSizeBytes;
   int maxThreadsPerBlock;
   int numRegs;
   int ptxVersion;
@@ -575,9 +583,9 @@ struct cudaFuncAttributes {
   int cacheModeCA;
   int maxDynamicSharedSizeBytes;
   int preferredShmemCarveout;
-};
+} cudaFuncAttributes;
 
-enum cudaLaunchAttributeID {
+typedef enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeAccessPolicyWindow = 1,
   cudaLaunchAttributeCooperative = 2,
@@ -594,29 +602,29 @@ enum cudaLaunchAttributeID {
   cudaLaunchAttributeDeviceUpdatableKernelNode = 13,
   cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
   cudaLaunchAttributeNvlinkUtilCentricScheduling = 16,
-};
+} cudaLaunchAttributeID;
 
-enum cudaAccessProperty {
+typedef enum cudaAccessProperty {
   cudaAccessPropertyNormal = 0,
   cudaAccessPropertyStreaming = 1,
   cudaAccessPropertyPersisting = 2,
-};
+} cudaAccessProperty;
 /// Which part of memory the L2 cache should keep. The emulated L2 keeps nothing from one launch to the next.
-struct cudaAccessPolicyWindow {
+typedef struct cudaAccessPolicyWindow {
   void* base_ptr;
-  std::size_t num_bytes;
+  size_t num_bytes;
   float hitRatio;
   cudaAccessProperty hitProp;
   cudaAccessProperty missProp;
-};
-enum cudaSynchronizationPolicy {
+} cudaAccessPolicyWindow;
+typedef enum cudaSynchronizationPolicy {
   cudaSyncPolicyAuto = 1,
   cudaSyncPolicySpin = 2,
   cudaSyncPolicyYield = 3,
   cudaSyncPolicyBlockingSync = 4,
-};
+} cudaSynchronizationPolicy;
 
-union cudaLaunchAttributeValue {
+typedef union cudaLaunchAttributeValue {
   char pad[64];
   cudaAccessPolicyWindow accessPolicyWindow;
   cudaSynchronizationPolicy syncPolicy;
@@ -626,12 +634,12 @@ union cudaLaunchAttributeValue {
   struct {
     unsigned int x, y, z;
   } clusterDim;
-};
+} cudaLaunchAttributeValue;
 
-struct cudaLaunchAttribute {
+typedef struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
   cudaLaunchAttributeValue val;
-};
+} cudaLaunchAttribute;
 
 #define cudaStreamAttrID cudaLaunchAttributeID
 #define cudaStreamAttrValue cudaLaunchAttributeValue
@@ -639,16 +647,16 @@ struct cudaLaunchAttribute {
 #define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
 #define cudaStreamAttributePriority cudaLaunchAttributePriority
 
-struct cudaLaunchConfig_t {
+typedef struct cudaLaunchConfig_t {
   dim3 gridDim;
   dim3 blockDim;
-  std::size_t dynamicSmemBytes = 0;
-  cudaStream_t stream = nullptr;
-  cudaLaunchAttribute* attrs = nullptr;
-  unsigned int numAttrs = 0;
-};
+  size_t dynamicSmemBytes WARPBOOK_DEFAULT(0);
+  cudaStream_t stream WARPBOOK_DEFAULT(nullptr);
+  cudaLaunchAttribute* attrs WARPBOOK_DEFAULT(nullptr);
+  unsigned int numAttrs WARPBOOK_DEFAULT(0);
+} cudaLaunchConfig_t;
 
-enum cudaDeviceAttr {
+typedef enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxBlockDimX = 2,
   cudaDevAttrMaxBlockDimY = 3,
@@ -773,15 +781,15 @@ enum cudaDeviceAttr {
   cudaDevAttrHostNumaMultinodeIpcSupported = 143,
   cudaDevAttrHostMemoryPoolsSupported = 144,
   cudaDevAttrOnlyPartialHostNativeAtomicSupported = 147,
-};
+} cudaDeviceAttr;
 
-enum cudaDeviceP2PAttr {
+typedef enum cudaDeviceP2PAttr {
   cudaDevP2PAttrPerformanceRank = 1,
   cudaDevP2PAttrAccessSupported = 2,
   cudaDevP2PAttrNativeAtomicSupported = 3,
   cudaDevP2PAttrCudaArrayAccessSupported = 4,
   cudaDevP2PAttrOnlyPartialNativeAtomicSupported = 5,
-};
+} cudaDeviceP2PAttr;
 
 #ifndef CU_UUID_HAS_BEEN_DEFINED
 #define CU_UUID_HAS_BEEN_DEFINED
@@ -789,23 +797,23 @@ typedef struct CUuuid_st {
   char bytes[16];
 } CUuuid;
 #endif
-using cudaUUID_t = CUuuid_st;
+typedef CUuuid cudaUUID_t;
 
 /// The properties that say something of an emulated device, and what programs print besides.
-struct cudaDeviceProp {
+typedef struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
   char luid[8];
   unsigned int luidDeviceNodeMask;
-  std::size_t totalGlobalMem;
-  std::size_t sharedMemPerBlock;
+  size_t totalGlobalMem;
+  size_t sharedMemPerBlock;
   int regsPerBlock;
   int warpSize;
-  std::size_t memPitch;
+  size_t memPitch;
   int maxThreadsPerBlock;
   int maxThreadsDim[3];
   int maxGridSize[3];
-  std::size_t totalConstMem;
+  size_t totalConstMem;
   int major;
   int minor;
   int multiProcessorCount;
@@ -824,19 +832,19 @@ struct cudaDeviceProp {
   int maxThreadsPerMultiProcessor;
   int globalL1CacheSupported;
   int localL1CacheSupported;
-  std::size_t sharedMemPerMultiprocessor;
+  size_t sharedMemPerMultiprocessor;
   int regsPerMultiprocessor;
   int managedMemory;
   int cooperativeLaunch;
-  std::size_t sharedMemPerBlockOptin;
+  size_t sharedMemPerBlockOptin;
   int maxBlocksPerMultiProcessor;
-  std::size_t reservedSharedMemPerBlock;
+  size_t reservedSharedMemPerBlock;
   int memoryPoolsSupported;
   int clusterLaunch;
   int pageableMemoryAccess;
   int concurrentManagedAccess;
-  std::size_t textureAlignment;
-  std::size_t texturePitchAlignment;
+  size_t textureAlignment;
+  size_t texturePitchAlignment;
   int maxTexture1D;
   int maxTexture1DLayered[2];
   int maxTexture2D[2];
@@ -846,7 +854,7 @@ struct cudaDeviceProp {
   int maxSurface1D;
   int maxSurface2D[2];
   int maxSurface3D[3];
-  std::size_t surfaceAlignment;
+  size_t surfaceAlignment;
   int tccDriver;
   int isMultiGpuBoard;
   int hostNativeAtomicSupported;
@@ -878,4 +886,4 @@ struct cudaDeviceProp {
   int deferredMappingCudaArraySupported;
   int ipcEventSupported;
   int unifiedFunctionPointers;
-};
+} cudaDeviceProp;

@@ -2,7 +2,7 @@
 /// Types of matrices' elements, as CUDA's libraries name them.
 #pragma once
 
-enum cudaDataType_t {
+typedef enum cudaDataType_t {
   CUDA_R_16F = 2,
   CUDA_C_16F = 6,
   CUDA_R_16BF = 14,
@@ -15,5 +15,5 @@ enum cudaDataType_t {
   CUDA_R_8U = 8,
   CUDA_R_32I = 10,
   CUDA_R_32U = 12,
-};
-using cudaDataType = cudaDataType_t;
+} cudaDataType_t;
+typedef cudaDataType_t cudaDataType;

@@ -3,6 +3,30 @@
 #pragma once
 
 #include "vector_types.h"
+
+#ifndef __cplusplus
+
+#define WARPBOOK_MAKE(Name, Part)                                                                                      \
+  static __inline__ Name##1 make_##Name##1(Part x) { return (Name##1){x}; }                                            \
+  static __inline__ Name##2 make_##Name##2(Part x, Part y) { return (Name##2){x, y}; }                                 \
+  static __inline__ Name##3 make_##Name##3(Part x, Part y, Part z) { return (Name##3){x, y, z}; }                      \
+  static __inline__ Name##4 make_##Name##4(Part x, Part y, Part z, Part w) { return (Name##4){x, y, z, w}; }
+WARPBOOK_MAKE(char, signed char)
+WARPBOOK_MAKE(uchar, unsigned char)
+WARPBOOK_MAKE(short, short)
+WARPBOOK_MAKE(ushort, unsigned short)
+WARPBOOK_MAKE(int, int)
+WARPBOOK_MAKE(uint, unsigned int)
+WARPBOOK_MAKE(long, long)
+WARPBOOK_MAKE(ulong, unsigned long)
+WARPBOOK_MAKE(longlong, long long)
+WARPBOOK_MAKE(ulonglong, unsigned long long)
+WARPBOOK_MAKE(float, float)
+WARPBOOK_MAKE(double, double)
+#undef WARPBOOK_MAKE
+
+#else
+
 #include "warpbook_builtins.h"
 
 WARPBOOK_DEVICE_FUNCTION constexpr char1 make_char1(signed char x) { return {x}; }
@@ -84,3 +108,5 @@ WARPBOOK_DEVICE_FUNCTION constexpr double1 make_double1(double x) { return {x}; 
 WARPBOOK_DEVICE_FUNCTION constexpr double2 make_double2(double x, double y) { return {x, y}; }
 WARPBOOK_DEVICE_FUNCTION constexpr double3 make_double3(double x, double y, double z) { return {x, y, z}; }
 WARPBOOK_DEVICE_FUNCTION constexpr double4 make_double4(double x, double y, double z, double w) { return {x, y, z, w}; }
+
+#endif

@@ -3,3 +3,10 @@
 #pragma once
 
 #define WARPBOOK_EXPORT __attribute__((visibility("default")))
+
+/// A parameter's or member's default value, which C has not.
+#ifdef __cplusplus
+#define WARPBOOK_DEFAULT(value) = value
+#else
+#define WARPBOOK_DEFAULT(value)
+#endif

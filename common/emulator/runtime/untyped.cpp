@@ -1,5 +1,5 @@
 /// \file
-/// The allocating functions for callers that say `void**`, as C and other compilers do.
+/// Functions for callers without templates, as C and other compilers are: allocations by `void**`, kernels by address.
 #include "common/emulator/include/cuda_runtime_api.h"
 #include "common/emulator/runtime/api_call.hpp"
 
@@ -33,4 +33,53 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
   const ApiCall api("cudaMallocPitch");
   return allocate_pitched(pointer, pitch, width, height);
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, cudaMemLocation, unsigned, cudaStream_t stream) {
+  return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  const ApiCall api("cudaFuncGetAttributes");
+  return kernel_attributes(attributes, kernel);
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  const ApiCall api("cudaFuncSetAttribute");
+  return set_kernel_attribute(kernel, attribute, value);
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache /*a hint*/) {
+  const ApiCall api("cudaFuncSetCacheConfig");
+  cudaFuncAttributes attributes;
+  return kernel_attributes(&attributes, kernel);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
+                                                          std::size_t dynamic_shared) {
+  const ApiCall api("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return active_blocks(blocks, kernel, block_size, dynamic_shared);
+}
+
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  const ApiCall api("cudaEventCreate");
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  const ApiCall api("cudaEventRecordWithFlags");
+  return flags > cudaEventRecordExternal ? cudaErrorInvalidValue : cudaEventRecord(event, stream);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  const ApiCall api("cudaGraphInstantiate");
+  return cudaGraphInstantiateWithFlags(executable, graph, flags);
 }
