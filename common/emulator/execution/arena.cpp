@@ -39,7 +39,10 @@ std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + 
 class Arena {
 public:
   Arena();
-  std::byte* allocate(std::size_t bytes, MemoryKind kind, const void* pc);
+  std::byte* allocate(std::size_t bytes, MemoryKind kind, const void* pc, std::byte* at = nullptr);
+  std::byte* reserve(std::size_t bytes);
+  AddressRange reserved(const std::byte* address) const;
+  void give_up(std::byte* begin);
   bool release(std::byte* begin, const void* pc);
   void clear();
   const Allocation* find(const std::byte* address) const;
@@ -55,11 +58,12 @@ private:
     std::unique_ptr<Allocation> allocation;
     std::size_t mapped;
   };
-  std::byte* find_room(std::size_t mapped, std::size_t alignment);
+  std::byte* find_room(std::size_t mapped, std::size_t alignment) const;
   void mark(std::byte* begin, std::size_t mapped, const Allocation* allocation);
 
   mutable std::mutex mutex_;
   std::map<std::byte*, Entry> live_;
+  std::map<std::byte*, std::size_t> reserved_;  ///< bytes from there on
   std::map<const std::byte*, FreedAllocation> freed_;
   std::atomic<const Allocation*>* granules_ = nullptr;
   std::byte* next_ = nullptr;  ///< addresses are not used again before the range is used up
@@ -94,7 +98,7 @@ Arena::Arena() {
   next_ = arena_begin + kGranuleBytes;
 }
 
-std::byte* Arena::find_room(std::size_t mapped, std::size_t alignment) {
+std::byte* Arena::find_room(std::size_t mapped, std::size_t alignment) const {
   const auto align = [&](std::byte* address) {
     return arena_begin + round_up(static_cast<std::size_t>(address - arena_begin), alignment);
   };
@@ -105,11 +109,13 @@ std::byte* Arena::find_room(std::size_t mapped, std::size_t alignment) {
     return begin;
   }
   std::byte* candidate = align(arena_begin + kGranuleBytes);
-  for (const auto& [begin, entry] : live_) {
+  std::map<std::byte*, std::size_t> taken = reserved_;
+  for (const auto& [begin, entry] : live_) taken[begin] = entry.mapped;
+  for (const auto& [begin, taken_bytes] : taken) {
     if (fits(candidate, begin)) {
       return candidate;
     }
-    candidate = align(begin + round_up(entry.mapped, kGranuleBytes) + kGranuleBytes);
+    candidate = align(begin + round_up(taken_bytes, kGranuleBytes) + kGranuleBytes);
   }
   return fits(candidate, arena_end) ? candidate : nullptr;
 }
@@ -121,17 +127,17 @@ void Arena::mark(std::byte* begin, std::size_t mapped, const Allocation* allocat
   }
 }
 
-std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
+std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, std::byte* at) {
   const std::lock_guard lock(mutex_);
   if (kind != MemoryKind::pinned_host && (bytes > device_memory_bytes() || in_use_ > device_memory_bytes() - bytes)) {
     return nullptr;
   }
-  if (bytes > static_cast<std::size_t>(arena_end - arena_begin) / 2) {
+  if (bytes > static_cast<std::size_t>(arena_end - arena_begin) / 2 || (at != nullptr && live_.contains(at))) {
     return nullptr;
   }
   const bool huge = bytes >= kHugePageBytes;
   const std::size_t mapped = round_up(bytes, kPageBytes);
-  std::byte* const begin = find_room(mapped, huge ? kHugePageBytes : kGranuleBytes);
+  std::byte* const begin = at != nullptr ? at : find_room(mapped, huge ? kHugePageBytes : kGranuleBytes);
   if (begin == nullptr || mprotect(begin, mapped, PROT_READ | PROT_WRITE) != 0) {
     return nullptr;
   }
@@ -146,6 +152,33 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
   live_.emplace(begin, Entry{std::move(allocation), mapped});
   in_use_ += kind == MemoryKind::pinned_host ? 0 : bytes;
   return begin;
+}
+
+std::byte* Arena::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > static_cast<std::size_t>(arena_end - arena_begin) / 2) {
+    return nullptr;
+  }
+  std::byte* const begin =
+      find_room(round_up(bytes, kPageBytes), bytes >= kHugePageBytes ? kHugePageBytes : kGranuleBytes);
+  if (begin == nullptr) {
+    return nullptr;
+  }
+  next_ = std::max(next_, begin + round_up(bytes, kGranuleBytes) + kGranuleBytes);
+  reserved_[begin] = bytes;
+  return begin;
+}
+
+AddressRange Arena::reserved(const std::byte* address) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [begin, bytes] : reserved_)
+    if (address >= begin && address < begin + bytes) return {begin, begin + bytes};
+  return {};
+}
+
+void Arena::give_up(std::byte* begin) {
+  const std::lock_guard lock(mutex_);
+  reserved_.erase(begin);
 }
 
 bool Arena::release(std::byte* begin, const void* pc) {
@@ -263,6 +296,12 @@ std::size_t available_bytes() {
 std::byte* arena_allocate(std::size_t bytes, MemoryKind kind, const void* pc) {
   return arena().allocate(bytes, kind, pc);
 }
+std::byte* arena_reserve(std::size_t bytes) { return arena().reserve(bytes); }
+bool arena_allocate_at(std::byte* begin, std::size_t bytes, const void* pc) {
+  return arena().allocate(bytes, MemoryKind::device, pc, begin) != nullptr;
+}
+AddressRange arena_reserved(const void* address) { return arena().reserved(static_cast<const std::byte*>(address)); }
+void arena_give_up(std::byte* begin) { arena().give_up(begin); }
 bool arena_release(void* begin, const void* pc) { return arena().release(static_cast<std::byte*>(begin), pc); }
 void arena_clear() { arena().clear(); }
 std::size_t arena_bytes_in_use() { return arena().in_use(); }

@@ -11,6 +11,15 @@ namespace warpbook::emulator {
 /// Allocates `bytes` (at least 1) of poisoned memory for the program at `pc`; nullptr when there is none.
 std::byte* arena_allocate(std::size_t bytes, MemoryKind kind, const void* pc);
 
+/// Keeps addresses for an allocation that comes and goes; nullptr when there are none.
+std::byte* arena_reserve(std::size_t bytes);
+/// Allocates poisoned device memory at addresses that were reserved. Returns false where it is there or there is none.
+bool arena_allocate_at(std::byte* begin, std::size_t bytes, const void* pc);
+/// The reserved addresses that hold this one; none: {}.
+AddressRange arena_reserved(const void* address);
+/// Lets others have addresses that were reserved, once what is allocated there is freed.
+void arena_give_up(std::byte* begin);
+
 /// Frees an allocation by its begin, which the address must be. Returns false for any other address.
 bool arena_release(void* begin, const void* pc);
 

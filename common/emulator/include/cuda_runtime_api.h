@@ -239,6 +239,17 @@ WARPBOOK_EXPORT cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGra
 WARPBOOK_EXPORT cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                                        const cudaGraphNode_t* dependencies, size_t count,
                                                        cudaGraph_t child);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                     const cudaGraphNode_t* dependencies, size_t count,
+                                                     cudaMemAllocNodeParams* params);
+WARPBOOK_EXPORT cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                                    const cudaGraphNode_t* dependencies, size_t count, void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute,
+                                                           void* value);
+WARPBOOK_EXPORT cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute,
+                                                           void* value);
+WARPBOOK_EXPORT cudaError_t cudaDeviceGraphMemTrim(int device);
 WARPBOOK_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                                      const cudaGraphNode_t* to, const cudaGraphEdgeData* data,
                                                      size_t count);

@@ -511,6 +511,21 @@ typedef struct cudaMemPoolProps {
   unsigned char reserved[54];
 } cudaMemPoolProps;
 
+/// Memory that a graph allocates; CUDA fills in the address.
+typedef struct cudaMemAllocNodeParams {
+  cudaMemPoolProps poolProps;
+  const cudaMemAccessDesc* accessDescs;
+  size_t accessDescCount;
+  size_t bytesize;
+  void* dptr;
+} cudaMemAllocNodeParams;
+typedef enum cudaGraphMemAttributeType {
+  cudaGraphMemAttrUsedMemCurrent = 0,
+  cudaGraphMemAttrUsedMemHigh = 1,
+  cudaGraphMemAttrReservedMemCurrent = 2,
+  cudaGraphMemAttrReservedMemHigh = 3,
+} cudaGraphMemAttributeType;
+
 /// What another process would need; the emulator lends nothing to others.
 typedef struct cudaIpcMemHandle_t {
   char reserved[64];

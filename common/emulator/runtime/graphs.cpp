@@ -19,12 +19,14 @@ struct CUgraphExec_st {
     cudaGraphNode_t from;  ///< the graph's
     cudaGraphNodeType type;
     warpbook::emulator::Work run;
-    std::vector<std::size_t> behind;  ///< the nodes that it comes behind
-    std::size_t branch;               ///< Nodes of a branch follow each other. The first one is the launching stream's.
+    std::vector<std::size_t> behind;                          ///< the nodes that it comes behind
+    std::shared_ptr<warpbook::emulator::GraphMemory> memory;  ///< that it allocates or frees
+    std::size_t branch;  ///< Nodes of a branch follow each other. The first one is the launching stream's.
   };
   std::vector<Node> nodes;          ///< in an order that the edges allow
   std::vector<unsigned> numbers;    ///< of the branches, as streams have
   std::vector<std::uint64_t> done;  ///< operations of each so far
+  bool frees_first = false;         ///< what an earlier launch left of its memory
 };
 
 namespace warpbook::emulator {
@@ -138,14 +140,14 @@ cudaError_t hand_over(const std::vector<cudaGraphNode_t>& list, cudaGraphNode_t*
 }
 
 cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t handle, const cudaGraphNode_t* dependencies, std::size_t count,
-                     cudaGraphNodeType type, Work work) {
+                     GraphNode made) {
   CUgraph_st* graph = find_graph(handle);
   if (node == nullptr || graph == nullptr || (dependencies == nullptr && count != 0)) {
     return remember(cudaErrorInvalidValue);
   }
   for (std::size_t i = 0; i < count; ++i)
     if (!has_node(*graph, dependencies[i])) return remember(cudaErrorInvalidValue);
-  graph->nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(work)}));
+  graph->nodes.push_back(std::make_shared<GraphNode>(std::move(made)));
   *node = handle_of(graph->nodes.back());
   for (std::size_t i = 0; i < count; ++i) graph->edges.emplace_back(dependencies[i], *node);
   return remember(cudaSuccess);
@@ -219,6 +221,22 @@ double run_graph(CUgraphExec_st& graph) {
   }
   async_operation(stream, all.done);
   return all.seconds;
+}
+
+/// The launch's name is told only here: what the graph's own functions do wrong is told with theirs.
+cudaError_t check_memory(const CUgraphExec_st& graph, const void* pc) {
+  std::vector<std::shared_ptr<GraphMemory>> memory;
+  std::vector<cudaGraphNodeType> types;
+  for (const auto& node : graph.nodes) {
+    memory.push_back(node.memory);
+    types.push_back(node.type);
+  }
+  const ApiCall api("cudaGraphLaunch", pc);
+  return remember(check_graph_memory(memory, types, graph.frees_first));
+}
+
+bool has_memory_nodes(const CUgraph_st& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) { return node->memory != nullptr; });
 }
 
 }  // namespace
@@ -348,7 +366,9 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
     return remember(cudaErrorInvalidValue);
   }
   auto created = std::make_shared<CUgraphExec_st>();
-  for (const auto& node : order) created->nodes.push_back({handle_of(node), node->type, node->run, {}, 0});
+  for (const auto& node : order)
+    created->nodes.push_back({handle_of(node), node->type, node->run, {}, node->memory, 0});
+  created->frees_first = (flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0;
   find_branches(*graph, *created);
   *executable = created.get();
   graphs().executables.emplace(*executable, std::move(created));
@@ -380,6 +400,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     target->capture->invalid = true;
     return remember(cudaErrorStreamCaptureUnsupported);
   }
+  if (const cudaError_t error = check_memory(*found->second, __builtin_return_address(0)); error != cudaSuccess) {
+    return error;
+  }
   const cudaError_t error =
       submit(stream, cudaGraphNodeTypeEmpty, [graph = found->second](bool) { return run_graph(*graph); });
   return error == cudaSuccess ? error : remember(error);
@@ -406,6 +429,9 @@ cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   if (clone == nullptr || original == nullptr) {
     return remember(cudaErrorInvalidValue);
   }
+  if (has_memory_nodes(*original)) {
+    return remember(cudaErrorNotSupported);  // as in CUDA
+  }
   auto created = std::make_unique<CUgraph_st>();
   std::unordered_map<cudaGraphNode_t, cudaGraphNode_t> copies;
   for (const auto& node : original->nodes) {
@@ -424,7 +450,7 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, con
   const RuntimeLock lock;
   Work work;
   if (const cudaError_t error = kernel_work(params, work); error != cudaSuccess) return error;
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeKernel, std::move(work));
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeKernel, std::move(work)});
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -433,7 +459,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, con
   const RuntimeLock lock;
   Work work;
   if (const cudaError_t error = copy_work(params, work); error != cudaSuccess) return error;
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy, std::move(work));
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeMemcpy, std::move(work)});
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -443,7 +469,7 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, c
   const RuntimeLock lock;
   Work work;
   if (const cudaError_t error = copy_work(destination, source, bytes, kind, work); error != cudaSuccess) return error;
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeMemcpy, std::move(work));
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeMemcpy, std::move(work)});
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -452,7 +478,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, con
   const RuntimeLock lock;
   Work work;
   if (const cudaError_t error = fill_work(params, work); error != cudaSuccess) return error;
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeMemset, std::move(work));
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeMemset, std::move(work)});
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -461,14 +487,14 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const
   const RuntimeLock lock;
   Work work;
   if (const cudaError_t error = host_work(params, work); error != cudaSuccess) return error;
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeHost, std::move(work));
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeHost, std::move(work)});
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                   std::size_t count) {
   const ApiCall api("cudaGraphAddEmptyNode");
   const RuntimeLock lock;
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeEmpty, [](bool) { return 0.0; });
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeEmpty, [](bool) { return 0.0; }});
 }
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
@@ -479,14 +505,52 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
   if (inner == nullptr || child == graph) {
     return remember(cudaErrorInvalidValue);
   }
+  if (has_memory_nodes(*inner)) {
+    return remember(cudaErrorNotSupported);
+  }
   std::vector<Work> works;
   for (const auto& each : ordered(*inner)) works.push_back(each->run);
-  return add_node(node, graph, dependencies, count, cudaGraphNodeTypeGraph, [works](bool from_graph) {
+  const auto run = [works](bool from_graph) {
     double seconds = 0.0;
     for (const Work& work : works)
       if (sticky_error() == cudaSuccess) seconds += work(from_graph);
     return seconds;
-  });
+  };
+  return add_node(node, graph, dependencies, count, {cudaGraphNodeTypeGraph, run});
+}
+
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                     std::size_t count, cudaMemAllocNodeParams* params) {
+  const ApiCall api("cudaGraphAddMemAllocNode");
+  const RuntimeLock lock;
+  if (params == nullptr || params->poolProps.allocType != cudaMemAllocationTypePinned ||
+      params->poolProps.location.type != cudaMemLocationTypeDevice || params->poolProps.location.id != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  GraphNode made{};
+  if (const cudaError_t error = allocating_node(params->bytesize, made); error != cudaSuccess) return remember(error);
+  params->dptr = made.memory->begin;
+  return add_node(node, graph, dependencies, count, std::move(made));
+}
+
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                    std::size_t count, void* pointer) {
+  const ApiCall api("cudaGraphAddMemFreeNode");
+  const RuntimeLock lock;
+  GraphNode made{};
+  if (const cudaError_t error = freeing_node(pointer, made); error != cudaSuccess) return remember(error);
+  return add_node(node, graph, dependencies, count, std::move(made));
+}
+
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
+  const ApiCall api("cudaGraphMemFreeNodeGetParams");
+  const RuntimeLock lock;
+  const auto* known = graph_with(node) == nullptr ? nullptr : reinterpret_cast<const GraphNode*>(node);
+  if (known == nullptr || known->type != cudaGraphNodeTypeMemFree || pointer == nullptr) {
+    return remember(cudaErrorInvalidValue);
+  }
+  *static_cast<void**>(pointer) = known->memory->begin;
+  return remember(cudaSuccess);
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
@@ -651,7 +715,10 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t handle, 
     *info = {cudaGraphExecUpdateErrorNodeTypeChanged, handle_of(order[i]), nullptr};
   }
   if (info->result != cudaGraphExecUpdateSuccess) return remember(cudaErrorGraphExecUpdateFailure);
-  for (std::size_t i = 0; i < order.size(); ++i) nodes[i].run = order[i]->run;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    nodes[i].run = order[i]->run;
+    nodes[i].memory = order[i]->memory;
+  }
   return remember(cudaSuccess);
 }
 
@@ -662,7 +729,8 @@ cudaError_t cudaGraphDebugDotPrint(cudaGraph_t handle, const char* path, unsigne
   std::ofstream file;
   if (graph != nullptr && path != nullptr) file.open(path);
   if (!file) return remember(graph == nullptr ? cudaErrorInvalidValue : cudaErrorOperatingSystem);
-  constexpr const char* kTypes[] = {"KERNEL", "MEMCPY", "MEMSET", "HOST", "GRAPH", "EMPTY"};
+  constexpr const char* kTypes[] = {"KERNEL",     "MEMCPY",       "MEMSET",     "HOST",     "GRAPH",     "EMPTY",
+                                    "WAIT_EVENT", "EVENT_RECORD", "EXT_SIGNAL", "EXT_WAIT", "MEM_ALLOC", "MEM_FREE"};
   const auto number = [&](cudaGraphNode_t node) {
     return std::find_if(graph->nodes.begin(), graph->nodes.end(),
                         [=](const auto& each) { return handle_of(each) == node; }) -

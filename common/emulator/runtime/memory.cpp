@@ -52,14 +52,16 @@ struct Place {
   std::size_t bytes = 0;
 };
 
-Place place_of(const void* pointer) {
+Place place_of(const void* pointer, bool captured = false) {
   const auto* address = static_cast<const std::byte*>(pointer);
   if (const Allocation* allocation = find_allocation(pointer); allocation != nullptr) {
     const auto rest = static_cast<std::size_t>(allocation->begin + allocation->bytes - address);
     return {true, allocation->kind != MemoryKind::device, rest};
   }
   if (in_arena(pointer)) {
-    return {};
+    // What a graph allocates is not there yet when a node is made that uses it.
+    const AddressRange range = captured ? arena_reserved(pointer) : AddressRange{};
+    return {range.begin != nullptr, false, static_cast<std::size_t>(range.end - address)};
   }
   if (const AddressRange range = registered_range(pointer); range.begin != nullptr) {
     return {true, true, static_cast<std::size_t>(range.end - address)};
@@ -110,15 +112,15 @@ struct Copy {
 };
 
 /// Checks a copy as far as CUDA does, and further: both ends must hold what is copied.
-cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
+cudaError_t check_copy(const Copy& copy, CopyKind& kind, bool captured = false) {
   if (copy.kind < cudaMemcpyHostToHost || copy.kind > cudaMemcpyDefault) {
     return cudaErrorInvalidMemcpyDirection;
   }
   if (copy.height > 1 && (copy.width > copy.destination_pitch || copy.width > copy.source_pitch)) {
     return cudaErrorInvalidPitchValue;
   }
-  const Place to = place_of(copy.destination);
-  const Place from = place_of(copy.source);
+  const Place to = place_of(copy.destination, captured);
+  const Place from = place_of(copy.source, captured);
   const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice ||
                          (copy.kind == cudaMemcpyDefault && to.device && !to.host);
   const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice ||
@@ -148,6 +150,11 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind) {
     return cudaErrorInvalidValue;
   }
   return cudaSuccess;
+}
+
+bool is_captured(cudaStream_t handle) {
+  const CUstream_st* stream = find_stream(handle);
+  return stream != nullptr && stream->capture != nullptr;
 }
 
 /// Does a copy that a kernel asked for, after that kernel.
@@ -212,7 +219,8 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
     return remember(state);
   }
   CopyKind kind{};
-  if (const cudaError_t error = check_copy(what, kind); error != cudaSuccess) {
+  const bool captured = is_captured(stream);
+  if (const cudaError_t error = check_copy(what, kind, captured); error != cudaSuccess) {
     return remember(error);
   }
   check_overlap(what);
@@ -220,6 +228,11 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   const cudaError_t error = submit(
       stream, cudaGraphNodeTypeMemcpy,
       [=](bool from_graph) {
+        CopyKind now{};
+        if (captured && check_copy(what, now) != cudaSuccess) {
+          set_sticky(cudaErrorIllegalAddress);
+          return 0.0;
+        }
         begin_work(work_of(what, pc), host_waits);
         if (kind == CopyKind::device_to_host)
           observer().host_reads({what.source, what.source_pitch, what.width, what.height}, pc);
@@ -255,7 +268,8 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
     return remember(cudaErrorInvalidValue);
   }
   const std::size_t width = count * element_bytes;
-  const Place place = place_of(pointer);
+  const bool captured = is_captured(stream);
+  const Place place = place_of(pointer, captured);
   const std::size_t bytes = extent(pitch, width, height);
   if ((height > 1 && width > pitch) || (bytes != 0 && (!place.device || place.bytes < bytes))) {
     ApiCall::explain("invalid_copy", !place.device
@@ -270,6 +284,10 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
   const cudaError_t error = submit(
       stream, cudaGraphNodeTypeMemset,
       [=](bool from_graph) {
+        if (captured && place_of(pointer).bytes < bytes) {
+          set_sticky(cudaErrorIllegalAddress);
+          return 0.0;
+        }
         std::vector<AsyncWork> work;
         add_rows(work, pointer, pitch, {.width = width, .height = height},
                  {.name = "memset", .writes = true, .pc = pc});
@@ -387,7 +405,11 @@ cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_
     return remember(cudaErrorInvalidResourceHandle);
   }
   if (target->capture != nullptr) {
-    return remember(cudaErrorStreamCaptureUnsupported);  // allocations as nodes of a graph are not emulated
+    if (pointer == nullptr) return remember(cudaErrorInvalidValue);
+    GraphNode node{};
+    if (const cudaError_t error = allocating_node(bytes, node); error != cudaSuccess) return remember(error);
+    *pointer = node.memory->begin;
+    return remember(capture_node(stream, std::move(node)));
   }
   const cudaError_t error = allocate(pointer, bytes, MemoryKind::device);
   if (error == cudaSuccess) pool_allocated(*pointer);
@@ -469,7 +491,9 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return remember(cudaErrorInvalidResourceHandle);
   }
   if (target->capture != nullptr) {
-    return remember(cudaErrorStreamCaptureUnsupported);
+    GraphNode node{};
+    if (const cudaError_t error = freeing_node(pointer, node); error != cudaSuccess) return remember(error);
+    return remember(capture_node(stream, std::move(node)));
   }
   // What other streams may still do there is looked for as if it were written.
   if (const Allocation* freed = find_allocation(pointer); freed != nullptr && freed->begin == pointer) {

@@ -18,10 +18,23 @@ namespace warpbook::emulator {
 /// A piece of work. Running it, as part of a graph or not, returns its modelled seconds.
 using Work = std::function<double(bool from_graph)>;
 
+/// Memory that a graph's node allocates, at the same addresses in each launch.
+struct GraphMemory {
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+  const void* pc = nullptr;  ///< where the program asked for it
+
+  GraphMemory(std::byte* at, std::size_t size, const void* asked) : begin(at), bytes(size), pc(asked) {}
+  ~GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+};
+
 /// One operation of a captured graph.
 struct GraphNode {
-  cudaGraphNodeType type;  ///< As CUDA calls it.
-  Work run;                ///< Does it.
+  cudaGraphNodeType type;                         ///< As CUDA calls it.
+  Work run;                                       ///< Does it.
+  std::shared_ptr<GraphMemory> memory = nullptr;  ///< what it allocates or frees
 };
 
 /// A capture under way; each stream that takes part holds it.
@@ -98,6 +111,18 @@ CUstream_st* find_stream(cudaStream_t handle);
 /// Runs work on a stream, or adds it to the stream's capture. `later`: it may be run after this call, where a launch
 /// before it waits for the host.
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later = false);
+
+/// A node that allocates memory or frees it. The address must be of a graph's memory.
+cudaError_t allocating_node(std::size_t bytes, GraphNode& node);
+cudaError_t freeing_node(void* pointer, GraphNode& node);
+
+/// Adds such a node to the capture of a stream.
+cudaError_t capture_node(cudaStream_t stream, GraphNode node);
+
+/// Whether these nodes, in this order, allocate what is not there and free what is. `frees_first`: what an earlier
+/// launch left is freed.
+cudaError_t check_graph_memory(const std::vector<std::shared_ptr<GraphMemory>>& memory,
+                               const std::vector<cudaGraphNodeType>& types, bool frees_first);
 
 /// A number for a branch of a graph, which counts its operations as a stream does.
 unsigned new_stream_number();

@@ -232,6 +232,17 @@ void reset_streams() {
   streams().host = 0.0;
 }
 
+cudaError_t capture_node(cudaStream_t handle, GraphNode node) {
+  CUstream_st* stream = find_stream(handle);
+  if (stream->capture->invalid) return cudaErrorStreamCaptureInvalidated;
+  Capture& capture = *stream->capture;
+  for (const std::size_t before : stream->before) capture.edges.emplace_back(before, capture.nodes.size());
+  stream->before = {capture.nodes.size()};
+  capture.nodes.push_back(std::make_shared<GraphNode>(std::move(node)));
+  stream->captured = capture.nodes.size();
+  return cudaSuccess;
+}
+
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later) {
   CUstream_st* stream = find_stream(handle);
   if (stream == nullptr) {
@@ -251,15 +262,7 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool l
     }
   }
   if (stream->capture != nullptr) {
-    if (stream->capture->invalid) {
-      return cudaErrorStreamCaptureInvalidated;
-    }
-    Capture& capture = *stream->capture;
-    for (const std::size_t node : stream->before) capture.edges.emplace_back(node, capture.nodes.size());
-    stream->before = {capture.nodes.size()};
-    capture.nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(run)}));
-    stream->captured = capture.nodes.size();
-    return cudaSuccess;
+    return capture_node(handle, {type, std::move(run)});
   }
   // One kernel runs at a time; of another stream, the rest does not wait for it.
   if (launch_is_beside() &&
