@@ -119,12 +119,9 @@ Between between(float place) {
 
 float limited(float place) { return std::isnan(place) ? 0.0F : std::clamp(place, -1e9F, 1e9F); }
 
-}  // namespace
-
-Texel fetch_texel(cudaTextureObject_t texture, unsigned dimensions, bool layered, float x, float y, float z,
-                  int layer) {
-  const void* const pc = __builtin_return_address(0);
-  const TexelSource& source = source_of(texture, false, pc);
+/// In the one size of a texture.
+Texel fetch(const TexelSource& source, unsigned dimensions, bool layered, float x, float y, float z, int layer,
+            const void* pc) {
   const std::size_t sizes[3] = {source.width, source.height, source.depth};
   float place[3] = {x, y, z};
   std::ptrdiff_t index[3] = {0, 0, 0};
@@ -152,6 +149,71 @@ Texel fetch_texel(cudaTextureObject_t texture, unsigned dimensions, bool layered
     for (int i = 0; i < 4; ++i) sum.floats[i] += weight * texel.floats[i];
   }
   return sum;
+}
+
+/// In that of a texture's sizes which the level says, or between two: how the texture filters mipmaps.
+template <class Fetch> Texel fetch_level(const TexelSource& source, float level, Fetch fetch_from) {
+  if (source.levels.empty()) return fetch_from(source);
+  const cudaTextureDesc& texture = source.texture;
+  level = std::clamp(limited(level) + texture.mipmapLevelBias, texture.minMipmapLevelClamp,
+                     std::max(texture.minMipmapLevelClamp, texture.maxMipmapLevelClamp));
+  level = std::clamp(level, 0.0F, static_cast<float>(source.levels.size() - 1));
+  if (texture.mipmapFilterMode == cudaFilterModePoint)
+    return fetch_from(source.levels[static_cast<std::size_t>(std::floor(level + 0.5F))]);
+  const auto lower = static_cast<std::size_t>(std::floor(level));
+  const float weight = std::floor((level - static_cast<float>(lower)) * 256.0F + 0.5F) / 256.0F;
+  Texel texel = fetch_from(source.levels[lower]);
+  if (weight == 0.0F) return texel;
+  const Texel upper = fetch_from(source.levels[lower + 1]);
+  for (int i = 0; i < 4; ++i) texel.floats[i] = (1.0F - weight) * texel.floats[i] + weight * upper.floats[i];
+  return texel;
+}
+
+/// The face of a cube that a direction leads to, and the place there, from -1 to 1.
+struct CubePlace {
+  int face;
+  float s;
+  float t;
+};
+
+/// By the table in the CUDA C++ Programming Guide, "Cubemap Textures".
+CubePlace cube_place(float x, float y, float z) {
+  const float sizes[3] = {std::fabs(x), std::fabs(y), std::fabs(z)};
+  if (sizes[2] >= sizes[0] && sizes[2] >= sizes[1])
+    return z >= 0 ? CubePlace{4, x / sizes[2], -y / sizes[2]} : CubePlace{5, -x / sizes[2], -y / sizes[2]};
+  if (sizes[1] >= sizes[0])
+    return y >= 0 ? CubePlace{2, x / sizes[1], z / sizes[1]} : CubePlace{3, x / sizes[1], -z / sizes[1]};
+  return x >= 0 ? CubePlace{0, -z / sizes[0], -y / sizes[0]} : CubePlace{1, z / sizes[0], -y / sizes[0]};
+}
+
+}  // namespace
+
+Texel fetch_texel(cudaTextureObject_t texture, unsigned dimensions, bool layered, float x, float y, float z,
+                  int layer) {
+  const void* const pc = __builtin_return_address(0);
+  return fetch_level(source_of(texture, false, pc), 0.0F,
+                     [&](const TexelSource& source) { return fetch(source, dimensions, layered, x, y, z, layer, pc); });
+}
+
+Texel fetch_texel_lod(cudaTextureObject_t texture, unsigned dimensions, bool layered, float x, float y, float z,
+                      int layer, float level) {
+  const void* const pc = __builtin_return_address(0);
+  return fetch_level(source_of(texture, false, pc), level,
+                     [&](const TexelSource& source) { return fetch(source, dimensions, layered, x, y, z, layer, pc); });
+}
+
+Texel fetch_texel_cube(cudaTextureObject_t texture, float x, float y, float z, int layer, float level) {
+  const void* const pc = __builtin_return_address(0);
+  const TexelSource& whole = source_of(texture, false, pc);
+  if (!whole.is_cube)
+    refuse("invalid_texture", "Invalid texture object", "Its array was made without cudaArrayCubemap.", pc);
+  const CubePlace place = cube_place(x, y, z);
+  const int last = static_cast<int>(whole.depth / 6) - 1;
+  return fetch_level(whole, level, [&](const TexelSource& source) {
+    const float size = source.texture.normalizedCoords != 0 ? 1.0F : static_cast<float>(source.width);
+    return fetch(source, 2, true, (place.s + 1) / 2 * size, (place.t + 1) / 2 * size, 0,
+                 6 * std::clamp(layer, 0, last) + place.face, pc);
+  });
 }
 
 Texel fetch_texel_at(cudaTextureObject_t texture, int index) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "common/emulator/include/driver_types.h"
 
@@ -16,6 +17,11 @@ struct cudaArray {
   std::size_t height = 0;          ///< Rows; 0: one dimension.
   std::size_t depth = 0;           ///< Slices or layers; 0: at most two dimensions.
   unsigned flags = 0;              ///< As given to cudaMallocArray.
+};
+
+/// What a `cudaMipmappedArray_t` points to.
+struct cudaMipmappedArray {
+  std::vector<cudaArray_t> levels;
 };
 
 namespace warpbook::emulator {
@@ -33,6 +39,8 @@ struct TexelSource {
   cudaTextureDesc texture{};        ///< How a texture is read.
   bool is_surface = false;          ///< It is written by kernels, too.
   bool alive = true;                ///< The object is not destroyed.
+  bool is_cube = false;             ///< Six layers are a cube's faces.
+  std::vector<TexelSource> levels;  ///< of a mipmapped array, all its sizes
 };
 
 }  // namespace warpbook::emulator

@@ -151,6 +151,13 @@ WARPBOOK_EXPORT cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChanne
 WARPBOOK_EXPORT cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format,
                                               cudaExtent extent, unsigned flags WARPBOOK_DEFAULT(0));
 WARPBOOK_EXPORT cudaError_t cudaFreeArray(cudaArray_t array);
+/// A texture in several sizes, each half as large as the one before; one size is an array as others are.
+WARPBOOK_EXPORT cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const cudaChannelFormatDesc* format,
+                                                     cudaExtent extent, unsigned levels,
+                                                     unsigned flags WARPBOOK_DEFAULT(0));
+WARPBOOK_EXPORT cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level, cudaMipmappedArray_const_t array,
+                                                       unsigned number);
+WARPBOOK_EXPORT cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array);
 WARPBOOK_EXPORT cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags,
                                              cudaArray_t array);
 WARPBOOK_EXPORT cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* format, cudaArray_const_t array);

@@ -340,6 +340,7 @@ typedef struct cudaMemcpy3DParms {
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 typedef struct cudaMipmappedArray* cudaMipmappedArray_t;
+typedef const struct cudaMipmappedArray* cudaMipmappedArray_const_t;
 
 typedef enum cudaChannelFormatKind {
   cudaChannelFormatKindSigned = 0,
@@ -426,6 +427,7 @@ typedef enum cudaSurfaceBoundaryMode {
 #define cudaArrayDefault 0
 #define cudaArrayLayered 1
 #define cudaArraySurfaceLoadStore 2
+#define cudaArrayCubemap 4
 #define cudaArrayTextureGather 8
 
 static __inline__ cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t width, size_t height) {

@@ -1,5 +1,6 @@
 /// \file
-/// Textures and surfaces, as kernels read and write them, in one to three dimensions and in layers.
+/// Textures and surfaces, as kernels read and write them, in one to three dimensions, in layers, as the
+/// faces of a cube, and in several sizes.
 #pragma once
 
 #include <type_traits>
@@ -18,6 +19,11 @@ struct Texel {
 /// Texture coordinates; a layer is the last one of `layered`.
 WARPBOOK_EXPORT Texel fetch_texel(cudaTextureObject_t texture, unsigned dimensions, bool layered, float x, float y,
                                   float z, int layer);
+/// The same in one of a texture's sizes, or between two of them.
+WARPBOOK_EXPORT Texel fetch_texel_lod(cudaTextureObject_t texture, unsigned dimensions, bool layered, float x, float y,
+                                      float z, int layer, float level);
+/// Where a direction from a cube's middle meets it.
+WARPBOOK_EXPORT Texel fetch_texel_cube(cudaTextureObject_t texture, float x, float y, float z, int layer, float level);
 /// A texel of linear memory by its index.
 WARPBOOK_EXPORT Texel fetch_texel_at(cudaTextureObject_t texture, int index);
 /// Bytes of a surface; `x` is in bytes.
@@ -73,6 +79,40 @@ template <class T> WARPBOOK_DEVICE_FUNCTION T tex1DLayered(cudaTextureObject_t t
 template <class T> WARPBOOK_DEVICE_FUNCTION T tex2DLayered(cudaTextureObject_t texture, float x, float y, int layer) {
   return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel(texture, 2, true, x, y, 0, layer));
 }
+template <class T> WARPBOOK_DEVICE_FUNCTION T tex1DLod(cudaTextureObject_t texture, float x, float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_lod(texture, 1, false, x, 0, 0, 0, level));
+}
+template <class T> WARPBOOK_DEVICE_FUNCTION T tex2DLod(cudaTextureObject_t texture, float x, float y, float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_lod(texture, 2, false, x, y, 0, 0, level));
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T tex3DLod(cudaTextureObject_t texture, float x, float y, float z, float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_lod(texture, 3, false, x, y, z, 0, level));
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T tex1DLayeredLod(cudaTextureObject_t texture, float x, int layer, float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_lod(texture, 1, true, x, 0, 0, layer, level));
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T tex2DLayeredLod(cudaTextureObject_t texture, float x, float y, int layer, float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_lod(texture, 2, true, x, y, 0, layer, level));
+}
+template <class T> WARPBOOK_DEVICE_FUNCTION T texCubemap(cudaTextureObject_t texture, float x, float y, float z) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_cube(texture, x, y, z, 0, 0));
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T texCubemapLod(cudaTextureObject_t texture, float x, float y, float z, float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_cube(texture, x, y, z, 0, level));
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T texCubemapLayered(cudaTextureObject_t texture, float x, float y, float z, int layer) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_cube(texture, x, y, z, layer, 0));
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T texCubemapLayeredLod(cudaTextureObject_t texture, float x, float y, float z, int layer,
+                                                float level) {
+  return warpbook::emulator::as<T>(warpbook::emulator::fetch_texel_cube(texture, x, y, z, layer, level));
+}
 template <class T> WARPBOOK_DEVICE_FUNCTION void tex1Dfetch(T* to, cudaTextureObject_t texture, int index) {
   *to = tex1Dfetch<T>(texture, index);
 }
@@ -115,6 +155,21 @@ WARPBOOK_DEVICE_FUNCTION T surf2DLayeredread(cudaSurfaceObject_t surface, int x,
   return surf3Dread<T>(surface, x, y, layer, mode);
 }
 template <class T>
+WARPBOOK_DEVICE_FUNCTION T surf1DLayeredread(cudaSurfaceObject_t surface, int x, int layer,
+                                             cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+  return surf3Dread<T>(surface, x, 0, layer, mode);
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T surfCubemapread(cudaSurfaceObject_t surface, int x, int y, int face,
+                                           cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+  return surf3Dread<T>(surface, x, y, face, mode);
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION T surfCubemapLayeredread(cudaSurfaceObject_t surface, int x, int y, int layer_and_face,
+                                                  cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+  return surf3Dread<T>(surface, x, y, layer_and_face, mode);
+}
+template <class T>
 WARPBOOK_DEVICE_FUNCTION void surf1Dread(T* to, cudaSurfaceObject_t surface, int x,
                                          cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
   *to = surf1Dread<T>(surface, x, mode);
@@ -148,4 +203,20 @@ template <class T>
 WARPBOOK_DEVICE_FUNCTION void surf2DLayeredwrite(T value, cudaSurfaceObject_t surface, int x, int y, int layer,
                                                  cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
   surf3Dwrite(value, surface, x, y, layer, mode);
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION void surf1DLayeredwrite(T value, cudaSurfaceObject_t surface, int x, int layer,
+                                                 cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+  surf3Dwrite(value, surface, x, 0, layer, mode);
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION void surfCubemapwrite(T value, cudaSurfaceObject_t surface, int x, int y, int face,
+                                               cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+  surf3Dwrite(value, surface, x, y, face, mode);
+}
+template <class T>
+WARPBOOK_DEVICE_FUNCTION void surfCubemapLayeredwrite(T value, cudaSurfaceObject_t surface, int x, int y,
+                                                      int layer_and_face,
+                                                      cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+  surf3Dwrite(value, surface, x, y, layer_and_face, mode);
 }

@@ -133,7 +133,12 @@ cudaError_t copy_2d(const cudaArray* array, std::size_t x, std::size_t y, std::s
 cudaError_t make_array(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent, unsigned flags) {
   const RuntimeLock lock;
   if (array == nullptr || format == nullptr || !is_format(*format) || extent.width == 0 ||
-      (flags & ~(cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayTextureGather)) != 0) {
+      (flags & ~(cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather)) != 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  const bool whole_cubes = (flags & cudaArrayLayered) != 0 ? extent.depth % 6 == 0 : extent.depth == 6;
+  if ((flags & cudaArrayCubemap) != 0 && (extent.width != extent.height || !whole_cubes || extent.depth == 0)) {
+    ApiCall::explain("api_error", "A cube has six faces, as wide as they are high.");
     return remember(cudaErrorInvalidValue);
   }
   auto made = std::make_unique<cudaArray>();
@@ -180,7 +185,13 @@ TexelSource source_of(const cudaArray& array) {
   source.width = array.width;
   source.height = array.height;
   source.depth = array.depth;
+  source.is_cube = (array.flags & cudaArrayCubemap) != 0;
   return source;
+}
+
+std::map<const cudaMipmappedArray*, std::unique_ptr<cudaMipmappedArray>>& mipmapped_arrays() {
+  static auto& instance = *new std::map<const cudaMipmappedArray*, std::unique_ptr<cudaMipmappedArray>>;
+  return instance;
 }
 
 /// What is wrong with a texture, or nullptr.
@@ -210,6 +221,59 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* f
                               unsigned flags) {
   const ApiCall api("cudaMalloc3DArray");
   return make_array(array, format, extent, flags);
+}
+
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const cudaChannelFormatDesc* format,
+                                     cudaExtent extent, unsigned levels, unsigned flags) {
+  const ApiCall api("cudaMallocMipmappedArray");
+  const RuntimeLock lock;
+  const bool layers = (flags & (cudaArrayLayered | cudaArrayCubemap)) != 0;
+  const std::size_t largest = std::max({extent.width, extent.height, layers ? 0 : extent.depth});
+  if (array == nullptr || levels == 0 || extent.width == 0) {
+    return remember(cudaErrorInvalidValue);
+  }
+  auto made = std::make_unique<cudaMipmappedArray>();
+  const auto halved = [](std::size_t size, unsigned level) {
+    return size == 0 ? 0 : std::max<std::size_t>(size >> level, 1);
+  };
+  for (unsigned level = 0; level < levels && largest >> level != 0; ++level) {
+    cudaArray_t one = nullptr;
+    const cudaExtent part = {halved(extent.width, level), halved(extent.height, level),
+                             layers ? extent.depth : halved(extent.depth, level)};
+    if (const cudaError_t error = make_array(&one, format, part, flags); error != cudaSuccess) {
+      for (const cudaArray_t other : made->levels) cudaFreeArray(other);
+      return error;
+    }
+    made->levels.push_back(one);
+  }
+  *array = made.get();
+  mipmapped_arrays().emplace(*array, std::move(made));
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level, cudaMipmappedArray_const_t array, unsigned number) {
+  const ApiCall api("cudaGetMipmappedArrayLevel");
+  const RuntimeLock lock;
+  const auto found = mipmapped_arrays().find(array);
+  if (level == nullptr || found == mipmapped_arrays().end() || number >= found->second->levels.size()) {
+    return remember(level == nullptr || found != mipmapped_arrays().end() ? cudaErrorInvalidValue
+                                                                          : cudaErrorInvalidResourceHandle);
+  }
+  *level = found->second->levels[number];
+  return remember(cudaSuccess);
+}
+
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array) {
+  const ApiCall api("cudaFreeMipmappedArray");
+  const RuntimeLock lock;
+  if (array == nullptr) return remember(cudaSuccess);
+  const auto found = mipmapped_arrays().find(array);
+  if (found == mipmapped_arrays().end()) return remember(cudaErrorInvalidResourceHandle);
+  const auto levels = found->second->levels;
+  mipmapped_arrays().erase(found);
+  for (const cudaArray_t level : levels)
+    if (const cudaError_t error = cudaFreeArray(level); error != cudaSuccess) return error;
+  return remember(cudaSuccess);
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array) {
@@ -339,14 +403,27 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaReso
   if (texture == nullptr || resource == nullptr || description == nullptr) {
     return remember(cudaErrorInvalidValue);
   }
-  if (view != nullptr || resource->resType == cudaResourceTypeMipmappedArray) {
-    ApiCall::explain("api_error", "Views of resources and mipmaps are not emulated.");
+  if (view != nullptr || (description->seamlessCubemap != 0 && description->filterMode == cudaFilterModeLinear)) {
+    ApiCall::explain("api_error", view != nullptr ? "Views of resources are not emulated."
+                                                  : "Filtering across a cube's edges is not emulated.");
     return remember(cudaErrorNotSupported);
   }
   TexelSource source;
   if (resource->resType == cudaResourceTypeArray) {
     if (!arrays().contains(resource->res.array.array)) return remember(cudaErrorInvalidResourceHandle);
     source = source_of(*resource->res.array.array);
+  } else if (resource->resType == cudaResourceTypeMipmappedArray) {
+    const auto found = mipmapped_arrays().find(resource->res.mipmap.mipmap);
+    if (found == mipmapped_arrays().end()) return remember(cudaErrorInvalidResourceHandle);
+    if (description->normalizedCoords == 0) {
+      ApiCall::explain("api_error", "A place in several sizes is told by normalised coordinates.");
+      return remember(cudaErrorInvalidValue);
+    }
+    source = source_of(*found->second->levels.front());
+    for (const cudaArray_t level : found->second->levels) {
+      source.levels.push_back(source_of(*level));
+      source.levels.back().texture = *description;
+    }
   } else if (resource->resType == cudaResourceTypeLinear) {
     const auto& linear = resource->res.linear;
     source.data = static_cast<const std::byte*>(linear.devPtr);
