@@ -213,6 +213,22 @@ void check_overlap(const Copy& copy) {
                         " bytes apart: copy by way of other memory.\n");
 }
 
+/// Whether device memory that a graph's node uses is not there when it runs; then the launch ends.
+bool is_gone(const void* pointer, const void* pc) {
+  if (!in_arena(pointer) || find_allocation(pointer) != nullptr) return false;
+  const std::string place = pc == nullptr ? std::string{} : observer().locate(pc);
+  const FreedAllocation freed = find_freed(pointer);
+  const std::string where = freed.pc == nullptr ? std::string{} : observer().locate(freed.pc);
+  observer().report("use_after_free", pc,
+                    "========= Copy or memset of a graph in memory that is not allocated\n=========     at " +
+                        (place.empty() ? "an unknown line" : place) + "\n=========     " +
+                        (where.empty() ? "It is allocated after this, or not at all."
+                                       : "It was freed at " + where + ", before this ran.") +
+                        "\n");
+  set_sticky(cudaErrorIllegalAddress);
+  return true;
+}
+
 cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
@@ -228,11 +244,7 @@ cudaError_t copy(const Copy& what, cudaStream_t stream, bool host_waits) {
   const cudaError_t error = submit(
       stream, cudaGraphNodeTypeMemcpy,
       [=](bool from_graph) {
-        CopyKind now{};
-        if (captured && check_copy(what, now) != cudaSuccess) {
-          set_sticky(cudaErrorIllegalAddress);
-          return 0.0;
-        }
+        if (captured && (is_gone(what.destination, pc) || is_gone(what.source, pc))) return 0.0;
         begin_work(work_of(what, pc), host_waits);
         if (kind == CopyKind::device_to_host)
           observer().host_reads({what.source, what.source_pitch, what.width, what.height}, pc);
@@ -284,10 +296,7 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
   const cudaError_t error = submit(
       stream, cudaGraphNodeTypeMemset,
       [=](bool from_graph) {
-        if (captured && place_of(pointer).bytes < bytes) {
-          set_sticky(cudaErrorIllegalAddress);
-          return 0.0;
-        }
+        if (captured && is_gone(pointer, pc)) return 0.0;
         std::vector<AsyncWork> work;
         add_rows(work, pointer, pitch, {.width = width, .height = height},
                  {.name = "memset", .writes = true, .pc = pc});
