@@ -141,15 +141,30 @@ void add_scalar(const Call& call, std::vector<LibraryOperand>& operands, const c
   if (!call.on_host()) operands.push_back({name, pointer, sizeof(T), 1, sizeof(T), written});
 }
 
-/// What makes a call invalid; the first thing that holds decides.
-cublasStatus_t check(cublasHandle_t handle, bool valid) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  return valid ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+/// Tells of the call that the status refuses; returns the status.
+cublasStatus_t refuse(cublasStatus_t status, const char* function, const void* pc) {
+  const char* const why = status == CUBLAS_STATUS_NOT_INITIALIZED ? "the handle was not created"
+                          : status == CUBLAS_STATUS_INVALID_VALUE
+                              ? "an extent, a leading dimension, a step or a pointer cannot be"
+                              : "the types do not go together, or are not emulated";
+  warpbook::emulator::library_refused(function, pc, cublasGetStatusName(status), status, why);
+  return status;
 }
 
+cublasStatus_t refuse_types(const Call& call) { return refuse(CUBLAS_STATUS_NOT_SUPPORTED, call.function, call.pc); }
+
+/// What makes a call invalid; the first thing that holds decides.
+cublasStatus_t check(cublasHandle_t handle, bool valid, const char* function, const void* pc) {
+  if (handle == nullptr) return refuse(CUBLAS_STATUS_NOT_INITIALIZED, function, pc);
+  return valid ? CUBLAS_STATUS_SUCCESS : refuse(CUBLAS_STATUS_INVALID_VALUE, function, pc);
+}
+
+#define WARPBOOK_HERE __func__, __builtin_return_address(0)
+
 #define WARPBOOK_CALL(valid)                                                                                           \
-  if (const cublasStatus_t status = check(handle, valid); status != CUBLAS_STATUS_SUCCESS) return status;              \
-  const Call call { handle, __func__, __builtin_return_address(0) }
+  if (const cublasStatus_t status = check(handle, valid, WARPBOOK_HERE); status != CUBLAS_STATUS_SUCCESS)              \
+    return status;                                                                                                     \
+  const Call call { handle, WARPBOOK_HERE }
 
 // ---- Level 1
 
@@ -287,7 +302,8 @@ cublasStatus_t multiply_strided(const Call& call, const Shape& s, std::function<
 
 /// Checks arrays of pointers, which have to be looked at before what they lead to.
 cublasStatus_t look_at(const Call& call, std::vector<LibraryOperand> pointers) {
-  return call.run_with(0, sizeof(float), [pointers = std::move(pointers)] { return pointers; }, [] {});
+  return call.run_with(
+      0, sizeof(float), [pointers = std::move(pointers)] { return pointers; }, [] {});
 }
 
 /// Products of matrices that pointers in device memory lead to.
@@ -344,9 +360,9 @@ bool sums_in(cublasComputeType_t compute, cudaDataType type_a, cudaDataType type
 
 /// Calls `body` with values of the types of A and B, of C and of the scalars. CUBLAS_COMPUTE_16F's scalars are halves.
 template <class Body>
-cublasStatus_t by_types(cudaDataType type_a, cudaDataType type_b, cudaDataType type_c, cublasComputeType_t compute,
-                        Body body) {
-  if (type_a != type_b || !sums_in(compute, type_a, type_c)) return CUBLAS_STATUS_NOT_SUPPORTED;
+cublasStatus_t by_types(const Call& call, cudaDataType type_a, cudaDataType type_b, cudaDataType type_c,
+                        cublasComputeType_t compute, Body body) {
+  if (type_a != type_b || !sums_in(compute, type_a, type_c)) return refuse_types(call);
   if (type_a == CUDA_R_64F) return body(double{}, double{}, double{});
   if (type_a == CUDA_R_32F) return body(float{}, float{}, float{});
   if (compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC)
@@ -361,7 +377,7 @@ cublasStatus_t multiply_typed(const Call& call, const Shape& shape, const void* 
                               cudaDataType type_a, long long stride_a, const void* b, cudaDataType type_b,
                               long long stride_b, const void* beta, void* c, cudaDataType type_c, long long stride_c,
                               int batch, cublasComputeType_t compute) {
-  return by_types(type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
+  return by_types(call, type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
     using Scale = ScaleOf<Given>;
     const auto* from_a = static_cast<const Given*>(alpha);
     const auto* from_b = static_cast<const Given*>(beta);
@@ -414,13 +430,14 @@ cublasStatus_t multiply_vectors(const Call& call, const VectorShape& s, int batc
 // ---- Vectors whose types are arguments
 
 /// Calls `body` with values of the vectors' type and of the type that is computed in.
-template <class Body> cublasStatus_t by_vector_type(cudaDataType type, cudaDataType execution, Body body) {
+template <class Body>
+cublasStatus_t by_vector_type(const Call& call, cudaDataType type, cudaDataType execution, Body body) {
   if (type == CUDA_R_64F && execution == CUDA_R_64F) return body(double{}, double{});
-  if (execution != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (execution != CUDA_R_32F) return refuse_types(call);
   if (type == CUDA_R_32F) return body(float{}, float{});
   if (type == CUDA_R_16F) return body(__half{}, float{});
   if (type == CUDA_R_16BF) return body(__nv_bfloat16{}, float{});
-  return CUBLAS_STATUS_NOT_SUPPORTED;
+  return refuse_types(call);
 }
 
 /// Where the first element of a vector is: at its end if the step is negative.
@@ -439,8 +456,8 @@ template <class Wide, class T> Wide norm(int n, const T* x, int step) {
 cublasStatus_t dot_typed(const Call& call, int n, const void* x, cudaDataType type_x, int incx, const void* y,
                          cudaDataType type_y, int incy, void* result, cudaDataType type_result,
                          cudaDataType execution) {
-  if (type_y != type_x || type_result != type_x) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+  if (type_y != type_x || type_result != type_x) return refuse_types(call);
+  return by_vector_type(call, type_x, execution, [&]<class T, class Wide>(T, Wide) {
     const auto* from_x = static_cast<const T*>(x);
     const auto* from_y = static_cast<const T*>(y);
     return reduce<T>(call, 2.0 * n, {vector("x", from_x, n, incx, false), vector("y", from_y, n, incy, false)},
@@ -473,10 +490,10 @@ cublasStatus_t status_of(cudaError_t error) {
 }
 
 /// A vector is a matrix of one row.
-cublasStatus_t copy_matrix(int rows, int columns, int element, const void* a, int lda, void* b, int ldb,
-                           cudaMemcpyKind kind, const cudaStream_t* stream) {
+cublasStatus_t copy_matrix(const char* function, const void* pc, int rows, int columns, int element, const void* a,
+                           int lda, void* b, int ldb, cudaMemcpyKind kind, const cudaStream_t* stream) {
   if (rows < 0 || columns < 0 || element <= 0 || lda < rows || ldb < rows || lda <= 0 || ldb <= 0) {
-    return CUBLAS_STATUS_INVALID_VALUE;
+    return refuse(CUBLAS_STATUS_INVALID_VALUE, function, pc);
   }
   if (rows == 0 || columns == 0) return CUBLAS_STATUS_SUCCESS;
   const auto bytes = static_cast<std::size_t>(element);
@@ -501,7 +518,7 @@ cublasStatus_t cublasCreate(cublasHandle_t* handle) {
 }
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
-  if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (handle == nullptr) return refuse(CUBLAS_STATUS_NOT_INITIALIZED, WARPBOOK_HERE);
   const std::unique_ptr<cublasContext> owned(handle);
   return cudaDeviceSynchronize() == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
@@ -549,13 +566,13 @@ const char* cublasGetStatusString(cublasStatus_t status) { return cublasGetStatu
 
 #define WARPBOOK_SETTING(Name, type, member)                                                                           \
   cublasStatus_t cublasSet##Name(cublasHandle_t handle, type value) {                                                  \
-    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;                                                       \
+    if (handle == nullptr) return refuse(CUBLAS_STATUS_NOT_INITIALIZED, WARPBOOK_HERE);                                \
     handle->member = value;                                                                                            \
     return CUBLAS_STATUS_SUCCESS;                                                                                      \
   }                                                                                                                    \
   cublasStatus_t cublasGet##Name(cublasHandle_t handle, type* value) {                                                 \
-    if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;                                                       \
-    if (value == nullptr) return CUBLAS_STATUS_INVALID_VALUE;                                                          \
+    if (handle == nullptr) return refuse(CUBLAS_STATUS_NOT_INITIALIZED, WARPBOOK_HERE);                                \
+    if (value == nullptr) return refuse(CUBLAS_STATUS_INVALID_VALUE, WARPBOOK_HERE);                                   \
     *value = handle->member;                                                                                           \
     return CUBLAS_STATUS_SUCCESS;                                                                                      \
   }
@@ -565,35 +582,37 @@ WARPBOOK_SETTING(MathMode, cublasMath_t, math)
 WARPBOOK_SETTING(AtomicsMode, cublasAtomicsMode_t, atomics)
 #undef WARPBOOK_SETTING
 
-cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void*, std::size_t) { return check(handle, true); }
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void*, std::size_t) {
+  return check(handle, true, WARPBOOK_HERE);
+}
 
 cublasStatus_t cublasSetVector(int n, int element, const void* x, int incx, void* device, int incy) {
-  return copy_matrix(1, n, element, x, incx, device, incy, cudaMemcpyHostToDevice, nullptr);
+  return copy_matrix(WARPBOOK_HERE, 1, n, element, x, incx, device, incy, cudaMemcpyHostToDevice, nullptr);
 }
 cublasStatus_t cublasGetVector(int n, int element, const void* device, int incx, void* y, int incy) {
-  return copy_matrix(1, n, element, device, incx, y, incy, cudaMemcpyDeviceToHost, nullptr);
+  return copy_matrix(WARPBOOK_HERE, 1, n, element, device, incx, y, incy, cudaMemcpyDeviceToHost, nullptr);
 }
 cublasStatus_t cublasSetMatrix(int rows, int columns, int element, const void* a, int lda, void* b, int ldb) {
-  return copy_matrix(rows, columns, element, a, lda, b, ldb, cudaMemcpyHostToDevice, nullptr);
+  return copy_matrix(WARPBOOK_HERE, rows, columns, element, a, lda, b, ldb, cudaMemcpyHostToDevice, nullptr);
 }
 cublasStatus_t cublasGetMatrix(int rows, int columns, int element, const void* a, int lda, void* b, int ldb) {
-  return copy_matrix(rows, columns, element, a, lda, b, ldb, cudaMemcpyDeviceToHost, nullptr);
+  return copy_matrix(WARPBOOK_HERE, rows, columns, element, a, lda, b, ldb, cudaMemcpyDeviceToHost, nullptr);
 }
 cublasStatus_t cublasSetVectorAsync(int n, int element, const void* x, int incx, void* device, int incy,
                                     cudaStream_t stream) {
-  return copy_matrix(1, n, element, x, incx, device, incy, cudaMemcpyHostToDevice, &stream);
+  return copy_matrix(WARPBOOK_HERE, 1, n, element, x, incx, device, incy, cudaMemcpyHostToDevice, &stream);
 }
 cublasStatus_t cublasGetVectorAsync(int n, int element, const void* device, int incx, void* y, int incy,
                                     cudaStream_t stream) {
-  return copy_matrix(1, n, element, device, incx, y, incy, cudaMemcpyDeviceToHost, &stream);
+  return copy_matrix(WARPBOOK_HERE, 1, n, element, device, incx, y, incy, cudaMemcpyDeviceToHost, &stream);
 }
 cublasStatus_t cublasSetMatrixAsync(int rows, int columns, int element, const void* a, int lda, void* b, int ldb,
                                     cudaStream_t stream) {
-  return copy_matrix(rows, columns, element, a, lda, b, ldb, cudaMemcpyHostToDevice, &stream);
+  return copy_matrix(WARPBOOK_HERE, rows, columns, element, a, lda, b, ldb, cudaMemcpyHostToDevice, &stream);
 }
 cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const void* a, int lda, void* b, int ldb,
                                     cudaStream_t stream) {
-  return copy_matrix(rows, columns, element, a, lda, b, ldb, cudaMemcpyDeviceToHost, &stream);
+  return copy_matrix(WARPBOOK_HERE, rows, columns, element, a, lda, b, ldb, cudaMemcpyDeviceToHost, &stream);
 }
 
 // ---- Levels 1 to 3 of each type
@@ -1032,7 +1051,7 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t tran
                                    cublasComputeType_t compute, cublasGemmAlgo_t) {
   const Shape shape{transa, transb, m, n, k, lda, ldb, ldc};
   WARPBOOK_CALL(shape.valid() && alpha != nullptr && beta != nullptr && batch >= 0);
-  return by_types(type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
+  return by_types(call, type_a, type_b, type_c, compute, [&]<class In, class Out, class Given>(In, Out, Given) {
     using Scale = ScaleOf<Given>;
     const auto* from_a = static_cast<const Given*>(alpha);
     const auto* from_b = static_cast<const Given*>(beta);
@@ -1048,8 +1067,8 @@ cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t tran
 cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void* x, cudaDataType type_x, int incx, void* result,
                             cudaDataType type_result, cudaDataType execution) {
   WARPBOOK_CALL(result != nullptr);
-  if (type_result != type_x) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+  if (type_result != type_x) return refuse_types(call);
+  return by_vector_type(call, type_x, execution, [&]<class T, class Wide>(T, Wide) {
     const auto* from = static_cast<const T*>(x);
     const int length = touched(n, incx);
     return reduce<T>(call, 2.0 * length, {vector("x", from, length, incx, false)}, static_cast<T*>(result),
@@ -1075,8 +1094,8 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cud
                             cudaDataType type_x, int incx, void* y, cudaDataType type_y, int incy,
                             cudaDataType execution) {
   WARPBOOK_CALL(alpha != nullptr);
-  if (type_y != type_x || (type_alpha != type_x && type_alpha != execution)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+  if (type_y != type_x || (type_alpha != type_x && type_alpha != execution)) return refuse_types(call);
+  return by_vector_type(call, type_x, execution, [&]<class T, class Wide>(T, Wide) {
     const auto* from = static_cast<const T*>(x);
     auto* to = static_cast<T*>(y);
     std::vector<LibraryOperand> operands{vector("x", from, n, incx, false), vector("y", to, n, incy, true)};
@@ -1096,8 +1115,8 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void* alpha, cud
 cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void* alpha, cudaDataType type_alpha, void* x,
                             cudaDataType type_x, int incx, cudaDataType execution) {
   WARPBOOK_CALL(alpha != nullptr);
-  if (type_alpha != type_x && type_alpha != execution) return CUBLAS_STATUS_NOT_SUPPORTED;
-  return by_vector_type(type_x, execution, [&]<class T, class Wide>(T, Wide) {
+  if (type_alpha != type_x && type_alpha != execution) return refuse_types(call);
+  return by_vector_type(call, type_x, execution, [&]<class T, class Wide>(T, Wide) {
     auto* to = static_cast<T*>(x);
     const int length = touched(n, incx);
     std::vector<LibraryOperand> operands{vector("x", to, length, incx, true)};

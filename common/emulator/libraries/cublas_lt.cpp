@@ -420,11 +420,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
                               cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t*, void*, std::size_t,
                               cudaStream_t stream) {
   cublasStatus_t status = check(handle, product, layout_a, layout_b, layout_c, layout_d);
-  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const auto refuse = [pc = __builtin_return_address(0)](cublasStatus_t refused) {
+    warpbook::emulator::library_refused("cublasLtMatmul", pc, cublasGetStatusName(refused), refused,
+                                        "its operands do not go together, or are not emulated");
+    return refused;
+  };
+  if (status != CUBLAS_STATUS_SUCCESS) return refuse(status);
   const Product of{*product, *layout_a, *layout_b, *layout_c, *layout_d};
   if (alpha == nullptr || beta == nullptr || (of.uses_bias() && of.of.bias == nullptr) ||
       (of.has(128) && of.of.auxiliary == nullptr)) {
-    return CUBLAS_STATUS_INVALID_VALUE;
+    return refuse(CUBLAS_STATUS_INVALID_VALUE);
   }
   const bool on_host = of.of.pointer_mode == CUBLASLT_POINTER_MODE_HOST;
   const double host_alpha = on_host ? read_scalar(of.of.scale, alpha) : 0;

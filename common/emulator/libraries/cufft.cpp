@@ -220,14 +220,35 @@ LibraryOperand operand(const char* name, const void* begin, const Layout& layout
   return {name, begin, whole, 1, whole, written};
 }
 
+#define WARPBOOK_HERE __func__, __builtin_return_address(0)
+
+/// Tells of the call that the result refuses; returns the result.
+cufftResult refuse(const char* function, const void* pc, cufftResult result) {
+  const bool plan = result == CUFFT_INVALID_PLAN;
+  const bool type = result == CUFFT_INVALID_TYPE;
+  const bool size = result == CUFFT_INVALID_SIZE;
+  warpbook::emulator::library_refused(function, pc,
+                                      plan   ? "CUFFT_INVALID_PLAN"
+                                      : type ? "CUFFT_INVALID_TYPE"
+                                      : size ? "CUFFT_INVALID_SIZE"
+                                             : "CUFFT_INVALID_VALUE",
+                                      result,
+                                      plan   ? "the plan was not made, or is destroyed"
+                                      : type ? "the plan is for a transform of another type"
+                                      : size ? "an extent is less than 1"
+                                             : "a parameter cannot be");
+  return result;
+}
+
 template <class In, class Out>
 cufftResult execute(const char* function, const void* pc, cufftHandle handle, cufftType type, const void* in, void* out,
                     int sign) {
   const std::lock_guard lock(mutex);
   const Plan* found = find(handle);
-  if (found == nullptr || !found->made) return CUFFT_INVALID_PLAN;
-  if (found->type != type) return CUFFT_INVALID_TYPE;
-  if (in == nullptr || out == nullptr || (sign != CUFFT_FORWARD && sign != CUFFT_INVERSE)) return CUFFT_INVALID_VALUE;
+  if (found == nullptr || !found->made) return refuse(function, pc, CUFFT_INVALID_PLAN);
+  if (found->type != type) return refuse(function, pc, CUFFT_INVALID_TYPE);
+  if (in == nullptr || out == nullptr || (sign != CUFFT_FORWARD && sign != CUFFT_INVERSE))
+    return refuse(function, pc, CUFFT_INVALID_VALUE);
   const Plan plan = *found;
   const auto sides = layouts(plan, in == out);
   const auto elements = static_cast<double>(plan.n[0] * plan.n[1] * plan.n[2] * plan.batches);
@@ -250,7 +271,35 @@ cufftResult execute(const char* function, const void* pc, cufftHandle handle, cu
   return warpbook::emulator::run_library_call(std::move(call)) == cudaSuccess ? CUFFT_SUCCESS : CUFFT_EXEC_FAILED;
 }
 
-#define WARPBOOK_HERE __func__, __builtin_return_address(0)
+cufftResult make_plan(const char* function, const void* pc, cufftHandle handle, int rank, int* n, int* inembed,
+                      int istride, int idist, int* onembed, int ostride, int odist, cufftType type, int batch,
+                      std::size_t* work) {
+  if (work != nullptr) *work = 0;
+  if (rank < 1 || rank > 3 || n == nullptr || batch < 1) return refuse(function, pc, CUFFT_INVALID_VALUE);
+  if (std::any_of(n, n + rank, [](int each) { return each < 1; })) return refuse(function, pc, CUFFT_INVALID_SIZE);
+  if (type != CUFFT_C2C && type != CUFFT_Z2Z && !reads_reals(type) && !writes_reals(type))
+    return refuse(function, pc, CUFFT_INVALID_TYPE);
+  const std::lock_guard lock(mutex);
+  Plan* plan = find(handle);
+  if (plan == nullptr || plan->made) return refuse(function, pc, CUFFT_INVALID_PLAN);
+  for (int axis = 0; axis < rank; ++axis)
+    plan->n[static_cast<unsigned>(3 - rank + axis)] = static_cast<std::size_t>(n[axis]);
+  plan->type = type;
+  plan->batches = static_cast<std::size_t>(batch);
+  if (inembed != nullptr && onembed != nullptr) {
+    if (istride < 1 || ostride < 1 || idist < 0 || odist < 0) return refuse(function, pc, CUFFT_INVALID_VALUE);
+    plan->own = {given(*plan, false, rank, inembed, istride, idist), given(*plan, true, rank, onembed, ostride, odist)};
+  }
+  plan->made = true;
+  return CUFFT_SUCCESS;
+}
+
+/// Of elements that lie one behind the other.
+template <std::size_t kRank>
+cufftResult make_packed(const char* function, const void* pc, cufftHandle plan, std::array<int, kRank> n,
+                        cufftType type, int batch, std::size_t* work) {
+  return make_plan(function, pc, plan, kRank, n.data(), nullptr, 1, 0, nullptr, 1, 0, type, batch, work);
+}
 
 template <class Make> cufftResult plan_by(cufftHandle* handle, Make make) {
   if (const cufftResult result = cufftCreate(handle); result != CUFFT_SUCCESS) return result;
@@ -259,10 +308,16 @@ template <class Make> cufftResult plan_by(cufftHandle* handle, Make make) {
   return result;
 }
 
+template <std::size_t kRank>
+cufftResult packed_plan(const char* function, const void* pc, cufftHandle* plan, std::array<int, kRank> n,
+                        cufftType type, int batch) {
+  return plan_by(plan, [&] { return make_packed(function, pc, *plan, n, type, batch, nullptr); });
+}
+
 }  // namespace
 
 cufftResult cufftCreate(cufftHandle* handle) {
-  if (handle == nullptr) return CUFFT_INVALID_VALUE;
+  if (handle == nullptr) return refuse(WARPBOOK_HERE, CUFFT_INVALID_VALUE);
   const std::lock_guard lock(mutex);
   *handle = plans.empty() ? 1 : plans.rbegin()->first + 1;
   plans[*handle] = {};
@@ -271,53 +326,36 @@ cufftResult cufftCreate(cufftHandle* handle) {
 
 cufftResult cufftDestroy(cufftHandle handle) {
   const std::lock_guard lock(mutex);
-  return plans.erase(handle) == 1 ? CUFFT_SUCCESS : CUFFT_INVALID_PLAN;
+  return plans.erase(handle) == 1 ? CUFFT_SUCCESS : refuse(WARPBOOK_HERE, CUFFT_INVALID_PLAN);
 }
 
 cufftResult cufftMakePlanMany(cufftHandle handle, int rank, int* n, int* inembed, int istride, int idist, int* onembed,
                               int ostride, int odist, cufftType type, int batch, std::size_t* work) {
-  if (work != nullptr) *work = 0;
-  if (rank < 1 || rank > 3 || n == nullptr || batch < 1) return CUFFT_INVALID_VALUE;
-  if (std::any_of(n, n + rank, [](int each) { return each < 1; })) return CUFFT_INVALID_SIZE;
-  if (type != CUFFT_C2C && type != CUFFT_Z2Z && !reads_reals(type) && !writes_reals(type)) return CUFFT_INVALID_TYPE;
-  const std::lock_guard lock(mutex);
-  Plan* plan = find(handle);
-  if (plan == nullptr || plan->made) return CUFFT_INVALID_PLAN;
-  for (int axis = 0; axis < rank; ++axis)
-    plan->n[static_cast<unsigned>(3 - rank + axis)] = static_cast<std::size_t>(n[axis]);
-  plan->type = type;
-  plan->batches = static_cast<std::size_t>(batch);
-  if (inembed != nullptr && onembed != nullptr) {
-    if (istride < 1 || ostride < 1 || idist < 0 || odist < 0) return CUFFT_INVALID_VALUE;
-    plan->own = {given(*plan, false, rank, inembed, istride, idist), given(*plan, true, rank, onembed, ostride, odist)};
-  }
-  plan->made = true;
-  return CUFFT_SUCCESS;
+  return make_plan(WARPBOOK_HERE, handle, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, work);
 }
 cufftResult cufftMakePlan1d(cufftHandle plan, int n, cufftType type, int batch, std::size_t* work) {
-  return cufftMakePlanMany(plan, 1, &n, nullptr, 1, 0, nullptr, 1, 0, type, batch, work);
+  return make_packed(WARPBOOK_HERE, plan, std::array{n}, type, batch, work);
 }
 cufftResult cufftMakePlan2d(cufftHandle plan, int rows, int columns, cufftType type, std::size_t* work) {
-  std::array n{rows, columns};
-  return cufftMakePlanMany(plan, 2, n.data(), nullptr, 1, 0, nullptr, 1, 0, type, 1, work);
+  return make_packed(WARPBOOK_HERE, plan, std::array{rows, columns}, type, 1, work);
 }
 cufftResult cufftMakePlan3d(cufftHandle plan, int nx, int ny, int nz, cufftType type, std::size_t* work) {
-  std::array n{nx, ny, nz};
-  return cufftMakePlanMany(plan, 3, n.data(), nullptr, 1, 0, nullptr, 1, 0, type, 1, work);
+  return make_packed(WARPBOOK_HERE, plan, std::array{nx, ny, nz}, type, 1, work);
 }
 cufftResult cufftPlan1d(cufftHandle* plan, int n, cufftType type, int batch) {
-  return plan_by(plan, [&] { return cufftMakePlan1d(*plan, n, type, batch, nullptr); });
+  return packed_plan(WARPBOOK_HERE, plan, std::array{n}, type, batch);
 }
 cufftResult cufftPlan2d(cufftHandle* plan, int rows, int columns, cufftType type) {
-  return plan_by(plan, [&] { return cufftMakePlan2d(*plan, rows, columns, type, nullptr); });
+  return packed_plan(WARPBOOK_HERE, plan, std::array{rows, columns}, type, 1);
 }
 cufftResult cufftPlan3d(cufftHandle* plan, int nx, int ny, int nz, cufftType type) {
-  return plan_by(plan, [&] { return cufftMakePlan3d(*plan, nx, ny, nz, type, nullptr); });
+  return packed_plan(WARPBOOK_HERE, plan, std::array{nx, ny, nz}, type, 1);
 }
 cufftResult cufftPlanMany(cufftHandle* plan, int rank, int* n, int* inembed, int istride, int idist, int* onembed,
                           int ostride, int odist, cufftType type, int batch) {
-  return plan_by(plan, [&] {
-    return cufftMakePlanMany(*plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch, nullptr);
+  return plan_by(plan, [&, function = __func__, pc = __builtin_return_address(0)] {
+    return make_plan(function, pc, *plan, rank, n, inembed, istride, idist, onembed, ostride, odist, type, batch,
+                     nullptr);
   });
 }
 
@@ -343,21 +381,21 @@ cufftResult cufftExecZ2D(cufftHandle plan, cufftDoubleComplex* in, cufftDoubleRe
 cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream) {
   const std::lock_guard lock(mutex);
   Plan* plan = find(handle);
-  if (plan == nullptr) return CUFFT_INVALID_PLAN;
+  if (plan == nullptr) return refuse(WARPBOOK_HERE, CUFFT_INVALID_PLAN);
   plan->stream = stream;
   return CUFFT_SUCCESS;
 }
 // It works in memory of the host's.
 cufftResult cufftGetSize(cufftHandle handle, std::size_t* work) {
   const std::lock_guard lock(mutex);
-  if (find(handle) == nullptr) return CUFFT_INVALID_PLAN;
+  if (find(handle) == nullptr) return refuse(WARPBOOK_HERE, CUFFT_INVALID_PLAN);
   if (work != nullptr) *work = 0;
   return CUFFT_SUCCESS;
 }
 cufftResult cufftSetAutoAllocation(cufftHandle handle, int) { return cufftGetSize(handle, nullptr); }
 cufftResult cufftSetWorkArea(cufftHandle handle, void*) { return cufftGetSize(handle, nullptr); }
 cufftResult cufftGetVersion(int* version) {
-  if (version == nullptr) return CUFFT_INVALID_VALUE;
+  if (version == nullptr) return refuse(WARPBOOK_HERE, CUFFT_INVALID_VALUE);
   *version = CUFFT_VERSION;
   return CUFFT_SUCCESS;
 }

@@ -155,13 +155,34 @@ struct curandGenerator_st : Settings {};
 
 namespace {
 
-curandStatus_t create(curandGenerator_t* generator, curandRngType_t type, bool on_host) {
-  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+#define WARPBOOK_HERE __func__, __builtin_return_address(0)
+
+/// Tells of the call that the status refuses; returns the status.
+curandStatus_t refuse(const char* function, const void* pc, curandStatus_t status) {
+  const bool no_generator = status == CURAND_STATUS_NOT_INITIALIZED;
+  const bool type = status == CURAND_STATUS_TYPE_ERROR;
+  const bool odd = status == CURAND_STATUS_LENGTH_NOT_MULTIPLE;
+  warpbook::emulator::library_refused(function, pc,
+                                      no_generator ? "CURAND_STATUS_NOT_INITIALIZED"
+                                      : type       ? "CURAND_STATUS_TYPE_ERROR"
+                                      : odd        ? "CURAND_STATUS_LENGTH_NOT_MULTIPLE"
+                                                   : "CURAND_STATUS_OUT_OF_RANGE",
+                                      status,
+                                      no_generator ? "the generator was not created"
+                                      : type       ? "there is no such generator, or it is not emulated"
+                                      : odd        ? "normal numbers come in pairs"
+                                                   : "a parameter is out of its range");
+  return status;
+}
+
+curandStatus_t create(const char* function, const void* pc, curandGenerator_t* generator, curandRngType_t type,
+                      bool on_host) {
+  if (generator == nullptr) return refuse(function, pc, CURAND_STATUS_NOT_INITIALIZED);
   auto made = std::make_unique<curandGenerator_st>();
   made->type = type;
   made->on_host = on_host;
   made->restart();
-  if (made->sequences == nullptr) return CURAND_STATUS_TYPE_ERROR;
+  if (made->sequences == nullptr) return refuse(function, pc, CURAND_STATUS_TYPE_ERROR);
   int count = 0;
   if (!on_host && cudaGetDeviceCount(&count) != cudaSuccess) return CURAND_STATUS_INITIALIZATION_FAILED;
   *generator = made.release();
@@ -172,7 +193,7 @@ curandStatus_t create(curandGenerator_t* generator, curandRngType_t type, bool o
 template <class T, class Fill>
 curandStatus_t generate(const char* function, const void* pc, curandGenerator_t generator, T* out, std::size_t n,
                         Fill fill) {
-  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (generator == nullptr) return refuse(function, pc, CURAND_STATUS_NOT_INITIALIZED);
   const auto run = [sequences = generator->sequences, fill] { std::visit(fill, *sequences); };
   if (generator->on_host) {
     run();
@@ -196,8 +217,8 @@ curandStatus_t generate(const char* function, const void* pc, curandGenerator_t 
 template <class T, class Make>
 curandStatus_t generate_normal(const char* function, const void* pc, curandGenerator_t generator, T* out, std::size_t n,
                                T stddev, Make make) {
-  if (n % 2 != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;
-  if (stddev < 0) return CURAND_STATUS_OUT_OF_RANGE;
+  if (n % 2 != 0) return refuse(function, pc, CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+  if (stddev < 0) return refuse(function, pc, CURAND_STATUS_OUT_OF_RANGE);
   return generate(function, pc, generator, out, n, [=](auto& sequences) {
     sequences.fill(out, n, [&](auto* state) {
       if constexpr (sizeof(T) == sizeof(float)) {
@@ -213,11 +234,10 @@ curandStatus_t generate_normal(const char* function, const void* pc, curandGener
   });
 }
 
-#define WARPBOOK_HERE __func__, __builtin_return_address(0)
-
 /// Changes a setting and begins anew.
-template <class Change> curandStatus_t restart(curandGenerator_t generator, Change change) {
-  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+template <class Change>
+curandStatus_t restart(const char* function, const void* pc, curandGenerator_t generator, Change change) {
+  if (generator == nullptr) return refuse(function, pc, CURAND_STATUS_NOT_INITIALIZED);
   change();
   generator->restart();
   return CURAND_STATUS_SUCCESS;
@@ -226,38 +246,38 @@ template <class Change> curandStatus_t restart(curandGenerator_t generator, Chan
 }  // namespace
 
 curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type) {
-  return create(generator, type, false);
+  return create(WARPBOOK_HERE, generator, type, false);
 }
 curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t type) {
-  return create(generator, type, true);
+  return create(WARPBOOK_HERE, generator, type, true);
 }
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
-  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (generator == nullptr) return refuse(WARPBOOK_HERE, CURAND_STATUS_NOT_INITIALIZED);
   const std::unique_ptr<curandGenerator_st> owned(generator);
   return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandGetVersion(int* version) {
-  if (version == nullptr) return CURAND_STATUS_OUT_OF_RANGE;
+  if (version == nullptr) return refuse(WARPBOOK_HERE, CURAND_STATUS_OUT_OF_RANGE);
   *version = CURAND_VERSION;
   return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandSetStream(curandGenerator_t generator, cudaStream_t stream) {
-  if (generator == nullptr) return CURAND_STATUS_NOT_INITIALIZED;
+  if (generator == nullptr) return refuse(WARPBOOK_HERE, CURAND_STATUS_NOT_INITIALIZED);
   generator->stream = stream;
   return CURAND_STATUS_SUCCESS;
 }
 curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerator_t generator, unsigned long long seed) {
-  return restart(generator, [&] { generator->seed = seed; });
+  return restart(WARPBOOK_HERE, generator, [&] { generator->seed = seed; });
 }
 curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset) {
-  return restart(generator, [&] { generator->offset = offset; });
+  return restart(WARPBOOK_HERE, generator, [&] { generator->offset = offset; });
 }
 curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order) {
   if (order != CURAND_ORDERING_PSEUDO_BEST && order != CURAND_ORDERING_PSEUDO_DEFAULT &&
       order != CURAND_ORDERING_PSEUDO_LEGACY) {
-    return CURAND_STATUS_OUT_OF_RANGE;
+    return refuse(WARPBOOK_HERE, CURAND_STATUS_OUT_OF_RANGE);
   }
-  return restart(generator, [&] { generator->legacy = order == CURAND_ORDERING_PSEUDO_LEGACY; });
+  return restart(WARPBOOK_HERE, generator, [&] { generator->legacy = order == CURAND_ORDERING_PSEUDO_LEGACY; });
 }
 curandStatus_t curandGenerateSeeds(curandGenerator_t generator) {
   return generator == nullptr ? CURAND_STATUS_NOT_INITIALIZED : CURAND_STATUS_SUCCESS;
@@ -295,7 +315,7 @@ curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double
                          [=](double x) { return std::exp(mean + stddev * x); });
 }
 curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned int* out, std::size_t n, double mean) {
-  if (!(mean > 0) || mean > 400'000) return CURAND_STATUS_OUT_OF_RANGE;
+  if (!(mean > 0) || mean > 400'000) return refuse(WARPBOOK_HERE, CURAND_STATUS_OUT_OF_RANGE);
   return generate(WARPBOOK_HERE, generator, out, n, [=](auto& sequences) {
     sequences.fill_singly(out, n, [=](auto* state) { return curand_poisson(state, mean); });
   });

@@ -98,4 +98,14 @@ cudaError_t run_library_call(LibraryCall call) {
   return host_waits ? sticky_error() : cudaSuccess;
 }
 
+void library_refused(const char* function, const void* pc, const char* name, int number, const char* why) {
+  if (sticky_error() != cudaSuccess) return;  // What came before is told, and calls fail by it.
+  observer().api_failed({.function = function,
+                         .pc = pc,
+                         .error = static_cast<cudaError_t>(number),
+                         .name = name,
+                         .text = why,
+                         .advice = "The library did nothing. Look at the status that each of its functions returns."});
+}
+
 }  // namespace warpbook::emulator
