@@ -248,7 +248,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       only_writers = false;
       continue;
     }
-    if (operation != Operation::store) find_retries(state, actor, mask);
+    if (operation != Operation::store && !actor.only_adds) find_retries(state, actor, mask);
     const bool both_agree = strong && (state.flags & kStrongReaders) != 0;
     if (!found && (state.masks >> 4 & mask) != 0 && (!both_agree || actor.block_scope)) {
       found = race_with_reader(state, actor, mask, both_agree);

@@ -135,6 +135,7 @@ struct GlobalActor {
   bool block_scope = false;           ///< what is atomic is so for the block alone
   const BlockSteps* steps = nullptr;  ///< its block's; null where none of it passed a fence
   bool updates = false;               ///< what is volatile adds to what was read there
+  bool only_adds = false;             ///< what is atomic adds, for nobody to use the result
 };
 
 /// Two accesses that race.
@@ -226,7 +227,7 @@ public:
   void stored(std::uint32_t number);
 
   /// True where threads that loaded at this site did something atomic to the same word then: a loop of compare and swap
-  /// begins with a guess, for which any value will do.
+  /// begins with a guess, for which any value will do. Who only adds did not guess.
   bool begins_retries(std::uint16_t site) const { return retried_[site]; }
 
   /// A thread of the block did something atomic, wherever: it may learn so of what others published, and may publish

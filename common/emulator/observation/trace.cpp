@@ -422,6 +422,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   site->operation = operation;
   site->block_scope = shape.block_scope;
   site->overwrites = (shape.atomic & kOverwrites) != 0;
+  site->only_adds = (shape.atomic & kOnlyAdds) != 0;
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (site->space == Space::local && own_stack(address).contains(address)) return site;
   if (at - site->begin > site->limit) {
@@ -631,7 +632,7 @@ void BlockWatch::follow(const WarpLog& warp) {
 }
 
 /// Remembers the loads whose lane does something atomic to the same address then: a loop of compare and swap begins
-/// with a guess, for which any value will do.
+/// with a guess, for which any value will do. Who only adds did not guess.
 void BlockWatch::find_retries(const WarpLog& warp) {
   const auto is_shared = [&](std::uint32_t log, bool load) {
     const LogKind& kind = kinds_[log];
@@ -648,7 +649,7 @@ void BlockWatch::find_retries(const WarpLog& warp) {
     return false;
   };
   for (auto atomic = warp.touched.begin(); atomic != warp.touched.end(); ++atomic)
-    if (is_shared(*atomic, false))
+    if (is_shared(*atomic, false) && (kinds_[*atomic].atomic & kOnlyAdds) == 0)
       for (auto load = warp.touched.begin(); load != atomic; ++load)
         if (is_shared(*load, true) && std::find(retried_.begin(), retried_.end(), *load) == retried_.end() &&
             meet(warp.logs[*load], warp.logs[*atomic]))

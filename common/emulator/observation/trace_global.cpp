@@ -25,6 +25,7 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
     check_streams(block, site, at, strong);
   if (site.use != nullptr) checks_->races->touch(*site.use, site.operation);
   GlobalActor me = actor(block, site.block_scope);
+  me.only_adds = site.only_adds;
   me.updates = is_volatile && site.operation == Operation::store && std::exchange(updates_, false);
   const auto race = checks_->races->add(me, address, site.bytes, site.operation, strong,
                                         static_cast<std::uint16_t>(number - 1), pending_race_);

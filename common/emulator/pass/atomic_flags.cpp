@@ -62,8 +62,10 @@ unsigned flags_of_integers(const CallBase& call) {
   if (operation == nullptr) return 0;
   if (operation->getZExtValue() == kAdd + 1) return call.use_empty() ? kOverwrites : 0;
   const auto* value = dyn_cast<ConstantInt>(call.getArgOperand(2));
-  const bool adds_constant = operation->getZExtValue() == kAdd && value != nullptr;
+  const bool adds = operation->getZExtValue() == kAdd;
+  const bool adds_constant = adds && value != nullptr;
   unsigned flags = adds_constant && value->isOne() ? kIncrement : 0;
+  if (adds && call.use_empty()) flags |= kOnlyAdds;
   if ((adds_constant || (call.use_empty() && call.getArgOperand(2)->getType()->isIntegerTy(32))) &&
       is_uniform(*call.getArgOperand(1)))
     flags |= kOneAddress;
@@ -76,6 +78,8 @@ unsigned atomic_flags(const CallBase& call, const LoopInfo& loops) {
   unsigned flags = call.use_empty() ? kUnused : 0;
   for (const char* name : {"atomic_i32", "atomic_u32", "atomic_i64", "atomic_u64"})
     if (calls_library(call, name)) flags |= flags_of_integers(call);
+  for (const char* name : {"atomic_add_", "atomic_increment", "atomic_decrement"})
+    if (calls_library(call, name) && call.use_empty()) flags |= kOnlyAdds;
   if (calls_library(call, "atomic_cas_") && goes_round(call, loops)) flags |= kLoop;
   return flags;
 }
