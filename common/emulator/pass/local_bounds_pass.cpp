@@ -16,7 +16,7 @@ namespace {
 
 using namespace llvm;
 
-/// An access to a local array at an offset that only the run tells.
+/// An access to a local array, or to a struct that was handed over by value, at an offset that only the run tells.
 struct LocalAccess {
   Instruction* instruction;
   std::vector<GEPOperator*> steps;  ///< from the array to the address
@@ -39,11 +39,15 @@ LocalAccess look_at(Instruction& instruction, const DataLayout& layout) {
   }
   const auto* array = dyn_cast<AllocaInst>(address);
   const auto bytes = array == nullptr ? std::nullopt : array->getAllocationSize(layout);
-  if (!bytes || bytes->isScalable()) {
+  const auto* given = dyn_cast<Argument>(address);
+  if (given != nullptr && given->hasByValAttr()) {
+    access.array_bytes = layout.getTypeAllocSize(given->getParamByValType()).getFixedValue();
+  } else if (bytes && !bytes->isScalable()) {
+    access.array_bytes = bytes->getFixedValue();
+  } else {
     access.steps.clear();
     return access;
   }
-  access.array_bytes = bytes->getFixedValue();
   if (is_constant && constant.isNonNegative() && constant.getZExtValue() + access.bytes <= access.array_bytes)
     access.steps.clear();
   return access;
