@@ -205,8 +205,8 @@ template <class T>
 
 /// The address of a `__device__` or `__constant__` variable.
 template <class T> [[gnu::always_inline]] inline cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
-  *address = const_cast<void*>(static_cast<const void*>(&symbol));
-  return warpbook::emulator::register_symbol(&symbol, sizeof(T));
+  *address = (void*)&symbol;  // It may be const or volatile.
+  return warpbook::emulator::register_symbol(*address, sizeof(T));
 }
 template <class T> [[gnu::always_inline]] inline cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T&) {
   *bytes = sizeof(T);

@@ -2,9 +2,11 @@
 /// Memory of the emulated device: allocating, copying, filling.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/execution/arena.hpp"
@@ -77,6 +79,9 @@ std::size_t extent(std::size_t pitch, std::size_t width, std::size_t height) {
   return height == 0 || width == 0 ? 0 : pitch * (height - 1) + width;
 }
 
+/// Where the program's variables end that the next copy leads to: destination, source; null where that is not known.
+thread_local constinit std::array<const std::byte*, 2> host_ends{};
+
 struct Copy {
   void* destination = nullptr;
   std::size_t destination_pitch = 0;
@@ -111,6 +116,13 @@ struct Copy {
   }
 };
 
+/// True where a kernel asked for the memory by malloc or new.
+bool is_of_heap(const void* pointer) {
+  const HeapPiece piece = heap_near(pointer);
+  const auto* const address = static_cast<const std::byte*>(pointer);
+  return !piece.freed && address >= piece.range.begin && address < piece.range.end;
+}
+
 /// Checks a copy as far as CUDA does, and further: both ends must hold what is copied.
 cudaError_t check_copy(const Copy& copy, CopyKind& kind, bool captured = false) {
   if (copy.kind < cudaMemcpyHostToHost || copy.kind > cudaMemcpyDefault) {
@@ -119,8 +131,16 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind, bool captured = false) 
   if (copy.height > 1 && (copy.width > copy.destination_pitch || copy.width > copy.source_pitch)) {
     return cudaErrorInvalidPitchValue;
   }
-  const Place to = place_of(copy.destination, captured);
-  const Place from = place_of(copy.source, captured);
+  Place to = place_of(copy.destination, captured);
+  Place from = place_of(copy.source, captured);
+  const auto ends = std::exchange(host_ends, {});
+  const auto take_end = [](Place& place, const void* pointer, const std::byte* end) {
+    const auto* const begin = static_cast<const std::byte*>(pointer);
+    if (!place.device && end >= begin && end != nullptr)
+      place.bytes = std::min(place.bytes, static_cast<std::size_t>(end - begin));
+  };
+  take_end(to, copy.destination, ends[0]);
+  take_end(from, copy.source, ends[1]);
   const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice ||
                          (copy.kind == cudaMemcpyDefault && to.device && !to.host);
   const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice ||
@@ -132,12 +152,14 @@ cudaError_t check_copy(const Copy& copy, CopyKind& kind, bool captured = false) 
   if (written == 0) {
     return cudaSuccess;
   }
-  const char* const wrong = copy.destination == nullptr || copy.source == nullptr ? "A pointer is null."
-                            : to.bytes == 0                                       ? "The destination is not allocated."
-                            : from.bytes == 0                                     ? "The source is not allocated."
-                            : (to_device ? !to.device : !to.host) || (from_device ? !from.device : !from.host)
-                                ? "The pointers do not lie where the copy's direction says."
-                                : nullptr;
+  const char* wrong = copy.destination == nullptr || copy.source == nullptr ? "A pointer is null."
+                      : to.bytes == 0                                       ? "The destination is not allocated."
+                      : from.bytes == 0                                     ? "The source is not allocated."
+                      : (to_device ? !to.device : !to.host) || (from_device ? !from.device : !from.host)
+                          ? "The pointers do not lie where the copy's direction says."
+                          : nullptr;
+  if (wrong == nullptr && ApiCall::pc() != nullptr && (is_of_heap(copy.destination) || is_of_heap(copy.source)))
+    wrong = "What a kernel's malloc() or new gave is for kernels alone: let one copy it to what cudaMalloc gave.";
   if (wrong != nullptr) {
     ApiCall::explain("invalid_copy", wrong);
     return cudaErrorInvalidValue;
@@ -421,8 +443,15 @@ cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_
     return remember(capture_node(stream, std::move(node)));
   }
   const cudaError_t error = allocate(pointer, bytes, MemoryKind::device);
-  if (error == cudaSuccess) pool_allocated(*pointer);
-  return error;
+  if (error != cudaSuccess || *pointer == nullptr) return error;
+  pool_allocated(*pointer);
+  // Another stream may use the memory only behind this, as if it were written here.
+  const auto* const begin = static_cast<const std::byte*>(*pointer);
+  const auto begins = [range = AddressRange{begin, begin + bytes}, pc = ApiCall::pc()](bool) {
+    async_begin({.name = "cudaMallocAsync", .range = range, .writes = true, .pc = pc});
+    return 0.0;
+  };
+  return remember(submit(stream, cudaGraphNodeTypeMemset, begins, false));
 }
 
 cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
@@ -452,6 +481,11 @@ cudaError_t copy_symbol(const char* function, void* destination, const void* sou
 }  // namespace warpbook::emulator
 
 using namespace warpbook::emulator;
+
+// NOLINTNEXTLINE(readability-identifier-naming): the pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_host_objects(const void* destination_end, const void* source_end) {
+  host_ends = {static_cast<const std::byte*>(destination_end), static_cast<const std::byte*>(source_end)};
+}
 
 /// A `__managed__` variable of the program; its module calls this before it begins.
 // NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
@@ -510,6 +544,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     const void* const pc = ApiCall::pc();
     const auto look = [=](bool) {
       observer().copy_begins({.name = "cudaFreeAsync", .range = range, .writes = true, .pc = pc});
+      visit_async([=](const AsyncWork& work) { return work.launch == 0 && work.range.begin == range.begin; });
       return 0.0;
     };
     if (const cudaError_t error = submit(stream, cudaGraphNodeTypeMemset, look, false); error != cudaSuccess)
