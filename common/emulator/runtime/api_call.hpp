@@ -26,6 +26,19 @@ public:
   /// Tells the observer of an error, once a call.
   static void failed(cudaError_t error);
 
+  /// Lives as long as a host function of the program runs, which may not call CUDA: a call within it is told.
+  class HostFunction {
+  public:
+    HostFunction();
+    ~HostFunction();
+    HostFunction(const HostFunction&) = delete;
+    HostFunction& operator=(const HostFunction&) = delete;
+
+  private:
+    ApiCall* around_;  ///< the call that runs the function
+    bool nested_;
+  };
+
 private:
   ApiError error_;
   bool told_ = false;

@@ -461,6 +461,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceSynchronize() {
+  const ApiCall api("cudaDeviceSynchronize");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
@@ -482,6 +483,7 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
+  const ApiCall api("cudaDeviceSetLimit");
   if (!has_limit(limit)) {
     return remember(cudaErrorUnsupportedLimit);
   }

@@ -242,6 +242,7 @@ RuntimeLock::~RuntimeLock() { runtime_mutex().unlock(); }
 namespace {
 
 thread_local constinit ApiCall* outermost_call = nullptr;
+thread_local constinit bool in_host_function = false;
 
 }  // namespace
 
@@ -250,6 +251,9 @@ ApiCall::ApiCall(const char* name, const void* pc) : outermost_(outermost_call =
   outermost_call = this;
   error_.function = name;
   error_.pc = pc;
+  if (!in_host_function) return;
+  explain("api_error", "A host function may not call CUDA: let it tell another thread, or the host do it later.");
+  failed(cudaErrorNotPermitted);
 }
 
 ApiCall::~ApiCall() {
@@ -270,6 +274,14 @@ void ApiCall::failed(cudaError_t error) {
   outermost_call->error_.name = cudaGetErrorName(error);
   outermost_call->error_.text = cudaGetErrorString(error);
   observer().api_failed(outermost_call->error_);
+}
+
+ApiCall::HostFunction::HostFunction()
+    : around_(std::exchange(outermost_call, nullptr)), nested_(std::exchange(in_host_function, true)) {}
+
+ApiCall::HostFunction::~HostFunction() {
+  outermost_call = around_;
+  in_host_function = nested_;
 }
 
 cudaError_t remember(cudaError_t error) {

@@ -245,6 +245,7 @@ bool has_memory_nodes(const CUgraph_st& graph) {
 using namespace warpbook::emulator;
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
+  const ApiCall api("cudaStreamBeginCapture");
   const RuntimeLock lock;
   CUstream_st* stream = find_stream(handle);
   if (const cudaError_t state = device_state(); state != cudaSuccess || stream == nullptr) {
@@ -265,6 +266,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  const ApiCall api("cudaStreamEndCapture");
   const RuntimeLock lock;
   CUstream_st* stream = find_stream(handle);
   if (stream == nullptr || graph == nullptr) {
@@ -314,6 +316,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  const ApiCall api("cudaStreamIsCapturing");
   const RuntimeLock lock;
   const CUstream_st* stream = find_stream(handle);
   if (stream == nullptr || status == nullptr) {
@@ -326,11 +329,13 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const ApiCall api("cudaGraphDestroy");
   const RuntimeLock lock;
   return remember(graphs().graphs.erase(graph) == 1 ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::size_t* count) {
+  const ApiCall api("cudaGraphGetNodes");
   const RuntimeLock lock;
   const CUgraph_st* graph = find_graph(handle);
   if (graph == nullptr) {
@@ -342,6 +347,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::s
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  const ApiCall api("cudaGraphNodeGetType");
   const RuntimeLock lock;
   if (node == nullptr || type == nullptr) {
     return remember(cudaErrorInvalidValue);
@@ -376,17 +382,20 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  const ApiCall api("cudaGraphExecDestroy");
   const RuntimeLock lock;
   return remember(graphs().executables.erase(executable) == 1 ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
+  const ApiCall api("cudaGraphUpload");
   const RuntimeLock lock;
   const bool known = graphs().executables.contains(executable) && find_stream(stream) != nullptr;
   return remember(known ? device_state() : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  const ApiCall api("cudaGraphLaunch");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
@@ -568,6 +577,7 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t handle, const cudaGraphNode_t* 
 }
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::size_t* count) {
+  const ApiCall api("cudaGraphGetRootNodes");
   const RuntimeLock lock;
   const CUgraph_st* graph = find_graph(handle);
   if (graph == nullptr) {
@@ -585,6 +595,7 @@ cudaError_t cudaGraphGetRootNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, st
 
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* /*data*/,
                                          std::size_t* count) {
+  const ApiCall api("cudaGraphNodeGetDependencies");
   const RuntimeLock lock;
   const CUgraph_st* graph = graph_with(node);
   if (graph == nullptr) return remember(cudaErrorInvalidValue);
@@ -596,6 +607,7 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* 
 
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* /*data*/,
                                            std::size_t* count) {
+  const ApiCall api("cudaGraphNodeGetDependentNodes");
   const RuntimeLock lock;
   const CUgraph_st* graph = graph_with(node);
   if (graph == nullptr) return remember(cudaErrorInvalidValue);
@@ -607,6 +619,7 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
 
 cudaError_t cudaGraphGetEdges(cudaGraph_t handle, cudaGraphNode_t* from, cudaGraphNode_t* to,
                               cudaGraphEdgeData* /*data*/, std::size_t* count) {
+  const ApiCall api("cudaGraphGetEdges");
   const RuntimeLock lock;
   const CUgraph_st* graph = find_graph(handle);
   if (graph == nullptr || count == nullptr || (from == nullptr) != (to == nullptr)) {

@@ -332,6 +332,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  const ApiCall api("cudaStreamQuery");
   {
     const RuntimeLock lock;
     ask_launch();
@@ -454,12 +455,14 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t handle, cudaLaunchAttributeID at
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user_data, unsigned flags) {
+  const ApiCall api("cudaStreamAddCallback");
   const RuntimeLock lock;
   if (callback == nullptr || flags != 0) {
     return remember(cudaErrorInvalidValue);
   }
   const auto call = [=](bool) {
     host_function_begins();
+    const ApiCall::HostFunction guard;
     callback(stream, sticky_error(), user_data);
     return 0.0;
   };
@@ -475,12 +478,14 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::si
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user_data) {
+  const ApiCall api("cudaLaunchHostFunc");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess || function == nullptr) {
     return remember(state != cudaSuccess ? state : cudaErrorInvalidValue);
   }
   const auto call = [=](bool) {
     host_function_begins();
+    const ApiCall::HostFunction guard;
     function(user_data);
     return 0.0;
   };
@@ -488,6 +493,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  const ApiCall api("cudaEventCreateWithFlags");
   const RuntimeLock lock;
   if (const cudaError_t state = device_state(); state != cudaSuccess) {
     return remember(state);
