@@ -301,6 +301,8 @@ class Driver:
                 "-Wuninitialized", "-Wno-sometimes-uninitialized",
                 # A function that lacks its return gives a value that nobody set, which is told. Else clang takes its end for unreachable.
                 "-fno-strict-return",
+                # As nvcc warns, and has loops that never end.
+                "-Wtautological-unsigned-zero-compare", "-fno-finite-loops",
                 # PTX's registers are not the host's; `while (atomicCAS(...)) ;` waits.
                 "-Wno-asm-operand-widths", "-Wno-empty-body"]
 

@@ -193,6 +193,15 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
                                        __builtin_return_address(0));
 }
 
+/// A turn of a loop begins that nothing leads out of. An access that leaves its array may yet end the thread.
+WARPBOOK_EXPORT void __warpbook_endless_loop() {
+  constexpr std::uint32_t kMostTurns = 1U << 24;
+  static thread_local std::uint32_t turns = 0;
+  if (current_block == nullptr || ++turns < kMostTurns) return;
+  turns = 0;
+  warpbook::emulator::endless_loop(*current_block, __builtin_return_address(0));
+}
+
 /// An access to a thread's own array as one of another type does not begin where that may; called before it is done.
 WARPBOOK_EXPORT void __warpbook_local_alignment(std::int64_t offset, std::uint64_t bytes, std::uint32_t writes) {
   if (current_block == nullptr) return;

@@ -270,6 +270,19 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   hold_finding(std::move(finding));
 }
 
+[[gnu::noinline]] void describe_endless_loop(const BlockContext& block, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, "endless_loop", pc);
+  finding.fatal = true;
+  finding.text = fmt::format("========= A loop that never ends\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
+                             "at again only if it is volatile or atomic.\n",
+                             block.launch->name, location_or_unknown(pc), describe_thread(block));
+  hold_finding(std::move(finding));
+}
+
 [[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "out_of_bounds", pc);
@@ -396,6 +409,11 @@ void bad_access(const BlockContext& block, const Home& home, const void* address
                 Operation operation, const void* pc, BadAccess kind) {
   describe_bad_access(block, home, address, bytes, operation, pc, kind);
   abort_kernel(kind == BadAccess::misaligned ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress);
+}
+
+void endless_loop(const BlockContext& block, const void* pc) {
+  describe_endless_loop(block, pc);
+  abort_kernel(cudaErrorLaunchTimeout);
 }
 
 void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {

@@ -46,6 +46,8 @@ struct LocalAccess {
 
 /// Reports it and ends the kernel.
 [[noreturn]] void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
+/// The same of a loop that nothing leads out of.
+[[noreturn]] void endless_loop(const BlockContext& block, const void* pc);
 
 /// The same of one that begins where its type may not; nothing is known of the array's length.
 [[noreturn]] void misaligned_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);

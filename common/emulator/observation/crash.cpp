@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -98,6 +101,43 @@ void tell(int signal, siginfo_t* info, void* context) {
   if (info->si_code <= 0) raise(signal);
 }
 
+std::atomic<bool> asked{false};         ///< all threads, where they are
+std::atomic<bool> somebody_told{false};
+
+/// Asks the other threads where they are: one of them may be in a kernel.
+void ask_others(int signal) {
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    const long thread = std::strtol(task.path().filename().c_str(), nullptr, 10);
+    if (thread != gettid()) syscall(SYS_tgkill, getpid(), thread, signal);
+  }
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries && !somebody_told.load(); ++i) usleep(10'000);
+}
+
+/// Says where a kernel is that somebody has enough of: it may be in a loop that does not end.
+void interrupted(int signal, siginfo_t* /*info*/, void* context) {
+  const bool is_first = !asked.exchange(true);
+  const BlockContext* block = current_block;
+  if (block != nullptr && !somebody_told.load()) {
+    ::signal(SIGALRM, SIG_DFL);  // As above.
+    alarm(5);
+    const Unwatched unwatched;
+    Finding end{.kind = "interrupted", .place = line_of(place_of(context).pc)};
+    end.text = ended("Kernel", signal, "", end.place) +
+               fmt::format("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
+    if (!somebody_told.exchange(true)) {
+      publish_finding(end);
+      observer().crashing();
+    }
+  } else if (block == nullptr && is_first) {
+    ask_others(signal);
+  }
+  if (!is_first) return;
+  stop_handling(signal);
+  raise(signal);
+}
+
 /// On a stack of its own, as that of the program may be what is used up.
 [[maybe_unused]] const bool installed = [] {
   give_signal_stack();
@@ -107,6 +147,14 @@ void tell(int signal, siginfo_t* info, void* context) {
     if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
     action.sa_sigaction = tell;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(signal, &action, nullptr);
+  }
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    struct sigaction before {};
+    if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
+    action.sa_sigaction = interrupted;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigaction(signal, &action, nullptr);
   }
   return true;

@@ -38,6 +38,7 @@
 #include "common/emulator/pass/cast_alignment.hpp"
 #include "common/emulator/pass/counted_loads.hpp"
 #include "common/emulator/pass/device_code.hpp"
+#include "common/emulator/pass/endless_loops.hpp"
 #include "common/emulator/pass/host_objects.hpp"
 #include "common/emulator/pass/joined_loads.hpp"
 #include "common/emulator/pass/launch_pass.hpp"
@@ -503,6 +504,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(warpbook::emulator::CountedLoadsPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
               manager.addPass(warpbook::emulator::HostObjectsPass());
+              manager.addPass(warpbook::emulator::EndlessLoopsPass());
               manager.addPass(warpbook::emulator::RareChecksPass());
               manager.addPass(warpbook::emulator::DivisionPass());
             });
