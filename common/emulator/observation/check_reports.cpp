@@ -274,12 +274,13 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   const Unwatched unwatched;
   Finding finding = finding_at(block, "endless_loop", pc);
   finding.fatal = true;
-  finding.text = fmt::format("========= A loop that never ends\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n"
-                             "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
-                             "at again only if it is volatile or atomic.\n",
-                             block.launch->name, location_or_unknown(pc), describe_thread(block));
+  finding.text =
+      fmt::format("========= A loop that never ends\n"
+                  "=========     at {} in {}\n"
+                  "=========     by {}\n"
+                  "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
+                  "at again only if it is volatile or atomic.\n",
+                  block.launch->name, location_or_unknown(pc), describe_thread(block));
   hold_finding(std::move(finding));
 }
 

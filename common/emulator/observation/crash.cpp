@@ -101,7 +101,7 @@ void tell(int signal, siginfo_t* info, void* context) {
   if (info->si_code <= 0) raise(signal);
 }
 
-std::atomic<bool> asked{false};         ///< all threads, where they are
+std::atomic<bool> asked{false};  ///< all threads, where they are
 std::atomic<bool> somebody_told{false};
 
 /// Asks the other threads where they are: one of them may be in a kernel.

@@ -144,8 +144,8 @@ std::size_t RaceShadow::bytes_of_variables() const {
   return (static_cast<std::size_t>(variables_.end - variables_.begin) / kWord + 1) * sizeof(Cell);
 }
 
-bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval,
-                         bool behind_in_warp) const {
+bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch,
+                         bool wrote) const {
   if (other == actor.thread) return true;
   const std::uint32_t other_block = other / threads_;
   if (other_block != actor.block) {
@@ -155,7 +155,10 @@ bool RaceShadow::ordered(const GlobalActor& actor, std::uint32_t other, std::uin
   if (interval != actor.interval) return true;
   if (actor.steps != nullptr && actor.steps->knows(actor.thread % threads_, other % threads_)) return true;
   const bool same_warp = other % threads_ / 32 == actor.thread % threads_ / 32;
-  return same_warp && (!actor.epoch_known || behind_in_warp);
+  if (!same_warp || !actor.epoch_known) return same_warp;
+  if (actor.clocks != nullptr)
+    return actor.clocks->is_behind(actor.thread % threads_ % 32, other % threads_ % 32, epoch, wrote);
+  return wrote ? epoch < actor.ordered_from : epoch != actor.epoch;
 }
 
 std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const GlobalActor& actor, unsigned mask,
@@ -164,7 +167,7 @@ std::optional<GlobalRace> RaceShadow::race_with_reader(const Cell& cell, const G
     const Reader& reader = cell.readers[i];
     if (reader.thread == 0 || (cell.read_masks >> 4 * i & mask) == 0) continue;
     if (beyond && (reader.thread - 1) / threads_ == actor.block) continue;
-    if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i] != actor.epoch)) continue;
+    if (ordered(actor, reader.thread - 1, reader.interval, cell.read_epoch[i], false)) continue;
     GlobalRace race;
     race.other_thread = reader.thread - 1;
     race.other_site = reader.site;
@@ -232,7 +235,7 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const bool too_narrow = both_strong && (actor.block_scope || (state.flags & kBlockWriter) != 0) &&
                             (state.writer - 1) / threads_ != actor.block;
     if (state.writer != 0 && (state.masks & mask) != 0 && (!both_strong || too_narrow) && !found &&
-        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch < actor.ordered_from) &&
+        !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch, true) &&
         !is_being_stored(state.writer)) {
       found.emplace();
       found->other_thread = state.writer - 1;
@@ -240,7 +243,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
       found->other_operation =
           (state.flags & kStrongWriter) != 0 && !both_update ? Operation::atomic : Operation::store;
       found->block_scope = too_narrow;
-      found->exchanged = state.write_interval == actor.interval && state.write_epoch != actor.epoch;
+      found->exchanged = state.write_interval == actor.interval &&
+                         ordered(actor, state.writer - 1, state.write_interval, state.write_epoch, false);
       found->address = reinterpret_cast<const void*>(word + begin);  // NOLINT(performance-no-int-to-ptr)
     }
     if (operation == Operation::load) {
@@ -305,6 +309,7 @@ void RaceShadow::forget_put_off() {
 }
 
 bool RaceShadow::put_off(const GlobalActor& actor, std::span<const WalkedLoad> loads, std::uint32_t turns) {
+  if (actor.clocks != nullptr) return false;
   for (const WalkedLoad& load : loads)
     if (load.use == nullptr || load.use->written || load.use->mixed) return false;
   {

@@ -34,6 +34,7 @@
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/observation/counters.hpp"
 #include "common/emulator/observation/findings.hpp"
+#include "common/emulator/observation/lane_clocks.hpp"
 #include "common/emulator/observation/sample.hpp"
 
 namespace warpbook::emulator {
@@ -126,16 +127,17 @@ struct BlockSteps {
 
 /// The thread that accesses memory, and its place in the launch's order of events.
 struct GlobalActor {
-  std::uint32_t thread = 0;           ///< linear index in the grid
-  std::uint32_t block = 0;            ///< of the grid
-  std::uint16_t interval = 0;         ///< counts the barriers of its block
-  std::uint8_t epoch = 0;             ///< counts the meetings of its warp since then
-  std::uint8_t ordered_from = 0;      ///< the epoch that its warp's last barrier began, which a shuffle is not
-  bool epoch_known = true;            ///< false where only some lanes met: nothing is said of races inside the warp
-  bool block_scope = false;           ///< what is atomic is so for the block alone
-  const BlockSteps* steps = nullptr;  ///< its block's; null where none of it passed a fence
-  bool updates = false;               ///< what is volatile adds to what was read there
-  bool only_adds = false;             ///< what is atomic adds, for nobody to use the result
+  std::uint32_t thread = 0;            ///< linear index in the grid
+  std::uint32_t block = 0;             ///< of the grid
+  std::uint16_t interval = 0;          ///< counts the barriers of its block
+  std::uint8_t epoch = 0;              ///< counts the meetings of its warp since then
+  std::uint8_t ordered_from = 0;       ///< the epoch that its warp's last barrier began, which a shuffle is not
+  bool epoch_known = true;             ///< false where nothing is said of races inside the warp
+  bool block_scope = false;            ///< what is atomic is so for the block alone
+  const BlockSteps* steps = nullptr;   ///< its block's; null where none of it passed a fence
+  bool updates = false;                ///< what is volatile adds to what was read there
+  bool only_adds = false;              ///< what is atomic adds, for nobody to use the result
+  const LaneClocks* clocks = nullptr;  ///< where only some lanes met: what orders them
 };
 
 /// Two accesses that race.
@@ -303,7 +305,9 @@ private:
   std::size_t bytes_of_variables() const;
   Block& block(std::uint32_t number) { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
   const Block& block(std::uint32_t number) const { return blocks_[static_cast<std::size_t>(sample_.ordinal(number))]; }
-  bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, bool behind_in_warp) const;
+  /// Whether what `other` did in these is ordered before what the actor does.
+  bool ordered(const GlobalActor& actor, std::uint32_t other, std::uint16_t interval, std::uint8_t epoch,
+               bool wrote) const;
   void find_retries(const Cell& cell, const GlobalActor& actor, unsigned mask);
   void read(Cell& cell, const GlobalActor& actor, unsigned mask, std::uint16_t site, bool strong) const;
   /// `beyond`: of other blocks alone.

@@ -139,7 +139,7 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     cell.written = block_;
     cell.writer = static_cast<std::uint16_t>(me);
     cell.write_log = static_cast<std::uint16_t>(access.log);
-    cell.write_epoch = access.epoch;
+    cell.write_epoch = epoch_of(me, access);
     cell.value = value;
     cell.flags = static_cast<std::uint8_t>((cell.flags & ~(kAtomicWriter | kValue)) | (atomic ? kAtomicWriter : 0) |
                                            (known ? kValue : 0));
@@ -148,7 +148,7 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     race.other_thread = other - 1;
     race.other_log = log;
     race.other_operation = operation;
-    race.exchanged = operation != Operation::load && met(cell, access);
+    race.exchanged = operation != Operation::load && met(cell, me, access);
     take();
     return false;
   };
@@ -160,13 +160,13 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     return true;
   }
   if (cell.writer != 0 && cell.writer != me && !same && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
-      !behind_write(cell, access))
+      !behind_write(cell, me, access))
     return found(cell.writer, cell.write_log, (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store);
   if (cell.reader != 0) {
     const bool others_in_warp = (cell.flags & kReadersInWarp) != 0;
     const bool others_beyond = (cell.flags & kReadersBeyond) != 0;
     const bool with_reader = cell.reader != me || others_in_warp;
-    if (others_beyond || (with_reader && !behind_read(cell, access)))
+    if (others_beyond || (with_reader && !behind_read(cell, me, access)))
       return found(cell.reader, cell.read_log, Operation::load);
   }
   take();
@@ -177,7 +177,7 @@ bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRac
   const auto take = [&] {
     cell.reader = static_cast<std::uint16_t>(me);
     cell.read_log = static_cast<std::uint16_t>(access.log);
-    cell.read_epoch = access.epoch;
+    cell.read_epoch = epoch_of(me, access);
   };
   if (cell.interval != interval_) {
     cell.interval = interval_;
@@ -186,17 +186,18 @@ bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRac
     take();
     return true;
   }
-  if (cell.writer != 0 && cell.writer != me && !behind_write(cell, access)) {
+  if (cell.writer != 0 && cell.writer != me && !behind_write(cell, me, access)) {
     race.other_thread = cell.writer - 1U;
     race.other_log = cell.write_log;
     race.other_operation = (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store;
-    race.exchanged = met(cell, access);
+    race.exchanged = met(cell, me, access);
     return false;
   }
   if (cell.reader == 0 || (cell.reader - 1U) / 32 != access.warp) {
     if (cell.reader != 0) cell.flags |= kReadersBeyond;
     take();
-  } else if (cell.read_epoch != access.epoch) {  // the readers before are ordered before what the warp does next
+  } else if (access.clocks != nullptr ? behind_read(cell, me, access) : cell.read_epoch != access.epoch) {
+    // The readers before are ordered before what the warp does next.
     cell.flags = static_cast<std::uint8_t>(cell.flags & ~kReadersInWarp);
     take();
   } else if (cell.reader != me) {

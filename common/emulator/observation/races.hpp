@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/emulator/observation/counters.hpp"
+#include "common/emulator/observation/lane_clocks.hpp"
 
 namespace warpbook::emulator {
 
@@ -75,7 +76,8 @@ public:
     unsigned warp;                ///< The warp's number in its block.
     std::uint8_t epoch;           ///< counts the warp's own meetings since the block's barrier
     std::uint8_t ordered_from;    ///< the epoch that its last barrier began: what was written before is ordered
-    bool epoch_known;             ///< false where only some lanes met: then nothing is said of races inside the warp
+    bool epoch_known;             ///< false where nothing is said of races inside the warp
+    const LaneClocks* clocks;     ///< where only some lanes met: instead of the epochs; else null
   };
 
   /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.
@@ -104,14 +106,26 @@ private:
   };
 
   // A shuffle orders no memory. But what a lane had read before may be what the others wait for.
-  bool behind_write(const Cell& cell, const Access& access) const {
-    return (cell.writer - 1U) / 32 == access.warp && (!access.epoch_known || cell.write_epoch < access.ordered_from);
+  static bool behind_write(const Cell& cell, unsigned me, const Access& access) {
+    if ((cell.writer - 1U) / 32 != access.warp) return false;
+    if (access.clocks != nullptr)
+      return access.clocks->is_behind((me - 1) % 32, (cell.writer - 1U) % 32, cell.write_epoch, true);
+    return !access.epoch_known || cell.write_epoch < access.ordered_from;
   }
-  static bool met(const Cell& cell, const Access& access) {
-    return (cell.writer - 1U) / 32 == access.warp && cell.write_epoch != access.epoch;
+  static bool met(const Cell& cell, unsigned me, const Access& access) {
+    if ((cell.writer - 1U) / 32 != access.warp) return false;
+    if (access.clocks != nullptr)
+      return access.clocks->is_behind((me - 1) % 32, (cell.writer - 1U) % 32, cell.write_epoch, false);
+    return cell.write_epoch != access.epoch;
   }
-  bool behind_read(const Cell& cell, const Access& access) const {
-    return (cell.reader - 1U) / 32 == access.warp && (!access.epoch_known || cell.read_epoch != access.epoch);
+  static bool behind_read(const Cell& cell, unsigned me, const Access& access) {
+    if ((cell.reader - 1U) / 32 != access.warp) return false;
+    if (access.clocks != nullptr)
+      return access.clocks->is_behind((me - 1) % 32, (cell.reader - 1U) % 32, cell.read_epoch, false);
+    return !access.epoch_known || cell.read_epoch != access.epoch;
+  }
+  static std::uint8_t epoch_of(unsigned me, const Access& access) {
+    return access.clocks != nullptr ? access.clocks->epoch((me - 1) % 32) : access.epoch;
   }
   bool write(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;
   bool read(Cell& cell, unsigned me, const Access& access, SharedRace& race) const;

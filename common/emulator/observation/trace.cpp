@@ -26,6 +26,13 @@ std::uint32_t place_of(std::uint32_t occurrence) {
   return 2 * kDense + occurrence / (kThin * kThin);
 }
 
+/// Where the next one is kept of those from the n-th on.
+std::uint32_t next_place(std::uint32_t occurrence) {
+  if (occurrence < kDense) return occurrence;
+  if (occurrence < kDense * kThin) return kDense + (occurrence + kThin - 1) / kThin;
+  return 2 * kDense + (occurrence + kThin * kThin - 1) / (kThin * kThin);
+}
+
 /// How many accesses the one kept at this place stands for.
 std::uint64_t weight_of(std::uint32_t place) { return place < kDense ? 1 : place < 2 * kDense ? kThin : kThin * kThin; }
 
@@ -141,6 +148,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
     warps_[warp].ended = 0;
     warps_[warp].epoch = warps_[warp].ordered_from = 0;
     warps_[warp].epoch_known = true;
+    warps_[warp].apart = false;
     warps_[warp].steps = 0;
     warps_[warp].rounds = {};
     warp_work_[warp] = {};
@@ -230,6 +238,7 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
     for (unsigned i = 0; i * kWarpSize < block.threads; ++i) {
       warps_[i].epoch = warps_[i].ordered_from = 0;
       warps_[i].epoch_known = true;
+      warps_[i].apart = false;
     }
     forget_steps();
     return;
@@ -237,9 +246,30 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
   WarpLog& met = warps_[warp];
   const bool together = (mask | met.ended) == ~0U;
   if (together) flush(block, warp);
+  if (met.apart || (!together && met.epoch_known)) {
+    meet_apart(block, warp, mask, scope == SyncScope::warp);
+    if (met.apart || !together) return;
+  }
   met.epoch_known = together && met.epoch < kMostEpochs;
   if (met.epoch < kMostEpochs) ++met.epoch;
   if (scope == SyncScope::warp) met.ordered_from = met.epoch;
+}
+
+/// Lanes of the warp meet, or did before, while others of it are elsewhere.
+void BlockWatch::meet_apart(const BlockContext& block, unsigned warp, std::uint32_t lanes, bool barrier) {
+  WarpLog& met = warps_[warp];
+  const bool together = (lanes | met.ended) == ~0U;
+  if (!met.apart) {
+    met.clocks.begin(met.epoch, met.ordered_from);
+    met.checked.clear();
+  }
+  met.apart = true;
+  const auto walks = [&](std::uint32_t log) { return kinds_[log].space == Space::shared && met.logs[log].walks != 0; };
+  const bool known = together || std::none_of(met.touched.begin(), met.touched.end(), walks);
+  if (known && !together) check_shared(block, warp, lanes);
+  met.epoch_known = met.clocks.meet(lanes, barrier) && known;
+  met.apart = met.epoch_known && !(together && barrier);
+  if (!met.apart) met.epoch = met.clocks.latest();
 }
 
 void BlockWatch::range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
@@ -491,7 +521,7 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   if (!walks_.empty()) settle_walks(warp, followed);
   if (followed) [[unlikely]]
     follow(warp);
-  check_shared(block, index_of_warp);
+  check_shared(block, index_of_warp, ~0U);
   writes_ = {};
   stages_.clear();
   for (const std::uint32_t log : warp.touched) {
@@ -514,6 +544,7 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
     entry = SiteLog{};
   }
   warp.touched.clear();
+  warp.checked.clear();
   warp.loops.clear();
   for (const StageRounds& stage : stages_)
     warp.rounds.add({stage.beyond_l1, stage.global - stage.beyond_l1, stage.shared});
@@ -656,8 +687,10 @@ void BlockWatch::find_retries(const WarpLog& warp) {
           retried_.push_back(*load);
 }
 
-void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp) {
-  const WarpLog& warp = warps_[index_of_warp];
+/// Looks at what these lanes did that was not looked at before.
+void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp, std::uint32_t lanes) {
+  WarpLog& warp = warps_[index_of_warp];
+  if (warp.apart) warp.checked.resize(kinds_.size());
   find_retries(warp);
   std::array<std::size_t, kWarpSize> offsets{};
   for (const bool loads : {false, true}) {
@@ -665,25 +698,43 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp)
       const LogKind& kind = kinds_[log];
       if (kind.space != Space::shared || (kind.operation == Operation::load) != loads) continue;
       const SiteLog& entry = warp.logs[log];
-      for (std::uint32_t place = 0; place < entry.used; ++place) {
+      const auto first_of = [&](std::uint32_t some) {
+        std::uint32_t first = entry.used;
+        for (std::uint32_t left = some; left != 0; left &= left - 1)
+          first = std::min(first, warp.checked[log][static_cast<unsigned>(std::countr_zero(left))]);
+        return first;
+      };
+      for (std::uint32_t place = warp.apart ? first_of(lanes) : 0; place < entry.used; ++place) {
         const Request& request = entry.requests[place];
-        for (std::uint32_t left = request.mask; left != 0; left &= left - 1) {
+        std::uint32_t mask = request.mask & lanes;
+        if (warp.apart) {
+          for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(left));
+            if (place < warp.checked[log][lane]) mask &= ~(1U << lane);
+          }
+        }
+        for (std::uint32_t left = mask; left != 0; left &= left - 1) {
           const int lane = std::countr_zero(left);
           // NOLINTNEXTLINE(performance-no-int-to-ptr)
           offsets[static_cast<unsigned>(lane)] =
               shared_offset(block, reinterpret_cast<const void*>(request.address[lane]));
         }
         const bool stores = kind.operation == Operation::store && !kind.copied;
-        const auto race = shadow_.add({offsets.data(), request.mask, stores ? request.value : nullptr, kind.bytes,
+        const auto race = shadow_.add({offsets.data(), mask, stores ? request.value : nullptr, kind.bytes,
                                        kind.operation, (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch,
-                                       warp.ordered_from, warp.epoch_known});
+                                       warp.ordered_from, warp.epoch_known, warp.apart ? &warp.clocks : nullptr});
         if (race) [[unlikely]]
           hold(*race, log);
         if (!from_cluster_.empty()) [[unlikely]]
           meet_cluster(block, {offsets.data(), request.mask, kind.bytes, kind.operation, kind.pc, index_of_warp});
       }
+      if (warp.apart)
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+          const auto lane = static_cast<unsigned>(std::countr_zero(left));
+          warp.checked[log][lane] = next_place(entry.count[lane]);
+        }
     }
-    if (!loads && !unset_stores_.empty()) forget_unset(block, index_of_warp);
+    if (!loads && lanes == ~0U && !unset_stores_.empty()) forget_unset(block, index_of_warp);
   }
 }
 
@@ -719,9 +770,9 @@ void BlockWatch::copy_goes_on(const BlockContext& block, unsigned thread, const 
   std::array<std::size_t, kWarpSize> offsets{};
   offsets[thread % kWarpSize] = shared_offset(block, shared);
   const unsigned warp = thread / kWarpSize;
-  if (const auto race =
-          shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, false, log, warp,
-                       warps_[warp].epoch, warps_[warp].ordered_from, warps_[warp].epoch_known}))
+  if (const auto race = shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, false,
+                                     log, warp, warps_[warp].epoch, warps_[warp].ordered_from, warps_[warp].epoch_known,
+                                     warps_[warp].apart ? &warps_[warp].clocks : nullptr}))
     hold(*race, log);
 }
 

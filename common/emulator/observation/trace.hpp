@@ -278,7 +278,10 @@ private:
     std::uint32_t ended = 0;             ///< lanes that left the kernel
     std::uint8_t epoch = 0;              ///< meetings of its lanes since the block's barrier
     std::uint8_t ordered_from = 0;       ///< the epoch that the last barrier of its lanes began
-    bool epoch_known = true;             ///< false once only some lanes met
+    bool epoch_known = true;             ///< false where meetings can no longer be told apart
+    bool apart = false;                  ///< only some lanes met since all did last:
+    LaneClocks clocks;                   ///< what orders them then, and
+    std::vector<std::array<std::uint32_t, kWarpSize>> checked;  ///< of each log and lane, requests looked at for races
     std::uint32_t steps = 0;             ///< how often it was in step in this block
     std::vector<std::pair<std::uint32_t, std::uint32_t>> loops;  ///< inner ones by number: how often lanes came to them
     Rounds rounds;                                               ///< since the block's barrier
@@ -347,7 +350,8 @@ private:
   void settle_store();
   [[gnu::noinline]] void settle_range();
   void find_retries(const WarpLog& warp);
-  void check_shared(const BlockContext& block, unsigned warp);
+  void check_shared(const BlockContext& block, unsigned warp, std::uint32_t lanes);
+  void meet_apart(const BlockContext& block, unsigned warp, std::uint32_t lanes, bool barrier);
   void check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile);
   void settle_race(const BlockContext& block);
   void settle_races(const BlockContext& block);

@@ -53,14 +53,15 @@ std::uint16_t BlockWatch::race_site(Site& site) {
 /// The running thread.
 GlobalActor BlockWatch::actor(const BlockContext& block, bool block_scope) const {
   const WarpLog& warp = warps_[block.thread / kWarpSize];
-  return {static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
-          static_cast<std::uint32_t>(block.linear_block),
-          interval_,
-          warp.epoch,
-          warp.ordered_from,
-          warp.epoch_known,
-          block_scope,
-          fenced_ ? &steps_ : nullptr};
+  return {.thread = static_cast<std::uint32_t>(block.linear_block * block.threads + block.thread),
+          .block = static_cast<std::uint32_t>(block.linear_block),
+          .interval = interval_,
+          .epoch = warp.apart ? warp.clocks.epoch(block.thread % kWarpSize) : warp.epoch,
+          .ordered_from = warp.ordered_from,
+          .epoch_known = warp.epoch_known,
+          .block_scope = block_scope,
+          .steps = fenced_ ? &steps_ : nullptr,
+          .clocks = warp.apart ? &warp.clocks : nullptr};
 }
 
 void BlockWatch::check_streams(const BlockContext& block, const Site& site, const void* address, bool strong) {
