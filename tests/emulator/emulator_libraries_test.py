@@ -98,6 +98,26 @@ class Libraries(unittest.TestCase):
         ran = self.run_program()
         self.assertRegex(ran.stderr, r"Race reported between \w+ access at \S*libcudacxx.cu:\d+ and ")
 
+    @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
+    def test_a_deadlock_in_libcudacxx_is_told_where_the_program_waits(self):
+        source = Path(self.folder.name) / "waits.cu"
+        source.write_text("""#include <cuda/barrier>
+__global__ void waits() {
+  __shared__ cuda::barrier<cuda::thread_scope_block> all;
+  if (threadIdx.x == 0) init(&all, blockDim.x);
+  __syncthreads();
+  if (threadIdx.x < 32)
+    all.arrive_and_wait();
+}
+int main() {
+  waits<<<1, 64>>>();
+  cudaDeviceSynchronize();
+}
+""")
+        self.program = source.with_suffix("")
+        subprocess.run([NVCC, source, "-o", self.program], check=True, timeout=300)
+        self.assertIn("The first of them waits at waits.cu:7\n", self.run_program().stderr.replace(f"{source.parent}/", ""))
+
 
 if __name__ == "__main__":
     unittest.main()

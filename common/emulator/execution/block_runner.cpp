@@ -733,8 +733,9 @@ void BlockRunner::report_deadlock() {
 void BlockRunner::report_standstill(std::uint64_t left) {
   const Unwatched unwatched;
   const void* pc = polls_.empty() ? barrier_pc_ : polls_[current_].pc;
+  const std::string line = observer().locate_caller(pc);
   report("deadlock", pc,
-         "Deadlock: no block of the launch goes on. The first of them waits at " + where(pc) +
+         "Deadlock: no block of the launch goes on. The first of them waits at " + (line.empty() ? where(pc) : line) +
              (left != 0
                   ? "\n=========     The card holds " + std::to_string(context_.launch->resident_blocks) +
                         " of these blocks at a time; " + std::to_string(left) +

@@ -154,6 +154,8 @@ public:
   }
   /// The source line of a code address, as "file:line", or "" where unknown.
   virtual std::string locate(const void* /*pc*/) { return {}; }
+  /// The same of the running thread; of a place in a library, the line that leads there.
+  virtual std::string locate_caller(const void* /*pc*/) { return {}; }
   /// A mistake that the engine found, as text of whole lines; `kind` is one word ("deadlock", "assert", ...), `pc` the
   /// place in the program. The default prints the text to standard error.
   WARPBOOK_EXPORT virtual void report(const char* kind, const void* pc, const std::string& text);

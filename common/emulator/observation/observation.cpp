@@ -372,7 +372,7 @@ double Observation::launch_end(const LaunchInfo& launch) {
 }
 
 void Observation::report(const char* kind, const void* pc, const std::string& text) {
-  publish_finding({.kind = kind, .text = text, .place = pc == nullptr ? std::string{} : source_location(pc)});
+  publish_finding({.kind = kind, .text = text, .place = pc == nullptr ? std::string{} : calling_location(pc)});
 }
 
 LaunchReport Observation::last_launch() {

@@ -69,6 +69,7 @@ public:
   void worker_end(const LaunchInfo& launch, unsigned worker) override;
   double launch_end(const LaunchInfo& launch) override;
   std::string locate(const void* pc) override { return source_location(pc); }
+  std::string locate_caller(const void* pc) override { return calling_location(pc); }
   void report(const char* kind, const void* pc, const std::string& text) override;
   void host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) override;
   void host_polled(const void* address, std::size_t bytes) override;

@@ -75,8 +75,11 @@ std::string calling_location(const void* pc) {
   constexpr int kMost = 64;
   void* frames[kMost];
   const int count = ::backtrace(frames, kMost);
-  for (int i = static_cast<int>(std::find(frames, frames + count, pc) - frames) + 1; i < count; ++i)
-    if (std::string outer = source_location(frames[i]); !outer.empty() && !is_of_library(outer)) return outer;
+  const auto found = static_cast<int>(std::find(frames, frames + count, pc) - frames);
+  for (int i = found == count ? 0 : found + 1; i < count; ++i)
+    if (std::string outer = source_location(frames[i]);
+        !outer.empty() && !is_of_library(outer) && outer.find("common/emulator/") == std::string::npos)
+      return outer;
   return inner;
 }
 

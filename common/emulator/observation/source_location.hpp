@@ -12,7 +12,8 @@ namespace warpbook::emulator {
 /// information.
 std::string source_location(const void* return_address);
 
-/// The same of the code that runs; where that is a function of the standard library, the line that calls it.
+/// The same of the code that runs, or that its thread was at last; where that is a function of a library, the line that
+/// calls it.
 std::string calling_location(const void* pc);
 
 }  // namespace warpbook::emulator
