@@ -270,6 +270,18 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   hold_finding(std::move(finding));
 }
 
+[[gnu::noinline]] void describe_local_atomic(const BlockContext& block, unsigned bytes, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, "local_atomic", pc);
+  finding.fatal = true;
+  finding.text = fmt::format("========= Invalid __local__ atomic of size {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     It is a thread's own variable: atomics are for global and shared memory.\n",
+                             bytes, block.launch->name, location_or_unknown(pc), describe_thread(block));
+  hold_finding(std::move(finding));
+}
+
 [[gnu::noinline]] void describe_endless_loop(const BlockContext& block, const void* pc) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "endless_loop", pc);
@@ -410,6 +422,11 @@ void bad_access(const BlockContext& block, const Home& home, const void* address
                 Operation operation, const void* pc, BadAccess kind) {
   describe_bad_access(block, home, address, bytes, operation, pc, kind);
   abort_kernel(kind == BadAccess::misaligned ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress);
+}
+
+void local_atomic(const BlockContext& block, unsigned bytes, const void* pc) {
+  describe_local_atomic(block, bytes, pc);
+  abort_kernel(cudaErrorInvalidAddressSpace);
 }
 
 void endless_loop(const BlockContext& block, const void* pc) {

@@ -46,6 +46,8 @@ struct LocalAccess {
 
 /// Reports it and ends the kernel.
 [[noreturn]] void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
+/// The same of an atomic on a thread's own variable.
+[[noreturn]] void local_atomic(const BlockContext& block, unsigned bytes, const void* pc);
 /// The same of a loop that nothing leads out of.
 [[noreturn]] void endless_loop(const BlockContext& block, const void* pc);
 

@@ -291,6 +291,8 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
   if (kind == AccessKind::atomic || retries) {
     flags = std::exchange(__warpbook_tally[kAtomicFlags], 0);
     operation = (flags & kUnused) != 0 ? Operation::reduction : Operation::atomic;
+    if (local_range().contains(address)) [[unlikely]]
+      local_atomic(block, bytes, pc);
     block_scope = watch(block).take_block_scope();
     if (block.traced) watch(block).synchronise(block, true, block_scope);
   }

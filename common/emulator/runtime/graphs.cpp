@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -266,9 +267,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
-  const ApiCall api("cudaStreamEndCapture");
   const RuntimeLock lock;
   CUstream_st* stream = find_stream(handle);
+  std::optional<ApiCall> api;  // What made a capture invalid was told.
+  if (stream == nullptr || stream->capture == nullptr || !stream->capture->invalid)
+    api.emplace("cudaStreamEndCapture", __builtin_return_address(0));
   if (stream == nullptr || graph == nullptr) {
     return remember(stream == nullptr ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue);
   }
