@@ -193,6 +193,14 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
                                        __builtin_return_address(0));
 }
 
+/// An index leaves a row, or an array in a struct; called before the access is done.
+WARPBOOK_EXPORT void __warpbook_row_bounds(std::int64_t index, std::uint64_t elements) {
+  if (current_observer_data == nullptr) return;
+  const void* const pc = __builtin_return_address(0);
+  auto& watch = *static_cast<BlockWatch*>(current_observer_data);
+  if (watch.is_new_global({pc, pc})) warpbook::emulator::report_row_bounds(*current_block, index, elements, pc);
+}
+
 /// A turn of a loop begins that nothing leads out of. An access that leaves its array may yet end the thread.
 WARPBOOK_EXPORT void __warpbook_endless_loop() {
   constexpr std::uint32_t kMostTurns = 1U << 24;

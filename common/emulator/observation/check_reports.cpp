@@ -564,6 +564,19 @@ void report_different_barriers(const BlockContext& block, const void* pc, const 
   hold_finding(std::move(finding));
 }
 
+void report_row_bounds(const BlockContext& block, std::int64_t index, std::uint64_t elements, const void* pc) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, "row_bounds", pc);
+  finding.warning = true;
+  finding.text = fmt::format("========= Warning: index {} of {} elements, in a row or in a struct's array\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     What is accessed lies {} it, in the next row or member.\n",
+                             index, elements, block.launch->name, location_or_unknown(pc), describe_thread(block),
+                             index < 0 ? "before" : "behind");
+  hold_finding(std::move(finding));
+}
+
 void report_division_by_zero(const BlockContext& block, const void* pc) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "division_by_zero", pc);

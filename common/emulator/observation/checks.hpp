@@ -44,6 +44,9 @@ struct LocalAccess {
   Operation operation;        ///< What was done.
 };
 
+/// Tells of an index that leaves a row, or an array in a struct.
+void report_row_bounds(const BlockContext& block, std::int64_t index, std::uint64_t elements, const void* pc);
+
 /// Reports it and ends the kernel.
 [[noreturn]] void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);
 /// The same of an atomic on a thread's own variable.

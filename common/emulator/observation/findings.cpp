@@ -112,10 +112,16 @@ void publish_findings() {
     if (finding.fatal) last_block = std::min(last_block, finding.block);
   std::sort(all.held.begin(), all.held.end(),
             [](const Finding& a, const Finding& b) { return std::tie(a.block, a.order) < std::tie(b.block, b.order); });
+  // An index that leaves its row may leave the array in another thread: that says more.
+  const auto is_told_by_end = [&](const Finding& warning) {
+    return std::any_of(all.held.begin(), all.held.end(), [&](const Finding& end) {
+      return end.fatal && end.place == warning.place && end.block <= last_block;
+    });
+  };
   std::map<Key, const Finding*> first;
   std::vector<const Finding**> order;
   for (const Finding& finding : all.held) {
-    if (finding.block > last_block) continue;
+    if (finding.block > last_block || (finding.warning && is_told_by_end(finding))) continue;
     const auto [known, fresh] = first.try_emplace(key_of(finding), &finding);
     if (fresh)
       order.push_back(&known->second);

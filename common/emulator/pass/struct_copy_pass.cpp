@@ -47,6 +47,7 @@
 #include "common/emulator/pass/machine_instructions.hpp"
 #include "common/emulator/pass/memory_stages.hpp"
 #include "common/emulator/pass/ptx_pass.hpp"
+#include "common/emulator/pass/row_bounds.hpp"
 #include "common/emulator/pass/source_checks.hpp"
 #include "common/emulator/pass/unrolled_loops.hpp"
 #include "common/emulator/pass/unset_values.hpp"
@@ -503,6 +504,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::CountedLoadsPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
+              manager.addPass(warpbook::emulator::RowBoundsPass());
               manager.addPass(warpbook::emulator::HostObjectsPass());
               manager.addPass(warpbook::emulator::EndlessLoopsPass());
               manager.addPass(warpbook::emulator::RareChecksPass());

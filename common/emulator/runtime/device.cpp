@@ -483,7 +483,6 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
-  const ApiCall api("cudaDeviceSetLimit");
   if (!has_limit(limit)) {
     return remember(cudaErrorUnsupportedLimit);
   }
