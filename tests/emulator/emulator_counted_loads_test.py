@@ -34,7 +34,7 @@ CASES = {
     ("stores_first", 64, ALL): "Race reported between Write access",
     ("last_one_writes", 50, ALL): "block (14,0,0), thread (6,0,0) and block (19,0,0), thread (63,0,0)",
     ("by_itself_in_between", 50, ALL): "Race reported between Read access",
-    ("atomics", 50, ALL): None,
+    ("atomics", 50, ALL): "Race reported between Read access",
     ("one_turn_too_many", 50, ALL): "by block (12,0,0), thread (9,0,0)",
     ("wraps", 40, ALL): "index -6 of 300000",
     ("misaligned", 40, ALL): "by block (1,0,0), thread (6,0,0)",
