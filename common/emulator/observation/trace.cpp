@@ -726,7 +726,7 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp,
         if (race) [[unlikely]]
           hold(*race, log);
         if (!from_cluster_.empty()) [[unlikely]]
-          meet_cluster(block, {offsets.data(), request.mask, kind.bytes, kind.operation, kind.pc, index_of_warp});
+          meet_cluster(block, {offsets.data(), mask, kind.bytes, kind.operation, kind.pc, index_of_warp});
       }
       if (warp.apart)
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
