@@ -14,19 +14,20 @@ namespace warpbook::emulator {
 
 /// A block of a cluster, to the others.
 struct ClusterBlock {
+  /// How far it is.
   enum class State : std::uint8_t { to_come, runs, ended };
-  State state = State::to_come;
-  bool arrived = false;                      ///< It came to the barrier, and waits for the others.
-  BlockContext* context = nullptr;           ///< while it runs
-  const std::byte* static_shared = nullptr;  ///< where its `__shared__` arrays begin
-  const std::byte* dynamic_shared = nullptr;
+  State state = State::to_come;               ///< of the block
+  bool arrived = false;                       ///< It came to the barrier, and waits for the others.
+  BlockContext* context = nullptr;            ///< while it runs
+  const std::byte* static_shared = nullptr;   ///< where its `__shared__` arrays begin
+  const std::byte* dynamic_shared = nullptr;  ///< and where its dynamic shared memory does
 };
 
 /// The blocks of one cluster.
 struct Cluster {
   std::vector<ClusterBlock> blocks;  ///< by rank
-  std::uint32_t ended = 0;
-  std::uint32_t phase = 0;  ///< counts the barriers that all blocks came to
+  std::uint32_t ended = 0;           ///< how many of them
+  std::uint32_t phase = 0;           ///< counts the barriers that all blocks came to
 
   /// A block has come to the barrier, or will not come any more.
   void complete_phase();
@@ -46,11 +47,12 @@ void leave_cluster(Cluster& cluster, const BlockContext& block);
 /// A place in the shared memory of another block of the running block's cluster.
 struct ClusterPlace {
   ClusterBlock* block = nullptr;  ///< null: it is none
-  unsigned rank = 0;
+  unsigned rank = 0;              ///< the block's
   AddressRange range;       ///< the array that holds the address, or nothing
   std::size_t offset = 0;   ///< in the block's shared memory
   bool is_dynamic = false;  ///< `offset` counts from the dynamic one
 };
+/// Finds an address there.
 ClusterPlace find_in_cluster(const BlockContext& block, const void* address);
 
 /// The shared memory of all blocks of the running block's cluster that have begun.

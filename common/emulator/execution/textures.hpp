@@ -21,7 +21,7 @@ struct cudaArray {
 
 /// What a `cudaMipmappedArray_t` points to.
 struct cudaMipmappedArray {
-  std::vector<cudaArray_t> levels;
+  std::vector<cudaArray_t> levels;  ///< From the whole size on, each half as large as the one before.
 };
 
 namespace warpbook::emulator {

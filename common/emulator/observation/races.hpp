@@ -56,9 +56,9 @@ public:
 
   /// Who of the block accessed one of these bytes.
   struct Touch {
-    unsigned thread;
-    std::uint32_t log;
-    Operation operation;
+    unsigned thread;      ///< in the block
+    std::uint32_t log;    ///< where in the program
+    Operation operation;  ///< what it did
   };
   /// The last access behind such a barrier that conflicts with one from outside of the block.
   std::optional<Touch> touched_since(std::uint32_t interval, std::size_t offset, std::size_t bytes,

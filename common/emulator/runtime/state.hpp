@@ -20,10 +20,11 @@ using Work = std::function<double(bool from_graph)>;
 
 /// Memory that a graph's node allocates, at the same addresses in each launch.
 struct GraphMemory {
-  std::byte* begin = nullptr;
-  std::size_t bytes = 0;
-  const void* pc = nullptr;  ///< where the program asked for it
+  std::byte* begin = nullptr;  ///< its first byte
+  std::size_t bytes = 0;       ///< how much it is
+  const void* pc = nullptr;    ///< where the program asked for it
 
+  /// Takes what the arena gave; the last node that knows of it gives it back.
   GraphMemory(std::byte* at, std::size_t size, const void* asked) : begin(at), bytes(size), pc(asked) {}
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
@@ -112,8 +113,9 @@ CUstream_st* find_stream(cudaStream_t handle);
 /// before it waits for the host.
 cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool later = false);
 
-/// A node that allocates memory or frees it. The address must be of a graph's memory.
+/// A node that allocates memory.
 cudaError_t allocating_node(std::size_t bytes, GraphNode& node);
+/// A node that frees memory, which a graph allocates at that address.
 cudaError_t freeing_node(void* pointer, GraphNode& node);
 
 /// Adds such a node to the capture of a stream.
