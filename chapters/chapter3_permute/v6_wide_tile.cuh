@@ -18,7 +18,7 @@
 
 namespace warpbook::chapter3::v6 {
 
-/// The square tile for elements of `bytes`: 4 KiB of floats, and as much as threads can keep under way of the others.
+/// The sides of the square tile for elements of `bytes`: as many of them as the threads can keep under way.
 template <int bytes> inline constexpr int kSide = bytes == 1 ? 128 : bytes <= 4 ? 64 : 32;
 template <int bytes> inline constexpr int kThreads = bytes == 2 ? 128 : bytes == 4 ? 512 : 256;
 template <int bytes> using Tile = ChunkTile<bytes, kSide<bytes>, kSide<bytes>, kThreads<bytes>>;
