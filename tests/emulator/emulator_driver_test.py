@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -134,8 +135,9 @@ class Commands(Driver):
             self.assertEqual((made.returncode, made.stderr), (0, ""))
         # Of as many bytes as before, in a header that another one includes.
         text = header.read_text() + "constexpr int changed() { return 1; }\n"
-        for value in (1, 1, 1, 2):
+        for later, value in enumerate((1, 1, 1, 2)):
             header.write_text(text.replace("changed() { return 1", f"changed() {{ return {value}"))
+            os.utime(header, (time.time(), time.time() + later))  # clang tells times apart by whole seconds.
             Path("late.cu").write_text(f"#include <cooperative_groups.h>\nstatic_assert(changed() == {value});\n")
             made = call(nvcc, "-c", "late.cu")
             self.assertEqual((made.returncode, made.stderr), (0, ""))
