@@ -78,8 +78,8 @@ inline bool takes_tiles(const Problem& p) {
 inline bool names_most_rows(const Problem& p) {
   return src_bytes(p) >= (32 << 20) && 4 * v8b::plan(row_map(p)).entries >= 3 * p.rows();
 }
-/// So few rows beside the bytes that sorting costs next to nothing, even where every row is named equally often; in
-/// small launches, up to 64 rows.
+/// So few rows beside the bytes that sorting costs little, even where every row is named equally often; in small
+/// launches, up to 64 rows.
 inline bool fills_few_rows(const Problem& p) {
   const std::int64_t bytes = src_bytes(p);
   if (p.entries() >= 512 && bytes >= (12 << 20) && bytes / (32 << 10) >= p.rows()) return true;

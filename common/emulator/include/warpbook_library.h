@@ -37,6 +37,9 @@ struct LibraryCall {
 /// Does it on its stream, or captures it. An operand that is not the device's is an illegal access, as in a kernel.
 WARPBOOK_EXPORT cudaError_t run_library_call(LibraryCall call);
 
+/// The function that this stands in, and where the program called it.
+#define WARPBOOK_HERE __func__, __builtin_return_address(0)
+
 /// Tells of a call that a library refuses: that by `function` at `pc`, with the status of this name and number.
 WARPBOOK_EXPORT void library_refused(const char* function, const void* pc, const char* name, int number,
                                      const char* why);

@@ -159,8 +159,6 @@ cublasStatus_t check(cublasHandle_t handle, bool valid, const char* function, co
   return valid ? CUBLAS_STATUS_SUCCESS : refuse(CUBLAS_STATUS_INVALID_VALUE, function, pc);
 }
 
-#define WARPBOOK_HERE __func__, __builtin_return_address(0)
-
 #define WARPBOOK_CALL(valid)                                                                                           \
   if (const cublasStatus_t status = check(handle, valid, WARPBOOK_HERE); status != CUBLAS_STATUS_SUCCESS)              \
     return status;                                                                                                     \

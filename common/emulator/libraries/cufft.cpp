@@ -220,8 +220,6 @@ LibraryOperand operand(const char* name, const void* begin, const Layout& layout
   return {name, begin, whole, 1, whole, written};
 }
 
-#define WARPBOOK_HERE __func__, __builtin_return_address(0)
-
 /// Tells of the call that the result refuses; returns the result.
 cufftResult refuse(const char* function, const void* pc, cufftResult result) {
   const bool plan = result == CUFFT_INVALID_PLAN;

@@ -155,8 +155,6 @@ struct curandGenerator_st : Settings {};
 
 namespace {
 
-#define WARPBOOK_HERE __func__, __builtin_return_address(0)
-
 /// Tells of the call that the status refuses; returns the status.
 curandStatus_t refuse(const char* function, const void* pc, curandStatus_t status) {
   const bool no_generator = status == CURAND_STATUS_NOT_INITIALIZED;

@@ -270,59 +270,59 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   hold_finding(std::move(finding));
 }
 
+/// Keeps a mistake that ends the kernel.
+void hold_fatal(const BlockContext& block, const char* kind, const void* pc, std::string text) {
+  Finding finding = finding_at(block, kind, pc);
+  finding.fatal = true;
+  finding.text = std::move(text);
+  hold_finding(std::move(finding));
+}
+
 [[gnu::noinline]] void describe_local_atomic(const BlockContext& block, unsigned bytes, const void* pc) {
   const Unwatched unwatched;
-  Finding finding = finding_at(block, "local_atomic", pc);
-  finding.fatal = true;
-  finding.text = fmt::format("========= Invalid __local__ atomic of size {} bytes\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n"
-                             "=========     It is a thread's own variable: atomics are for global and shared memory.\n",
-                             bytes, block.launch->name, location_or_unknown(pc), describe_thread(block));
-  hold_finding(std::move(finding));
+  hold_fatal(block, "local_atomic", pc,
+             fmt::format("========= Invalid __local__ atomic of size {} bytes\n"
+                         "=========     at {} in {}\n"
+                         "=========     by {}\n"
+                         "=========     It is a thread's own variable: atomics are for global and shared memory.\n",
+                         bytes, block.launch->name, location_or_unknown(pc), describe_thread(block)));
 }
 
 [[gnu::noinline]] void describe_endless_loop(const BlockContext& block, const void* pc) {
   const Unwatched unwatched;
-  Finding finding = finding_at(block, "endless_loop", pc);
-  finding.fatal = true;
-  finding.text =
-      fmt::format("========= A loop that never ends\n"
-                  "=========     at {} in {}\n"
-                  "=========     by {}\n"
-                  "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
-                  "at again only if it is volatile or atomic.\n",
-                  block.launch->name, location_or_unknown(pc), describe_thread(block));
-  hold_finding(std::move(finding));
+  hold_fatal(block, "endless_loop", pc,
+             fmt::format("========= A loop that never ends\n"
+                         "=========     at {} in {}\n"
+                         "=========     by {}\n"
+                         "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
+                         "at again only if it is volatile or atomic.\n",
+                         block.launch->name, location_or_unknown(pc), describe_thread(block)));
 }
 
 [[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
-  Finding finding = finding_at(block, "out_of_bounds", pc);
-  finding.fatal = true;
-  finding.text = fmt::format(
-      "========= Invalid __local__ {} of size {} bytes\n"
-      "=========     at {} in {}\n"
-      "=========     by {}\n"
-      "=========     Address is out of bounds: {}\n"
-      "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
-      verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
-      relative(access.offset, access.array_bytes, access.bytes,
-               fmt::format("an array of the thread's own of {} bytes", access.array_bytes)));
-  hold_finding(std::move(finding));
+  hold_fatal(
+      block, "out_of_bounds", pc,
+      fmt::format("========= Invalid __local__ {} of size {} bytes\n"
+                  "=========     at {} in {}\n"
+                  "=========     by {}\n"
+                  "=========     Address is out of bounds: {}\n"
+                  "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
+                  verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
+                  describe_thread(block),
+                  relative(access.offset, access.array_bytes, access.bytes,
+                           fmt::format("an array of the thread's own of {} bytes", access.array_bytes))));
 }
 
 [[gnu::noinline]] void describe_misaligned_local(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
-  Finding finding = finding_at(block, "misaligned", pc);
-  finding.fatal = true;
-  finding.text = fmt::format("========= Invalid __local__ {} of size {} bytes\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n"
-                             "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
-                             verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
-                             describe_thread(block), access.offset, advice_line(alignment_advice(access.bytes)));
-  hold_finding(std::move(finding));
+  hold_fatal(block, "misaligned", pc,
+             fmt::format("========= Invalid __local__ {} of size {} bytes\n"
+                         "=========     at {} in {}\n"
+                         "=========     by {}\n"
+                         "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
+                         verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
+                         describe_thread(block), access.offset, advice_line(alignment_advice(access.bytes))));
 }
 
 /// Both sides of a race; which of them the emulator ran first means nothing, so they are named by their place in the
