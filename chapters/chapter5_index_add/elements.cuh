@@ -41,6 +41,9 @@ template <class T> inline constexpr bool kSumsInFloat = std::is_same_v<Sum<T>, f
 /// Whether the device adds T atomically; integers of 1 and 2 bytes it does not.
 template <class T> inline constexpr bool kHasAtomics = sizeof(T) >= 4 || !std::is_integral_v<T>;
 
+/// Whether one instruction adds several T, each atomically: of compute capability 9.0 on.
+template <class T> inline constexpr bool kHasWideAtomics = kSumsInFloat<T>;
+
 /// The types that the steps before v7b are built for.
 template <class T> inline constexpr bool kEarly = std::is_same_v<T, float> || std::is_same_v<T, __half>;
 

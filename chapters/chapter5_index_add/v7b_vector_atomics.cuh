@@ -5,7 +5,8 @@
 /// Since compute capability 9.0 one instruction adds 16 bytes: four floats or eight halves, each of them atomic by
 /// itself. So a thread takes a word of 16 bytes: one load of the index, one load of src, one reduction. Its number is
 /// divided once, into entry and word. Where runs are no whole number of 16 bytes, halves go in words of 8 or 4 bytes,
-/// and all else goes by elements. So do rows whose elements lie further apart than the rows do.
+/// and floats by elements. So do doubles and integers, which no instruction adds several of, and rows whose elements
+/// lie further apart than the rows do.
 ///
 /// Expect a quarter of v7a's requests for float and an eighth for half.
 ///
@@ -27,8 +28,7 @@ __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64
     using Pairs = std::conditional_t<n == 2, PairOf<T>, Pack<PairOf<T>, n / 2>>;
     reduce_add(reinterpret_cast<Pairs*>(dst + offset), reinterpret_cast<const Pairs&>(value));
   } else {
-#pragma unroll
-    for (int i = 0; i < n; ++i) fast_atomic_add(dst, offset + i, length, value[i]);
+    fast_atomic_add(dst, offset, length, value[0]);
   }
 }
 
@@ -64,14 +64,18 @@ inline const char* refuse(const IndexAddProblem& p) { return refuse_no_atomics(p
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const bool across = index_is_major(p.dst, p.dim);
-  return with_map<T>(p, across, [&]<int n>(const auto& row) {
+  const auto run = [&]<int n>(const auto& row) {
     const FastDivisor<std::uint64_t> inner(static_cast<std::uint64_t>(across ? row.words : row.entries));
     return launch(
         index_add_kernel<T, n, std::remove_cvref_t<decltype(row)>>,
         {.grid = ceil_div<std::int64_t>(row.entries * row.words, kThreads), .block = kThreads, .stream = stream},
         static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
         p.dst.reach() + 1, inner, across);
-  });
+  };
+  if constexpr (kHasWideAtomics<T>) {
+    if (across) return with_words<T>(p, run);
+  }
+  return with_elements(p, run);
 }
 
 inline cudaError_t run(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {

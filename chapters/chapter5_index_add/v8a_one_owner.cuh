@@ -75,7 +75,7 @@ inline const char* refuse(const IndexAddProblem& p) {
 }
 
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
-  return with_map<T>(p, true, [&]<int n>(const auto& row) {
+  return with_words<T>(p, [&]<int n>(const auto& row) {
     const int threads = threads_for(row.words);
     return launch_parts(index_add_kernel<T, n, std::remove_cvref_t<decltype(row)>>, row.entries,
                         ceil_div<std::int64_t>(row.words, threads), {.block = threads, .stream = stream}, a.dst, p, a,

@@ -137,12 +137,18 @@ template <class T, class F> cudaError_t with_word(int word_elements, F&& f) {
   return f.template operator()<static_cast<int>(16 / sizeof(T))>();
 }
 
-/// Calls `f.template operator()<n>(map)` with a problem's map and word: a small map and, where `wide` is set, the
-/// widest word. Where the small map has no room for the row's dimensions: single elements and room for all.
-template <class T, class F> cudaError_t with_map(const IndexAddProblem& p, bool wide, F&& f) {
+/// Calls `f.template operator()<1>(map)` with the map of single elements: a small one, if the row's dimensions fit.
+template <class F> cudaError_t with_elements(const IndexAddProblem& p, F&& f) {
   const RowDims row = row_dims(p);
   if (row.dims > 2) return f.template operator()<1>(map_in_words<kMaxViewDims - 1>(p, row, 1));
-  const int elements = wide ? widest_word(p, row) : 1;
+  return f.template operator()<1>(map_in_words<2>(p, row, 1));
+}
+
+/// Calls `f.template operator()<n>(map)` with a small map of the widest words, or of single elements if none fits.
+template <class T, class F> cudaError_t with_words(const IndexAddProblem& p, F&& f) {
+  const RowDims row = row_dims(p);
+  if (row.dims > 2) return with_elements(p, f);
+  const int elements = widest_word(p, row);
   return with_word<T>(elements, [&]<int n>() { return f.template operator()<n>(map_in_words<2>(p, row, elements)); });
 }
 

@@ -31,12 +31,18 @@ __global__ void __launch_bounds__(v7b::kThreads)
   v7b::add_word<T, n>(dst, to * dst_row_stride + word * n, dst_length, value);
 }
 
+/// Elements that one instruction adds, and so a thread.
+inline int added_at_once(const IndexAddProblem& p) {
+  return refuse_other_sums(p) == nullptr ? 16 / element_bytes(p.type) : 1;
+}
+
 inline const char* refuse(const IndexAddProblem& p) {
   if (const char* reason = v7b::refuse(p)) return reason;
   if (p.row_elements() == 1) return nullptr;
   const RowDims row = row_dims(p);
-  const int elements = word_elements(p, row, 16);
-  if (row.dims != 1 || elements == 1) return "rows must be contiguous and of whole words of 16 bytes";
+  if (row.dims != 1 || row.dim[0].dst_stride != 1 || row.dim[0].src_stride != 1) return "rows must be contiguous";
+  const int elements = added_at_once(p);
+  if (elements > 1 && word_elements(p, row, 16) == 1) return "rows must be of whole words of 16 bytes";
   return p.entries() * (p.row_elements() / elements) <= kMostWords ? nullptr : "the words must be few";
 }
 
@@ -51,7 +57,7 @@ template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddAr
                   p.entries(), words, p.dst.strides[p.dim], p.src.strides[p.dim], alpha_of<T>(p), p.dst.reach() + 1);
   };
   if (p.row_elements() == 1) return run.template operator()<1>({1, v7b::kThreads});
-  constexpr int kElements = 16 / sizeof(T);
+  constexpr int kElements = kHasWideAtomics<T> ? 16 / sizeof(T) : 1;
   const auto warps = static_cast<unsigned>(ceil_div<std::int64_t>(p.row_elements(), 32 * kElements));
   return run.template operator()<kElements>({std::min(warps * 32, unsigned{v7b::kThreads})});
 }
