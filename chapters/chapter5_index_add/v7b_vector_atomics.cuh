@@ -3,10 +3,10 @@
 ///
 /// v7a asks the memory system for one element at a time, and each element pays for its own division and its own atomic.
 /// Since compute capability 9.0 one instruction adds 16 bytes: four floats or eight halves, each of them atomic by
-/// itself. So a thread takes a word of 16 bytes: one load of the index, one load of src, one reduction. Its number is
-/// divided once, into entry and word. Where runs are no whole number of 16 bytes, halves go in words of 8 or 4 bytes,
-/// and floats by elements. So do doubles and integers, which no instruction adds several of, and rows whose elements
-/// lie further apart than the rows do.
+/// itself. So a thread takes a word of 16 bytes: one load of the index, one load of src, one reduction, and its number
+/// is divided for all of the word. Where runs are no whole number of 16 bytes, halves go in words of 8 or 4 bytes, and
+/// floats by elements. So do doubles and integers, which no instruction adds several of, and rows whose elements lie
+/// further apart than the rows do.
 ///
 /// Expect a quarter of v7a's requests for float and an eighth for half.
 ///
@@ -40,16 +40,17 @@ template <class T, int n> __device__ __forceinline__ void scale(Pack<T, n>& valu
   for (int k = 0; k < n; ++k) value[k] = narrow<T>(alpha * widen(value[k]));
 }
 
-/// \param inner what thread numbers count first: a row's words where `across`, else the entries.
+/// \param run words that thread numbers count before the next entry: a row's, or those of its last dimension.
 template <class T, int n, class Map>
 __global__ void __launch_bounds__(kThreads)
     index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, Map row,
-                     Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint64_t> inner, bool across) {
-  const auto [slow, fast] = inner.divide(std::uint64_t(blockIdx.x) * kThreads + threadIdx.x);
-  const std::int64_t entry = across ? slow : fast;
-  const std::int64_t word = across ? fast : slow;
+                     Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint64_t> run,
+                     FastDivisor<std::uint64_t> entries) {
+  const auto [runs, at] = run.divide(std::uint64_t(blockIdx.x) * kThreads + threadIdx.x);
+  const auto [before, entry] = entries.divide(runs);
+  const std::int64_t word = before * run.divisor + at;
   //! [exercise row_guard]
-  if (entry >= row.entries || word >= row.words) return;
+  if (word >= row.words) return;
   //! [exercise row_guard]
   const Place place = row.place(word);
   const std::int64_t to = index[entry];
@@ -65,12 +66,14 @@ inline const char* refuse(const IndexAddProblem& p) { return refuse_no_atomics(p
 template <class T> cudaError_t run_as(const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const bool across = index_is_major(p.dst, p.dim);
   const auto run = [&]<int n>(const auto& row) {
-    const FastDivisor<std::uint64_t> inner(static_cast<std::uint64_t>(across ? row.words : row.entries));
+    using Divisor = FastDivisor<std::uint64_t>;
+    // Entries lie between the row's last dimension and the others, so neighbours of src are neighbouring threads.
+    const auto words = row.dims > 1 ? row.size[row.dims - 1].divisor : static_cast<std::uint64_t>(row.words);
     return launch(
         index_add_kernel<T, n, std::remove_cvref_t<decltype(row)>>,
         {.grid = ceil_div<std::int64_t>(row.entries * row.words, kThreads), .block = kThreads, .stream = stream},
         static_cast<T*>(a.dst), index_view(p, a), static_cast<const T*>(a.src), a.outside, row, alpha_of<T>(p),
-        p.dst.reach() + 1, inner, across);
+        p.dst.reach() + 1, Divisor(across ? words : 1), Divisor(static_cast<std::uint64_t>(row.entries)));
   };
   if constexpr (kHasWideAtomics<T>) {
     if (across) return with_words<T>(p, run);

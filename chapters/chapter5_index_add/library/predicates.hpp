@@ -107,7 +107,7 @@ inline bool spreads_lines(const Problem& p) {
 /// of many rows, so long entries are sorted on suspicion.
 inline bool meets_in_tiles(const Problem& p) {
   if (!sums_in_tiles(p)) return false;
-  if (entries_per_row(p) >= (rows_lie_together(p) ? 256 : 16) && src_bytes(p) >= (512 << 10)) return true;
+  if (entries_per_row(p) >= (rows_lie_together(p) ? 256 : 32) && src_bytes(p) >= (512 << 10)) return true;
   if (entries_per_row(p) >= 4) return p.entries() >= 256 && row_bytes(p) >= 512 && src_bytes(p) >= (16 << 20);
   return rows_lie_together(p) && p.entries() >= 16384 && row_bytes(p) >= 1024 && src_bytes(p) >= (32 << 20);
 }
