@@ -396,90 +396,82 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
     return chosen_step(p);
   };
   CHECK(chosen("shape=5,3 dim=0 count=0 dtype=float").empty());
-  // Few entries of long rows, from 8 MiB on; more entries where rows have the blocks.
-  CHECK(chosen("shape=64,262144 dim=0 count=7 dtype=float") == "v7b");
-  CHECK(chosen("shape=64,262144 dim=0 count=8 dtype=float") == "v8a");
+  // Few entries of long rows, from 32 MiB on; more entries where rows have the blocks.
+  CHECK(chosen("shape=64,262144 dim=0 count=31 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=32 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "v7b");
   CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "v7b");  // Words of 8 bytes.
-  CHECK(chosen("shape=1024,131071 dim=0 count=64 dtype=double") == "v8a");
-  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "v7b");
-  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=61 dtype=half") == "row_owner");
-  CHECK(chosen("shape=32,131072 dim=0 count=64 dtype=half") == "row_owner");
-  CHECK(chosen("shape=32,131072 dim=0 count=63 dtype=half") == "v8a");  // Too few for each row.
-  CHECK(chosen("shape=24,69120 dim=0 count=512 dtype=half") == "row_owner");
-  CHECK(chosen("shape=24,69120 dim=0 count=513 dtype=half") != "row_owner");
-  CHECK(chosen("shape=63,16384 dim=0 count=512 dtype=float") == "row_owner");
-  CHECK(chosen("shape=63,16380 dim=0 count=512 dtype=float") == "v8b");
-  CHECK(chosen("shape=4096,128,64 dim=0 count=512 dtype=double") == "v8a");  // Double has no wide atomics.
-  CHECK(chosen("shape=4096,128,64 dim=0 count=513 dtype=double") == "v7b");
-  // Entries that lie side by side: enough of them, and work for all.
+  CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=double") == "v7b");  // Words of one element.
+  CHECK(chosen("shape=32,131072 dim=0 count=128 dtype=half") == "row_owner");
+  CHECK(chosen("shape=32,131072 dim=0 count=127 dtype=half") == "v7b");
+  CHECK(chosen("shape=64,131072 dim=0 count=128 dtype=half") == "row_owner");
+  CHECK(chosen("shape=65,131072 dim=0 count=128 dtype=half") == "v7b");  // Too few for each row.
+  CHECK(chosen("shape=24,131072 dim=0 count=512 dtype=half") == "row_owner");
+  CHECK(chosen("shape=24,131072 dim=0 count=513 dtype=half") == "v8b");
+  CHECK(chosen("shape=7,131072 dim=0 count=454 dtype=half") == "row_owner");
+  CHECK(chosen("shape=7,131072 dim=0 count=455 dtype=half") == "v8b");  // Too many.
+  CHECK(chosen("shape=16,32768 dim=0 count=128 dtype=double") == "row_owner");
+  CHECK(chosen("shape=16,32767 dim=0 count=256 dtype=double") == "v7b");
+  // Few sums in all.
+  CHECK(chosen("shape=8,64 dim=0 count=16384 dtype=float") == "private_rows");
+  CHECK(chosen("shape=8,64 dim=0 count=16383 dtype=float") == "v8b");
+  CHECK(chosen("shape=8,65 dim=0 count=16640 dtype=float") == "v8b");
+  CHECK(chosen("shape=8,64 dim=0 count=16384 dtype=half") == "private_rows");
+  CHECK(chosen("shape=8,65 dim=0 count=16640 dtype=half") == "kept_tiles");
+  CHECK(chosen("shape=16,32 dim=1 count=1024 dtype=float") == "private_rows");
+  CHECK(chosen("shape=16,32 dim=1 count=1023 dtype=float") == "v7b");
+  CHECK(chosen("shape=16,32 dim=1 count=1024 dtype=double") == "v7b");
+  // Entries that lie side by side: enough of them, or enough for each row.
   CHECK(chosen("shape=64,32768,100 dim=2 count=512 dtype=half") == "private_lines");
-  CHECK(chosen("shape=4096,4096 dim=1 count=4096 dtype=float") == "private_lines");
-  CHECK(chosen("shape=4096,4096 dim=1 count=4095 dtype=float") == "v7b");
-  CHECK(chosen("shape=32768,128 dim=1 count=255 dtype=half") == "v7b");
-  CHECK(chosen("shape=32768,128 dim=1 count=256 dtype=half") == "private_lines");
-  CHECK(chosen("shape=64,4096 dim=1 count=4096 dtype=float") == "v7b");  // Too few blocks.
-  CHECK(chosen("shape=2048,100 dim=1 count=512 dtype=float") == "private_lines");
-  CHECK(chosen("shape=2048,100 dim=1 count=511 dtype=float") == "v7b");
-  CHECK(chosen("shape=347264,6 dim=1 count=127 dtype=double") == "v7b");
-  CHECK(chosen("shape=347264,6 dim=1 count=128 dtype=double") == "private_lines");
+  CHECK(chosen("shape=4096,4096 dim=1 count=2048 dtype=float") == "private_lines");
+  CHECK(chosen("shape=4096,4096 dim=1 count=2047 dtype=float") == "v7b");
+  CHECK(chosen("shape=11000,300 dim=1 count=192 dtype=double") == "private_lines");
+  CHECK(chosen("shape=11000,300 dim=1 count=191 dtype=double") == "v7b");
+  CHECK(chosen("shape=8,128 dim=1 count=8192 dtype=float") == "private_lines");
+  CHECK(chosen("shape=8,128 dim=1 count=8191 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,9 dim=1 count=4608 dtype=double") == "private_lines");
+  CHECK(chosen("shape=64,9 dim=1 count=4607 dtype=double") == "v7b");
+  CHECK(chosen("shape=3,30000 dim=1 count=32768 dtype=double") == "spread_lines");
+  CHECK(chosen("shape=3,30000 dim=1 count=32767 dtype=double") == "v7b");
+  CHECK(chosen("shape=3,70000 dim=1 count=70000 dtype=double") == "spread_lines");
+  CHECK(chosen("shape=3,70000 dim=1 count=69999 dtype=double") == "v7b");
+  CHECK(chosen("shape=3,30000 dim=1 count=959999 dtype=float") == "spread_lines");
+  CHECK(chosen("shape=3,30000 dim=1 count=960000 dtype=float") == "v8b");
+  // Rows of few elements, and what tiles do not take.
+  CHECK(chosen("shape=128,4 dim=0 count=16384 dtype=float") == "private_lines");
+  CHECK(chosen("shape=128,4 dim=0 count=16383 dtype=float") == "v7b");
+  CHECK(chosen("shape=128,5 dim=0 count=16384 dtype=float") == "v7b");
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
-  CHECK(chosen("shape=3,30000 dim=1 count=60000 dtype=double") == "spread_lines");
-  CHECK(chosen("shape=3,30000 dim=1 count=59999 dtype=double") == "v7b");
-  CHECK(chosen("shape=16384 dim=0 count=6291456 dtype=float") == "private_lines");
-  CHECK(chosen("shape=16384 dim=0 count=6291455 dtype=float") == "short_rows");
+  CHECK(chosen("shape=16384 dim=0 count=2097152 dtype=float") == "private_lines");
+  CHECK(chosen("shape=16384 dim=0 count=2097151 dtype=float") == "short_rows");
   CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
-  CHECK(chosen("shape=64 dim=0 count=1048576 dtype=half") == "kept_tiles");      // Rounds once.
-  // Few rows, many entries.
-  CHECK(chosen("shape=2,64 dim=0 count=1024 dtype=float") == "private_rows");
-  CHECK(chosen("shape=2,64 dim=0 count=1023 dtype=float") == "v8b");
-  CHECK(chosen("shape=2,64 dim=0 count=513 dtype=float") == "v7b");
-  CHECK(chosen("shape=8,64 dim=0 count=131072 dtype=float") == "private_rows");
-  CHECK(chosen("shape=8,64 dim=0 count=131071 dtype=float") == "v8b");
-  CHECK(chosen("shape=8,65 dim=0 count=131072 dtype=float") == "kept_tiles");
-  CHECK(chosen("shape=8,64 dim=0 count=131072 dtype=half") == "kept_tiles");
-  CHECK(chosen("shape=384,256 dim=0 count=12288 dtype=float") == "v8b");
-  CHECK(chosen("shape=385,256 dim=0 count=12288 dtype=float") == "v7b");
-  CHECK(chosen("shape=384,256 dim=0 count=12287 dtype=float") == "v7b");
-  CHECK(chosen("shape=20,7000 dim=0 count=511 dtype=float") == "v7b");
-  CHECK(chosen("shape=20,7000 dim=0 count=512 dtype=float") == "v8b");
-  CHECK(chosen("shape=64,2048 dim=0 count=1024 dtype=float") == "v8b");
-  CHECK(chosen("shape=64,2048 dim=0 count=1023 dtype=float") == "v7b");
-  CHECK(chosen("shape=15,64 dim=0 count=4096 dtype=float") == "v8b");
-  CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=float") == "v7b");
-  CHECK(chosen("shape=15,60 dim=0 count=4096 dtype=half") == "v7b");
-  CHECK(chosen("shape=64,256 dim=0 count=8192 dtype=half") == "v8b");
-  CHECK(chosen("shape=64,260 dim=0 count=8191 dtype=half") == "v7b");
-  CHECK(chosen("shape=65,256 dim=0 count=8192 dtype=half") == "v7b");
+  CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") == "short_rows");  // A sort costs more than the adds.
+  CHECK(chosen("shape=256,64 dim=0 count=262144 dtype=double") == "private_lines");
+  CHECK(chosen("shape=256,64 dim=0 count=262143 dtype=double") == "v7b");
+  CHECK(chosen("shape=4,384 dim=0 count=4096 dtype=int32") == "private_lines");
+  CHECK(chosen("shape=4,384 dim=0 count=4095 dtype=int32") == "v7b");
+  CHECK(chosen("shape=4,1025 dim=0 count=4096 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=4,1025 dim=0 count=4095 dtype=int32") == "v7b");
+  CHECK(chosen("shape=128,1024 dim=0 count=16384 dtype=double") == "sorted_segments");
+  CHECK(chosen("shape=128,1024 dim=0 count=16383 dtype=double") == "v7b");
   // A queue at each row.
-  CHECK(chosen("shape=70,64 dim=0 count=35840 dtype=float") == "v8b");
-  CHECK(chosen("shape=70,64 dim=0 count=35839 dtype=float") == "v7b");
+  CHECK(chosen("shape=384,64 dim=0 count=98304 dtype=float") == "v8b");
+  CHECK(chosen("shape=384,64 dim=0 count=98303 dtype=float") == "v7b");
+  CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=half") == "v8b");
+  CHECK(chosen("shape=16,63 dim=0 count=4096 dtype=half") == "v7b");
   CHECK(chosen("shape=64,64 dim=0 count=131071 dtype=half") == "v8b");
   CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=half") == "kept_tiles");
   CHECK(chosen("shape=512,64 dim=0 count=1048576 dtype=half") == "v8b");  // Sums of all rows do not fit.
-  CHECK(chosen("shape=64,64 dim=0 count=131073 dtype=int32") == "sorted_segments");
-  CHECK(chosen("shape=512,64 dim=0 count=131072 dtype=double") == "sorted_segments");
-  CHECK(chosen("shape=513,64 dim=0 count=131072 dtype=double") == "v7b");
-  CHECK(chosen("shape=4,384 dim=0 count=16384 dtype=int32") == "private_lines");
-  CHECK(chosen("shape=4,3840 dim=0 count=16384 dtype=int32") == "sorted_segments");
-  CHECK(chosen("shape=128,64 dim=0 count=16384 dtype=double") == "private_lines");
-  CHECK(chosen("shape=129,64 dim=0 count=16384 dtype=double") == "v7b");
-  CHECK(chosen("shape=300,128 dim=0 count=19200 dtype=int32") == "private_lines");
-  CHECK(chosen("shape=300,64 dim=0 count=19200 dtype=int32") == "v7b");
-  CHECK(chosen("shape=2514,6 dim=0 count=2896637 dtype=int32") == "private_lines");
-  CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") == "short_rows");  // A sort costs more than the adds.
-  // Many long rows of what tiles do not take.
-  CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=double") == "sorted_segments");
-  CHECK(chosen("shape=100000,64 dim=0 count=196607 dtype=double") == "v7b");
-  CHECK(chosen("shape=100000,64 dim=0 count=196608 dtype=int32") == "v7b");  // Rows of 256 bytes.
-  CHECK(chosen("shape=4,384 dim=0 count=8191 dtype=int32") == "v7b");
-  CHECK(chosen("shape=4,384 dim=0 count=8192 dtype=int32") == "private_lines");
-  CHECK(chosen("shape=32,512 dim=0 count=8191 dtype=double") == "v7b");
-  CHECK(chosen("shape=10,2000 dim=0 count=6000 dtype=int32") == "sorted_segments");
-  CHECK(chosen("shape=30,512 dim=0 count=16000 dtype=double") == "private_lines");
-  // No tile names 32768 rows twice; but long rows may be named unevenly.
-  CHECK(chosen("shape=32768,64 dim=0 count=262144 dtype=float") == "v7b");
+  // Long rows, of which each is named some times, or might be.
+  CHECK(chosen("shape=20,7000 dim=0 count=600 dtype=float") == "v8b");
+  CHECK(chosen("shape=20,7000 dim=0 count=599 dtype=float") == "v7b");
+  CHECK(chosen("shape=20,60000 dim=0 count=256 dtype=float") == "v8b");
+  CHECK(chosen("shape=20,60000 dim=0 count=255 dtype=float") == "v7b");
+  CHECK(chosen("shape=105,10000 dim=0 count=420 dtype=float") == "v8b");
+  CHECK(chosen("shape=106,10000 dim=0 count=420 dtype=float") == "v7b");
+  CHECK(chosen("shape=30000,128 dim=0 count=131072 dtype=float") == "v8b");
+  CHECK(chosen("shape=30000,124 dim=0 count=140000 dtype=float") == "v7b");
   CHECK(chosen("shape=262144,256 dim=0 count=32768 dtype=float") == "v8b");
   CHECK(chosen("shape=262144,252 dim=0 count=40000 dtype=float") == "v7b");
   CHECK(chosen("shape=100000,2048 dim=0 count=16384 dtype=float") == "v8b");
@@ -488,6 +480,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=1000 dim=0 count=15 dtype=float") == "short_rows");
   CHECK(chosen("shape=64,262144 dim=0 count=4 dtype=float") == "short_rows");
   CHECK(chosen("shape=64,262144 dim=0 count=5 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=1 dtype=double") == "short_rows");
+  CHECK(chosen("shape=64,262144 dim=0 count=2 dtype=double") == "v7b");
   CHECK(chosen("shape=1024,252 dim=0 count=15 dtype=float") == "v7b");
   // Without atomics.
   CHECK(chosen("shape=5000,64 dim=0 count=1024 dtype=float", true) == "v8a");
