@@ -142,6 +142,7 @@ std::vector<CaseSpec> cases() {
       {"shape=1024,64 dim=0 count=1048576 dtype={bfloat16|int32}"},
       {"shape=1024,64 dim=0 count=262144 dtype=double"},
       {"shape=136,26 dim=0 count=39455 dtype=double draw=zipf"},
+      {"shape=16,26 dim=0 count=40000 dtype=double"},
       {"shape=10000,256 dim=0 count=100000 dtype={double|int32} draw=zipf"},
       // Types without atomics, and few rows.
       {"shape=100,4096 dim=0 count=1024 dtype=int16"},

@@ -40,17 +40,20 @@ template <class T, int n> __device__ __forceinline__ void scale(Pack<T, n>& valu
   for (int k = 0; k < n; ++k) value[k] = narrow<T>(alpha * widen(value[k]));
 }
 
-/// \param run words that thread numbers count before the next entry: a row's, or those of its last dimension.
+/// \param run words that thread numbers count before the next entry: a row's, those of its last dimension, or one.
 template <class T, int n, class Map>
 __global__ void __launch_bounds__(kThreads)
     index_add_kernel(T* dst, IndexView index, const T* __restrict__ src, unsigned long long* outside, Map row,
                      Sum<T> alpha, std::int64_t dst_length, FastDivisor<std::uint64_t> run,
                      FastDivisor<std::uint64_t> entries) {
-  const auto [runs, at] = run.divide(std::uint64_t(blockIdx.x) * kThreads + threadIdx.x);
-  const auto [before, entry] = entries.divide(runs);
-  const std::int64_t word = before * run.divisor + at;
+  Division<std::uint64_t> by_run{std::uint64_t(blockIdx.x) * kThreads + threadIdx.x, 0};
+  if (run.divisor > 1) by_run = run.divide(by_run.quotient);
+  Division<std::uint64_t> by_entry{0, by_run.quotient};
+  if (run.divisor < std::uint64_t(row.words)) by_entry = entries.divide(by_run.quotient);
+  const std::int64_t entry = by_entry.remainder;
+  const std::int64_t word = by_entry.quotient * run.divisor + by_run.remainder;
   //! [exercise row_guard]
-  if (word >= row.words) return;
+  if (entry >= row.entries || word >= row.words) return;
   //! [exercise row_guard]
   const Place place = row.place(word);
   const std::int64_t to = index[entry];

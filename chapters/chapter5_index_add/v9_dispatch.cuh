@@ -50,10 +50,10 @@ inline constexpr Rule kRules[] = {
     {predicates::fits_few_sums, Kernel::private_rows, "shape=1,64 dim=0 count=1048576 dtype=float"},
     {predicates::fills_lines, Kernel::private_lines, "shape=16,32,64,128 dim=3 count=512 dtype=half"},
     {predicates::meets_in_kept_tiles, Kernel::kept_tiles, "shape=16,64 dim=0 count=1048576 dtype=half"},
-    {predicates::fills_narrow_rows, Kernel::private_lines, "shape=1024,64 dim=0 count=1048576 dtype=int32"},
+    {predicates::fills_narrow_rows, Kernel::private_lines, "shape=16,26 dim=0 count=40000 dtype=double"},
     {predicates::meets_in_tiles, Kernel::sorted_tiles, "shape=1024,64 dim=0 count=1048576 dtype=float"},
     {predicates::spreads_lines, Kernel::spread_lines, "shape=64,50000 dim=1 count=200000 dtype=double draw=zipf"},
-    {predicates::queues_without_tiles, Kernel::sorted_segments, "shape=1024,64 dim=0 count=262144 dtype=double"},
+    {predicates::queues_without_tiles, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int32"},
     {predicates::has_short_rows, Kernel::short_rows, "shape=32768,1024 dim=0 count=15 dtype=float"},
     {predicates::always, Kernel::vector_atomics, "shape=1048576,64 dim=0 count=1048576 dtype=float"},
 };

@@ -396,23 +396,25 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
     return chosen_step(p);
   };
   CHECK(chosen("shape=5,3 dim=0 count=0 dtype=float").empty());
-  // Few entries of long rows, from 32 MiB on; more entries where rows have the blocks.
-  CHECK(chosen("shape=64,262144 dim=0 count=31 dtype=float") == "v7b");
-  CHECK(chosen("shape=64,262144 dim=0 count=32 dtype=float") == "v8a");
+  // Few entries of long rows, from 16 MiB on; more entries where rows have the blocks.
+  CHECK(chosen("shape=64,262144 dim=0 count=15 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=16 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "v7b");
   CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "v7b");  // Words of 8 bytes.
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=double") == "v7b");  // Words of one element.
-  CHECK(chosen("shape=32,131072 dim=0 count=128 dtype=half") == "row_owner");
-  CHECK(chosen("shape=32,131072 dim=0 count=127 dtype=half") == "v7b");
+  CHECK(chosen("shape=32,131072 dim=0 count=64 dtype=half") == "row_owner");
+  CHECK(chosen("shape=32,131072 dim=0 count=63 dtype=half") == "v7b");
   CHECK(chosen("shape=64,131072 dim=0 count=128 dtype=half") == "row_owner");
   CHECK(chosen("shape=65,131072 dim=0 count=128 dtype=half") == "v7b");  // Too few for each row.
   CHECK(chosen("shape=24,131072 dim=0 count=512 dtype=half") == "row_owner");
   CHECK(chosen("shape=24,131072 dim=0 count=513 dtype=half") == "v8b");
   CHECK(chosen("shape=7,131072 dim=0 count=454 dtype=half") == "row_owner");
   CHECK(chosen("shape=7,131072 dim=0 count=455 dtype=half") == "v8b");  // Too many.
-  CHECK(chosen("shape=16,32768 dim=0 count=128 dtype=double") == "row_owner");
+  CHECK(chosen("shape=16,32768 dim=0 count=64 dtype=double") == "row_owner");
   CHECK(chosen("shape=16,32767 dim=0 count=256 dtype=double") == "v7b");
+  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=61 dtype=half") == "row_owner");  // In pieces.
+  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "v7b");
   // Few sums in all.
   CHECK(chosen("shape=8,64 dim=0 count=16384 dtype=float") == "private_rows");
   CHECK(chosen("shape=8,64 dim=0 count=16383 dtype=float") == "v8b");
@@ -447,8 +449,10 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=16384 dim=0 count=2097151 dtype=float") == "short_rows");
   CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
   CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") == "short_rows");  // A sort costs more than the adds.
-  CHECK(chosen("shape=256,64 dim=0 count=262144 dtype=double") == "private_lines");
-  CHECK(chosen("shape=256,64 dim=0 count=262143 dtype=double") == "v7b");
+  CHECK(chosen("shape=256,31 dim=0 count=262144 dtype=double") == "private_lines");
+  CHECK(chosen("shape=256,31 dim=0 count=262143 dtype=double") == "v7b");
+  CHECK(chosen("shape=16,64 dim=0 count=131072 dtype=double") == "private_lines");
+  CHECK(chosen("shape=16,64 dim=0 count=131073 dtype=double") == "sorted_segments");
   CHECK(chosen("shape=4,384 dim=0 count=4096 dtype=int32") == "private_lines");
   CHECK(chosen("shape=4,384 dim=0 count=4095 dtype=int32") == "v7b");
   CHECK(chosen("shape=4,1025 dim=0 count=4096 dtype=int32") == "sorted_segments");

@@ -53,11 +53,14 @@ inline bool repeats_by_row(const Problem& p) {
 // ---- Few entries of long rows: v7b is over before the glance is where bytes are few.
 
 inline bool has_long_rows(const Problem& p) {
-  return rows_lie_together(p) && row_bytes(p) >= (256 << 10) && src_bytes(p) >= (32 << 20);
+  return rows_lie_together(p) && row_bytes(p) >= (256 << 10) && src_bytes(p) >= (16 << 20);
 }
-/// Rows that nobody names are read in vain, so each should expect two entries.
+/// Rows that nobody names are read in vain, so each should expect two entries. Rows in pieces share sectors with their
+/// neighbours, and gain sooner.
 inline bool shares_long_rows(const Problem& p) {
-  return has_long_rows(p) && p.entries() <= 512 && entries_per_row(p) >= 2 && entries_per_row(p) <= 64 &&
+  const bool in_pieces = rows_lie_together(p) && row_dims(p).dims > 1 && row_bytes(p) >= (128 << 10) &&
+                         src_bytes(p) >= (8 << 20);
+  return (has_long_rows(p) || in_pieces) && p.entries() <= 512 && entries_per_row(p) >= 2 && entries_per_row(p) <= 64 &&
          row_owner::refuse(p) == nullptr;
 }
 /// By whole words of 16 bytes: v8a has one word per thread under way, and narrower ones are too little.
@@ -88,12 +91,13 @@ inline bool fills_lines(const Problem& p) {
          (entries_per_row(p) >= 64 && p.entries() >= (8 << 10)) ||
          (entries_per_row(p) >= 512 && p.src.count() >= (32 << 10));
 }
-/// Very short rows are entries side by side, too. Wider ones of double and the integers gain later: a column takes part
-/// of each sector that it reads, but v7b adds their elements one at a time.
+/// Very short rows are entries side by side, too. Wider ones of double and the integers gain later, and the sort of what
+/// is large gains more: a column takes part of each sector that it reads.
 inline bool fills_narrow_rows(const Problem& p) {
   if (private_lines::refuse(p) != nullptr) return false;
   if (p.row_elements() <= 4) return entries_per_row(p) >= 128 && p.entries() >= (16 << 10);
-  return !sums_in_tiles(p) && row_bytes(p) <= 4096 && entries_per_row(p) >= 1024 && p.src.count() >= (256 << 10);
+  if (sums_in_tiles(p) || row_bytes(p) > 4096 || (row_bytes(p) >= 256 && src_bytes(p) > (64 << 20))) return false;
+  return entries_per_row(p) >= 1024 && p.src.count() >= (256 << 10);
 }
 /// Lines that are too long for shared memory, and whose rows are named, so that dst is near when it is added to.
 inline bool spreads_lines(const Problem& p) {
