@@ -77,7 +77,8 @@ def measured_block(chapter, step, record, modelled):
         return f'<p class="muted">{html.escape(why_not(step, record))}</p>'
     header = ["case", "median", "of copy", "over its base", "over v1", "over v1, modelled"]
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
-    return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", html.escape(record.origin()))
+    told = "Modelled: what the emulator, which has no GPU, expects. " if 5 in kept else ""
+    return table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "measured", told + html.escape(record.origin()))
 
 
 def why_not(step, record):
@@ -101,20 +102,17 @@ def counters_block(chapter, step):
     record = load(f"{MEASURED}/chapter{chapter.number}_counters")
     if not record:
         return ""
-    rows = []
+    parts = []
     for case in dict.fromkeys(entry["case"] for entry in record["launches"] if entry["version"] == step.version):
         counted = {entry["version"] for entry in record["launches"] if entry["case"] == case}
-        known = [other for other in chapter.bases(step) if other.version in counted]
-        for other in known[:1] + [step]:
-            rows.append([f"{html.escape(case)}, {other.version}"]
-                        + [tables.counter_text(tables.counter_value(record, case, other.version, what), what) for what in SHOWN_COUNTERS])
-    if not rows:
+        versions = [other.version for other in chapter.bases(step) if other.version in counted][:1] + [step.version]
+        rows = [[queries.COUNTER_WORDS[what]]
+                + [tables.counter_text(tables.counter_value(record, case, version, what), what) for version in versions] for what in SHOWN_COUNTERS]
+        parts.append(table([html.escape(case), *versions], [row for row in rows if any(cell not in ("", "0") for cell in row[1:])], "counters"))
+    if not parts:
         return ""
-    header = ["case, step"] + [queries.COUNTER_WORDS[what] for what in SHOWN_COUNTERS]
-    kept = [column for column in range(len(header)) if any(row[column] not in ("", "0") for row in rows)]
-    return ('<details class="counters"><summary>What the profiler counted</summary>'
-            + table([header[c] for c in kept], [[row[c] for c in kept] for row in rows], "counters",
-                    html.escape(origin(record, f"{MEASURED}/chapter{chapter.number}_counters.json"))) + "</details>")
+    told = html.escape(origin(record, f"{MEASURED}/chapter{chapter.number}_counters.json"))
+    return f'<details class="counters"><summary>What the profiler counted</summary>{"".join(parts)}<p class="muted">{told}</p></details>'
 
 
 def machine_code(chapter, step):

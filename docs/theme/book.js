@@ -135,6 +135,21 @@ function setUpDevices() {
   document.getElementById("device-choice").hidden = false;
 }
 
+// A table that a phone has no room for is stacked (book.css): no column is out of sight.
+function setUpTables() {
+  for (const table of document.querySelectorAll(".contents table.markdownTable, .contents table.book")) {
+    table.classList.remove("stacked");
+    const wide = [table.closest(".scroll") || table, ...table.tBodies].some((part) => part.scrollWidth > part.clientWidth + 1);
+    if (innerWidth >= 768 || !wide) continue;
+    table.classList.add("stacked");
+    const heads = [...table.rows[0].cells].map((cell) => cell.textContent.trim());
+    for (const cell of table.querySelectorAll("td:not(:first-child)")) {
+      cell.dataset.head = heads[cell.cellIndex] || "";
+      cell.toggleAttribute("data-empty", !cell.textContent.trim());
+    }
+  }
+}
+
 // What is wider than the window can be scrolled with the keyboard.
 function setUpScrolling() {
   for (const part of document.querySelectorAll(".contents .fragment, .contents .markdownTable tbody, .contents .memproto")) {
@@ -143,12 +158,18 @@ function setUpScrolling() {
   }
 }
 
-window.addEventListener("resize", setUpScrolling);
+function fit() {
+  setUpTables();
+  setUpScrolling();
+}
+
+window.addEventListener("resize", fit);
+document.addEventListener("toggle", fit, true);  // What is folded has no width yet.
 window.addEventListener("hashchange", unfold);
 document.addEventListener("DOMContentLoaded", () => {
   setUpSearch();
   setUpDevices();
   setUpExplorers();
   unfold();
-  setUpScrolling();
+  fit();
 });

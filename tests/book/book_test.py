@@ -1300,13 +1300,10 @@ PRINTED = """({wide: [...document.querySelectorAll(".contents *")].filter((part)
     .map((part) => part.tagName + " " + part.textContent.slice(0, 40)).slice(0, 5),
   navigation: ["#top", "#side-nav", "#nav-path", "div.toc", "span.lineno"].filter((name) =>
     [...document.querySelectorAll(name)].some((part) => part.offsetHeight > 0))})"""
-# The tables on a phone of which one does not see the column that one reads them for, a step's gain or a share of a copy's speed; and
-# ladders with their ideas, which need that room.
-OFF_SCREEN = """[...document.querySelectorAll(".contents table.markdownTable")].map((table) => {
-  const firsts = [...table.rows].map((row) => row.cells[0].innerText.trim()), heads = [...table.rows[0].cells].map((cell) => cell.textContent.trim());
-  const at = firsts.includes("time") || firsts.includes("of a copy") ? heads.length - 1 : heads.indexOf(heads.includes("idea") ? "gain" : "of a copy");
-  return table.rows[0].cells[at]?.getBoundingClientRect().right > innerWidth || heads[1] === "idea" && table.rows[0].cells[1].offsetWidth
-    ? heads.join("|") : null; }).filter(Boolean)"""
+# The tables that scroll on a phone, and the ladders with their ideas, which need that room.
+OFF_SCREEN = """[...document.querySelectorAll(".contents table.markdownTable, .contents table.book")].filter((table) =>
+  [table.closest(".scroll") || table, ...table.tBodies].some((part) => part.scrollWidth > part.clientWidth + 1)
+  || table.matches(".ladder") && table.rows[0].cells[1].offsetWidth).map((table) => table.rows[0].innerText)"""
 # What a reader with a phone cannot read of a page's figures: what has to be scrolled, what leads out of its drawing, small letters.
 UNREADABLE = """(() => { const bad = [], shown = (box) => box.width > 0;
   for (const box of document.querySelectorAll(".contents figure, .contents figure div")) {
