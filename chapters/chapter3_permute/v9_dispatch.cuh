@@ -18,14 +18,14 @@ namespace warpbook::chapter3::v9 {
 /// What runs for a problem.
 enum class Kernel {
   transpose,        ///< v7's tiles of matrices.
-  wide_tiles,       ///< v8's tiles, of any rank.
-  fixed_tiles,      ///< Composite matrices by tiles whose sides the compiler knows.
-  gathered_words,   ///< A gather that writes words.
-  gather,           ///< A gather of elements that are words themselves, as whole rows mostly are.
-  element_tiles,    ///< Tiles of single elements or 4-byte words.
-  composite_tiles,  ///< Composite matrices of single narrow elements.
-  input_runs,       ///< A run of the input per thread.
-  placed_words,     ///< Composite matrices by words that each have a place.
+  wide_tiles,       ///< v8's tiles, at any rank.
+  fixed_tiles,      ///< Tiles of a matrix whose sides are several dimensions together; the compiler knows the tile's size.
+  gathered_words,   ///< A thread collects the elements of one word of the output, wherever they are.
+  gather,           ///< v3's walk along the output: each thread collects a few of its elements or words.
+  element_tiles,    ///< v4c's tiles with more loads under way, of single elements or 4-byte words.
+  composite_tiles,  ///< Tiles as in fixed_tiles, whose size is fitted to the problem when it runs.
+  input_runs,       ///< A thread moves a short run of the input.
+  placed_words,     ///< Tiles as in fixed_tiles; a table says where each word of a row goes.
 };
 
 /// A row of the table.

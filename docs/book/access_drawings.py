@@ -314,7 +314,8 @@ def filling(arguments):
         for at, (name, work) in enumerate((("v2: a row", row), ("v3: all of src", row * entries))):
             place = y + 28 + 24 * at
             body += [text(left - 8, place + 12, name, "", "end"),
-                     box(left, place, max(2, math.log2(work) * unit), 16, "bar" if name[:2] == chosen else "conflict", 'rx="2"')]
+                     box(left, place, max(2, math.log2(work) * unit), 16, "mark" if name[:2] == chosen else "conflict-mark", 'rx="2"'),
+                     text(left + 6, place + 13, f"{work:,} threads", "small")]
         x = left + math.log2(holds) * unit
         body += [line(x, y + 24, x, y + 76, "limit"), text(x, y + 90, f"{holds:,} fit the device", "muted", "end")]
         described.append(f"{entries} entries of {row}: v2 has work for {row} threads, v3 for {row * entries}; v4 takes {chosen}.")

@@ -91,7 +91,8 @@ def fitting(arguments):
         for number, (name, value) in enumerate(values.items()):
             at = y + 28 + 24 * number
             body += [text(left - 8, at + 12, name, "", "end"),
-                     box(left, at, max(1, math.log2(max(value, 1)) * unit), 16, "bar" if value < 2**31 else "conflict", 'rx="2"')]
+                     box(left, at, max(1, math.log2(max(value, 1)) * unit), 16, "mark" if value < 2**31 else "conflict-mark", 'rx="2"'),
+                     text(left + 6, at + 13, f"{value:,}", "small")]
         body += [line(left + 31 * unit, y + 24, left + 31 * unit, y + 76, "limit"), text(left + 31 * unit, y + 90, "2^31", "muted", "middle")]
         described.append(f"{title}: " + ", ".join(f"{name} {value}" for name, value in values.items()) + f", {32 if fits else 64} bits.")
         y += 106

@@ -9,7 +9,7 @@ import tomllib
 from charts import text
 from lookup import REST
 from records import Problem
-from sketch import WIDTH, box, count, inside, labelled, line, numbers, panel, panels, parts, permutation
+from sketch import WIDTH, box, boxes, count, inside, labelled, line, numbers, panel, panels, parts, paths, permutation
 
 ARRIVES = 10  # How long a load takes, in the time of an instruction. A real one takes hundreds: the drawing would not fit.
 
@@ -124,8 +124,25 @@ def digits(number, sizes):
     return [number // step % size for step, size in zip(strides(sizes), sizes)]
 
 
+def bits(number, most):
+    """A number in 64 bits and in 32; below them how many bits the largest one needs."""
+    left, height = 54, 22
+    width = (WIDTH - left) / 64
+    body, y = [text(0, 16, f"{number} in bits", "title")], 30
+    for size in (64, 32):
+        begins = WIDTH - size * width
+        body += [text(0, y + 16, f"{size} bits", "small"), boxes([(begins + bit * width, y) for bit in range(size)], width, height),
+                 *(box(begins + bit * width, y, width, height, "bar") for bit in range(size) if number >> (size - 1 - bit) & 1)]
+        y += height + 12
+    needed = most.bit_length()
+    told = f"the largest, {most:,}, needs {needed} bits"
+    body += [line(WIDTH - 32 * width, 26, WIDTH - 32 * width, y - 4, "limit"), text(0, y + 12, told)]
+    return panel(y + 20, body, "A number in 64 bits and in 32", f"{number} is {number:b} in bits; {told}.")
+
+
 def divided(arguments):
-    """`divided 32x2048x1024 by 1,0,2 at 33333333`: how an offset in the output becomes indices and an offset in the input."""
+    """`divided 32x2048x1024 by 1,0,2 at 33333333`: an offset in the output in 64 bits and in 32, and how it becomes indices and an offset
+    in the input."""
     match = re.fullmatch(r"([\dx]+) by ([\d,]+) at (\d+)", arguments)
     if not match:
         raise Problem(f"`divided 4x6 by 1,0 at 7` is wanted, not {arguments}")
@@ -136,13 +153,31 @@ def divided(arguments):
     from_place = sum(i * step for i, step in zip(index, steps))
     rest = [place % (step * size) for step, size in zip(strides(to), to)]
     last = len(shape) - 1
-    rows = [("what is left", rest, "cell"), ("divided by", [*strides(to)[:last], "-"], None), ("index", index, "mark"),
-            ("times", steps, None)]
+    rows = [("what is left", rest, "cell"), ("/ output stride", [*strides(to)[:last], "-"], None), ("= index", index, "mark"),
+            ("x input stride", steps, None)]
     told = [f"{count(last, 'division')} per element, then {len(shape)} products",
             f"their sum, {from_place}, is the input's offset"]
-    return grid(f"Element {place} of the output", [f"dim {d}" for d in range(last + 1)], rows, told,
+    return panels([bits(place, math.prod(shape) - 1), grid(f"Element {place} of the output", [f"dim {d}" for d in range(last + 1)], rows, told,
                 f"Output {' x '.join(map(str, to))}: element {place} has the indices {', '.join(map(str, index))} and is input element {from_place}.",
-                counted=("", f"input element {from_place}"))
+                counted=("", f"input element {from_place}"))])
+
+
+def tile_in_matrix(sizes, tiles, tile, names, matrix, matrices):
+    """One of many matrices, divided into tiles of which one is marked; below, which of them it is."""
+    left, top, side = 54, 62, 150 / max(sizes)
+    height, width = (size * side for size in sizes)
+    body = [text(0, 16, f"matrix {matrix} of {matrices}", "title"), text(left, 38, names[1], "muted"), text(0, top + 14, names[0], "muted")]
+    body.append(paths([(left + away, top - away + 4, f"v-4h{width:g}v{height:g}h-4") for away in (4, 8, 12)], "edge"))  # Those behind it.
+    body += [box(left, top, width, height, "edge bare")]
+    step = [size / many for size, many in zip((height, width), tiles)]
+    for row in range(tiles[0]):
+        for column in range(tiles[1]):
+            place = (left + column * step[1], top + row * step[0], step[1], step[0])
+            body.append(labelled(*place, "tile", "mark thick") if [row, column] == tile else box(*place))
+    y = top + height + 26
+    body += [box(left, y, WIDTH - left, 12, "cell"), box(left + (WIDTH - left) * matrix / matrices - 1, y - 3, 3, 18, "bar"),
+             text(0, y + 11, "which", "muted"), text(left, y + 30, "0", "small"), text(WIDTH, y + 30, f"{matrices - 1}", "small", "end")]
+    return panel(y + 38, body, "The block's tile in its matrix", f"Tile {tile[0]}, {tile[1]} of {tiles[0]} x {tiles[1]} in matrix {matrix} of {matrices}.")
 
 
 def located(arguments):
@@ -165,9 +200,14 @@ def located(arguments):
     spans = ["mark" if d in (row_dimension, column_dimension) else "cell" for d in range(len(shape))]
     shown = [("size", shape, spans), ("tiles", tiles, None), (f"block {block}", tile, spans), ("begins at", first, None)]
     told = [f"input element {from_place}, output element {to_place}"]
-    return grid("Where a block's tile begins", [f"dim {d}" for d in range(len(shape))], shown, told,
+    spanned = (row_dimension, column_dimension)
+    others = [d for d in range(len(shape)) if d not in spanned]
+    matrix = sum(tile[d] * step for d, step in zip(others, strides([shape[d] for d in others])))
+    drawn = tile_in_matrix(*([of[d] for d in spanned] for of in (shape, tiles, tile)), [f"dim {d}" for d in spanned], matrix,
+                           math.prod(shape[d] for d in others))
+    return panels([drawn, grid("Where a block's tile begins", [f"dim {d}" for d in range(len(shape))], shown, told,
                 f"Input {' x '.join(map(str, shape))}, dimensions {match[2]}. The tile spans dimensions {row_dimension} and {column_dimension}. "
-                f"Block {block} begins at {', '.join(map(str, first))}: {told[0]}.", counted=("", told[0]))
+                f"Block {block} begins at {', '.join(map(str, first))}: {told[0]}.", counted=("", told[0]))])
 
 
 def instructions(program):
@@ -208,12 +248,12 @@ def timeline(arguments):
     body, described, y = [], [], 0
     for title, done, flights in drawn:
         most = max(sum(asked <= other < arrived for asked, arrived in flights) for other, _ in flights)
-        told = f"at most {int(size) * most} bytes under way"
+        told, apart = f"{int(size) * most} bytes under way", 28 / max(most, 4)
         body += [text(0, y + 16, title, "title"), text(WIDTH, y + 16, told, "muted", "end"), line(0, y + 35, WIDTH, y + 35, "grid")]
         body += [box(begins * unit, y + 26, unit - 1, 18, "bar" if what == "L" else "conflict") for what, begins, _ in done]
-        body += [box(asked * unit, y + 48 + 7 * (number % 4), (arrived - asked) * unit, 4, "shade", 'fill-opacity=".5"')
+        body += [box(asked * unit, y + 48 + apart * (number % max(most, 4)), (arrived - asked) * unit, apart - 2, "shade", 'fill-opacity=".5"')
                  for number, (asked, arrived) in enumerate(flights)]
-        described.append(f"{title}: {len(flights)} loads, {told}, done after {done[-1][2]} steps of time.")
+        described.append(f"{title}: {len(flights)} loads, at most {told}, done after {done[-1][2]} steps of time.")
         counted = f"{int(size) * most} bytes under way, {done[-1][2]} steps of time"
         y += 92
     for x, classes, words in ((0, "bar", "load"), (60, "conflict", waits or "store"), (126, "shade", "a load is under way")):
@@ -276,6 +316,12 @@ def rules_of(source, name="kRules"):
     return [(condition.replace("_", " "), kernel.replace("_", " "), case) for condition, kernel, case in found]
 
 
+def does(source, kernel):
+    """What the comment beside a kernel in the dispatch's enumeration says of it, or ""."""
+    found = re.search(rf"^\s*{kernel.replace(' ', '_')},\s*///< (.*)$", source, re.M)
+    return f"{kernel}: {found[1]}" if found else ""
+
+
 def rules(arguments, folder, share):
     """`rules v9_dispatch.cuh at 3`: the rules of a chapter's table, in order, and the kernel that each chooses; `kOther` behind the file
     names a table that is not kRules. `at 3` shows the third rule's case, which those before refuse; `share(case)` is what the
@@ -283,7 +329,8 @@ def rules(arguments, folder, share):
     match = re.fullmatch(r"(\S+)(?: (k\w+))?(?: at (\d+))?", arguments)
     if not match:
         raise Problem(f"`rules v9_dispatch.cuh at 3` is wanted, not {arguments}")
-    found = rules_of((folder / match[1]).read_text(encoding="utf-8"), *filter(None, [match[2]]))
+    source = (folder / match[1]).read_text(encoding="utf-8")
+    found = rules_of(source, *filter(None, [match[2]]))
     known = {"always": REST} | tomllib.loads((folder / "book.toml").read_text(encoding="utf-8"))["rules"]
     found = [(known.get(condition.replace(" ", "_"), condition), kernel, case) for condition, kernel, case in found]
     left, chosen, y = 206, int(match[3]) - 1 if match[3] else None, 26
@@ -306,9 +353,10 @@ def rules(arguments, folder, share):
         if not 0 <= chosen < len(found):
             raise Problem(f"{match[1]} has {len(found)} rules, and none of number {match[3]}")
         condition, kernel, case = found[chosen]
-        lines = textwrap.wrap(case or "the table names no case", 44, break_long_words=True)
-        body += [text(0, bottom + 14 + 18 * number, words, "muted") for number, words in enumerate(lines)]
-        bottom += 18 * max(len(textwrap.wrap(each, 44)) for _, _, each in found) + 6
+        below = [textwrap.wrap(does(source, ran), 44) + textwrap.wrap(f"for example {shown}" if shown else "the table names no case", 44)
+                 for _, ran, shown in found]
+        body += [text(0, bottom + 14 + 18 * number, words, "muted") for number, words in enumerate(below[chosen])]
+        bottom += 18 * max(map(len, below)) + 6
         reached = share(case) if case else ""
         counted = ("", f"{count(chosen, 'rule')} refused, {kernel} runs" + (f": {reached} of a copy" if reached else ""))
         described = f"{case or 'Another case'}: {counted[1]}."

@@ -446,6 +446,9 @@ class Drawings(unittest.TestCase):
         self.assertIn("element 50 has the indices 2, 1, 1 and is input element 50", drawn)
         self.assertIn("element 22 has the indices 1, 0, 1 and is input element 8", self.drawn("divided", "3x5x7 by 1,0,2 at 22"))
         self.assertIn("2 divisions per element, then 3 products", drawn)
+        self.assertIn("50 is 110010 in bits; the largest, 104, needs 7 bits.", drawn)
+        self.assertEqual(re.findall('x="([^"]*)" y="30" width="[^"]*" height="22"', drawn.partition("</svg>")[0]),
+                         [f"{54 + (340 - 54) / 64 * (63 - bit):g}" for bit in (5, 4, 1)])
         for place, comes in enumerate(order_drawings.offsets([3, 5, 7], [2, 0, 1])):
             self.assertIn(f"is input element {comes}.", self.drawn("divided", f"3x5x7 by 2,0,1 at {place}"))
 
@@ -453,6 +456,8 @@ class Drawings(unittest.TestCase):
         # The input 2x130x64 as the output 64x2x130: 2 x 3 x 1 tiles. Block 5 has the last rows of the second matrix.
         drawn = self.drawn("located", "2x130x64 by 2,0,1 tile 64x64 block 5")
         self.assertIn("The tile spans dimensions 1 and 2. Block 5 begins at 1, 128, 0: input element 16512, output element 258.", drawn)
+        self.assertIn("Tile 2, 0 of 3 x 1 in matrix 1 of 2.", drawn)
+        self.assertIn("matrix 346 of 480", self.drawn("located", "6x128x8x10x192 by 4,2,0,3,1 tile 64x64 block 1999"))  # 4, 2, 6 of 6 x 8 x 10.
 
     def test_loads_under_way(self):
         done, flights = order_drawings.schedule("L S L S")
@@ -679,6 +684,7 @@ class Drawings(unittest.TestCase):
         for words in textwrap.wrap(chapter.book["rules"]["is_wide_transpose"], 30):
             self.assertIn(f">{words}<", drawn)
         self.assertIn(">everything else<", drawn)
+        self.assertIn(">wide tiles: v8&#x27;s tiles, at any rank.<", drawn)
         self.assertIn("%", drawings.share_in(chapters.chapters()[1].folder, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"))
         for wrong in ("at 0", "at 99", "at x"):
             with self.assertRaises(Problem, msg=wrong):
