@@ -232,7 +232,8 @@ def commands():
     """What `make help` says, without this machine's own values; of chapters and exercises one line each."""
     lines = re.findall(r'echo "(make (?:[^"\\]|\\.)*)"', (ROOT / "Makefile").read_text(encoding="utf-8"))
     lines = [line.replace("$(chapter)", "chapterN").replace("$(exercise)", "exerciseN") for line in lines]
-    return "~~~{.unparsed}\n" + "\n".join(lines).replace("\\", "") + "\n~~~\n"
+    rows = [re.split(r"  +", html.escape(line.replace("\\", "")), maxsplit=1) for line in lines]
+    return raw(page.table(["command", "what it does"], [[f"<code>{command}</code>", told] for command, told in rows], "commands"))
 
 
 PARTS = {"picture": picture, "chapters": chapter_list, "references": references, "devices": device_pages,
