@@ -158,6 +158,19 @@ function setUpScrolling() {
   }
 }
 
+// The switch between light and dark is the theme's, and made for the mouse alone.
+const drawSwitch = DoxygenAwesomeDarkModeToggle.prototype.updateIcon;
+DoxygenAwesomeDarkModeToggle.prototype.updateIcon = function () {
+  drawSwitch.call(this);
+  this.tabIndex = 0;
+  this.setAttribute("role", "button");
+};
+document.addEventListener("keydown", (event) => {
+  if (!(event.target instanceof DoxygenAwesomeDarkModeToggle) || event.key !== "Enter" && event.key !== " ") return;
+  event.preventDefault();
+  event.target.click();
+});
+
 function fit() {
   setUpTables();
   setUpScrolling();

@@ -1520,11 +1520,27 @@ class InABrowser(unittest.TestCase):
             self.assertEqual(self.window.run(seen), ["0", "float: 32 turns; half: 16 turns", "32 turns"])
             self.window.run('document.querySelector(".explore input").focus()')
             for told in (["1", "float: 1 turn; half: 1 turn", "1 turn"], ["2", "float: 2 turns; half: 1 turn", "2 turns"]):
-                for kind in ("keyDown", "keyUp"):
-                    self.window.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+                self.press("ArrowRight", "ArrowRight", 39)
                 self.assertEqual(self.window.run(seen), told)
                 self.assertEqual(self.window.run('document.querySelector(".explore input").getAttribute("aria-valuetext")'), told[0])
             self.assertEqual(self.window.errors, [])
+
+    def press(self, key, code, number):
+        for kind in ("keyDown", "keyUp"):
+            self.window.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number)
+
+    def test_the_keyboard_reaches_what_is_seen_above_the_pages(self):
+        """Title, search, the switch between light and dark, and nothing that is not seen."""
+        self.window.window(1280, 900)
+        self.open("chapter3-v4b.html")
+        stops = []
+        for _ in range(3):
+            self.press("Tab", "Tab", 9)
+            stops.append(self.window.run("document.activeElement.tagName.toLowerCase()"))
+        self.assertEqual(stops, ["a", "input", "doxygen-awesome-dark-mode-toggle"])
+        for dark in (True, False):
+            self.press("Enter", "Enter", 13)
+            self.assertEqual(self.window.run('document.documentElement.classList.contains("dark-mode")'), dark)
 
     def test_every_control_begins_with_what_its_page_says(self):
         """One state is seen, the one that the page names, and the counter beside the control is that state's."""
