@@ -85,7 +85,7 @@ WORDS = {"warm kernel": "kernel, data in the L2", "cold kernel": "kernel, data i
 
 
 def fits(what, width):
-    return what not in WORDS and width > 6.6 * len(what)
+    return what not in WORDS and width > 7.4 * len(what)
 
 
 def clocked(arguments):
