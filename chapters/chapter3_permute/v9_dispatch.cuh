@@ -19,7 +19,7 @@ namespace warpbook::chapter3::v9 {
 enum class Kernel {
   transpose,        ///< v7's tiles of matrices.
   wide_tiles,       ///< v8's tiles, at any rank.
-  fixed_tiles,      ///< Tiles of a matrix whose sides are several dimensions together; the compiler knows the tile's size.
+  fixed_tiles,      ///< Tiles of a matrix whose sides are several dimensions together; their size is fixed.
   gathered_words,   ///< A thread collects the elements of one word of the output, wherever they are.
   gather,           ///< v3's walk along the output: each thread collects a few of its elements or words.
   element_tiles,    ///< v4c's tiles with more loads under way, of single elements or 4-byte words.
