@@ -7,8 +7,13 @@
 /// every definition becomes internal, so that none takes the place of the checker's, and every pointer that is called
 /// has to be a function of the file. Errors begin with "confined: "; toolchain.py knows them by that.
 
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
@@ -20,8 +25,10 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
 #include <cstdlib>
+#include <initializer_list>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -132,6 +139,109 @@ bool is_allowed_intrinsic(StringRef name) {
   return false;
 }
 
+/// The types of what `Confinement` looks at the arguments of, since a label of assembler gives a function of any type a
+/// name: p a pointer, a digit the bytes of an integer, and more behind a star. C++ names are parts of mangled ones.
+struct Signature {
+  StringRef name;
+  StringRef types;
+};
+constexpr Signature kSignatures[] = {{"printf", "p*"},
+                                     {"__cxa_guard_acquire", "p"},
+                                     {"__cxa_guard_release", "p"},
+                                     {"__cxa_guard_abort", "p"},
+                                     {"cudaGetDevice", "p"},
+                                     {"cudaDeviceGetAttribute", "p44"},
+                                     {"emulator13launch_kernelE", "pp"},
+                                     {"emulator12reduce_pairsE", "pp4p"},
+                                     {"emulator16atomic_update_16E", "p2p"},
+                                     {"emulator16atomic_update_32E", "p4p"},
+                                     {"emulator13active_blocksE", "pp48"},
+                                     {"emulator15best_block_sizeE", "ppp84"}};
+
+/// True where a call hands over what its callee takes, each argument in the place where the callee looks for it.
+bool has_types(const CallBase& call, StringRef types) {
+  const bool open = types.consume_back("*");
+  if (call.arg_size() < types.size() || (call.arg_size() > types.size() && !open)) return false;
+  for (unsigned i = 0; i < types.size(); ++i) {
+    const Type* type = call.getArgOperand(i)->getType();
+    const bool same =
+        types[i] == 'p' ? type->isPointerTy() : type->isIntegerTy(8 * static_cast<unsigned>(types[i] - '0'));
+    if (!same || call.isByValArgument(i) || call.paramHasAttr(i, Attribute::Nest)) return false;
+  }
+  return true;
+}
+
+/// True for a number that is a product of the block's number, or a sum with one, all of it in 32 bits.
+bool is_narrow_place(const Value* value, SmallPtrSetImpl<const Value*>& seen) {
+  const auto* instruction = dyn_cast<Instruction>(value);
+  if (instruction == nullptr || !seen.insert(value).second) return false;
+  const bool multiplies = instruction->getOpcode() == Instruction::Mul || instruction->getOpcode() == Instruction::Shl;
+  if (!multiplies && !isa<PHINode, SelectInst, FreezeInst>(value) && instruction->getOpcode() != Instruction::Add &&
+      instruction->getOpcode() != Instruction::Sub && instruction->getOpcode() != Instruction::Or)
+    return false;
+  return any_of(instruction->operands(), [&](const Use& operand) {
+    const auto* call = dyn_cast<CallBase>(operand);
+    const Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    return (multiplies && callee != nullptr && callee->getName().contains("emulator13block_index_xE")) ||
+           is_narrow_place(operand, seen);
+  });
+}
+
+/// True for such a number, or a sum with one, once it has 64 bits.
+bool is_widened_place(const Value* value, SmallPtrSetImpl<const Value*>& seen) {
+  if (const auto* wider = dyn_cast<CastInst>(value); wider != nullptr && isa<ZExtInst, SExtInst>(value))
+    return wider->getSrcTy()->isIntegerTy(32) && is_narrow_place(wider->getOperand(0), seen);
+  const auto* instruction = dyn_cast<Instruction>(value);
+  if (instruction == nullptr || !seen.insert(value).second) return false;
+  if (!isa<PHINode>(value) && instruction->getOpcode() != Instruction::Add) return false;
+  return any_of(instruction->operands(), [&](const Use& operand) { return is_widened_place(operand, seen); });
+}
+
+/// True where such a number meets a count of 64 bits: where that is above 2^31, the number begins anew before.
+bool compares_narrow_place(const Instruction& instruction) {
+  const auto* comparison = dyn_cast<ICmpInst>(&instruction);
+  if (comparison == nullptr || !comparison->getOperand(0)->getType()->isIntegerTy(64)) return false;
+  return any_of(std::initializer_list<unsigned>{0, 1}, [&](unsigned side) {
+    SmallPtrSet<const Value*, 16> seen;
+    return !isa<Constant, ZExtInst, SExtInst>(comparison->getOperand(1 - side)) &&
+           is_widened_place(comparison->getOperand(side), seen);
+  });
+}
+
+/// What the compiler passes on as a warning.
+class Remark : public DiagnosticInfo {
+public:
+  explicit Remark(std::string text)
+      : DiagnosticInfo(getNextAvailablePluginDiagnosticKind(), DS_Warning), text_(std::move(text)) {}
+  void print(DiagnosticPrinter& printer) const override { printer << text_; }
+
+private:
+  std::string text_;
+};
+
+/// True for an offset that is a number as soon as loops of known length are unrolled.
+bool is_known_unrolled(const SCEV* offset, ScalarEvolution& evolution) {
+  constexpr unsigned kMostTurns = 64;
+  if (isa<SCEVConstant>(offset)) return true;
+  if (isa<SCEVUnknown>(offset)) return false;
+  if (const auto* turns = dyn_cast<SCEVAddRecExpr>(offset)) {
+    const unsigned count = evolution.getSmallConstantTripCount(turns->getLoop());
+    if (count == 0 || count > kMostTurns) return false;
+  }
+  return all_of(offset->operands(), [&](const SCEV* part) { return is_known_unrolled(part, evolution); });
+}
+
+/// The array of a thread's own that an access of a kernel's reaches at an offset that only the run tells, so that no
+/// register can be it; nullptr for none. A small one may be chosen from by comparisons.
+const AllocaInst* local_memory(Instruction& access, ScalarEvolution& evolution) {
+  constexpr std::uint64_t kFewBytes = 64;
+  Value* const address = getLoadStorePointerOperand(&access);
+  const auto* array = address == nullptr ? nullptr : dyn_cast<AllocaInst>(getUnderlyingObject(address));
+  const auto bytes = array == nullptr ? std::nullopt : array->getAllocationSize(access.getDataLayout());
+  if (!bytes || bytes->getFixedValue() <= kFewBytes || isa<AllocaInst>(address->stripPointerCasts())) return nullptr;
+  return is_known_unrolled(evolution.removePointerBase(evolution.getSCEV(address)), evolution) ? nullptr : array;
+}
+
 /// True for a thread's own variables and for the host's.
 bool is_private(const Value* address) {
   const Value* object = getUnderlyingObject(address);
@@ -168,6 +278,21 @@ public:
         if (whole && isa<UIToFPInst, SIToFPInst>(instruction))
           refuse(name(function) + " computes indices in floating point, which above 2^24 misses some of them");
       }
+  }
+
+  /// Says of a kernel that it works in local memory, which is slow: toolchain.py knows the words.
+  void look_for_local_memory(FunctionAnalysisManager& manager) {
+    for (Function& function : module_) {
+      if (function.isDeclaration() ||
+          !(function.hasFnAttribute("warpbook-global") || function.hasFnAttribute("warpbook-device")) ||
+          function.hasFnAttribute("warpbook-host"))
+        continue;
+      auto& evolution = manager.getResult<ScalarEvolutionAnalysis>(function);
+      for (Instruction& instruction : instructions(function))
+        if (const AllocaInst* array = local_memory(instruction, evolution); array != nullptr)
+          if (told_.insert("local " + function.getName().str()).second)
+            module_.getContext().diagnose(Remark("local memory: " + name(function)));
+    }
   }
 
   /// Puts checks before calls, once nothing more is inlined or left out.
@@ -318,11 +443,20 @@ private:
       if (!assembly->getAsmString().empty()) refuse("it holds inline assembly");
       return;
     }
+    if (call.getCallingConv() != CallingConv::C) refuse(name(function) + " calls by a convention of its own");
     const Function* callee = called(call);
     if (callee == nullptr) return;
     if (is_invoke(*callee)) refuse(name(function) + " calls " + name(*callee));
+    if (callee->getName().contains("11__nanosleepj"))
+      refuse(name(function) + " sleeps, which nobody counts: there is nothing to wait for");
     if (!callee->isDeclaration()) return;
     const StringRef symbol = callee->getName();
+    for (const auto& [part, types] : kSignatures)
+      if ((symbol == part || (part.starts_with("emulator") && symbol.contains(part))) && !has_types(call, types))
+        refuse(name(function) + " calls " + name(*callee) + " with other types than it has");
+    // The compiler makes calls of these later on.
+    if (symbol.starts_with("_Unwind_") || symbol.starts_with("__gxx_") || symbol == "__tls_get_addr")
+      refuse("it calls " + symbol.str());
     if (symbol == "printf" && !is_plain_format(call))
       refuse(name(function) +
              " calls printf with %n or %s, with a format that is no constant, or with one that CUDA lacks");
@@ -367,8 +501,12 @@ private:
 
   void guard(Function& function) {
     std::vector<CallBase*> calls;
-    for (Instruction& instruction : instructions(function))
+    for (Instruction& instruction : instructions(function)) {
       if (auto* call = dyn_cast<CallBase>(&instruction)) calls.push_back(call);
+      if (compares_narrow_place(instruction))
+        refuse(name(function) + " multiplies the block's number in 32 bits and compares it with a count of 64: beyond "
+                                "2^31 it begins anew. Begin with std::int64_t{blockIdx.x}");
+    }
     for (CallBase* call : calls) guard(*call);
   }
 
@@ -390,6 +528,8 @@ private:
       check_launch(builder, call.getArgOperand(1));
     } else if (symbol.contains("emulator12reduce_pairsE") || symbol.contains("emulator16atomic_update_")) {
       check_callee(builder, call.getArgOperand(call.arg_size() - 1));
+    } else if (symbol == "cudaMemsetAsync") {  // check.cpp counts what it fills.
+      call.setCalledFunction(module_.getOrInsertFunction("__warpbook_fill", callee->getFunctionType()));
     } else if (symbol == "memcpy" || symbol == "memmove" || symbol == "memset") {
       // Called as plain functions, as no_builtin has it, nobody would see them.
       call.setCalledFunction(module_.getOrInsertFunction(("__tsan_" + symbol).str(), callee->getFunctionType()));
@@ -558,8 +698,10 @@ public:
 /// At the end, before the sanitizer.
 class GuardPass : public PassInfoMixin<GuardPass> {
 public:
-  PreservedAnalyses run(Module& module, ModuleAnalysisManager& /*manager*/) {
-    Confinement(module).guard();
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager) {
+    Confinement confinement(module);
+    confinement.look_for_local_memory(manager.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager());
+    confinement.guard();
     LeftOut(module).run();
     return PreservedAnalyses::none();
   }

@@ -130,6 +130,8 @@ class Judge:
                 return Verdict(REFUSED if compiled.refused else NO_COMPILE, lines[0], tuple(lines), file=name)
             with self.referee_of_real(exercise) as real:  # It makes its inputs while the small cases run.
                 verdict = self.run(exercise, compiled.program, scratch, file, referee, real)
+            if verdict.done and compiled.local:
+                judge_local(verdict, compiled.local)
             if verdict.done and not verdict.emulated and exercise.kind == "bug":
                 verdict.status = UNPROVEN
                 verdict.reason = "right here, but a GPU does not show the bug that was to be found: check with DEVICE=emulator"
@@ -574,10 +576,13 @@ def judge_ended(verdict, lines, done, seconds, found):
 
 
 def counted(exercise, sums):
-    """The counters as they are judged: an atomic reads, so where ours needs none, it is a load by another name."""
-    if exercise.ours is None or exercise.ours["counters"].get("atomic requests"):
-        return sums
+    """The counters as they are judged: what is filled by cudaMemsetAsync is stored, and an atomic reads, so where ours needs none, it is
+    a load by another name."""
     result = dict(sums)
+    (store,), _ = COUNTERS["store sectors"]
+    result[store] = result.get(store, 0) + sums.get("filled_bytes", 0) // 32
+    if exercise.ours is None or exercise.ours["counters"].get("atomic requests"):
+        return result
     for what in ("requests", "sectors"):
         (load,), _ = COUNTERS[f"load {what}"]
         result[load] = result.get(load, 0) + value_of(f"atomic {what}", sums)
@@ -648,6 +653,15 @@ def judge_need(verdict, exercise, sums):
         verdict.status = SLOW
         verdict.reason = f"right, but it needs more than ours: {more[-1] if ratio >= MOST_TIME else more[0]}"
         verdict.details = ("right on all cases; but", *(f"  {line}" for line in more), f"  (on {exercise.real})")
+
+
+def judge_local(verdict, kernel):
+    """It works in local memory, of which nothing is counted."""
+    verdict.status = SLOW
+    verdict.reason = f"right, but an array in {kernel} lies in local memory, not in registers: its index is known at run time only"
+    verdict.details = (verdict.reason, "  (unrolled loops have numbers for indices; what threads share belongs into shared memory)")
+    if verdict.score is not None:
+        verdict.score -= TIME_POINTS / 100
 
 
 def shown(value):

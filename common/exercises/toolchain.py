@@ -31,10 +31,10 @@ ALLOWED_SYMBOLS = re.compile(
     | __tsan_\w+ | __warpbook_\w+
     | warpbook::emulator::(?:async_(?:copy|commit|wait)|atomic_|lane_index|trap_thread|warp_|memory_fence|yield_thread|wait_for_block
     |active_blocks|best_block_size|block_|grid_extent|thread_index|reduce_pairs|launch_kernel|dynamic_shared|set_kernel_attribute
-    |multiprocessor_|nanoseconds).*
+    |multiprocessor_|nanoseconds|rounded).*
     | mem(?:cpy|set|move)(?:@.*)? | printf | puts | putchar | abort | __assert_fail
     | _Unwind_Resume | __gxx_personality_v0 | __cxa_(?:guard_\w+|begin_catch|pure_virtual) | __tls_get_addr | _GLOBAL_OFFSET_TABLE_
-    | __[a-z]+[sdthx][if]\d? | std::terminate\(\) | std::__throw_(?!bad_a)\w+\(.* | vtable\ for\ __cxxabiv1::.*
+    | __(?:extend|trunc|fix|fixuns|float|floatun|u?div|u?mod|mul|powi)(?:[sdthx]f|bf|[sdt]i){1,2}\d? | std::terminate\(\) | std::__throw_(?!bad_a)\w+\(.* | vtable\ for\ __cxxabiv1::.*
     | (?:a?(?:sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|fma|f?abs|floor|ceil|round|trunc|rint
     |nearbyint|l?lround|l?lrint|fmod|remainder|fmin|fmax|hypot|erf|erfc|tgamma|ldexp|scalbn|copysign)f?""",
     re.VERBOSE,
@@ -42,7 +42,8 @@ ALLOWED_SYMBOLS = re.compile(
 NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
 FORBIDDEN = re.compile(r"(\S+:\d+): error: attempt to use a poisoned identifier")
-CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it.
+CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it, and this.
+LOCAL_MEMORY = re.compile(r"warning: local memory: (.*?)(?: \[-W.*)?$", re.MULTILINE)
 # A compiler takes its memory in large pages where the system has them: a tenth of its time.
 COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 LEFT_OUT_STATUS = 87  # As check.cpp has it.
@@ -61,6 +62,7 @@ class Compiled:
     error: str = ""  # For the reader: what is wrong with the file.
     refused: bool = False  # The file is no solution by itself: it calls or includes what it must not.
     notes: str = ""  # Warnings.
+    local: str = ""  # The kernel that works in local memory, if one does.
 
 
 def case_source(chapter):
@@ -268,7 +270,8 @@ class Toolchain:
         no_room(link, scratch)
         if link.returncode != 0:
             return Compiled(error=shorten_linker(link.stderr + link.stdout))
-        return Compiled(program=program, notes=messages)
+        local = LOCAL_MEMORY.search(done.stderr)
+        return Compiled(program=program, notes=messages, local=local[1] if local else "")
 
     def foreign_include(self, exercise, text):
         """What the file includes of this project that it was not handed out with."""
