@@ -23,6 +23,7 @@ COUNTERS = {
     "64-bit divisions": (["warpbook__integer_divisions_64bit.sum"], None),
     "32-bit divisions": (["warpbook__integer_divisions_32bit.sum"], None),
     "divisions": (["warpbook__integer_divisions_64bit.sum", "warpbook__integer_divisions_32bit.sum"], None),
+    "divisions per store request": (["warpbook__integer_divisions_64bit.sum", "warpbook__integer_divisions_32bit.sum"], [_GLOBAL.format("requests", "st")]),
     "kernel launches": (None, None),
     "threads": (["threads_of_all_blocks"], None),  # Of the longest launch.
 }  # fmt: skip
