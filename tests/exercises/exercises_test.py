@@ -98,7 +98,7 @@ class Keeping(toolchain.Toolchain):
         if key in self.kept:
             return toolchain.Compiled(pathlib.Path(shutil.copy(self.kept[key], scratch / "check")))
         compiled = super().compile(chapter, exercise, file, scratch, sandbox, seconds, lean)
-        if compiled.program and not compiled.notes and not exercise.builds_on:
+        if compiled.program and not compiled.notes and not compiled.local and not exercise.builds_on:
             self.kept[key] = shutil.copy(compiled.program, pathlib.Path(self.folder.name) / str(len(self.kept)))
         return compiled
 
