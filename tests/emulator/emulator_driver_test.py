@@ -150,7 +150,7 @@ class Commands(Driver):
     def test_files_without_kernels_go_to_another_compiler(self):
         Path("sum.cu").write_text("#include <cuda_fp16.h>\n__global__ void k(__half* x) { x[threadIdx.x] = x[threadIdx.x] + __float2half(0.5f); }\n"
                                   "void add(__half* x, int n) { k<<<1, n>>>(x); }\n")
-        headers = ("builtin_types cublasLt cublas_v2 cuComplex cuda cuda_bf16 cuda_fp16 cuda_profiler_api cuda_runtime cuda_runtime_api "
+        headers = ("cuda_runtime_api builtin_types cublasLt cublas_v2 cuComplex cuda cuda_bf16 cuda_fp16 cuda_profiler_api cuda_runtime "
                    "cooperative_groups cufft curand curand_kernel device_launch_parameters driver_types library_types math_constants mma "
                    "nvToolsExt vector_functions vector_types")
         Path("main.cpp").write_text("".join(f"#include <{name}.h>\n" for name in headers.split()) + """#include <cstdio>
@@ -176,19 +176,24 @@ class Commands(Driver):
             self.assertEqual((made.returncode, made.stderr), (0, ""), standard)
             self.runs(expected="0.5 49120 1.00098\n1 3.14062\n")
 
-    def test_c_files_call_the_runtime(self):
+    def test_c_files_call_the_runtime_and_libraries(self):
         Path("add.cu").write_text("__global__ void k(float4* x, float4 y) { x->x += y.x; x->w += y.w; }\n"
-                                  "extern \"C\" void add(float4* x, float4 y) { k<<<1, 1>>>(x, y); }\n"
                                   "extern \"C\" const void* kernel() { return (const void*)k; }\n")
-        Path("main.c").write_text("""#include <cuda_runtime.h>
+        Path("main.c").write_text("""#include <cublasLt.h>
+            #include <cublas_v2.h>
+            #include <cuda_runtime.h>
+            #include <cufft.h>
+            #include <curand.h>
             #include <stdio.h>
-            void add(float4* x, float4 y);
             const void* kernel(void);
             int main(void) {
               struct cudaDeviceProp properties;
               struct cudaFuncAttributes attributes;
               enum cudaMemcpyKind back = cudaMemcpyDeviceToHost;
-              float4 host = {1, 2, 3, 4}, *x;
+              float4 host = {1, 2, 3, 4}, y = make_float4(0.5f, 0, 0, 0.25f), *x;
+              void* arguments[] = {&x, &y};
+              float sum = 0;
+              cublasHandle_t cublas;
               dim3 grid = {1, 1, 1};
               cudaEvent_t event;
               cudaStream_t stream;
@@ -197,9 +202,12 @@ class Commands(Driver):
               cudaEventCreate(&event);
               cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
               cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice);
-              add(x, make_float4(0.5f, 0, 0, 0.25f));
+              cudaLaunchKernel(kernel(), grid, grid, arguments, 0, 0);
               cudaMemcpy(&host, x, sizeof host, back);
-              printf("%g %g %s\\n", host.x, host.w, cudaGetErrorString(cudaGetLastError()));
+              cublasCreate(&cublas);
+              cublasSasum(cublas, 4, (float*)x, 1, &sum);
+              cublasDestroy(cublas);
+              printf("%g %g %g %s\\n", host.x, host.w, sum, cudaGetErrorString(cudaGetLastError()));
               cudaFree(x);
               cudaEventDestroy(event);
               cudaStreamDestroy(stream);
@@ -208,12 +216,12 @@ class Commands(Driver):
         self.compiles("-c", "add.cu")
         for compiler in ("gcc", "clang", self.nvcc):
             for standard in ("c99", "c11") if compiler != self.nvcc else ("c++17",):
-                words = (f"-std={standard}",) if compiler == self.nvcc else (
+                words = (f"-std={standard}", "-lcublas") if compiler == self.nvcc else (
                     f"-std={standard}", "-Wall", "-Wextra", "-Wstrict-prototypes", "-Werror", f"-I{BUILD}/toolkit/include", f"-L{BUILD}/toolkit/lib64",
-                    f"-Wl,-rpath,{BUILD}/toolkit/lib64", "-lcudart", "-lstdc++", "-lm")
+                    f"-Wl,-rpath,{BUILD}/toolkit/lib64", "-lcublas", "-lcudart", "-lstdc++", "-lm")
                 made = call(compiler, "main.c", "add.o", "-o", "program", *words)
                 self.assertEqual((made.returncode, made.stderr), (0, ""), (compiler, standard))
-                self.runs(expected="1.5 4.25 no error\n")
+                self.runs(expected="1.5 4.25 10.75 no error\n")
 
     def test_in_steps(self):
         self.write_project()

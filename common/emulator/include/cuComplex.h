@@ -2,15 +2,15 @@
 /// Complex numbers as CUDA's libraries have them: a vector of two, and functions by name.
 #pragma once
 
-#include <cmath>
+#include <math.h>
 
 #include "host_defines.h"
 #include "vector_functions.h"
 #include "vector_types.h"
 
-using cuFloatComplex = float2;
-using cuDoubleComplex = double2;
-using cuComplex = cuFloatComplex;
+typedef float2 cuFloatComplex;
+typedef double2 cuDoubleComplex;
+typedef cuFloatComplex cuComplex;
 
 #define WARPBOOK_COMPLEX __host__ __device__ static inline
 

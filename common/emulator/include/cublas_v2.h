@@ -9,21 +9,23 @@
 #define CUBLAS_API_H_
 #define CUBLASAPI
 
-#include <cstdint>
+#include <stdint.h>
 
 #include "cuComplex.h"
-#include "cuda_bf16.h"
-#include "cuda_fp16.h"
 #include "cuda_runtime_api.h"
 #include "library_types.h"
 #include "warpbook_export.h"
+#ifdef __cplusplus  // C has no halves.
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+#endif
 
 #define CUBLAS_VER_MAJOR 13
 #define CUBLAS_VER_MINOR 0
 #define CUBLAS_VER_PATCH 0
 #define CUBLAS_VERSION 130000
 
-enum cublasStatus_t {
+typedef enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
   CUBLAS_STATUS_NOT_INITIALIZED = 1,
   CUBLAS_STATUS_ALLOC_FAILED = 3,
@@ -34,24 +36,29 @@ enum cublasStatus_t {
   CUBLAS_STATUS_INTERNAL_ERROR = 14,
   CUBLAS_STATUS_NOT_SUPPORTED = 15,
   CUBLAS_STATUS_LICENSE_ERROR = 16,
-};
+} cublasStatus_t;
 
-enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2, CUBLAS_OP_HERMITAN = 2 };
-enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER = 0, CUBLAS_FILL_MODE_UPPER = 1 };
-enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT = 0, CUBLAS_DIAG_UNIT = 1 };
-enum cublasSideMode_t { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 };
-enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
-enum cublasAtomicsMode_t { CUBLAS_ATOMICS_NOT_ALLOWED = 0, CUBLAS_ATOMICS_ALLOWED = 1 };
+typedef enum cublasOperation_t {
+  CUBLAS_OP_N = 0,
+  CUBLAS_OP_T = 1,
+  CUBLAS_OP_C = 2,
+  CUBLAS_OP_HERMITAN = 2
+} cublasOperation_t;
+typedef enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER = 0, CUBLAS_FILL_MODE_UPPER = 1 } cublasFillMode_t;
+typedef enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT = 0, CUBLAS_DIAG_UNIT = 1 } cublasDiagType_t;
+typedef enum cublasSideMode_t { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 } cublasSideMode_t;
+typedef enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 } cublasPointerMode_t;
+typedef enum cublasAtomicsMode_t { CUBLAS_ATOMICS_NOT_ALLOWED = 0, CUBLAS_ATOMICS_ALLOWED = 1 } cublasAtomicsMode_t;
 /// Hints, which change nothing here: products of floats are products of floats.
-enum cublasMath_t {
+typedef enum cublasMath_t {
   CUBLAS_DEFAULT_MATH = 0,
   CUBLAS_TENSOR_OP_MATH = 1,
   CUBLAS_PEDANTIC_MATH = 2,
   CUBLAS_TF32_TENSOR_OP_MATH = 3,
   CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16,
-};
+} cublasMath_t;
 /// Which of cuBLAS's kernels is to be taken; here there is one.
-enum cublasGemmAlgo_t : int {
+typedef enum cublasGemmAlgo_t {
   CUBLAS_GEMM_DFALT = -1,
   CUBLAS_GEMM_DEFAULT = -1,
   CUBLAS_GEMM_ALGO0 = 0,
@@ -67,8 +74,8 @@ enum cublasGemmAlgo_t : int {
   CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
   CUBLAS_GEMM_ALGO0_TENSOR_OP = 100,
   CUBLAS_GEMM_ALGO15_TENSOR_OP = 115,
-};
-enum cublasComputeType_t {
+} cublasGemmAlgo_t;
+typedef enum cublasComputeType_t {
   CUBLAS_COMPUTE_16F = 64,
   CUBLAS_COMPUTE_16F_PEDANTIC = 65,
   CUBLAS_COMPUTE_32F = 68,
@@ -79,15 +86,17 @@ enum cublasComputeType_t {
   CUBLAS_COMPUTE_64F = 70,
   CUBLAS_COMPUTE_64F_PEDANTIC = 71,
   CUBLAS_COMPUTE_32I = 72,
-};
+} cublasComputeType_t;
 
-enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
-using libraryPropertyType = libraryPropertyType_t;
+typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType_t;
+typedef libraryPropertyType_t libraryPropertyType;
 
-using cublasDataType_t = cudaDataType;
-using cublasHandle_t = struct cublasContext*;
+typedef cudaDataType cublasDataType_t;
+typedef struct cublasContext* cublasHandle_t;
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 
 // ---- Handles, and copies between the host and the device
 WARPBOOK_EXPORT cublasStatus_t cublasCreate(cublasHandle_t* handle);
@@ -104,7 +113,7 @@ WARPBOOK_EXPORT cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMa
 WARPBOOK_EXPORT cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode);
 WARPBOOK_EXPORT cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode);
 WARPBOOK_EXPORT cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* mode);
-WARPBOOK_EXPORT cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
+WARPBOOK_EXPORT cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, size_t bytes);
 WARPBOOK_EXPORT cublasStatus_t cublasSetVector(int n, int element_bytes, const void* x, int incx, void* device,
                                                int incy);
 WARPBOOK_EXPORT cublasStatus_t cublasGetVector(int n, int element_bytes, const void* device, int incx, void* y,
@@ -230,7 +239,9 @@ WARPBOOK_CUBLAS_TRIANGLE(D, double, mv)
 WARPBOOK_CUBLAS_TRIANGLE(D, double, sv)
 WARPBOOK_CUBLAS_PRODUCTS(S, float)
 WARPBOOK_CUBLAS_PRODUCTS(D, double)
+#ifdef __cplusplus
 WARPBOOK_CUBLAS_PRODUCTS(H, __half)
+#endif
 #undef WARPBOOK_CUBLAS
 #undef WARPBOOK_CUBLAS_TRIANGLE
 #undef WARPBOOK_CUBLAS_PRODUCTS
@@ -289,10 +300,11 @@ WARPBOOK_EXPORT cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const 
   each(cublasCreate) each(cublasDestroy) each(cublasGetVersion) each(cublasSetWorkspace) each(cublasSetStream)         \
       each(cublasGetStream) each(cublasSetPointerMode) each(cublasGetPointerMode)                                      \
           WARPBOOK_CUBLAS_SECOND_NAMES(each, S, Is) WARPBOOK_CUBLAS_SECOND_NAMES(each, D, Id)
-#define WARPBOOK_CUBLAS_SECOND_NAME(name) WARPBOOK_EXPORT decltype(name) name##_v2;
+#define WARPBOOK_CUBLAS_SECOND_NAME(name) WARPBOOK_EXPORT __typeof__(name) name##_v2;
 WARPBOOK_CUBLAS_ALL_SECOND_NAMES(WARPBOOK_CUBLAS_SECOND_NAME)
 #undef WARPBOOK_CUBLAS_SECOND_NAME
 
+#ifdef __cplusplus
 }  // extern "C"
 
 /// The kind of sums by the type of their elements, as older programs say it.
@@ -309,3 +321,4 @@ inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t tran
   return cublasGemmEx(handle, transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                       warpbook_compute_type(compute), algorithm);
 }
+#endif

@@ -313,25 +313,25 @@ WARPBOOK_EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStre
 // What the typed functions of cuda_runtime.h are made of.
 namespace warpbook::emulator {
 
-WARPBOOK_EXPORT cudaError_t allocate_device(void** pointer, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t allocate_device_async(void** pointer, std::size_t bytes, cudaStream_t stream);
-WARPBOOK_EXPORT cudaError_t allocate_managed(void** pointer, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t allocate_pinned(void** pointer, std::size_t bytes);
-WARPBOOK_EXPORT cudaError_t allocate_pitched(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
+WARPBOOK_EXPORT cudaError_t allocate_device(void** pointer, size_t bytes);
+WARPBOOK_EXPORT cudaError_t allocate_device_async(void** pointer, size_t bytes, cudaStream_t stream);
+WARPBOOK_EXPORT cudaError_t allocate_managed(void** pointer, size_t bytes);
+WARPBOOK_EXPORT cudaError_t allocate_pinned(void** pointer, size_t bytes);
+WARPBOOK_EXPORT cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t height);
 /// Makes a `__device__` or `__constant__` variable known as device memory.
-WARPBOOK_EXPORT cudaError_t register_symbol(const void* symbol, std::size_t bytes);
+WARPBOOK_EXPORT cudaError_t register_symbol(const void* symbol, size_t bytes);
 /// Copies to a variable or from one, in the CUDA function of that name. It waits where no stream can be given.
-WARPBOOK_EXPORT cudaError_t copy_symbol(const char* function, void* destination, const void* source, std::size_t bytes,
+WARPBOOK_EXPORT cudaError_t copy_symbol(const char* function, void* destination, const void* source, size_t bytes,
                                         cudaMemcpyKind kind, cudaStream_t stream, bool waits);
 
 WARPBOOK_EXPORT cudaError_t kernel_attributes(cudaFuncAttributes* attributes, const void* kernel);
 WARPBOOK_EXPORT cudaError_t set_kernel_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
-WARPBOOK_EXPORT cudaError_t active_blocks(int* blocks, const void* kernel, int block_size, std::size_t dynamic_shared);
+WARPBOOK_EXPORT cudaError_t active_blocks(int* blocks, const void* kernel, int block_size, size_t dynamic_shared);
 WARPBOOK_EXPORT cudaError_t active_clusters(int* clusters, const void* kernel, const cudaLaunchConfig_t* config);
 WARPBOOK_EXPORT cudaError_t largest_cluster(int* blocks, const void* kernel, const cudaLaunchConfig_t* config);
-WARPBOOK_EXPORT cudaError_t available_shared(std::size_t* bytes, const void* kernel, int blocks, int block_size);
+WARPBOOK_EXPORT cudaError_t available_shared(size_t* bytes, const void* kernel, int blocks, int block_size);
 WARPBOOK_EXPORT cudaError_t best_block_size(int* min_grid_size, int* block_size, const void* kernel,
-                                            std::size_t dynamic_shared, int limit);
+                                            size_t dynamic_shared, int limit);
 
 }  // namespace warpbook::emulator
 #endif

@@ -6,7 +6,7 @@
 /// compile: Mersenne twisters, Sobol, discrete distributions.
 #pragma once
 
-#include <cstddef>
+#include <stddef.h>
 
 #include "cuda_runtime_api.h"
 #include "library_types.h"
@@ -18,7 +18,7 @@
 #define CURAND_VERSION 10400
 #define CURANDAPI
 
-enum curandStatus {
+typedef enum curandStatus {
   CURAND_STATUS_SUCCESS = 0,
   CURAND_STATUS_VERSION_MISMATCH = 100,
   CURAND_STATUS_NOT_INITIALIZED = 101,
@@ -32,28 +32,30 @@ enum curandStatus {
   CURAND_STATUS_INITIALIZATION_FAILED = 203,
   CURAND_STATUS_ARCH_MISMATCH = 204,
   CURAND_STATUS_INTERNAL_ERROR = 999,
-};
-using curandStatus_t = curandStatus;
+} curandStatus;
+typedef curandStatus curandStatus_t;
 
-enum curandRngType {
+typedef enum curandRngType {
   CURAND_RNG_PSEUDO_DEFAULT = 100,
   CURAND_RNG_PSEUDO_XORWOW = 101,
   CURAND_RNG_PSEUDO_MRG32K3A = 121,
   CURAND_RNG_PSEUDO_PHILOX4_32_10 = 161,
-};
-using curandRngType_t = curandRngType;
+} curandRngType;
+typedef curandRngType curandRngType_t;
 
 /// The legacy order is another one for MRG32k3a alone.
-enum curandOrdering {
+typedef enum curandOrdering {
   CURAND_ORDERING_PSEUDO_BEST = 100,
   CURAND_ORDERING_PSEUDO_DEFAULT = 101,
   CURAND_ORDERING_PSEUDO_LEGACY = 103,
-};
-using curandOrdering_t = curandOrdering;
+} curandOrdering;
+typedef curandOrdering curandOrdering_t;
 
-using curandGenerator_t = struct curandGenerator_st*;
+typedef struct curandGenerator_st* curandGenerator_t;
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 
 WARPBOOK_EXPORT curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type);
 /// Its functions write to the host's memory.
@@ -65,19 +67,21 @@ WARPBOOK_EXPORT curandStatus_t curandSetPseudoRandomGeneratorSeed(curandGenerato
 WARPBOOK_EXPORT curandStatus_t curandSetGeneratorOffset(curandGenerator_t generator, unsigned long long offset);
 WARPBOOK_EXPORT curandStatus_t curandSetGeneratorOrdering(curandGenerator_t generator, curandOrdering_t order);
 WARPBOOK_EXPORT curandStatus_t curandGenerateSeeds(curandGenerator_t generator);
-WARPBOOK_EXPORT curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int* out, std::size_t n);
-WARPBOOK_EXPORT curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* out, std::size_t n);
-WARPBOOK_EXPORT curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* out, std::size_t n);
+WARPBOOK_EXPORT curandStatus_t curandGenerate(curandGenerator_t generator, unsigned int* out, size_t n);
+WARPBOOK_EXPORT curandStatus_t curandGenerateUniform(curandGenerator_t generator, float* out, size_t n);
+WARPBOOK_EXPORT curandStatus_t curandGenerateUniformDouble(curandGenerator_t generator, double* out, size_t n);
 /// Normal numbers come in pairs: `n` has to be even.
-WARPBOOK_EXPORT curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, std::size_t n, float mean,
+WARPBOOK_EXPORT curandStatus_t curandGenerateNormal(curandGenerator_t generator, float* out, size_t n, float mean,
                                                     float stddev);
-WARPBOOK_EXPORT curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double* out, std::size_t n,
+WARPBOOK_EXPORT curandStatus_t curandGenerateNormalDouble(curandGenerator_t generator, double* out, size_t n,
                                                           double mean, double stddev);
-WARPBOOK_EXPORT curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float* out, std::size_t n,
-                                                       float mean, float stddev);
-WARPBOOK_EXPORT curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double* out, std::size_t n,
+WARPBOOK_EXPORT curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float* out, size_t n, float mean,
+                                                       float stddev);
+WARPBOOK_EXPORT curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double* out, size_t n,
                                                              double mean, double stddev);
-WARPBOOK_EXPORT curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned int* out, std::size_t n,
+WARPBOOK_EXPORT curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned int* out, size_t n,
                                                      double mean);
 
+#ifdef __cplusplus
 }  // extern "C"
+#endif

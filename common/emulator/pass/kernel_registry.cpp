@@ -119,13 +119,6 @@ Function* invoke_of(Function& kernel, const Layout& layout) {
   return call->getFunction();
 }
 
-bool launches_by_address(const Module& module) {
-  for (const char* name : {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelExC",
-                           "cudaGraphAddKernelNode", "cudaGraphAddNode"})
-    if (const Function* function = module.getFunction(name); function != nullptr && !function->use_empty()) return true;
-  return false;
-}
-
 Constant* numbers(Module& module, ArrayRef<unsigned> values) {
   Constant* data = ConstantDataArray::get(module.getContext(), values);
   return new GlobalVariable(module, data->getType(), true, GlobalValue::PrivateLinkage, data);
@@ -164,8 +157,13 @@ void tell_runtime(Module& module) {
   appendToGlobalCtors(module, tell, kFirst);
 }
 
-bool register_kernels(Module& module) {
-  if (!launches_by_address(module)) return false;
+void register_kernels(Module& module) {
+  std::vector<Function*> kernels;
+  for (Function& function : module)
+    if (!function.isDeclaration() && function.hasFnAttribute("warpbook-global") && !function.isVarArg() &&
+        (function.hasAddressTaken() || function.hasExternalLinkage()))
+      kernels.push_back(&function);
+  if (kernels.empty()) return;
   LLVMContext& context = module.getContext();
   Type* pointer = PointerType::getUnqual(context);
   Type* number = Type::getInt32Ty(context);
@@ -174,10 +172,6 @@ bool register_kernels(Module& module) {
   auto* tell = Function::Create(FunctionType::get(Type::getVoidTy(context), false), GlobalValue::InternalLinkage,
                                 "__warpbook_tell_kernels", module);
   IRBuilder<> builder(BasicBlock::Create(context, "", tell));
-  std::vector<Function*> kernels;
-  for (Function& function : module)
-    if (!function.isDeclaration() && function.hasFnAttribute("warpbook-global") && !function.isVarArg())
-      kernels.push_back(&function);
   for (Function* kernel : kernels) {
     const Layout layout = layout_of(*kernel);
     builder.CreateCall(told, {kernel, invoke_of(*kernel, layout), numbers(module, layout.parameters),
@@ -185,7 +179,6 @@ bool register_kernels(Module& module) {
   }
   builder.CreateRetVoid();
   appendToGlobalCtors(module, tell, 65535);
-  return true;
 }
 
 }  // namespace warpbook::emulator

@@ -7,9 +7,9 @@
 
 namespace warpbook::emulator {
 
-/// Where a file uses functions that launch by address, has it tell the runtime, before main(), of each of its kernels:
-/// how large the parameters are and how to call it with them. True where anything changed.
-bool register_kernels(llvm::Module& module);
+/// Has a file tell the runtime, before main(), of the kernels whose addresses it takes, or another file may take: how
+/// large the parameters are and how to call them.
+void register_kernels(llvm::Module& module);
 
 /// Has a file tell the runtime, before main(), of its `__managed__` variables and its kernels' `__launch_bounds__`
 /// and `__cluster_dims__`.
