@@ -301,6 +301,10 @@ class Commands(Driver):
 
     def test_names_that_a_newer_standard_has_too(self):
         Path("m.cu").write_text("""#include <cmath>
+            #include <crt/math_functions.h>
+            #include <curand_uniform.h>
+            #include <sm_61_intrinsics.h>
+            #include "device_functions.h"
             using namespace std;
             __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
             __global__ void k(float* x) { register float a = lerp(0.f, 4.f, 0.5f); x[0] = a; atomicAdd(x, 1); }

@@ -231,7 +231,7 @@ class Driver:
         command = [self.settings.compiler if language != "c" else self.settings.c_compiler,
                    *(self.kernel_options() if language == "cu" else self.host_options(language)),
                    f"-fmacro-prefix-map={os.getcwd()}/=", *front,
-                   "-ivfsoverlay", str(sources.overlay(folder)), *flags, f"-I{sources.refuse_missing(folder)}",
+                   "-ivfsoverlay", str(sources.overlay(folder)), *flags, f"-I{sources.replace_missing(folder)}",
                    *own, "-idirafter", str(openmp), "-fno-caret-diagnostics", "-fno-color-diagnostics", *kept, *quiet,
                    "-x", "c" if language == "c" else "c++", os.path.abspath(file), *words]
         environment = dict(os.environ)

@@ -22,7 +22,14 @@ INCLUDED_FROM = re.compile(r"^(In file included from |\s+from )(/[^:\n]+)(:\d+[:
 TOOLKIT = re.compile(
     r"cu(rand|blas|fft|sparse|solver|dnn|ff|pti|_ext|ob)\w*\.h$|(cuda|cub|thrust|nv|nvtx3|cutlass|cute|crt)/|"
     r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
-    r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|builtin_types|library_types|common_functions)\.h$")
+    r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|host_config|builtin_types|library_types|common_functions)\.h$")
+# Parts of other headers, which some programs include by themselves.
+PARTS = {"cuda_runtime.h": re.compile(r"(crt/)?(device_(atomic_|double_)?functions|device_types|common_functions|math_functions|"
+                                      r"channel_descriptor|host_config|host_defines|sm_\d+_\w+|"
+                                      r"(texture|surface)_(types|indirect_functions))\.h$"),
+         "cuda_pipeline.h": re.compile(r"cuda_pipeline_(primitives|helpers)\.h$"),
+         "curand_kernel.h": re.compile(r"curand_(globals|uniform|normal|lognormal|poisson|philox4x32_x|mrg32k3a)\.h$"),
+         "mma.h": re.compile(r"crt/mma\.h$")}
 # What CCCL has and the emulator cannot run: these wait, or ask in other ways, for the device.
 REFUSED = re.compile(r"cuda/(ptx|annotated_ptr|experimental|stream\w*|memory_resource|access_property|discard_memory|"
                      r"devices)|cuda/__")
@@ -86,12 +93,17 @@ class Sources:
                                        "roots": roots}))
         return overlay
 
-    def refuse_missing(self, folder):
-        """Puts in the place of each header that the emulator lacks one that says so; returns their folder."""
+    def replace_missing(self, folder):
+        """Puts in the place of each header that the emulator lacks the one that it is a part of, or one that says so;
+        returns their folder."""
         headers = folder / "missing"
         headers.mkdir()
         for name in self.missing:
             (headers / name).parent.mkdir(parents=True, exist_ok=True)
+            whole = next((whole for whole, parts in PARTS.items() if parts.match(name)), None)
+            if whole is not None:
+                (headers / name).write_text(f"#include <{whole}>\n")
+                continue
             hint = ""
             if CCCL.match(name) and not REFUSED.match(name) and not self.cccl.is_dir():
                 hint = ": `make deps` installs NVIDIA's CCCL, which has it; then build the emulator again"
