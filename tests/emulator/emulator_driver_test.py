@@ -306,6 +306,7 @@ class Commands(Driver):
             #include <sm_61_intrinsics.h>
             #include "device_functions.h"
             using namespace std;
+            const int warpSize = 32;
             __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
             __global__ void k(float* x) { register float a = lerp(0.f, 4.f, 0.5f); x[0] = a; atomicAdd(x, 1); }
             int main() { float* x; float h; cudaMalloc(&x, 4); k<<<1, 1>>>(x);

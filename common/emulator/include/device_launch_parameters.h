@@ -56,6 +56,7 @@ inline constexpr warpbook::emulator::ThreadIndex threadIdx{};
 inline constexpr warpbook::emulator::BlockIndex blockIdx{};
 inline constexpr warpbook::emulator::BlockExtent blockDim{};
 inline constexpr warpbook::emulator::GridExtent gridDim{};
-inline constexpr int warpSize = 32;
+/// No constant expression, and a program may define it. The compiler pass knows its value.
+extern const int warpSize;
 
 #endif

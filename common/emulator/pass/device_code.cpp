@@ -486,10 +486,19 @@ void keep_variables_apart(Module& module) {
   appendToUsed(module, apart);
 }
 
+void set_warp_size(Module& module) {
+  GlobalVariable* size = module.getGlobalVariable("warpSize");
+  if (size == nullptr || !size->isDeclaration()) return;
+  constexpr int kThreads = 32;
+  size->setInitializer(ConstantInt::get(size->getValueType(), kThreads));
+  size->setLinkage(GlobalValue::LinkOnceODRLinkage);
+}
+
 }  // namespace
 
 PreservedAnalyses DeviceCodePass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   read_qualifiers(module);
+  set_warp_size(module);
   if (std::getenv("WARPBOOK_WHOLE_PROGRAM") != nullptr) keep_variables_apart(module);
   Judge(module).run();
   register_kernels(module);
