@@ -384,11 +384,17 @@ __global__ void __block_size__((1, 1, 1)) mathematics(float* out) {
   out[9] = rnorm3df(2.0F, 3.0F, 6.0F);
   const double legs[] = {3, 4};
   out[10] = static_cast<float>(norm(2, legs) + rnorm(2, legs));
+  double worst = 0;
+  for (double x = -2; x <= 2; x += 0.125)
+    worst = fmax(worst, fabs(erfinv(erf(x)) - x) + fabs(erfcinv(erfc(x)) - x) + fabs(normcdfinv(normcdf(x)) - x) +
+                            fabs(erfcx(x) - exp(x * x) * erfc(x)));
+  out[11] = static_cast<float>(worst);
+  out[12] = cyl_bessel_i0f(1) + cyl_bessel_i1f(1);
 }
 
 TEST_CASE("mathematics") {
   float* out = nullptr;
-  REQUIRE(cudaMallocManaged(&out, 11 * sizeof(float)) == cudaSuccess);
+  REQUIRE(cudaMallocManaged(&out, 13 * sizeof(float)) == cudaSuccess);
   REQUIRE(launch(mathematics, {.grid = 1, .block = 1}, out) == cudaSuccess);
   CHECK(out[0] == 0.5F);
   CHECK(out[1] == Approx(2.7182818F));
@@ -401,6 +407,8 @@ TEST_CASE("mathematics") {
   CHECK(out[8] == 0x1p-22F + 0x1p-46F);
   CHECK(out[9] == Approx(1.0F / 7));
   CHECK(out[10] == Approx(5.2F));
+  CHECK(out[11] < 1e-12F);
+  CHECK(out[12] == Approx(1.26606588F + 0.56515910F));
   cudaFree(out);
 }
 

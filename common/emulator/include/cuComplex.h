@@ -63,3 +63,8 @@ WARPBOOK_COMPLEX double cuCabs(cuDoubleComplex z) { return hypot(z.x, z.y); }
 WARPBOOK_COMPLEX cuDoubleComplex cuCfma(cuDoubleComplex a, cuDoubleComplex b, cuDoubleComplex c) {
   return make_double2(a.x * b.x + c.x - a.y * b.y, a.x * b.y + c.y + a.y * b.x);
 }
+
+WARPBOOK_COMPLEX cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex z) { return make_double2(z.x, z.y); }
+WARPBOOK_COMPLEX cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex z) {
+  return make_float2((float)z.x, (float)z.y);  // NOLINT(google-readability-casting): C has no other
+}

@@ -262,6 +262,10 @@ WARPBOOK_RANDOM double2 curand_uniform2_double(curandStatePhilox4_32_10* state) 
   using warpbook::emulator::random::uniform_53;
   return {uniform_53(drawn.x, drawn.y), uniform_53(drawn.z, drawn.w)};
 }
+WARPBOOK_RANDOM double4 curand_uniform4_double(curandStatePhilox4_32_10* state) {
+  const double2 first = curand_uniform2_double(state), second = curand_uniform2_double(state);
+  return {first.x, first.y, second.x, second.y};
+}
 
 // ---- Normal numbers, two at a time; the second is kept for the next call
 
@@ -284,6 +288,10 @@ WARPBOOK_RANDOM double2 curand_normal2_double(curandStateMRG32k3a* state) {
 }
 WARPBOOK_RANDOM float4 curand_normal4(curandStatePhilox4_32_10* state) {
   const float2 first = curand_normal2(state), second = curand_normal2(state);
+  return {first.x, first.y, second.x, second.y};
+}
+WARPBOOK_RANDOM double4 curand_normal4_double(curandStatePhilox4_32_10* state) {
+  const double2 first = curand_normal2_double(state), second = curand_normal2_double(state);
   return {first.x, first.y, second.x, second.y};
 }
 
@@ -322,6 +330,11 @@ WARPBOOK_RANDOM float4 curand_log_normal4(curandStatePhilox4_32_10* state, float
   const float2 first = curand_log_normal2(state, mean, stddev), second = curand_log_normal2(state, mean, stddev);
   return {first.x, first.y, second.x, second.y};
 }
+WARPBOOK_RANDOM double4 curand_log_normal4_double(curandStatePhilox4_32_10* state, double mean, double stddev) {
+  const double2 first = curand_log_normal2_double(state, mean, stddev);
+  const double2 second = curand_log_normal2_double(state, mean, stddev);
+  return {first.x, first.y, second.x, second.y};
+}
 template <class State> WARPBOOK_RANDOM float curand_log_normal(State* state, float mean, float stddev) {
   return warpbook::emulator::random::one_of(state->normals, state->normal, 2,
                                             [=] { return curand_log_normal2(state, mean, stddev); });
@@ -350,6 +363,10 @@ template <class State> WARPBOOK_RANDOM unsigned int curand_poisson(State* state,
     --sum;
   }
   return sum;
+}
+WARPBOOK_RANDOM uint4 curand_poisson4(curandStatePhilox4_32_10* state, double mean) {
+  const unsigned x = curand_poisson(state, mean), y = curand_poisson(state, mean), z = curand_poisson(state, mean);
+  return {x, y, z, curand_poisson(state, mean)};
 }
 
 #undef WARPBOOK_RANDOM

@@ -159,6 +159,62 @@ WARPBOOK_DEVICE_FUNCTION double rnorm4d(double x, double y, double z, double w) 
 WARPBOOK_DEVICE_FUNCTION float fdividef(float x, float y) { return x / y; }
 WARPBOOK_DEVICE_FUNCTION float __saturatef(float x) { return fminf(fmaxf(x, 0.0F), 1.0F); }  // NaN gives 0
 
+// ---- Inverses of the error function, and Bessel functions, in double
+
+namespace warpbook::emulator {
+
+/// erfc's inverse between 0 and 1.
+///
+/// Source: M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 26.2.22; then Halley's steps.
+WARPBOOK_DEVICE_FUNCTION double inverse_erfc(double y) {
+  const double t = sqrt(-2.0 * log(y * 0.5));
+  double x = M_SQRT1_2 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
+  for (int i = 0; i < 3; ++i) {
+    const double error = erfc(x) - y;
+    x += error / (M_2_SQRTPI * exp(-x * x) - x * error);
+  }
+  return x;
+}
+
+}  // namespace warpbook::emulator
+
+WARPBOOK_DEVICE_FUNCTION double erfcinv(double y) {
+  if (y > 0.0 && y < 2.0)
+    return y <= 1.0 ? warpbook::emulator::inverse_erfc(y) : -warpbook::emulator::inverse_erfc(2.0 - y);
+  return y == 0.0 ? HUGE_VAL : y == 2.0 ? -HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
+}
+WARPBOOK_DEVICE_FUNCTION double erfinv(double x) {
+  if (!(fabs(x) < 0.5)) return erfcinv(1.0 - x);
+  double y = x * (M_2_SQRTPI * M_PI / 4.0);
+  for (int i = 0; i < 4; ++i) {
+    const double error = erf(y) - x;
+    y -= error / (M_2_SQRTPI * exp(-y * y) + y * error);
+  }
+  return y;
+}
+WARPBOOK_DEVICE_FUNCTION double normcdfinv(double x) { return -M_SQRT2 * erfcinv(2.0 * x); }
+WARPBOOK_DEVICE_FUNCTION double erfcx(double x) {
+  if (x > 25.0) return M_2_SQRTPI / 2.0 / x * (1.0 - 0.5 / (x * x) * (1.0 - 1.5 / (x * x)));
+  const double square = x * x;
+  return exp(square) * (1.0 + fma(x, x, -square)) * erfc(x);
+}
+WARPBOOK_DEVICE_FUNCTION double cyl_bessel_i0(double x) {
+  double sum = 1.0, term = 1.0;
+  for (int k = 1; term > sum * 1e-17; ++k) sum += term *= x * x / (4.0 * k * k);
+  return sum;
+}
+WARPBOOK_DEVICE_FUNCTION double cyl_bessel_i1(double x) {
+  double sum = x * 0.5, term = x * 0.5;
+  for (int k = 1; fabs(term) > fabs(sum) * 1e-17; ++k) sum += term *= x * x / (4.0 * k * (k + 1));
+  return sum;
+}
+WARPBOOK_DEVICE_FUNCTION float erfcinvf(float y) { return static_cast<float>(erfcinv(y)); }
+WARPBOOK_DEVICE_FUNCTION float erfinvf(float x) { return static_cast<float>(erfinv(x)); }
+WARPBOOK_DEVICE_FUNCTION float normcdfinvf(float x) { return static_cast<float>(normcdfinv(x)); }
+WARPBOOK_DEVICE_FUNCTION float erfcxf(float x) { return static_cast<float>(erfcx(x)); }
+WARPBOOK_DEVICE_FUNCTION float cyl_bessel_i0f(float x) { return static_cast<float>(cyl_bessel_i0(x)); }
+WARPBOOK_DEVICE_FUNCTION float cyl_bessel_i1f(float x) { return static_cast<float>(cyl_bessel_i1(x)); }
+
 // ---- One operation, rounded to nearest, never contracted into another
 
 #pragma float_control(push)

@@ -56,8 +56,8 @@ __global__ void moments(double* sums) {
   curand_init(kSeed, threadIdx.x, 0, &state);
   double of[6] = {};
   for (int i = 0; i < 100; ++i) {
-    const double normal = curand_normal_double(&state);
-    const double small = curand_poisson(&state, 5.0);
+    const double normal = i % 2 == 0 ? curand_normal_double(&state) : curand_normal4_double(&state).w;
+    const double small = curand_poisson4(&state, 5.0).y;
     const double great = curand_poisson(&state, 200.0);
     const double each[] = {normal, normal * normal, small, small * small, great, great * great};
     for (int j = 0; j < 6; ++j) of[j] += each[j] / (100.0 * kThreads);
