@@ -311,9 +311,11 @@ class Commands(Driver):
             __global__ void k(float* x) { register float a = lerp(0.f, 4.f, 0.5f); x[0] = a; atomicAdd(x, 1); }
             int main() { float* x; float h; cudaMalloc(&x, 4); k<<<1, 1>>>(x);
               if (x == nullptr) return;  // nvcc takes it
+              int n = 3; double list[n][2] = {{1}, {2, 3}}; int none[n] = {};  // this, too
+              if (list[1][1] != 3 || list[2][0] != 0 || none[2] != 0) return 1;
               cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); return h != 3; }
             """)
-        Path("h.cpp").write_text("#include <cuda_runtime.h>\nint unused() { return cudaDeviceSynchronize(); }\n")
+        Path("h.cpp").write_text("#include <cuda_runtime.h>\nint unused(int n) { int list[n] = {1}; return list[0] + cudaDeviceSynchronize(); }\n")
         for words in ([], ["-std=c++11"], ["-std=c++17"]):
             self.compiles("m.cu", "h.cpp", "-o", "program", *words)
             self.runs(expected="")

@@ -8,6 +8,7 @@ for them, and inline PTX's constraints; nothing else is touched.
     __shared__ alignas(16) int a[4];   alignas(16) __shared__ int a[4];
     asm("mov.b16 %0, %1;" : "=h"(i) ...     asm("mov.b16 %0, %1;" : "=r"(i) ...
     main() {                           int main() {
+    int a[n] = {1};                    int a[n]; ... (where the compiler has said that n is no constant)
 
 Works on tokens, so comments, strings and raw strings stay as they are, and so do all line numbers; `Rewritten.origin`
 leads from a place in the new text to the reader's own. include/warpbook_chevrons.h says what becomes of it.
@@ -93,15 +94,28 @@ def kind_of(token):
 
 
 class Rewriter:
-    def __init__(self, text):
+    def __init__(self, text, places=()):
         self.text = text
+        self.places = places  # offsets of sizes that are no constants, of initialised arrays
         self.all = tokenize(text)
         self.tokens = [token for token in self.all if kind_of(token)]
         self.edits = []  # (begin, end, [pieces]); a piece is a text of ours, or (begin, end) of the old text
         self.launches = 0
         self.arrays = 0
 
+    def split_arrays(self):
+        for position, token in enumerate(self.tokens):
+            if token.begin in self.places:
+                at = position
+                while at > 0 and self.tokens[at].text != "[":
+                    at -= 1
+                while at and self.tokens[at - 1].text == "]":
+                    at = self.back_over_brackets(at - 1)
+                if at:
+                    self.split_array(at - 1)
+
     def run(self):
+        self.split_arrays()
         position = 0
         while position < len(self.tokens):
             if self.is_chevron(position, "<"):
@@ -339,6 +353,23 @@ class Rewriter:
         self.edits.append((self.tokens[first].begin, self.tokens[first].begin, [(begin, end), " "]))
         self.edits.append((begin, end, []))
 
+    def split_array(self, position):
+        """Sets an array behind its declaration: g++ takes what clang does not."""
+        name, at = self.tokens[position].text, position + 1
+        while self.is_run(at, "[", 1) and self.closing(at) is not None:
+            at = self.closing(at) + 1
+        equals = at
+        at += self.is_run(at, "=", 1)
+        last = self.closing(at) if self.is_run(at, "{", 1) else None
+        if last is None or not self.is_run(last + 1, ";", 1):
+            return
+        begin, end = self.tokens[at].begin, self.tokens[last].end
+        list_of = [] if last == at + 1 else [
+            f" {{ static_assert(__is_trivially_copyable(__typeof__({name}[0]))); const __typeof__({name}[0]) warpbook_list[] = ",
+            (begin, end), f"; __builtin_memcpy({name}, warpbook_list, "
+            f"sizeof {name} < sizeof warpbook_list ? sizeof {name} : sizeof warpbook_list); }}"]
+        self.edits.append((self.tokens[equals].begin, end, [f"; __builtin_memset({name}, 0, sizeof {name});", *list_of]))
+
     def rewrite_registers(self, position):
         """Doubles the percent signs of special registers in an asm statement that has arguments."""
         at = position + 1
@@ -382,6 +413,13 @@ class Rewriter:
         return Rewritten("".join(output), pieces or [(0, 0)], self.text, self.launches, self.arrays)
 
 
-def rewrite(text):
+def rewrite(text, places=()):
     """The C++ of a CUDA source text."""
-    return Rewriter(text).run()
+    return Rewriter(text, places).run()
+
+
+def split_arrays(text, places):
+    """A C++ text in which only these arrays are set behind their declarations."""
+    rewriter = Rewriter(text, places)
+    rewriter.split_arrays()
+    return rewriter.apply()

@@ -245,12 +245,18 @@ class Driver:
             print("#$", shlex.join(command), file=sys.stderr)
         if "-dryrun" in self.line:
             return 0
-        made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+        def run():
+            return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+
+        made = run()
         if made.returncode != 0 and "-include-pch" in command and str(precompiled.file) in made.stderr:
             drop(precompiled.file)  # A header has changed since.
             at = command.index("-include-pch")
             command[at : at + 2] = ["-include", HEADER]
-            made = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+            made = run()
+        while made.returncode != 0 and language != "c" and sources.split_arrays(made.stderr, language == "cu"):
+            sources.overlay(folder)
+            made = run()
         print(made.stdout, end="")
         sources.tell(made.stderr)
         return made.returncode

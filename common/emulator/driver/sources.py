@@ -12,11 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from launch_rewriter import rewrite
+from launch_rewriter import rewrite, split_arrays
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 DIAGNOSTIC = re.compile(
     r"^(?P<path>/[^:\n]+):(?P<line>\d+):(?P<column>\d+): (?P<text>(?:fatal )?error|warning|note)(?=:)")
+SIZE_NO_CONSTANT = "error: variable-sized object may not be initialized"
 INCLUDED_FROM = re.compile(r"^(In file included from |\s+from )(/[^:\n]+)(:\d+[:,])")
 # The toolkit's headers; those that the emulator lacks must not be found where a toolkit is installed.
 TOOLKIT = re.compile(
@@ -52,6 +53,7 @@ class Sources:
         self.cccl = include.parent / "cccl"  # NVIDIA's, adapted; not there where they were not installed
         self.folders = folders  # where the program's are looked for
         self.rewritten = {}  # by absolute path
+        self.arrays = {}  # those to be set behind their declarations: offsets in the file, by absolute path
         self.missing = set()  # headers of the toolkit that the emulator lacks
         self.seen = set()
 
@@ -76,6 +78,27 @@ class Sources:
             else:
                 if TOOLKIT.match(name) and not self.has(name):
                     self.missing.add(name)
+
+    def split_arrays(self, diagnostics, has_kernels):
+        """Rewrites the arrays whose initialisers the compiler has refused because their sizes are no constants; False where
+        there is none. g++, which nvcc hands host code to, takes them."""
+        found = set()
+        for line in diagnostics.splitlines():
+            told = DIAGNOSTIC.match(line)
+            if told is None or not line.endswith(SIZE_NO_CONSTANT):
+                continue
+            path, number, column = Path(told["path"]), int(told["line"]), int(told["column"])
+            if path in self.rewritten:
+                number, column = self.rewritten[path].origin(number, column)
+            lines = path.read_bytes().decode("utf-8", "surrogateescape").splitlines(keepends=True)
+            offset = sum(map(len, lines[: number - 1])) + column - 1
+            if offset not in self.arrays.setdefault(path, set()):
+                self.arrays[path].add(offset)
+                found.add(path)
+        for path in found:
+            text = path.read_bytes().decode("utf-8", "surrogateescape")
+            self.rewritten[path] = (rewrite if has_kernels else split_arrays)(text, self.arrays[path])
+        return bool(found)
 
     def has(self, name):
         return (self.include / name).is_file() or ((self.cccl / name).is_file() and not REFUSED.match(name))
