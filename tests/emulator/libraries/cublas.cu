@@ -1,6 +1,7 @@
 /// \file
 /// Every function of cuBLAS that the emulator has, beside loops over doubles. Prints what is wrong; the status is 1
 /// then.
+#include <cublasXt.h>
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 
@@ -764,6 +765,23 @@ void refusals(cublasHandle_t handle) {
          "gemvStridedBatched with lda below m", "status");
 }
 
+/// Products of matrices in the host's memory.
+template <class T, class Gemm> void on_the_host(Gemm gemm, const char* type) {
+  cublasXtHandle_t handle;
+  int devices[] = {0, 1};
+  expect(cublasXtCreate(&handle) == CUBLAS_STATUS_SUCCESS, "XtCreate", type);
+  expect(cublasXtDeviceSelect(handle, 1, devices) == CUBLAS_STATUS_SUCCESS, "XtDeviceSelect", type);
+  expect(cublasXtDeviceSelect(handle, 2, devices) == CUBLAS_STATUS_INVALID_VALUE, "XtDeviceSelect", type);
+  const T a[] = {1, 2, 9, 3, 4, 9}, b[] = {1, 2, 3, 4, 5, 6}, wanted[] = {27, 37, 9, 35, 49, 9, 43, 61, 9};
+  const T two = 2, one = 1;
+  T c[] = {1, 1, 9, 1, 1, 9, 1, 1, 9};
+  const auto status = gemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, 2, 3, 2, &two, a, 3, b, 3, &one, c, 3);
+  expect(status == CUBLAS_STATUS_SUCCESS && std::equal(c, c + 9, wanted), "Xtgemm", type);
+  expect(gemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 3, 2, &two, a, 1, b, 3, &one, c, 3) == CUBLAS_STATUS_INVALID_VALUE,
+         "Xtgemm", "status");
+  cublasXtDestroy(handle);
+}
+
 }  // namespace
 
 int main(int argc, char**) {
@@ -798,6 +816,7 @@ int main(int argc, char**) {
   typed_vectors<float, float>(handle, CUDA_R_32F, CUDA_R_32F, 1e-6, "float");
   typed_vectors<double, double>(handle, CUDA_R_64F, CUDA_R_64F, 1e-12, "double");
   second_names();
+  on_the_host<float>(cublasXtSgemm, "float"), on_the_host<double>(cublasXtDgemm, "double");
   modes(handle);
   refusals(handle);
   cublasDestroy(handle);
