@@ -307,8 +307,9 @@ class Commands(Driver):
             #include "device_functions.h"
             using namespace std;
             const int warpSize = 32;
+            template <class T> struct Constants { static const T two = 2; };
             __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
-            __global__ void k(float* x) { register float a = lerp(0.f, 4.f, 0.5f); x[0] = a; atomicAdd(x, 1); }
+            __global__ void k(float* x) { register float a = lerp(0.f, 2 * Constants<float>::two, 0.5f); x[0] = a; atomicAdd(x, 1); }
             int main() { float* x; float h; cudaMalloc(&x, 4); k<<<1, 1>>>(x);
               if (x == nullptr) return;  // nvcc takes it
               int n = 3; double list[n][2] = {{1}, {2, 3}}; int none[n] = {};  // this, too

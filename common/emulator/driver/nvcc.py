@@ -266,8 +266,8 @@ class Driver:
         return ["-fPIC", "-fwrapv", "-DWARPBOOK_EMULATED=1",
                 # Reports name the line that calls into these headers, which they know by this name.
                 f"-fdebug-prefix-map={TOOLKIT / 'include'}=common/emulator/include",
-                # What g++ takes, and clang does not: `"%"PRIu64`, and a `return;` in main.
-                "-Wno-reserved-user-defined-literal", "-Wno-error=return-mismatch",
+                # What g++ takes, and clang does not: `"%"PRIu64`, a `return;` in main, a `static const T x = 1;` in a template.
+                "-Wno-reserved-user-defined-literal", "-Wno-error=return-mismatch", "-Wno-static-float-init",
                 "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Wno-unused-command-line-argument"]
 
     def standard(self):
