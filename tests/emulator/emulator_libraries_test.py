@@ -99,6 +99,37 @@ class Libraries(unittest.TestCase):
         self.assertRegex(ran.stderr, r"Race reported between \w+ access at \S*libcudacxx.cu:\d+ and ")
 
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
+    def test_misused_barriers_of_libcudacxx(self):
+        source = Path(self.folder.name) / "barriers.cu"
+        source.write_text("""#include <cooperative_groups.h>
+#include <cuda/barrier>
+__global__ void meet(int* out, const int* in, bool begins, bool waits_for_it, bool waits_for_copy) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> all; __shared__ int s[64];
+  if (begins && threadIdx.x == 0)
+    init(&all, blockDim.x);
+  if (waits_for_it) __syncthreads();
+  cuda::memcpy_async(cooperative_groups::this_thread_block(), s, in, sizeof s,
+                     all);
+  if (waits_for_copy) all.arrive_and_wait();
+  out[threadIdx.x] = s[63 - threadIdx.x];
+  if (!waits_for_copy) all.arrive_and_wait();
+}
+int main(int n, char**) {
+  int* p; cudaMalloc(&p, 512); cudaMemset(p, 0, 512);
+  meet<<<1, 64>>>(p, p + 64, n != 2, n != 3, n != 4);
+  cudaDeviceSynchronize(); cudaFree(p);
+}
+""")
+        self.program = source.with_suffix("")
+        subprocess.run([NVCC, source, "-o", self.program], check=True, timeout=300)
+        said = [self.run_program(*["more"] * more).stderr.replace(f"{source.parent}/", "") for more in range(4)]
+        self.assertEqual(said[0], NOTHING)
+        self.assertIn("========= Uninitialized __shared__ memory read of size 8 bytes\n", said[1])
+        self.assertIn("The first of them waits at barriers.cu:10\n", said[1])
+        self.assertIn("========= Race reported between Write access at barriers.cu:6 and Atomic access at ", said[2])
+        self.assertIn("========= Race reported between Write access at barriers.cu:8 and Read access at barriers.cu:11\n", said[3])
+
+    @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_a_deadlock_in_libcudacxx_is_told_where_the_program_waits(self):
         source = Path(self.folder.name) / "waits.cu"
         source.write_text("""#include <cuda/barrier>

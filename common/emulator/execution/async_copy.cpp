@@ -64,6 +64,8 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
   if (zero_fill < bytes) {
     observer().access(*current_block, AccessKind::copying, global, static_cast<unsigned>(bytes), pc);
   }
+  BlockContext& block = *current_block;
+  if (block.traced) observer().copy_goes_on(block, block.thread, shared, static_cast<unsigned>(bytes), pc, true);
   Pipeline& mine = pipeline();
   mine.copies.push_back({shared, global, bytes, zero_fill, pc, mine.groups});
 }
@@ -88,7 +90,7 @@ void copies_go_on(BlockContext& block) {
   if (all.launch != block.launch->id || all.block != block.linear_block) return;
   for (unsigned thread = 0; thread < block.threads; ++thread)
     for (const Copy& copy : all.threads[thread].copies)
-      observer().copy_goes_on(block, thread, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
+      observer().copy_goes_on(block, thread, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc, false);
 }
 
 }  // namespace warpbook::emulator

@@ -64,12 +64,19 @@ unsigned warp_match_any(unsigned mask, std::uint64_t value) {
 
 unsigned warp_active_mask() { return current_runner->active_mask(__builtin_return_address(0)); }
 
-void memory_fence() {
+namespace {
+
+void fence(bool of_block, const void* pc) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (current_block == nullptr) return;
-  observer().fence(*current_block);
-  current_runner->count_fence(__builtin_return_address(0));
+  observer().fence(*current_block, of_block);
+  current_runner->count_fence(pc);
 }
+
+}  // namespace
+
+void memory_fence() { fence(false, __builtin_return_address(0)); }
+void memory_fence_block() { fence(true, __builtin_return_address(0)); }
 
 bool is_cooperative_launch() { return current_block->launch->cooperative; }
 

@@ -137,9 +137,9 @@ public:
   /// An access that instrumentation cannot see, made by the engine for the kernel: CUDA's atomics and asynchronous
   /// copies. Comes before the access itself, in every block; `pc` is the return address in the kernel's code.
   virtual void access(BlockContext&, AccessKind, const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
-  /// A barrier of a traced block is complete, and a copy that `thread` asked for is still under way.
+  /// A barrier of a traced block is complete, and a copy that `thread` asked for is still under way; or it begins.
   virtual void copy_goes_on(BlockContext&, unsigned /*thread*/, const void* /*shared*/, unsigned /*bytes*/,
-                            const void* /*pc*/) {}
+                            const void* /*pc*/, bool /*begins*/) {}
   /// After the block's last thread, also when it was aborted.
   virtual void block_end(BlockContext&) {}
   /// A worker finds no more blocks to run; others may be at theirs. Called by each worker that took part.
@@ -191,8 +191,8 @@ public:
   virtual void event_waited(const void* /*event*/, bool /*recorded*/, const void* /*pc*/) {}
   /// An event is about to go.
   virtual void event_gone(const void* /*event*/) {}
-  /// A thread ordered its accesses before and after a fence.
-  virtual void fence(BlockContext&) {}
+  /// A thread ordered its accesses before and after a fence; `of_block`: for the threads of its block alone.
+  virtual void fence(BlockContext&, bool /*of_block*/) {}
   /// A thread of each block comes to a barrier of the whole grid (`arrives`), or goes on from it: as if by an atomic.
   virtual void grid_barrier(BlockContext&, bool /*arrives*/) {}
   /// All threads of the block came to the barrier of its cluster (`arrives`), or all blocks have.

@@ -25,7 +25,7 @@ WARPBOOK_DEVICE_FUNCTION void __syncwarp(unsigned mask = 0xffffffffU) { warpbook
 // ---- Fences: blocks run on several operating system threads
 
 WARPBOOK_DEVICE_FUNCTION void __threadfence() { warpbook::emulator::memory_fence(); }
-WARPBOOK_DEVICE_FUNCTION void __threadfence_block() { warpbook::emulator::memory_fence(); }
+WARPBOOK_DEVICE_FUNCTION void __threadfence_block() { warpbook::emulator::memory_fence_block(); }
 WARPBOOK_DEVICE_FUNCTION void __threadfence_system() { warpbook::emulator::memory_fence(); }
 
 // ---- Votes

@@ -68,6 +68,8 @@ WARPBOOK_EXPORT unsigned warp_active_mask() __attribute__((convergent));
 
 /// Orders the caller's memory accesses before it and after it, for all who look.
 WARPBOOK_EXPORT void memory_fence();
+/// The same, for the threads of a block alone.
+WARPBOOK_EXPORT void memory_fence_block();
 
 /// Waits for all threads of the grid, which has to be launched cooperatively.
 WARPBOOK_EXPORT void grid_barrier() __attribute__((convergent));

@@ -167,13 +167,13 @@ void Observation::memory_freed(const Allocation& allocation) {
   if (global_.init) global_.written->forget(allocation.begin, allocation.bytes);
 }
 
-void Observation::copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes,
-                               const void* pc) {
-  watch(block).copy_goes_on(block, thread, shared, bytes, pc);
+void Observation::copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc,
+                               bool begins) {
+  watch(block).copy_goes_on(block, thread, shared, bytes, pc, begins);
 }
 
-void Observation::fence(BlockContext& block) {
-  if (block.traced) watch(block).fence(block);
+void Observation::fence(BlockContext& block, bool of_block) {
+  if (block.traced) watch(block).fence(block, of_block);
 }
 
 void Observation::grid_barrier(BlockContext& block, bool arrives) {
@@ -198,7 +198,8 @@ void Observation::api_failed(const ApiError& error) {
 }
 
 void Observation::host_touched(const void* address, std::size_t bytes, bool writes, const void* pc) {
-  // Behind an error that stays, calls that would wait only return it: that the host did not wait is no mistake of its own.
+  // Behind an error that stays, calls that would wait only return it: that the host did not wait is no mistake of its
+  // own.
   if (!options_.race || !device_works_) return;
   settle_guess(nullptr);
   visit_async([&](const AsyncWork& work) {
@@ -235,8 +236,8 @@ void Observation::settle_guess(const void* atomic) {
   visit_async([&](const AsyncWork& work) { return work.launch == guess->launch; });
 }
 
-/// Behind a flag that a kernel set after a fence, the host may use what the kernel wrote before. Not while a kernel runs,
-/// which touches what is known of memory.
+/// Behind a flag that a kernel set after a fence, the host may use what the kernel wrote before. Not while a kernel
+/// runs, which touches what is known of memory.
 void Observation::host_polled(const void* address, std::size_t bytes) {
   settle_guess(address);
   if (races_ == nullptr || launch_runs_) return;
@@ -311,6 +312,7 @@ void Observation::access(BlockContext& block, AccessKind kind, const void* addre
   } else {
     watch(block).range(address, bytes, operation, pc);
   }
+  if (block.traced && (kind == AccessKind::atomic || retries)) watch(block).learn(block);
 }
 
 void Observation::block_end(BlockContext& block) {

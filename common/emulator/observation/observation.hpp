@@ -50,10 +50,11 @@ public:
   void memory_copied(const void* to, const void* from, std::size_t bytes) override;
   void copy_begins(const AsyncWork& copy) override;
   void memory_freed(const Allocation& allocation) override;
-  void fence(BlockContext& block) override;
+  void fence(BlockContext& block, bool of_block) override;
   void grid_barrier(BlockContext& block, bool arrives) override;
   void cluster_barrier(BlockContext& block, bool arrives) override;
-  void copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc) override;
+  void copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc,
+                    bool begins) override;
   void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;
   void inactive_shuffle(BlockContext& block, const void* pc, unsigned lane, unsigned source) override;
   void crashing() override { conclude(true); }
@@ -174,7 +175,7 @@ private:
   std::uint64_t all_race_blocks_ = 0;  // and all
   std::uint64_t shared_blocks_ = 0;    // the same of shared memory, in launches that have some
   std::uint64_t all_shared_blocks_ = 0;
-  std::uint64_t race_launches_ = 0;    // launches of which some were not
+  std::uint64_t race_launches_ = 0;  // launches of which some were not
   std::mutex mutex_;
   TraceMode trace_mode_;                              // guarded, as all below
   std::vector<std::unique_ptr<BlockWatch>> watches_;  // by worker; of those that there may be, few are

@@ -136,18 +136,21 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
   const std::uint32_t value = known ? access.values[(me - 1) % 32] : 0;
   const bool same = known && (cell.flags & kValue) != 0 && cell.value == value;
   const auto take = [&] {
-    cell.written = block_;
+    if (!access.promised) cell.written = block_;
     cell.writer = static_cast<std::uint16_t>(me);
     cell.write_log = static_cast<std::uint16_t>(access.log);
     cell.write_epoch = epoch_of(me, access);
     cell.value = value;
-    cell.flags = static_cast<std::uint8_t>((cell.flags & ~(kAtomicWriter | kValue)) | (atomic ? kAtomicWriter : 0) |
-                                           (known ? kValue : 0));
+    cell.flags = static_cast<std::uint8_t>((cell.flags & ~(kAtomicWriter | kValue | kLateWriter)) |
+                                           (atomic ? kAtomicWriter : 0) | (known ? kValue : 0) |
+                                           (is_late(me, access) ? kLateWriter : 0));
   };
   const auto found = [&](unsigned other, std::uint32_t log, Operation operation) {
     race.other_thread = other - 1;
     race.other_log = log;
     race.other_operation = operation;
+    race.late = is_late(me, access);
+    race.other_late = (cell.flags & (operation == Operation::load ? kLateReader : kLateWriter)) != 0;
     race.exchanged = operation != Operation::load && met(cell, me, access);
     take();
     return false;
@@ -159,6 +162,8 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     take();
     return true;
   }
+  // Its plain store before is what others may still meet: as that before barriers and counters are used.
+  const bool stored = atomic && cell.writer == me && (cell.flags & kAtomicWriter) == 0;
   if (cell.writer != 0 && cell.writer != me && !same && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
       !behind_write(cell, me, access))
     return found(cell.writer, cell.write_log, (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store);
@@ -169,7 +174,7 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     if (others_beyond || (with_reader && !behind_read(cell, me, access)))
       return found(cell.reader, cell.read_log, Operation::load);
   }
-  take();
+  if (!stored) take();
   return true;
 }
 
@@ -182,7 +187,7 @@ bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRac
   if (cell.interval != interval_) {
     cell.interval = interval_;
     cell.writer = 0;
-    cell.flags = 0;
+    cell.flags = is_late(me, access) ? kLateReader : 0;
     take();
     return true;
   }
@@ -191,8 +196,11 @@ bool SharedShadow::read(Cell& cell, unsigned me, const Access& access, SharedRac
     race.other_log = cell.write_log;
     race.other_operation = (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store;
     race.exchanged = met(cell, me, access);
+    race.late = is_late(me, access);
+    race.other_late = (cell.flags & kLateWriter) != 0;
     return false;
   }
+  if (is_late(me, access)) cell.flags |= kLateReader;
   if (cell.reader == 0 || (cell.reader - 1U) / 32 != access.warp) {
     if (cell.reader != 0) cell.flags |= kReadersBeyond;
     take();

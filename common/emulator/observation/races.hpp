@@ -21,6 +21,8 @@ struct SharedRace {
   std::uint32_t other_log;    ///< The entry of the log that the other access has.
   Operation other_operation;  ///< What the other access did.
   bool exchanged = false;     ///< The two are lanes of a warp that met between, but not at a barrier.
+  bool late = false;          ///< The thread's warp may have learned before of what others published.
+  bool other_late = false;    ///< The other one's may.
 };
 
 /// A read of what nobody had written.
@@ -78,6 +80,8 @@ public:
     std::uint8_t ordered_from;    ///< the epoch that its last barrier began: what was written before is ordered
     bool epoch_known;             ///< false where nothing is said of races inside the warp
     const LaneClocks* clocks;     ///< where only some lanes met: instead of the epochs; else null
+    std::uint32_t late = ~0U;     ///< lanes that may have learned before of what others published
+    bool promised = false;        ///< a copy has begun: what it writes is not there yet
   };
 
   /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.
@@ -88,6 +92,8 @@ private:
   static constexpr std::uint8_t kReadersInWarp = 2;  // the reader's warp has another reader
   static constexpr std::uint8_t kReadersBeyond = 4;  // another warp has a reader
   static constexpr std::uint8_t kValue = 8;          // what the writer wrote is known
+  static constexpr std::uint8_t kLateWriter = 16;    // see Access::late
+  static constexpr std::uint8_t kLateReader = 32;    // the same of one of the readers
 
   static constexpr std::size_t kWord = 4;
 
@@ -124,6 +130,7 @@ private:
       return access.clocks->is_behind((me - 1) % 32, (cell.reader - 1U) % 32, cell.read_epoch, false);
     return !access.epoch_known || cell.read_epoch != access.epoch;
   }
+  static bool is_late(unsigned me, const Access& access) { return (access.late >> (me - 1) % 32 & 1) != 0; }
   static std::uint8_t epoch_of(unsigned me, const Access& access) {
     return access.clocks != nullptr ? access.clocks->epoch((me - 1) % 32) : access.epoch;
   }

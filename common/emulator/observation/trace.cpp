@@ -149,6 +149,8 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
     warps_[warp].epoch = warps_[warp].ordered_from = 0;
     warps_[warp].epoch_known = true;
     warps_[warp].apart = false;
+    warps_[warp].late = 0;
+    warps_[warp].early.clear();
     warps_[warp].steps = 0;
     warps_[warp].rounds = {};
     warp_work_[warp] = {};
@@ -239,12 +241,15 @@ void BlockWatch::sync(BlockContext& block, SyncScope scope, unsigned warp, std::
       warps_[i].epoch = warps_[i].ordered_from = 0;
       warps_[i].epoch_known = true;
       warps_[i].apart = false;
+      warps_[i].late = 0;
+      warps_[i].early.clear();
     }
     forget_steps();
     return;
   }
   WarpLog& met = warps_[warp];
   const bool together = (mask | met.ended) == ~0U;
+  if ((met.late & mask) != 0) note_early(warp, mask);  // One of them knows more: they all may, now.
   if (together) flush(block, warp);
   if (met.apart || (!together && met.epoch_known)) {
     meet_apart(block, warp, mask, scope == SyncScope::warp);
@@ -341,6 +346,8 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
     site = look_up(block, site, address, shape, pc);
   if (shape.is_volatile && block.traced) synchronise(block, shape.operation != Operation::load, false);
   settle_store();
+  // What is volatile may be the flag itself.
+  if (shape.is_volatile && block.traced) note_early(block.thread / kWarpSize, 1U << block.thread % kWarpSize);
   if (site->space < Space::local && block.traced) log(*site, at, block.thread);
   if ((site->extras & kChecks) != 0) check_global(block, *site, at, shape.is_volatile);
   // Loops wait by what is volatile.
@@ -545,6 +552,7 @@ void BlockWatch::flush(const BlockContext& block, unsigned index_of_warp) {
   }
   warp.touched.clear();
   warp.checked.clear();
+  warp.early.clear();
   warp.loops.clear();
   for (const StageRounds& stage : stages_)
     warp.rounds.add({stage.beyond_l1, stage.global - stage.beyond_l1, stage.shared});
@@ -687,6 +695,28 @@ void BlockWatch::find_retries(const WarpLog& warp) {
           retried_.push_back(*load);
 }
 
+/// From now on these lanes' accesses are late.
+void BlockWatch::note_early(unsigned index_of_warp, std::uint32_t lanes) {
+  WarpLog& warp = warps_[index_of_warp];
+  lanes &= ~warp.late;
+  if (lanes == 0) return;
+  warp.late |= lanes;
+  warp.early.resize(kinds_.size());
+  for (const std::uint32_t log : warp.touched)
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1)
+      warp.early[log][static_cast<unsigned>(std::countr_zero(left))] =
+          warp.logs[log].count[static_cast<unsigned>(std::countr_zero(left))];
+}
+
+/// The lanes whose access at this place of the log came when the warp might have learned of what others published.
+std::uint32_t BlockWatch::late_lanes(const WarpLog& warp, std::uint32_t log, std::uint32_t place) {
+  if (log >= warp.early.size()) return warp.late;
+  std::uint32_t late = 0;
+  for (std::uint32_t left = warp.late; left != 0; left &= left - 1)
+    if (place >= next_place(warp.early[log][static_cast<unsigned>(std::countr_zero(left))])) late |= left & ~(left - 1);
+  return late;
+}
+
 /// Looks at what these lanes did that was not looked at before.
 void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp, std::uint32_t lanes) {
   WarpLog& warp = warps_[index_of_warp];
@@ -720,9 +750,10 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp,
               shared_offset(block, reinterpret_cast<const void*>(request.address[lane]));
         }
         const bool stores = kind.operation == Operation::store && !kind.copied;
-        const auto race = shadow_.add({offsets.data(), mask, stores ? request.value : nullptr, kind.bytes,
-                                       kind.operation, (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch,
-                                       warp.ordered_from, warp.epoch_known, warp.apart ? &warp.clocks : nullptr});
+        const auto race =
+            shadow_.add({offsets.data(), mask, stores ? request.value : nullptr, kind.bytes, kind.operation,
+                         (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch, warp.ordered_from,
+                         warp.epoch_known, warp.apart ? &warp.clocks : nullptr, late_lanes(warp, log, place)});
         if (race) [[unlikely]]
           hold(*race, log);
         if (!from_cluster_.empty()) [[unlikely]]
@@ -760,7 +791,8 @@ void BlockWatch::forget_unset(const BlockContext& block, unsigned warp) {
 }
 
 void BlockWatch::copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes,
-                              const void* pc) {
+                              const void* pc, bool begins) {
+  if (const Home home = find_home(block, shared, bytes); home.bad || home.space != Space::shared) return;
   const auto same = [&](const LogKind& kind) { return kind.pc == pc && kind.space == Space::shared && kind.copied; };
   const auto known = std::find_if(kinds_.begin(), kinds_.end(), same);
   AccessShape shape{static_cast<std::uint8_t>(bytes), 1, Operation::store};
@@ -772,7 +804,7 @@ void BlockWatch::copy_goes_on(const BlockContext& block, unsigned thread, const 
   const unsigned warp = thread / kWarpSize;
   if (const auto race = shadow_.add({offsets.data(), 1U << thread % kWarpSize, nullptr, bytes, Operation::store, false,
                                      log, warp, warps_[warp].epoch, warps_[warp].ordered_from, warps_[warp].epoch_known,
-                                     warps_[warp].apart ? &warps_[warp].clocks : nullptr}))
+                                     warps_[warp].apart ? &warps_[warp].clocks : nullptr, warps_[warp].late, begins}))
     hold(*race, log);
 }
 
@@ -842,10 +874,12 @@ void BlockWatch::hold(const SharedRace& race, std::uint32_t log) {
   if (held_.size() < kMost && std::none_of(held_.begin(), held_.end(), is_same)) held_.emplace_back(race, log);
 }
 
-/// True where one of the two may have learned of what the other one published. Which came first is not known.
+/// True where one of the two may have learned of what the other one published before it came.
 bool BlockWatch::is_ordered(const SharedRace& race) const {
   if (race.thread != race.other_thread)
-    return steps_.knows(race.thread, race.other_thread) || steps_.knows(race.other_thread, race.thread);
+    return (race.late && steps_.knows(race.thread, race.other_thread)) ||
+           (race.other_late && steps_.knows(race.other_thread, race.thread));
+  if (!race.late && !race.other_late) return false;
   // One of several readers, which is not known.
   const auto know = [&](unsigned warp) {
     return warp != race.thread / kWarpSize && (steps_.warps[warp].knows(steps_.warps[race.thread / kWarpSize]) ||

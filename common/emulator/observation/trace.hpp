@@ -123,8 +123,8 @@ public:
   void count_work(const BlockContext& block);
   /// The block waits for others: what it stored is there.
   void settle_stores(const BlockContext& block);
-  /// The running thread passes a fence.
-  void fence(const BlockContext& block);
+  /// The running thread passes a fence; `of_block`: one for its block alone.
+  void fence(const BlockContext& block, bool of_block);
   /// A kernel calls a virtual function of an object there.
   void check_table(const BlockContext& block, const void* object, const void* pc);
   /// It does something atomic or volatile. `block_scope`: for its block alone.
@@ -152,6 +152,11 @@ public:
   /// The running thread comes to an inner loop.
   void begin_loop(std::uint32_t number);
 
+  /// It has done so, and may know from now on what others published.
+  void learn(const BlockContext& block) {
+    if (fenced_) note_early(block.thread / kWarpSize, 1U << block.thread % kWarpSize);
+  }
+
   /// Looks for work of other streams that an access to global memory conflicts with.
   void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
 
@@ -159,8 +164,10 @@ public:
   bool looks_for_unwritten() const { return checks_->init; }
   /// The block came to the barrier of its cluster, or goes on from it.
   void cluster_barrier(const BlockContext& block, bool arrives);
-  /// What a copy that nobody has waited for writes may come at any time of the interval that begins.
-  void copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc);
+  /// What a copy that nobody has waited for writes may come at any time of the interval that begins; or of this one,
+  /// where the copy does.
+  void copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc,
+                    bool begins);
 
   /// The running thread reads a variable of its own that has no value.
   void note_unset_read(const UnsetPlace& read);
@@ -282,7 +289,9 @@ private:
     bool apart = false;                  ///< only some lanes met since all did last:
     LaneClocks clocks;                   ///< what orders them then, and
     std::vector<std::array<std::uint32_t, kWarpSize>> checked;  ///< of each log and lane, requests looked at for races
-    std::uint32_t steps = 0;             ///< how often it was in step in this block
+    std::uint32_t late = 0;  ///< lanes that may know what others published since the block's barrier, but for
+    std::vector<std::array<std::uint32_t, kWarpSize>> early;     ///< so many accesses of each log and lane
+    std::uint32_t steps = 0;                                     ///< how often it was in step in this block
     std::vector<std::pair<std::uint32_t, std::uint32_t>> loops;  ///< inner ones by number: how often lanes came to them
     Rounds rounds;                                               ///< since the block's barrier
   };
@@ -364,6 +373,8 @@ private:
   void report(const BlockContext& block, const SharedRace& race, std::uint32_t log);
   bool is_new(std::uint32_t log, std::uint32_t other_log, bool in_warp);
   bool is_ordered(const SharedRace& race) const;
+  void note_early(unsigned warp, std::uint32_t lanes);
+  static std::uint32_t late_lanes(const WarpLog& warp, std::uint32_t log, std::uint32_t place);
   void forget_steps();
   void check_cluster(const BlockContext& block, const void* address, AccessShape shape, const void* pc);
   std::size_t offset_of(const ClusterPlace& place) const;
@@ -401,20 +412,20 @@ private:
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
   std::vector<RangeStore> range_stores_;
-  std::vector<UnsetPlace> unset_reads_;                     ///< by thread: the last one of the launch
-  UnsetPlace last_unset_read_;                              ///< of all threads
-  std::vector<UnsetStore> unset_stores_;                    ///< of the block
-  bool block_scope_ = false;                                ///< of the next atomic
-  bool updates_ = false;                                    ///< of the next volatile store
-  std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier
+  std::vector<UnsetPlace> unset_reads_;                        ///< by thread: the last one of the launch
+  UnsetPlace last_unset_read_;                                 ///< of all threads
+  std::vector<UnsetStore> unset_stores_;                       ///< of the block
+  bool block_scope_ = false;                                   ///< of the next atomic
+  bool updates_ = false;                                       ///< of the next volatile store
+  std::vector<std::pair<SharedRace, std::uint32_t>> held_;     ///< with its log: races since the block's barrier
   std::unordered_map<std::size_t, ClusterWord> from_cluster_;  ///< by word: what other blocks of the cluster did there
   std::vector<std::uint32_t> cluster_arrivals_;  ///< the shadow's interval, when the block came to each such barrier
   std::uint32_t cluster_passed_ = 0;             ///< of these, those that it went on from
   std::uint32_t first_interval_ = 0;             ///< the shadow's, when the block began
   bool hands_over_ = false;                      ///< A thread of the block passed a fence, so it may order more.
-  bool fenced_ = false;                                     ///< a thread passed a fence since the block's barrier
-  BlockSteps steps_;                                        ///< since then
-  bool in_range_ = false;                                   ///< `range` tells of a store piece by piece
+  bool fenced_ = false;                          ///< a thread passed a fence since the block's barrier
+  BlockSteps steps_;                             ///< since then
+  bool in_range_ = false;                        ///< `range` tells of a store piece by piece
   LineList lines_;
   std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;

@@ -83,11 +83,11 @@ void BlockWatch::check_streams(const BlockContext& block, const Site& site, cons
   }
 }
 
-void BlockWatch::fence(const BlockContext& block) {
+void BlockWatch::fence(const BlockContext& block, bool of_block) {
   fenced_ = hands_over_ = true;
   steps_.threads[block.thread].fence();
   steps_.warps[block.thread / kWarpSize].fence();
-  if (racing_) checks_->races->fence(static_cast<std::uint32_t>(block.linear_block));
+  if (racing_ && !of_block) checks_->races->fence(static_cast<std::uint32_t>(block.linear_block));
 }
 
 void BlockWatch::synchronise(const BlockContext& block, bool writes, bool block_scope) {

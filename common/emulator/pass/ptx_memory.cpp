@@ -195,8 +195,9 @@ bool Emitter::atomic(bool has_result) {
 }
 
 void Emitter::fence() {
-  has_any({"acq_rel", "sc", "acquire", "release", "cta", "gl", "gpu", "sys", "cluster"});
-  library("memory_fence", "v", at_.getVoidTy(), {}, Effect::memory);
+  const bool of_block = has("cta");
+  has_any({"acq_rel", "sc", "acquire", "release", "gl", "gpu", "sys", "cluster"});
+  library(of_block ? "memory_fence_block" : "memory_fence", "v", at_.getVoidTy(), {}, Effect::memory);
 }
 
 /// The `cp.async` family, but for bulk copies.
