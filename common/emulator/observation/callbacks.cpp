@@ -193,6 +193,38 @@ WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t 
                                        __builtin_return_address(0));
 }
 
+/// The same of a variable outside of functions, by its name.
+WARPBOOK_EXPORT void __warpbook_variable_bounds(std::int64_t offset, std::uint64_t bytes, std::uint64_t array_bytes,
+                                                std::uint32_t writes, const void* variable) {
+  if (current_block == nullptr) return;
+  warpbook::emulator::bad_local_access(
+      *current_block, {offset, bytes, array_bytes, writes != 0 ? Operation::store : Operation::load, variable},
+      __builtin_return_address(0));
+}
+
+/// A variable of the thread's own begins whose address may outlive it, or a function returns that had one: what lies
+/// there is something else now.
+WARPBOOK_EXPORT void __warpbook_local_begins(const void* variable, std::uint64_t) {
+  if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->begin_local(variable);
+}
+/// It ends.
+WARPBOOK_EXPORT void __warpbook_local_ends(const void* variable, std::uint64_t bytes) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)->end_local(variable, bytes, __builtin_return_address(0));
+}
+
+/// A part of such a variable is accessed, by the variable's name.
+WARPBOOK_EXPORT void __warpbook_local_read(const void* address, std::uint64_t bytes) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)
+      ->check_local(address, bytes, Operation::load, __builtin_return_address(0), nullptr);
+}
+WARPBOOK_EXPORT void __warpbook_local_write(const void* address, std::uint64_t bytes) {
+  if (current_observer_data == nullptr) return;
+  static_cast<BlockWatch*>(current_observer_data)
+      ->check_local(address, bytes, Operation::store, __builtin_return_address(0), nullptr);
+}
+
 /// An index leaves a row, or an array in a struct; called before the access is done.
 WARPBOOK_EXPORT void __warpbook_row_bounds(std::int64_t index, std::uint64_t elements) {
   if (current_observer_data == nullptr) return;

@@ -117,8 +117,8 @@ std::size_t distance(const std::byte* at, const Allocation& allocation) {
   return static_cast<std::size_t>(at >= end ? at - end : allocation.begin - at);
 }
 
-/// The allocation that an access left: the nearest one; or where that is small, and far, a large one that the kernel was
-/// given, and which is left by less than its size.
+/// The allocation that an access left: the nearest one; or where that is small, and far, a large one that the kernel
+/// was given, and which is left by less than its size.
 const Allocation* left_allocation(const BlockContext& block, const std::byte* at) {
   const Allocation* best = nearest_allocation(at);
   if (best == nullptr || distance(at, *best) <= best->bytes) return best;
@@ -301,17 +301,37 @@ void hold_fatal(const BlockContext& block, const char* kind, const void* pc, std
 
 [[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
+  const std::string name = access.variable == nullptr ? std::string{} : variable_near(access.variable).name;
+  const std::string array =
+      name.empty() ? fmt::format("{} of {} bytes",
+                                 access.variable == nullptr ? "an array of the thread's own" : "a constant array",
+                                 access.array_bytes)
+                   : fmt::format("variable '{}'", name);
   hold_fatal(
       block, "out_of_bounds", pc,
-      fmt::format("========= Invalid __local__ {} of size {} bytes\n"
+      fmt::format("========= Invalid __{}__ {} of size {} bytes\n"
                   "=========     at {} in {}\n"
                   "=========     by {}\n"
                   "=========     Address is out of bounds: {}\n"
                   "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
-                  verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
-                  describe_thread(block),
-                  relative(access.offset, access.array_bytes, access.bytes,
-                           fmt::format("an array of the thread's own of {} bytes", access.array_bytes))));
+                  access.variable == nullptr ? "local" : "global", verb(access.operation), access.bytes,
+                  block.launch->name, location_or_unknown(pc), describe_thread(block),
+                  relative(access.offset, access.array_bytes, access.bytes, array)));
+}
+
+[[gnu::noinline]] void describe_ended_local(const BlockContext& block, std::size_t bytes, Operation operation,
+                                            const void* pc, const void* ended_at) {
+  const Unwatched unwatched;
+  hold_fatal(
+      block, "ended_local", pc,
+      fmt::format("========= Invalid __local__ {} of size {} bytes\n"
+                  "=========     at {} in {}\n"
+                  "=========     by {}\n"
+                  "=========     Address is of a thread's own variable that has ended{}\n"
+                  "=========     A variable lives as long as its braces or its function: hand over its value, or "
+                  "declare it outside.\n",
+                  verb(operation), bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
+                  ended_at == nullptr ? ", with its function" : at_line("it ended", ended_at)));
 }
 
 [[gnu::noinline]] void describe_misaligned_local(const BlockContext& block, const LocalAccess& access, const void* pc) {
@@ -432,6 +452,12 @@ void local_atomic(const BlockContext& block, unsigned bytes, const void* pc) {
 void endless_loop(const BlockContext& block, const void* pc) {
   describe_endless_loop(block, pc);
   abort_kernel(cudaErrorLaunchTimeout);
+}
+
+void ended_local(const BlockContext& block, std::size_t bytes, Operation operation, const void* pc,
+                 const void* ended_at) {
+  describe_ended_local(block, bytes, operation, pc, ended_at);
+  abort_kernel(cudaErrorIllegalAddress);
 }
 
 void bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {

@@ -38,10 +38,11 @@ enum class BadAccess { out_of_bounds, misaligned };
 
 /// An access that leaves a thread's own array.
 struct LocalAccess {
-  std::int64_t offset;        ///< in bytes, from the array's begin
-  std::uint64_t bytes;        ///< Of the access.
-  std::uint64_t array_bytes;  ///< Of the array.
-  Operation operation;        ///< What was done.
+  std::int64_t offset;             ///< in bytes, from the array's begin
+  std::uint64_t bytes;             ///< Of the access.
+  std::uint64_t array_bytes;       ///< Of the array.
+  Operation operation;             ///< What was done.
+  const void* variable = nullptr;  ///< The array, where it is one outside of functions.
 };
 
 /// Tells of an index that leaves a row, or an array in a struct.
@@ -53,6 +54,10 @@ void report_row_bounds(const BlockContext& block, std::int64_t index, std::uint6
 [[noreturn]] void local_atomic(const BlockContext& block, unsigned bytes, const void* pc);
 /// The same of a loop that nothing leads out of.
 [[noreturn]] void endless_loop(const BlockContext& block, const void* pc);
+
+/// The same of an access to one that has ended, at `ended_at`; nullptr: its function has returned.
+[[noreturn]] void ended_local(const BlockContext& block, std::size_t bytes, Operation operation, const void* pc,
+                              const void* ended_at);
 
 /// The same of one that begins where its type may not; nothing is known of the array's length.
 [[noreturn]] void misaligned_local_access(const BlockContext& block, const LocalAccess& access, const void* pc);

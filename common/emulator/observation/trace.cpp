@@ -125,6 +125,7 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   range_stores_.clear();
   in_range_ = block_scope_ = false;  // The last block may have ended there.
   pending_race_.bytes = 0;
+  ended_locals_.clear();
   if (racing_ != race) set_racing(race);
   if (logging_ != block.traced) set_logging(block.traced);
   following_ = follow;
@@ -344,6 +345,8 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (site->pc != pc || at - site->begin > site->limit || (at & (shape.alignment - 1U)) != 0)
     site = look_up(block, site, address, shape, pc);
+  // This function takes its caller's place: its frame begins where that of the kernel's function ends.
+  if (site->space == Space::local) check_local(address, shape.bytes, shape.operation, pc, __builtin_frame_address(0));
   if (shape.is_volatile && block.traced) synchronise(block, shape.operation != Operation::load, false);
   settle_store();
   // What is volatile may be the flag itself.
@@ -353,6 +356,23 @@ void BlockWatch::access_anew(BlockContext& block, const void* address, AccessSha
   // Loops wait by what is volatile.
   if (shape.is_volatile && shape.operation == Operation::load && site->space != Space::local)
     poll(address, shape.bytes, pc);
+}
+
+void BlockWatch::begin_local(const void* variable) {
+  std::erase_if(ended_locals_, [&](const EndedLocal& local) { return local.begin == variable; });
+}
+
+void BlockWatch::end_local(const void* variable, std::size_t bytes, const void* pc) {
+  begin_local(variable);
+  ended_locals_.push_back({static_cast<const std::byte*>(variable), bytes, pc});
+}
+
+void BlockWatch::check_local(const void* address, std::size_t bytes, Operation operation, const void* pc,
+                             const void* frame) {
+  const auto* at = static_cast<const std::byte*>(address);
+  if (at < frame && own_stack(frame).contains(at)) ended_local(*block_, bytes, operation, pc, nullptr);
+  for (const EndedLocal& local : ended_locals_)
+    if (at >= local.begin && at < local.begin + local.bytes) ended_local(*block_, bytes, operation, pc, local.pc);
 }
 
 /// An access that its warp's log has no place for yet.

@@ -176,6 +176,12 @@ public:
   /// What came of it was stored here. Where that is shared memory, it is as if nothing was.
   void store_unset(const void* address, std::size_t bytes, const void* pc);
 
+  /// A variable of the running thread's own begins, whose address may be kept; and ends.
+  void begin_local(const void* variable);
+  void end_local(const void* variable, std::size_t bytes, const void* pc);
+  /// Checks that an access is to none that has ended. Below `frame` lies what functions had that have returned.
+  void check_local(const void* address, std::size_t bytes, Operation operation, const void* pc, const void* frame);
+
   /// The next atomic is one for the threads of its block alone.
   void expect_block_scope() { block_scope_ = true; }
   /// The volatile store to come adds to what was read there.
@@ -227,6 +233,13 @@ private:
     std::uint32_t value;  ///< in short
     const void* pc;
     bool told = false;  ///< to the shadow
+  };
+
+  /// A variable of a thread's own that has ended.
+  struct EndedLocal {
+    const std::byte* begin;
+    std::size_t bytes;
+    const void* pc;  ///< Where it ended.
   };
 
   // Of a site whose memory is global or shared:
@@ -415,6 +428,7 @@ private:
   std::vector<UnsetPlace> unset_reads_;                        ///< by thread: the last one of the launch
   UnsetPlace last_unset_read_;                                 ///< of all threads
   std::vector<UnsetStore> unset_stores_;                       ///< of the block
+  std::vector<EndedLocal> ended_locals_;                       ///< of the block
   bool block_scope_ = false;                                   ///< of the next atomic
   bool updates_ = false;                                       ///< of the next volatile store
   std::vector<std::pair<SharedRace, std::uint32_t>> held_;     ///< with its log: races since the block's barrier

@@ -1,4 +1,5 @@
 #include "common/emulator/pass/local_bounds_pass.hpp"
+#include "common/emulator/pass/device_code.hpp"
 #include "common/emulator/pass/unset_values.hpp"
 
 #include <llvm/Analysis/Utils/Local.h>
@@ -16,16 +17,18 @@ namespace {
 
 using namespace llvm;
 
-/// An access to a local array, or to a struct that was handed over by value, at an offset that only the run tells.
+/// An access to a local array, to a struct that was handed over by value, or to a variable outside of functions by its
+/// name, at an offset that only the run tells.
 struct LocalAccess {
   Instruction* instruction;
   std::vector<GEPOperator*> steps;  ///< from the array to the address
   std::uint64_t array_bytes;
   std::uint64_t bytes;
+  GlobalVariable* variable = nullptr;  ///< the array, where it is one outside of functions
 };
 
 /// The access as one to a local array; `steps` is empty where it is none, or certain to be inside.
-LocalAccess look_at(Instruction& instruction, const DataLayout& layout) {
+LocalAccess look_at(Instruction& instruction, const DataLayout& layout, bool device) {
   LocalAccess access{&instruction, {}, 0, 0};
   Value* address = getLoadStorePointerOperand(&instruction);
   if (address == nullptr || is_value_check(instruction)) return access;
@@ -40,7 +43,13 @@ LocalAccess look_at(Instruction& instruction, const DataLayout& layout) {
   const auto* array = dyn_cast<AllocaInst>(address);
   const auto bytes = array == nullptr ? std::nullopt : array->getAllocationSize(layout);
   const auto* given = dyn_cast<Argument>(address);
-  if (given != nullptr && given->hasByValAttr()) {
+  auto* variable = dyn_cast<GlobalVariable>(address);
+  const bool has_end = variable != nullptr && !variable->isDeclaration() && !variable->isThreadLocal() &&
+                       !variable->hasSection() && !variable->hasCommonLinkage();
+  if (has_end && device) {
+    access.variable = variable;
+    access.array_bytes = layout.getTypeAllocSize(variable->getValueType()).getFixedValue();
+  } else if (given != nullptr && given->hasByValAttr()) {
     access.array_bytes = layout.getTypeAllocSize(given->getParamByValType()).getFixedValue();
   } else if (bytes && !bytes->isScalable()) {
     access.array_bytes = bytes->getFixedValue();
@@ -69,20 +78,30 @@ void check(const LocalAccess& access) {
                                                 MDBuilder(context).createBranchWeights(1, 1 << 20));
   IRBuilder<> report(then);
   report.SetCurrentDebugLocation(access.instruction->getDebugLoc());
-  const FunctionCallee callee =
-      module.getOrInsertFunction("__warpbook_local_bounds", report.getVoidTy(), size, size, size, report.getInt32Ty());
-  report.CreateCall(callee, {offset, report.getInt64(access.bytes), report.getInt64(access.array_bytes),
-                             report.getInt32(isa<StoreInst>(access.instruction) ? 1 : 0)});
+  std::vector<Value*> arguments{offset, report.getInt64(access.bytes), report.getInt64(access.array_bytes),
+                                report.getInt32(isa<StoreInst>(access.instruction) ? 1 : 0)};
+  if (access.variable == nullptr) {
+    report.CreateCall(module.getOrInsertFunction("__warpbook_local_bounds", report.getVoidTy(), size, size, size,
+                                                 report.getInt32Ty()),
+                      arguments);
+    return;
+  }
+  arguments.push_back(access.variable);
+  report.CreateCall(module.getOrInsertFunction("__warpbook_variable_bounds", report.getVoidTy(), size, size, size,
+                                               report.getInt32Ty(), report.getPtrTy()),
+                    arguments);
 }
 
 }  // namespace
 
 PreservedAnalyses LocalBoundsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  const SmallPtrSet<const Function*, 32> device = device_functions(module);
   std::vector<LocalAccess> accesses;
   for (Function& function : module) {
     if (function.isDeclaration() || !function.hasFnAttribute(Attribute::SanitizeThread)) continue;
     for (Instruction& instruction : instructions(function))
-      if (LocalAccess access = look_at(instruction, module.getDataLayout()); !access.steps.empty())
+      if (LocalAccess access = look_at(instruction, module.getDataLayout(), device.contains(&function));
+          !access.steps.empty())
         accesses.push_back(std::move(access));
   }
   for (const LocalAccess& access : accesses) check(access);

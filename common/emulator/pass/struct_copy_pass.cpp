@@ -38,6 +38,7 @@
 #include "common/emulator/pass/cast_alignment.hpp"
 #include "common/emulator/pass/counted_loads.hpp"
 #include "common/emulator/pass/device_code.hpp"
+#include "common/emulator/pass/ended_locals.hpp"
 #include "common/emulator/pass/endless_loops.hpp"
 #include "common/emulator/pass/host_objects.hpp"
 #include "common/emulator/pass/joined_loads.hpp"
@@ -496,10 +497,12 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(ConvergencePass());
               manager.addPass(SharedGuardPass());
               manager.addPass(StructCopyPass());
+              manager.addPass(warpbook::emulator::EndedLocalsPass());
             });
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::ContractionPass());
               manager.addPass(warpbook::emulator::MarkedChecksPass());
+              manager.addPass(warpbook::emulator::ForgottenLocalsPass());
               manager.addPass(warpbook::emulator::SpokenAccessPass());
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::CountedLoadsPass());

@@ -41,14 +41,13 @@ constexpr unsigned kMostInlined = 64;         // calls in a function
 constexpr unsigned kMostInstructions = 4000;  // of a function that becomes part of another
 constexpr std::uint64_t kNever = 0xff;        // a byte of the shadow: nobody set it
 constexpr std::uint64_t kOfNothing = 0x01;    // set, to what was computed of nothing
-constexpr const char* kMark = "warpbook.unset";
 constexpr const char* kRead = "__warpbook_unset_read";
 constexpr const char* kUse = "__warpbook_unset_use";
 constexpr const char* kStore = "__warpbook_unset_store";
 constexpr const char* kBring = "__warpbook_unset_lane";
 constexpr const char* kGet = "__warpbook_unset_shuffled";
 
-void mark(Instruction& instruction) { instruction.setMetadata(kMark, MDNode::get(instruction.getContext(), {})); }
+void mark(Instruction& instruction) { mark_value_check(instruction); }
 
 bool calls(const Value& value, StringRef name) {
   const auto* call = dyn_cast<CallInst>(&value);
@@ -517,8 +516,8 @@ private:
   LoopInfo loop_info_;
   CountedLoops loops_;
   std::vector<std::unique_ptr<Local>> locals_;
-  DenseMap<const Instruction*, Local*> set_;   ///< by the store or the copy
-  SmallPtrSet<const Value*, 32> nothing_;      ///< Values that may be nothing, and copies that may bring it.
+  DenseMap<const Instruction*, Local*> set_;  ///< by the store or the copy
+  SmallPtrSet<const Value*, 32> nothing_;     ///< Values that may be nothing, and copies that may bring it.
   SmallVector<Value*, 32> open_;
   SetVector<Instruction*> uses_;
   bool returns_ = false;

@@ -40,4 +40,9 @@ public:
 /// True for instructions that only keep account of values.
 inline bool is_value_check(const llvm::Instruction& instruction) { return instruction.hasMetadata("warpbook.unset"); }
 
+/// Makes it one.
+inline void mark_value_check(llvm::Instruction& instruction) {
+  instruction.setMetadata("warpbook.unset", llvm::MDNode::get(instruction.getContext(), {}));
+}
+
 }  // namespace warpbook::emulator
