@@ -15,14 +15,23 @@ namespace {
 struct Registered {
   std::mutex mutex;
   std::map<const std::byte*, std::size_t> ranges;
-  std::map<const std::byte*, std::size_t> heap;  ///< of these, the device's heap
+  std::map<const std::byte*, std::size_t> heap;       ///< of these, the device's heap
+  std::map<const std::byte*, std::size_t> variables;  ///< the host's own, outside of functions
   std::size_t heap_bytes = 0;
-  std::deque<AddressRange> freed;                ///< of the heap, the latest
+  std::deque<AddressRange> freed;  ///< of the heap, the latest
 };
 
 Registered& registered() {
   static auto& instance = *new Registered;
   return instance;
+}
+
+AddressRange range_in(const std::map<const std::byte*, std::size_t>& ranges, const void* address) {
+  auto after = ranges.upper_bound(static_cast<const std::byte*>(address));
+  if (after == ranges.begin()) return {};
+  const auto& [begin, bytes] = *--after;
+  const AddressRange range{begin, begin + bytes};
+  return range.contains(address) ? range : AddressRange{};
 }
 
 }  // namespace
@@ -79,14 +88,19 @@ HeapPiece heap_near(const void* address) {
   return {};
 }
 
+void note_host_variable(const void* begin, std::size_t bytes) {
+  const std::lock_guard lock(registered().mutex);
+  registered().variables[static_cast<const std::byte*>(begin)] = bytes;
+}
+
+AddressRange host_variable_at(const void* address) {
+  const std::lock_guard lock(registered().mutex);
+  return range_in(registered().variables, address);
+}
+
 AddressRange registered_range(const void* address) {
   const std::lock_guard lock(registered().mutex);
-  const auto& ranges = registered().ranges;
-  auto after = ranges.upper_bound(static_cast<const std::byte*>(address));
-  if (after == ranges.begin()) return {};
-  const auto& [begin, bytes] = *--after;
-  const AddressRange range{begin, begin + bytes};
-  return range.contains(address) ? range : AddressRange{};
+  return range_in(registered().ranges, address);
 }
 
 }  // namespace warpbook::emulator

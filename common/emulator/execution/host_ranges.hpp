@@ -16,6 +16,11 @@ bool unregister_range(const void* begin);
 /// The registered range that holds the address; or an empty one.
 AddressRange registered_range(const void* address);
 
+/// A variable of the program, outside of functions, is the host's own.
+void note_host_variable(const void* begin, std::size_t bytes);
+/// The one that holds the address; or an empty range.
+AddressRange host_variable_at(const void* address);
+
 /// From the first `__managed__` variable to the last.
 extern constinit AddressRange managed_range;
 

@@ -85,6 +85,16 @@ void meet_all(const void* pc) {
   abort_kernel(cudaErrorLaunchFailure);
 }
 
+}  // namespace
+
+void warp_barrier_of_all() {
+  const void* const pc = __builtin_return_address(0);
+  meet_all(pc);
+  current_runner->meet(Meeting::sync, ~0U, 0, 0, pc);
+}
+
+namespace {
+
 void leave(Exchange& exchange) {
   if (++exchange.taken < kWarpSize) return;
   exchange.taken = 0;

@@ -137,7 +137,7 @@ template <class Use, int m, int n, int k, class T, class S>
 __attribute__((always_inline, nodebug)) inline void load_fragment(S* elements, int size, const S* memory,
                                                                   unsigned stride, bool by_rows) {
   constexpr int kElements = fragment_elements<Use, m, n, k, T>();
-  warp_barrier(~0U);
+  warp_barrier_of_all();
   each_place<Use, m, n, k, T>(memory, stride, by_rows, [&](const S* from, unsigned i, auto count) {
     const auto loaded = *reinterpret_cast<const Together<S, count>*>(from);
 #pragma unroll
@@ -186,7 +186,7 @@ WARPBOOK_DEVICE_FUNCTION void load_matrix_sync(fragment<accumulator, m, n, k, T>
 template <int m, int n, int k, class T>
 WARPBOOK_DEVICE_FUNCTION void store_matrix_sync(T* memory, const fragment<accumulator, m, n, k, T>& f, unsigned stride,
                                                 layout_t layout) {
-  warpbook::emulator::warp_barrier(~0U);
+  warpbook::emulator::warp_barrier_of_all();
   warpbook::emulator::each_place<accumulator, m, n, k, T>(
       memory, stride, layout == mem_row_major, [&](T* to, unsigned i, auto count) {
         warpbook::emulator::Together<T, count> stored;

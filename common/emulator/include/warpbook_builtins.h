@@ -59,6 +59,8 @@ WARPBOOK_EXPORT BarrierResult block_barrier(bool predicate) __attribute__((conve
 
 /// The warp-level operations: each waits for the live lanes of the mask.
 WARPBOOK_EXPORT void warp_barrier(unsigned mask) __attribute__((convergent));
+/// The same for operations on matrices, which want all 32 lanes.
+WARPBOOK_EXPORT void warp_barrier_of_all() __attribute__((convergent));
 WARPBOOK_EXPORT std::uint64_t warp_shuffle(unsigned mask, std::uint64_t value, unsigned source_lane)
     __attribute__((convergent));
 /// The live lanes that came with a true predicate in the lower half, all live lanes of the mask in the upper.

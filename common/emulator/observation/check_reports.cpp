@@ -21,6 +21,8 @@ namespace warpbook::emulator {
 namespace {
 
 constexpr std::uintptr_t kNullPage = 64 << 10;
+constexpr const char* kHostsOwn =
+    "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied.";
 
 /// Where an address lies, and what it means.
 struct Place {
@@ -182,6 +184,8 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
     return place_in_dynamic(block, at, width);
   if (const ClusterPlace place = find_in_cluster(block, address); place.block != nullptr)
     return place_in_cluster(block, place, at, width);
+  if (const AddressRange range = host_variable_at(address); range.begin != nullptr)
+    return {fmt::format("in the host's variable '{}'", variable_near(address).name), "out_of_bounds", kHostsOwn};
   if (const Variable variable = variable_near(address); !variable.name.empty())
     return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
                      width, fmt::format("variable '{}'", variable.name)),
@@ -200,8 +204,7 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   }
   constexpr std::ptrdiff_t kNear = 1 << 30;  // bytes, by which an index went below 0
   if (in_arena(address) || (at < arena_begin && arena_begin - at <= kNear)) return place_in_arena(block, at, width);
-  return {"not in the device's memory", "out_of_bounds",
-          "A kernel reaches only what cudaMalloc and its kin gave; the host's own memory has to be copied."};
+  return {"not in the device's memory", "out_of_bounds", kHostsOwn};
 }
 
 const char* verb(Operation operation) {

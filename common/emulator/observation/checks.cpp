@@ -117,6 +117,11 @@ Home find_home(const BlockContext& block, const void* address, std::size_t bytes
     settle(Space::global, range);
     return home;
   }
+  if (const AddressRange range = host_variable_at(address); range.begin != nullptr) {
+    home.space = Space::global;
+    home.bad = true;
+    return home;
+  }
   if (const AddressRange segment = segment_of(address); segment.begin != nullptr) {
     const Variable variable = variable_near(address);
     settle(Space::elsewhere, variable.name.empty() ? segment : variable.range);

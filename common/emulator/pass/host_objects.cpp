@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/pass/library_calls.hpp"
@@ -30,6 +31,21 @@ std::optional<HostCopy> as_copy(Instruction& instruction) {
   if (callee->getName() == "cudaMemcpy2D" || callee->getName() == "cudaMemcpy2DAsync") return HostCopy{call, 0, 2};
   if (calls_library(*call, "copy_symbol")) return HostCopy{call, 1, 2};
   return std::nullopt;
+}
+
+/// The array of arguments' addresses of a launch by a kernel's address, behind that of the kernel; null for other
+/// calls.
+Value* launch_arguments(Instruction& instruction) {
+  auto* call = dyn_cast<CallBase>(&instruction);
+  const Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+  if (callee == nullptr) return nullptr;
+  const bool configured = callee->getName() == "cudaLaunchKernelExC";
+  if (!configured && callee->getName() != "cudaLaunchKernel" && callee->getName() != "cudaLaunchCooperativeKernel")
+    return nullptr;
+  unsigned before = configured ? 2 : 1;
+  for (Value* argument : call->args())
+    if (argument->getType()->isPointerTy() && before-- == 0) return argument;
+  return nullptr;
 }
 
 /// How many bytes a call of malloc or new[] was asked for; null where it is none.
@@ -60,9 +76,19 @@ Value* end_of(Value* pointer, IRBuilder<>& builder, const DataLayout& layout) {
 
 PreservedAnalyses HostObjectsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   std::vector<HostCopy> copies;
+  std::vector<std::pair<CallBase*, Value*>> launches;
   for (Function& function : module)
-    for (Instruction& instruction : instructions(function))
+    for (Instruction& instruction : instructions(function)) {
       if (const auto copy = as_copy(instruction)) copies.push_back(*copy);
+      if (Value* arguments = launch_arguments(instruction))
+        launches.emplace_back(cast<CallBase>(&instruction), arguments);
+    }
+  for (const auto& [call, arguments] : launches) {
+    IRBuilder<> builder(call);
+    builder.CreateCall(
+        module.getOrInsertFunction("__warpbook_launch_arguments", builder.getVoidTy(), builder.getPtrTy()),
+        {end_of(arguments, builder, module.getDataLayout())});
+  }
   for (const HostCopy& copy : copies) {
     IRBuilder<> builder(copy.call);
     const FunctionCallee callee = module.getOrInsertFunction("__warpbook_host_objects", builder.getVoidTy(),
@@ -70,7 +96,7 @@ PreservedAnalyses HostObjectsPass::run(Module& module, ModuleAnalysisManager& /*
     builder.CreateCall(callee, {end_of(copy.call->getArgOperand(copy.destination), builder, module.getDataLayout()),
                                 end_of(copy.call->getArgOperand(copy.source), builder, module.getDataLayout())});
   }
-  return copies.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  return copies.empty() && launches.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
 }
 
 }  // namespace warpbook::emulator

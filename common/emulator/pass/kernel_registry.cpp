@@ -119,6 +119,17 @@ Function* invoke_of(Function& kernel, const Layout& layout) {
   return call->getFunction();
 }
 
+/// True for a variable outside of functions that no kernel may name; see device_code.cpp.
+bool is_hosts_own(const GlobalVariable& variable) {
+  const StringRef name = variable.getName();
+  return !variable.isDeclaration() && !variable.isConstant() && !variable.hasPrivateLinkage() &&
+         !variable.isThreadLocal() && !variable.hasSection() && !variable.hasAttribute("warpbook-device") &&
+         !variable.hasAttribute("warpbook-shared") && !variable.hasAttribute("warpbook-constant") &&
+         !variable.hasAttribute("warpbook-managed") && !name.starts_with("_ZZ") && !name.starts_with("_ZT") &&
+         !name.starts_with("_ZGV") && !name.starts_with("__") && !name.starts_with("llvm.") &&
+         !name.starts_with("_ZN8warpbook");
+}
+
 Constant* numbers(Module& module, ArrayRef<unsigned> values) {
   Constant* data = ConstantDataArray::get(module.getContext(), values);
   return new GlobalVariable(module, data->getType(), true, GlobalValue::PrivateLinkage, data);
@@ -139,6 +150,9 @@ void tell_runtime(Module& module) {
   for (GlobalVariable& variable : module.globals())
     if (!variable.isDeclaration() && variable.hasAttribute("warpbook-managed"))
       call("__warpbook_managed", variable, module.getDataLayout().getTypeAllocSize(variable.getValueType()));
+  for (GlobalVariable& variable : module.globals())
+    if (is_hosts_own(variable))
+      call("__warpbook_host_variable", variable, module.getDataLayout().getTypeAllocSize(variable.getValueType()));
   for (Function& function : module) {
     const auto tell_number = [&](const char* attribute, const char* name) {
       std::uint64_t value = 0;

@@ -231,6 +231,20 @@ PreservedAnalyses AtomicScopePass::run(Module& module, ModuleAnalysisManager& /*
   return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
+PreservedAnalyses PrintPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  Function* print = module.getFunction("printf");
+  if (print == nullptr || !print->isDeclaration()) return PreservedAnalyses::all();
+  const SmallPtrSet<const Function*, 32> device = device_functions(module);
+  std::vector<CallBase*> calls;
+  for (User* user : print->users())
+    if (auto* call = dyn_cast<CallBase>(user);
+        call != nullptr && call->getCalledFunction() == print && device.contains(call->getFunction()))
+      calls.push_back(call);
+  for (CallBase* call : calls)
+    call->setCalledFunction(module.getOrInsertFunction("__warpbook_printf", print->getFunctionType()));
+  return calls.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
 PreservedAnalyses HostWaitsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   const SmallPtrSet<const Function*, 32> device = device_functions(module);
   for (Function& function : module) {

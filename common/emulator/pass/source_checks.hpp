@@ -23,6 +23,13 @@ public:
   static bool isRequired() { return true; }
 };
 
+/// At the pipeline's start: has kernels print by a function of the emulator's, which looks at the strings first.
+class PrintPass : public llvm::PassInfoMixin<PrintPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
 /// At the pipeline's start: makes volatile what a loop of the host waits for, where nothing in the loop changes it
 /// (`while (*flag == 0);`). nvcc leaves the host's code as it is unless it gets `-O`, and such a loop then ends; clang
 /// would take it away.
@@ -34,7 +41,8 @@ public:
 
 /// At the pipeline's end: tells the emulator of two kinds of access before they are done.
 ///
-///  - A volatile store whose value was computed of what was read there (`*count = *count + 1`). A flag that is set in one
+///  - A volatile store whose value was computed of what was read there (`*count = *count + 1`). A flag that is set in
+///  one
 ///    go may be volatile; of two threads that add at a time, one is lost.
 ///  - The load of an object's table of virtual functions.
 class SpokenAccessPass : public llvm::PassInfoMixin<SpokenAccessPass> {

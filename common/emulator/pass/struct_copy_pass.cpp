@@ -491,6 +491,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(warpbook::emulator::HostWaitsPass());
               manager.addPass(warpbook::emulator::LocalValuesPass());
               manager.addPass(warpbook::emulator::AtomicScopePass());
+              manager.addPass(warpbook::emulator::PrintPass());
               manager.addPass(warpbook::emulator::UnsetValuesPass());
               manager.addPass(warpbook::emulator::CastAlignmentPass());
               manager.addPass(warpbook::emulator::DefinedArithmeticPass());

@@ -487,6 +487,12 @@ extern "C" WARPBOOK_EXPORT void __warpbook_host_objects(const void* destination_
   host_ends = {static_cast<const std::byte*>(destination_end), static_cast<const std::byte*>(source_end)};
 }
 
+/// A variable of the program that is the host's own; its module calls this before it begins.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_host_variable(const void* variable, std::size_t bytes) {
+  note_host_variable(variable, bytes);
+}
+
 /// A `__managed__` variable of the program; its module calls this before it begins.
 // NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
 extern "C" WARPBOOK_EXPORT void __warpbook_managed(const void* variable, std::size_t bytes) {

@@ -2,8 +2,11 @@
 /// Launches by a kernel's address alone, with arguments by their addresses. The compiler pass tells of each kernel how
 /// to call it (pass/kernel_registry.cpp).
 
+#include <cstddef>
 #include <cstring>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/include/cuda_runtime_api.h"
@@ -21,6 +24,9 @@ struct Callable {
   unsigned count;
 };
 
+/// Where the array of the launch to come ends; null: nobody knows.
+thread_local constinit void** arguments_end = nullptr;
+
 std::unordered_map<const void*, Callable>& callables() {
   static auto& instance = *new std::unordered_map<const void*, Callable>;
   return instance;
@@ -34,6 +40,13 @@ cudaError_t launch_untyped(const cudaLaunchConfig_t& config, const void* kernel,
     return remember(cudaErrorInvalidDeviceFunction);
   }
   const Callable& callable = found->second;
+  void** const end = std::exchange(arguments_end, nullptr);
+  if (end != nullptr && end - arguments < static_cast<std::ptrdiff_t>(callable.count)) {
+    ApiCall::explain("invalid_launch", "The kernel has " + std::to_string(callable.count) +
+                                           " parameters, and the array of their addresses " +
+                                           std::to_string(end - arguments) + ".");
+    return remember(cudaErrorInvalidValue);
+  }
   if (arguments == nullptr && callable.count != 0) return remember(cudaErrorInvalidValue);
   struct alignas(16) Piece {
     std::byte bytes[16];
@@ -65,6 +78,10 @@ extern "C" WARPBOOK_EXPORT void __warpbook_kernel(const void* kernel,
                                                   const unsigned* places, const unsigned* sizes, unsigned count) {
   callables()[kernel] = {invoke, places, sizes, count};
 }
+
+/// The launch that follows is handed an array of addresses that ends there.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_launch_arguments(void** end) { arguments_end = end; }
 
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t dynamic_shared,
                              cudaStream_t stream) {
