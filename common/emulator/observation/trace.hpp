@@ -176,8 +176,9 @@ public:
   /// What came of it was stored here. Where that is shared memory, it is as if nothing was.
   void store_unset(const void* address, std::size_t bytes, const void* pc);
 
-  /// A variable of the running thread's own begins, whose address may be kept; and ends.
+  /// A variable of the running thread's own begins, whose address may be kept.
   void begin_local(const void* variable);
+  /// And ends.
   void end_local(const void* variable, std::size_t bytes, const void* pc);
   /// Checks that an access is to none that has ended. Below `frame` lies what functions had that have returned.
   void check_local(const void* address, std::size_t bytes, Operation operation, const void* pc, const void* frame);
