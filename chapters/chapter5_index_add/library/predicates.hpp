@@ -3,7 +3,7 @@
 ///
 /// They see R, N, the row's bytes and the type. The index is on the device, and reading it back would cost more than
 /// any of the kernels. The limits were chosen on an H200, on random problems of two dimensions, drawn evenly and by
-/// Zipf's law: v7b is left only where the even draw loses little by it.
+/// Zipf's law: mostly, v7b is left where the even draw loses little by it.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ inline bool has_few_long_rows(const Problem& p) {
 
 // ---- Entries that lie side by side.
 
-/// Few sums in all, which each block keeps for itself. v7b is slowest where neighbouring threads take entries.
+/// Few sums in all, which each block keeps for itself. Along the last dimension v7b adds every element by itself.
 inline bool fits_few_sums(const Problem& p) {
   return p.rows() * p.row_elements() <= 512 && entries_per_row(p) >= (rows_lie_together(p) ? 2048 : 32) &&
          fits_private_rows(p);
