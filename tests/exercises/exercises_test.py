@@ -5,6 +5,7 @@ import concurrent.futures
 import csv
 import dataclasses
 import datetime
+import hashlib
 import io
 import json
 import os
@@ -99,7 +100,8 @@ class Keeping(toolchain.Toolchain):
             return toolchain.Compiled(pathlib.Path(shutil.copy(self.kept[key], scratch / "check")))
         compiled = super().compile(chapter, exercise, file, scratch, sandbox, seconds, lean)
         if compiled.program and not compiled.notes and not compiled.local and not exercise.builds_on:
-            self.kept[key] = shutil.copy(compiled.program, pathlib.Path(self.folder.name) / str(len(self.kept)))
+            name = hashlib.sha256(repr(key).encode()).hexdigest()  # Two compile at a time, so no number is one's own.
+            self.kept[key] = shutil.copy(compiled.program, pathlib.Path(self.folder.name) / name)
         return compiled
 
 
