@@ -281,7 +281,7 @@ TEST_CASE("what v9 chooses takes the problem, however large") {
   CHECK(chosen.size() >= refuse.size() - 1);  // Tiles in the input's order are rare.
 }
 
-TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
+TEST_CASE("v9 chooses by shape: problems that were timed") {
   using enum v9::Kernel;
   const auto chosen = [](const std::vector<std::int64_t>& shape, const std::vector<int>& permutation, int bytes) {
     const PermuteProblem p = make_problem(shape, permutation, bytes);
@@ -296,15 +296,25 @@ TEST_CASE("v9 chooses by shape: problems whose times are recorded") {
   CHECK(chosen({393, 41, 635, 6}, {0, 2, 3, 1}, 2) == element_tiles);
   CHECK(chosen({19, 2838, 19, 384}, {0, 1, 3, 2}, 2) == gathered_words);  // 19 lines for 32 lanes.
   CHECK(chosen({23, 2, 4889, 701}, {2, 1, 3, 0}, 1) == placed_words);     // 23.
+  // A gather that needs every byte it fetches: very small matrices, and few columns of bytes.
+  CHECK(chosen({1140151, 2, 2}, {0, 2, 1}, 2) == gathered_words);
+  CHECK(chosen({12, 219379, 3, 3}, {1, 0, 3, 2}, 1) == gathered_words);
+  CHECK(chosen({22, 2081408}, {1, 0}, 1) == gathered_words);
+  CHECK(chosen({37, 472369}, {1, 0}, 1) == placed_words);
   // Short rows: several side by side, and one here, one there.
   CHECK(chosen({422186, 8, 3}, {1, 0, 2}, 2) == fixed_tiles);
   CHECK(chosen({8, 422186, 9}, {1, 0, 2}, 4) == gathered_words);  // 36 bytes.
   CHECK(chosen({584, 1351, 7}, {1, 0, 2}, 8) == fixed_tiles);
   CHECK(chosen({584, 1351, 9}, {1, 0, 2}, 8) == gather);
+  CHECK(chosen({1576, 1240, 2}, {1, 0, 2}, 16) == fixed_tiles);
+  CHECK(chosen({1576, 1240, 6}, {1, 0, 2}, 16) == gather);
   // Long runs of wide elements, which a gather takes, too.
   CHECK(chosen({4, 33, 37, 1080}, {1, 3, 2, 0}, 4) == fixed_tiles);
   CHECK(chosen({17, 31, 23207}, {0, 2, 1}, 4) == element_tiles);  // A batch of matrices: 124 bytes of columns, and half
                                                                   // of a tile is empty.
+  // Sides of whole words: of whole tiles, too, and not.
+  CHECK(chosen({512, 512, 128}, {2, 1, 0}, 4) == wide_tiles);
+  CHECK(chosen({20, 5390, 96}, {2, 1, 0}, 4) == fixed_tiles);
   // Bytes: single ones, with few columns and with many; words of the input, and of the output: of 4 bytes and of 16.
   CHECK(chosen({123, 257489}, {1, 0}, 1) == element_tiles);
   CHECK(chosen({469, 1014, 95}, {2, 1, 0}, 1) == composite_tiles);

@@ -429,6 +429,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=4096,4096 dim=1 count=2048 dtype=float") == "private_lines");
   CHECK(chosen("shape=4096,4096 dim=1 count=2047 dtype=float") == "v7b");
   CHECK(chosen("shape=11000,300 dim=1 count=192 dtype=double") == "private_lines");
+  CHECK(chosen("shape=35,109,15,11,5 dim=4 count=118 dtype=half") == "private_lines");
+  CHECK(chosen("shape=35,109,15,11,5 dim=4 count=75 dtype=half") != "private_lines");
   CHECK(chosen("shape=11000,300 dim=1 count=191 dtype=double") == "v7b");
   CHECK(chosen("shape=8,128 dim=1 count=8192 dtype=float") == "private_lines");
   CHECK(chosen("shape=8,128 dim=1 count=8191 dtype=float") == "v7b");

@@ -1,7 +1,7 @@
 /// \file
 /// What a shape asks for: the conditions that v9's rules are made of. All take a simplified problem of rank 2 or more.
 ///
-/// The limits in here were chosen on an H200, for each element size, over several hundred random problems that no
+/// The limits in here were chosen on an H200, for each element size, over several thousand random problems that no
 /// comparison of the book uses.
 #pragma once
 
@@ -32,9 +32,12 @@ inline bool fills_wide_tiles(const PermuteProblem& q, std::int64_t elements) {
 
 /// Tiles of 16-byte words for a batch of matrices,
 inline bool is_wide_transpose(const PermuteProblem& q) { return fills_wide_tiles(q, 2048) && v6::refuse(q) == nullptr; }
-/// and for other problems; of bytes, half a tile has to be full.
+/// and for other problems. Of bytes, half a tile has to be full; of floats and 16-byte elements every tile, since fixed
+/// tiles lose nothing where sides are short.
 inline bool takes_wide_tiles(const PermuteProblem& q) {
-  return fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048);
+  if (!fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048)) return false;
+  const int side = q.element_bytes == 4 ? v6::kSide<4> : q.element_bytes == 16 ? v6::kSide<16> : 1;
+  return q.shape[q.rank - 1] % side == 0 && q.dst_shape(q.rank - 1) % side == 0;
 }
 
 /// Few elements: a launch lasts as long as a thread's chain of instructions, and the caches make up for any order.
@@ -52,17 +55,19 @@ inline double lines_touched(const PermuteProblem& q) { return input_runs::touche
 
 /// Whether the caches make up for the disorder of a gather.
 inline bool caches_help(const PermuteProblem& q) {
+  const double excess = gathered_excess(q);
+  if (excess <= 1 && q.rank <= 4) return true;  // A block needs all that it fetches.
   const bool rows = keeps_last_dimension(q);
   // A gather carries its index along two dimensions of the output: where those are short, it divides on and on.
   const std::int64_t carried = q.dst_shape(q.rank - 1) * q.dst_shape(q.rank - 2);
   if (!rows && q.rank > 2 && carried * q.element_bytes < 16) return false;
   // Three elements in turn, as from pixels to planes: they share cache lines that a warp reads anyway.
-  if (!rows && q.element_bytes <= 4 && gathered_excess(q) <= 3 && lines_touched(q) <= 2) return true;
+  if (!rows && q.element_bytes <= 4 && excess <= 3 && lines_touched(q) <= 2) return true;
   const double most = q.element_bytes == 1   ? (rows ? 2 : 1.3)
                       : q.element_bytes == 2 ? (rows ? 4 : 2)
                       : q.element_bytes == 4 ? 1.3
                                              : (rows ? 2.5 : 1.1);
-  return gathered_excess(q) <= most;
+  return excess <= most;
 }
 
 /// A tile that is filled less than that leaves too many of its threads idle.
@@ -83,19 +88,19 @@ inline bool is_transpose(const PermuteProblem& q) {
 /// What a gather could take, and fixed tiles take better: short rows of which several lie side by side, and long runs
 /// of wide elements that are no matrix's.
 inline bool is_tiled_gather(const PermuteProblem& q) {
-  if (q.element_bytes > 8 || fixed_tile::refuse(q) != nullptr) return false;
+  if (fixed_tile::refuse(q) != nullptr) return false;
   const fixed_tile::Fit fit = fixed_tile::fit(q);
   if (keeps_last_dimension(q)) {
     const std::int64_t row_bytes = q.shape[q.rank - 1] * q.element_bytes;
-    return row_bytes <= (q.element_bytes == 8 ? 56 : 32) && fit.run_bytes >= 128;
+    return row_bytes <= (q.element_bytes <= 4 ? 32 : q.element_bytes == 8 ? 56 : 80) && fit.run_bytes >= 128;
   }
   const bool is_long = fit.column_bytes >= 256 && fit.run_bytes >= 64;
-  return q.element_bytes >= 4 && is_long && !is_transpose(q) && caches_help(q);
+  return (q.element_bytes == 4 || q.element_bytes == 8) && is_long && !is_transpose(q) && caches_help(q);
 }
 
-/// Whether composite tiles take bytes, or halves that fill no fixed tiles, full and with long runs.
+/// Whether composite tiles take bytes or halves, full and with long runs.
 inline bool takes_composite_tiles(const PermuteProblem& q) {
-  if (q.element_bytes > 2 || (q.element_bytes == 2 && fills_fixed_tiles(q))) return false;
+  if (q.element_bytes > 2) return false;
   return composite_tile::refuse(q) == nullptr && composite_tile::pays(q);
 }
 
@@ -114,10 +119,12 @@ inline bool only_gathers(const PermuteProblem& q) {
 }
 
 /// A gather of elements that are words themselves. A warp's load takes as many turns as it touches lines. Where these
-/// are many, a tile is better, if it reads more than an element or two at a time.
+/// are many, a tile is better, if it reads more than an element or two at a time; of matrices with few columns of bytes
+/// or halves, a tile is worse.
 inline bool is_gather(const PermuteProblem& q) {
   if (only_gathers(q)) return true;
-  return caches_help(q) && (lines_touched(q) < 20 || fixed_tile::fit(q).run_bytes < 8);
+  const double most_lines = q.rank == 2 && q.element_bytes <= 2 ? 32 : 20;
+  return caches_help(q) && (lines_touched(q) < most_lines || fixed_tile::fit(q).run_bytes < 8);
 }
 
 /// A gather of narrower elements, which are written by words.

@@ -87,7 +87,9 @@ inline bool meets_in_kept_tiles(const Problem& p) {
 inline bool fills_lines(const Problem& p) {
   if (rows_lie_together(p) || private_lines::refuse(p) != nullptr) return false;
   if (private_lines::plan(p).parts > 1 && meets_in_kept_tiles(p)) return false;
-  return (p.src.count() >= (2 << 20) && p.entries() >= 192 && 2 * p.entries() >= p.rows()) ||
+  const bool has_many = p.entries() >= 192 && 2 * p.entries() >= p.rows();
+  const bool has_many_per_row = entries_per_row(p) >= (p.entries() >= 96 ? 16 : 32);
+  return (p.src.count() >= (2 << 20) && (has_many || has_many_per_row)) ||
          (entries_per_row(p) >= 64 && p.entries() >= (8 << 10)) ||
          (entries_per_row(p) >= 512 && p.src.count() >= (32 << 10));
 }
