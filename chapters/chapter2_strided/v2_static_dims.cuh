@@ -45,9 +45,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
+//! [view]
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare(p, src, dst);
+  //! [view]
   return with_dims(q.problem.view.dims, [&]<int dims>() {
     if constexpr (dims == 0) {
       return v1::run(p, src, dst, stream);

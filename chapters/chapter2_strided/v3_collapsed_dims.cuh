@@ -15,9 +15,11 @@
 namespace warpbook::chapter2::v3 {
 
 //! [kernel]
+//! [view]
 inline cudaError_t run(const StridedProblem& p, const void* src, void* dst, cudaStream_t stream) {
   if (p.count() == 0) return cudaSuccess;
   const Prepared q = prepare_collapsed(p, src, dst);
+  //! [view]
   return v2::run(q.problem, q.src, q.dst, stream);
 }
 //! [kernel]

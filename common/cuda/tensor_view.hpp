@@ -110,6 +110,7 @@ inline CollapsedView collapse(const TensorView& view, int excluded = -1) {
   bool may_merge = false;  // With the last dimension of `to`.
   for (int d = 0; d < view.dims; ++d) {
     if (d != excluded && view.sizes[d] == 1) continue;
+    // [merge]
     // The product is one stride more than an offset inside the array: it fits an unsigned number.
     const auto whole = static_cast<std::uint64_t>(view.sizes[d]) * static_cast<std::uint64_t>(view.strides[d]);
     if (d != excluded && may_merge && static_cast<std::uint64_t>(to.strides[to.dims - 1]) == whole) {
@@ -117,6 +118,7 @@ inline CollapsedView collapse(const TensorView& view, int excluded = -1) {
       to.strides[to.dims - 1] = view.strides[d];
       continue;
     }
+    // [merge]
     if (d == excluded) result.excluded = to.dims;
     to.sizes[to.dims] = view.sizes[d];
     to.strides[to.dims] = view.strides[d];
