@@ -57,6 +57,7 @@ template <class T, class Index> struct Share {
   template <class Add> __device__ __forceinline__ void add_all(const Add& add) {
     Index at[kBatch];
     float x[kBatch];
+    // [ahead]
     for (unsigned done = 0; done < whole;) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {
@@ -67,6 +68,7 @@ template <class T, class Index> struct Share {
       if (done < whole) load(done);
       add(at, x);
     }
+    // [ahead]
     for (unsigned i = whole; i < count; i += kRound) {
 #pragma unroll
       for (int k = 0; k < kBatch; ++k) {

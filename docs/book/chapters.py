@@ -3,8 +3,8 @@
 import copy
 import difflib
 import functools
+import os
 import re
-import textwrap
 import tomllib
 
 from records import EMULATED, MEASURED, ROOT, Problem, Times, load
@@ -103,7 +103,8 @@ class Step:
         if len(places) != 2:
             raise Problem(f"{path.relative_to(ROOT)} has {len(places)} marks //! [{name}]; a region has two")
         lines = [line for line in everything[places[0] + 1:places[1]] if not line.strip().startswith(("//! [", "// ["))]
-        return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
+        indent = os.path.commonprefix([re.match(" *", line)[0] for line in lines if line.strip() and not line.startswith("#")])
+        return "\n".join(line.removeprefix(indent) for line in lines).strip("\n").split("\n")
 
     def difference(self, base, region="kernel", base_region="", context=3):
         """The unified difference of a region of both files. The steps' own names count as equal."""

@@ -833,6 +833,11 @@ class Planted(unittest.TestCase):
         (self.folder / "plan.hpp").write_text("//! [load]\nint x;\n//! [load]\n", encoding="utf-8")
         self.assertIn("```cuda\nint x;\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
 
+    def test_a_region_inside_a_function_begins_at_the_margin(self):
+        text = "  //! [load]\n  for (;;) {\n#pragma unroll\n    int x;\n  }\n  //! [load]\n"
+        (self.folder / "plan.hpp").write_text(text, encoding="utf-8")
+        self.assertIn("```cuda\nfor (;;) {\n#pragma unroll\n  int x;\n}\n```", blocks.renewed(self.page, "<!-- code v2 plan.hpp:load -->\n"))
+
     def test_a_region_of_common(self):
         """The lines that carry a step's idea, where these lie in a file that several chapters use."""
         shown = blocks.renewed(self.page, "<!-- code v2 common/cuda/fast_division.cuh:divide -->\n")
