@@ -32,7 +32,8 @@ def picture_block(picture):
     """A recorded picture; a long one folded. A phone is too narrow for it, and shows what it says in words."""
     height = re.search(r'viewBox="0 0 \d+ (\d+)"', picture.path.read_text(encoding="utf-8"))
     shown = " open" if height and int(height.group(1)) <= OPEN_HEIGHT else ""
-    return (f'<details class="map"{shown}><summary>What a warp touches</summary>'
+    name = picture.path.stem.rpartition("_")[2]
+    return (f'<details class="map"{shown}><summary>What a warp touches: {html.escape(name)}</summary>'
             + figure(f'<img src="{picture.path.name}" loading="lazy" alt="{html.escape(picture.description)}"/>', picture.caption)
             + f'<ul class="in-words">{"".join(f"<li>{html.escape(each)}</li>" for each in picture.requests)}</ul>'
             f'<p class="in-words"><a href="{picture.path.name}">The picture</a></p></details>')
