@@ -110,8 +110,8 @@ inline CollapsedView collapse(const TensorView& view, int excluded = -1) {
   bool may_merge = false;  // With the last dimension of `to`.
   for (int d = 0; d < view.dims; ++d) {
     if (d != excluded && view.sizes[d] == 1) continue;
-    // [merge]
     // The product is one stride more than an offset inside the array: it fits an unsigned number.
+    // [merge]
     const auto whole = static_cast<std::uint64_t>(view.sizes[d]) * static_cast<std::uint64_t>(view.strides[d]);
     if (d != excluded && may_merge && static_cast<std::uint64_t>(to.strides[to.dims - 1]) == whole) {
       to.sizes[to.dims - 1] *= view.sizes[d];
