@@ -1,5 +1,5 @@
 /// \file
-/// v2 grid stride: a limited number of blocks, and each thread goes on by the grid's width.
+/// v2 grid stride: a limited number of blocks, whose threads loop over the array.
 ///
 /// v1 places a block for every 256 elements, and on an H200 the multiprocessors are not full all the time: a block is
 /// done before the next ones are placed. Here the grid has as many blocks as the GPU holds at a time, times a number of
