@@ -26,8 +26,14 @@ def tables(chapter):
     return [name.lower() for name in re.findall(r"\bk(\w*)Rules\[\] = \{", source)]
 
 
+def told_of(source, kernel):
+    """What the dispatch says of a kernel that a rule chooses, beside its name in the enumeration or above its `run_`, or ""."""
+    found = re.search(rf"^\s*{kernel},\s*///< (.*)$|^/// ([^\n]*)\n[^\n/]*\brun_{kernel}\(", source, re.M)
+    return found[1] or found[2] if found else ""
+
+
 def kernel_cell(path, chapter, kernel, source):
-    """A rule's kernel, with links to what tells of it. A kernel of an enumeration names its steps in the comment beside it."""
+    """A rule's kernel, with links to what tells of it. Where the kernel has another name than its step, a comment names the step."""
     def link(words, page):
         return f"[{words}]({os.path.relpath(page, path.parent)})"
 
@@ -41,8 +47,7 @@ def kernel_cell(path, chapter, kernel, source):
     shown, library = name.replace("_", " "), chapter.folder / "library"
     if (library / f"{name}.cuh").exists():
         return link(shown, library / "README.md")
-    told = re.search(rf"^\s*{name},\s*///< (.*)$", source, re.M)
-    steps = [version for version in re.findall(r"\bv\d+[a-z]?\b", told[1] if told else "") if version in chapter.pages]
+    steps = [version for version in re.findall(r"\bv\d+[a-z]?\b", told_of(source, name)) if version in chapter.pages]
     if steps:
         return f"{shown} ({', '.join(link(version, chapter.pages[version]) for version in steps)})"
     return link(shown, library / "README.md")

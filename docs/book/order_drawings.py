@@ -7,7 +7,7 @@ import textwrap
 import tomllib
 
 from charts import text
-from lookup import REST
+from lookup import REST, told_of
 from records import Problem
 from sketch import WIDTH, box, boxes, count, inside, labelled, line, numbers, panel, panels, parts, paths, permutation
 
@@ -317,9 +317,9 @@ def rules_of(source, name="kRules"):
 
 
 def does(source, kernel):
-    """What the comment beside a kernel in the dispatch's enumeration says of it, or ""."""
-    found = re.search(rf"^\s*{kernel.replace(' ', '_')},\s*///< (.*)$", source, re.M)
-    return f"{kernel}: {found[1]}" if found else ""
+    """What the dispatch says of a kernel, or ""."""
+    told = told_of(source, kernel.replace(" ", "_"))
+    return f"{kernel}: {told}" if told else ""
 
 
 def rules(arguments, folder, share):

@@ -1047,6 +1047,11 @@ class LookUp(unittest.TestCase):
             with unittest.mock.patch.dict(chapter.book, rules={}), self.assertRaisesRegex(Problem, "has no words for the rule"):
                 lookup.table(self.PAGE, chapter, lookup.tables(chapter)[0])
 
+    def test_a_kernel_that_a_row_sends_to_the_library_is_told_there(self):
+        for shown, page in re.findall(r"\[([^]]*)\]\((\S*/library/README\.md)\)", self.PAGE.read_text(encoding="utf-8")):
+            told = (self.PAGE.parent / page).read_text(encoding="utf-8").replace("_", " ").replace("-", " ")
+            self.assertTrue(shown.removesuffix("s") in told.lower(), f"{page} does not tell of {shown}")
+
     def test_a_row_that_cannot_be_read_is_refused(self):
         row = '    {predicates::is_odd, Kernel::tiles, "a "\n     "b"},\n'
         self.assertEqual(lookup.rules(f"kRules[] = {{\n{row}}};"), [("is_odd", "Kernel::tiles", "a b")])
