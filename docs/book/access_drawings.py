@@ -281,7 +281,7 @@ def sorted_tile(arguments):
     wide = (WIDTH - left) / len(counts)
     body += [labelled(left + row * wide + 1, 68, wide - 2, height, f"{row}: {begin}", "cell", 'rx="4"') for row, begin in enumerate(begins)]
     body += [text(0, 130, "sorted", "small")]
-    body += [labelled(left + at * cell, 114, cell, height, entry, "mark" if rows[entry] % 2 == 0 else "conflict-mark") for at, entry in enumerate(order)]
+    body += [labelled(left + at * cell, 114, cell, height, entry, "cell" if sorted(set(rows)).index(rows[entry]) % 2 else "mark") for at, entry in enumerate(order)]
     sums, described = 0, []
     for group in range(groups):
         mine = order[group * stretch:(group + 1) * stretch]

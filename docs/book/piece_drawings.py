@@ -84,8 +84,9 @@ def total(values):
 
 
 def scattered(arguments):
-    """`scattered 3,1,-2 to 2,0,2 of 4`: values, the places that they are added to, and what these have afterwards."""
-    match = re.fullmatch(r"([\w,-]+) to ([\d,]+) of (\d+)", arguments)
+    """`scattered 3,1,-2 to 2,0,2 of 4`: values, the places that they are added to, and what these have afterwards; `of 4 rows` calls
+    these rows, and what is added entries."""
+    match = re.fullmatch(r"([\w,-]+) to ([\d,]+) of (\d+)( rows)?", arguments)
     if not match:
         raise Problem(f"`scattered 3,1,-2 to 2,0,2 of 4` is wanted, not {arguments}")
     values, index, places = match[1].split(","), numbers(match[2], ","), int(match[3])
@@ -95,18 +96,20 @@ def scattered(arguments):
     left, high, below = 52, 26, 150
     wide, slot = (WIDTH - left) / len(values), (WIDTH - left) / places
     width = min(slot - 8, 64)
-    hot = max(range(places), key=lambda at: len(sums[at]))
-    body = [text(0, 17, "value"), text(0, 49, "index"), text(0, below + 17, "dst")]
+    most = max(map(len, sums))
+    hot = [len(added) == most > 1 for added in sums]
+    whole, part = ("row", "src") if match[4] else ("place", "value")
+    body = [text(0, 17, part), text(0, 49, "index"), text(0, below + 17, "dst")]
     for at, (value, place) in enumerate(zip(values, index)):
         x = left + at * wide
         body += [labelled(x, 0, wide - 4, high, value, "mark"), labelled(x, 32, wide - 4, high, place),
-                 line(x + wide / 2 - 2, 58, left + (place + .5) * slot, below, "hot" if place == hot else "link")]
+                 line(x + wide / 2 - 2, 58, left + (place + .5) * slot, below, "hot" if hot[place] else "link")]
     for at, added in enumerate(sums):
         x = left + (at + .5) * slot - width / 2
-        body += [labelled(x, below, width, high, total(added) if added else "-", "conflict-mark" if at == hot else "mark" if added else "cell"),
-                 text(x + width / 2, below + 42, f"place {at}", "muted", "middle")]
+        body += [labelled(x, below, width, high, total(added) if added else "-", "conflict-mark" if hot[at] else "mark" if added else "cell"),
+                 text(x + width / 2, below + 42, f"{whole} {at}", "muted", "middle")]
     return panels([panel(below + 50, body, "Where each value is added",
-                         "; ".join(f"place {at} gets {' and '.join(added) or 'nothing'}" for at, added in enumerate(sums)))])
+                         "; ".join(f"{whole} {at} gets {' and '.join(added) or 'nothing'}" for at, added in enumerate(sums)))])
 
 
 def elementwise(arguments):

@@ -659,6 +659,9 @@ class Drawings(unittest.TestCase):
         self.assertIn("place 0 gets 1; place 1 gets nothing; place 2 gets 3 and -2", drawn)
         self.assertIn(">1</text>", drawn)
         self.assertIn(">a + c</text>", self.drawn("scattered", "a,b,c to 2,0,2 of 3"))
+        rows = self.drawn("scattered", "a,b,c,d,e to 2,0,1,2,0 of 3 rows")
+        self.assertIn("row 0 gets b and e; row 1 gets c", rows)
+        self.assertEqual(rows.count("conflict-mark"), 2, "rows that are named equally often look the same")
         self.assertIn("Element 3 of z needs element 3 of x", self.drawn("elementwise", "8 at 3"))
 
     def test_programs_in_short(self):
