@@ -111,8 +111,9 @@ def clocked(arguments):
         described.append(f"{title}: " + "; ".join(f"{lane} {what} from {begins} to {ends}" for lane, what, begins, ends in time.boxes)
                          + f"; the clocks read {', '.join(map(str, time.read())) or 'nothing'}.")
         y += 122 if time.readings else 100
+    words = WORDS if "cold kernel" in told else {"warm kernel": "kernel"}
     for number, what in enumerate(what for what, is_told in sorted(told.items()) if not is_told):  # A legend for what has no name in its box.
         x, top = number % 2 * 172, y - 4 + number // 2 * 18
-        body += [box(x, top, 10, 10, CLASSES.get(what, "mark")), text(x + 15, top + 10, WORDS.get(what, what), "small")]
+        body += [box(x, top, 10, 10, CLASSES.get(what, "mark")), text(x + 15, top + 10, words.get(what, what), "small")]
         bottom = top + 18
     return panels([panel(bottom, body, "Host and GPU, and what a clock reads", " ".join(described))])
