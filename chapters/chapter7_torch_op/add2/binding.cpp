@@ -31,9 +31,11 @@ void add2_meta(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
+//! [register]
 TORCH_LIBRARY(add2, m) {
   m.def("add2(Tensor(a!) out, Tensor a, Tensor b) -> ()", {at::Tag::pt2_compliant_tag});  // a!: out is written to.
 }
 TORCH_LIBRARY_IMPL(add2, CUDA, m) { m.impl("add2", &add2); }
 TORCH_LIBRARY_IMPL(add2, Autograd, m) { m.impl("add2", &add2_autograd); }
 TORCH_LIBRARY_IMPL(add2, Meta, m) { m.impl("add2", &add2_meta); }
+//! [register]
