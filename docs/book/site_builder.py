@@ -121,7 +121,8 @@ def defined(page_text, definitions):
 
 # The words by which the steps' pages speak of what the glossary explains; for the others the heading is the word.
 SPOKEN = {"shared-memory": "shared memory", "under-way": "under way", "atomic-operation": "atomics?|atomicAdd", "of-a-copy": "of a copy",
-          "bank-conflict": "bank conflicts?", "issue-slot": "issue slots?", "half": "halves", "pack": "(?<!cannot )packs?(?!&lt;)"}
+          "bank-conflict": "bank conflicts?", "issue-slot": "issue slots?", "half": "halves", "pack": "(?<!cannot )(?<!must )packs?(?!&lt;)",
+          "register": "registers?(?! (?:it|the)\\b)"}
 UNLINKED = ("a", "pre", "code", "svg", "script", "style", "summary", "button", "nav", "output", "label", "h1", "h2", "h3", "h4", "h5", "h6")
 LINKED = ("warp", "sector", "request", "lane", "shared-memory", "under-way", "atomic-operation", "tile", "register", "block", "grid",
           "multiprocessor", "issue-slot", "bank-conflict", "bank", "l1", "l2", "of-a-copy", "half", "pack", "plane")
