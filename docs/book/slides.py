@@ -108,9 +108,10 @@ def gain(step, text):
     else:
         (before, after, times), base = rows["time"], rows[""][0]
         large, small = times, f"over {base}: {before} before, {after} now, {shares[1]} of a copy"
-    note = f"It prepares {step.prepares.split(':')[0]}." if step.prepares else ""
+    told = [inline(" ".join(case[1].split()))] if case else []
+    told += [html.escape(f"It prepares {step.prepares.split(':')[0]}.")] if step.prepares else []
     return (f'<p class="gain"><b>{html.escape(large)}</b> {html.escape(small)}</p><p class="case">'
-            f"{inline(' '.join(case[1].split())) if case else ''} {html.escape(note)}</p>")
+            f"{'. '.join(told)}</p>")
 
 
 def step_slide(chapter, version):

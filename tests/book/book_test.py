@@ -1111,7 +1111,9 @@ class Slides(unittest.TestCase):
                          "<p>Why? So.</p>\n<ul><li>a b</li><li>c</li></ul>")
         step = next(chapter for chapter in chapters.chapters() if chapter.number == 3).kernel("v4b")
         page = "**Measure** (a case).\n\n<!-- measure v4b float -->\n| | v4a | v4b | |\n|---|--:|--:|---|\n| time | 4 us | 2 us | 2.00x |\n| of a copy | 25% | 50% | |\n<!-- end -->\n"
-        self.assertEqual(slides.gain(step, page), '<p class="gain"><b>2.00x</b> over v4a: 4 us before, 2 us now, 50% of a copy</p><p class="case">a case </p>')
+        self.assertEqual(slides.gain(step, page), '<p class="gain"><b>2.00x</b> over v4a: 4 us before, 2 us now, 50% of a copy</p><p class="case">a case</p>')
+        prepares = next(chapter for chapter in chapters.chapters() if chapter.number == 3).kernel("v2b")
+        self.assertRegex(slides.gain(prepares, page), r'<p class="case">a case\. It prepares v\w+\.</p>$')
 
     @unittest.skipUnless(browser.find() or IN_CI, "no Chromium here: run `make deps docs`")
     def test_slides_overflow_nowhere_turn_by_keys_and_print(self):
