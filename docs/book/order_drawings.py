@@ -331,7 +331,8 @@ def rules(arguments, folder, share):
         raise Problem(f"`rules v9_dispatch.cuh at 3` is wanted, not {arguments}")
     source = (folder / match[1]).read_text(encoding="utf-8")
     found = rules_of(source, *filter(None, [match[2]]))
-    known = {"always": REST} | tomllib.loads((folder / "book.toml").read_text(encoding="utf-8"))["rules"]
+    told = tomllib.loads((folder / "book.toml").read_text(encoding="utf-8"))
+    known = {"always": REST} | told["rules"] | told.get("rules_in_short", {})
     found = [(known.get(condition.replace(" ", "_"), condition), kernel, case) for condition, kernel, case in found]
     left, chosen, y = 206, int(match[3]) - 1 if match[3] else None, 26
     body = [text(0, 16, "the first that holds", "title"), text(left + 24, 16, "runs", "title")]

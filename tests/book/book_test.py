@@ -688,6 +688,13 @@ class Drawings(unittest.TestCase):
             self.assertIn(f">{words}<", drawn)
         self.assertIn(">everything else<", drawn)
         self.assertIn(">wide tiles: v8&#x27;s tiles, at any rank.<", drawn)
+        for chapter in chapters.chapters():
+            short = chapter.book.get("rules_in_short", {})
+            self.assertLessEqual(set(short), set(chapter.book.get("rules", {})), chapter.name)
+            self.assertTrue(all(len(words) < len(chapter.book["rules"][rule]) for rule, words in short.items()), chapter.name)
+            if short:
+                drawn = drawings.draw("rules", "v9_dispatch.cuh", chapter.folder)
+                self.assertTrue(all(html.escape(line) in drawn for words in short.values() for line in textwrap.wrap(words, 30)), chapter.name)
         self.assertIn("%", drawings.share_in(chapters.chapters()[1].folder, "shape=64,512,1024 strides=1048576,2048,1 dtype=float"))
         for wrong in ("at 0", "at 99", "at x"):
             with self.assertRaises(Problem, msg=wrong):
