@@ -1555,6 +1555,9 @@ class InABrowser(unittest.TestCase):
         """Title, search, the switch between light and dark, and nothing that is not seen."""
         self.window.window(1280, 900)
         self.open("chapter3-v4b.html")
+        self.window.run("""new Promise((done) => {  // The switch is made once the page is there.
+            const look = () => document.querySelector("doxygen-awesome-dark-mode-toggle") ? done(true) : setTimeout(look, 20);
+            look(); })""")
         stops = []
         for _ in range(3):
             self.press("Tab", "Tab", 9)
