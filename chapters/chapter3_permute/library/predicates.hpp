@@ -107,7 +107,7 @@ inline bool takes_composite_tiles(const PermuteProblem& q) {
 /// Tiles of single elements or of 4-byte words, full, or as full as any. Composite tiles keep more single bytes under
 /// way, and fixed tiles join dimensions of wider elements.
 inline bool takes_element_tiles(const PermuteProblem& q) {
-  if (!fills_tiles(q, 4096)) return false;
+  if (element_tiles::refuse(q) != nullptr || !fills_tiles(q, 4096)) return false;
   const bool is_full = element_tiles::filled(q) >= kLeastFilled;
   if (q.element_bytes == 1) return is_full && !takes_composite_tiles(q);
   return is_transpose(q) || (is_full && !fills_fixed_tiles(q));
