@@ -540,6 +540,12 @@ def emulate(*arguments, **environment):
                            *arguments], capture_output=True, text=True, check=False, timeout=300, env=clean | environment)
 
 
+def run_here(*arguments, **environment):
+    """Runs what was built last, as `emulate` does."""
+    return subprocess.run(["./here", *arguments], capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "WARPBOOK_CHECK": "all", "WARPBOOK_TRACE": "first", **environment})
+
+
 class InAFolder(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -569,10 +575,24 @@ class Right(InAFolder):
         sources = sorted(RIGHT.glob("*.cu"))
         self.assertGreaterEqual(len(sources), 5)
         for source in sources:
+            made = emulate(str(source), "--no-run")
+            self.assertEqual(made.returncode, 0, made.stderr)
             for schedule in ("forward", "reverse"):
                 with self.subTest(source.name, schedule=schedule):
-                    ran = emulate(str(source), WARPBOOK_SCHEDULE=schedule)
+                    ran = run_here(WARPBOOK_SCHEDULE=schedule)
                     self.assertEqual((ran.returncode, ran.stderr), (0, NOTHING), ran.stdout)
+
+    def test_copies_and_scopes_of_libcu(self):
+        source = RIGHT / "pipelines.cu"
+        self.assertEqual(emulate(str(source), "--no-run").returncode, 0)
+        lines = source.read_text().splitlines()
+        copies = "first __pipeline_wait_prior(), consumer_wait()"
+        for case, advice in {"a": copies, "b": copies, "c": copies, "d": "or of thread_scope_block"}.items():
+            with self.subTest(case):
+                ran = run_here(case)
+                self.assertEqual(set(re.findall(r"access at \S*pipelines\.cu:(\d+)", ran.stderr)),
+                                 {str(i) for i, line in enumerate(lines, 1) if line.endswith(f"// <- {case}")})
+                self.assertIn(advice, ran.stderr)
 
     def test_products_and_sums_are_one_operation_in_kernels(self):
         fused, apart = "0x1p-24", "0x0p+0"
@@ -715,7 +735,7 @@ int main(int argc, char**) {
         ran = subprocess.run(["./here"], capture_output=True, text=True, check=False, timeout=60, env=environment)
         self.assertEqual(ran.stderr, NOTHING)
         ran = subprocess.run(["./here", "x"], capture_output=True, text=True, check=False, timeout=60, env=environment)
-        self.assertIn("An atomic whose name ends in _block is one for the threads of its block alone", ran.stderr)
+        self.assertIn("An atomic whose name ends in _block, or of thread_scope_block, is one for the threads of its", ran.stderr)
         self.assertIn("ERROR SUMMARY: 1 error\n", ran.stderr)
 
     def test_a_flag_that_nobody_sets_is_a_deadlock(self):

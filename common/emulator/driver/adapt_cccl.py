@@ -34,6 +34,18 @@ INSTRUCTIONS = {
     "shl.b32": "ret = num_bits > 31 ? 0 : val << num_bits;",
     "shr.b32": "ret = num_bits > 31 ? 0 : val >> num_bits;",
 }
+# libcu++'s asynchronous copies are those of compute capability 8.0, in these files; and their instructions, by what stands
+# in an asm statement.
+COPIES = ("cuda/pipeline", "cuda/__memcpy_async/dispatch_memcpy_async.h", "cuda/__memcpy_async/cp_async_shared_global.h",
+          "cuda/__memcpy_async/is_local_smem_barrier.h", "cuda/__memcpy_async/memcpy_completion.h")
+COPY_INSTRUCTIONS = {
+    "cp.async.ca.shared.global": "::warpbook::emulator::async_copy(__dest, __src, _Copy_size, 0);",
+    "cp.async.cg.shared.global": "::warpbook::emulator::async_copy(__dest, __src, 16, 0);",
+    "cp.async.commit_group": "::warpbook::emulator::async_commit();",
+    "cp.async.wait_group": "::warpbook::emulator::async_wait(_Prior);",
+    "cp.async.wait_all": "::warpbook::emulator::async_wait_all();",
+    "cp.async.mbarrier.arrive": "::warpbook::emulator::async_arrive(&__barrier);",
+}
 # libcu++'s functions for atomics of the host, by the middle of their names: what they do in a kernel.
 ATOMICS = {
     "store": "atomic_store(__place, static_cast<__bare>(__val), __order)",
@@ -48,8 +60,10 @@ ATOMICS = {
     "fetch_xor": "update(::warpbook::emulator::AtomicOperation::bit_xor, __place, static_cast<__bare>(__pattern), __order)",
 }
 ATOMIC = re.compile(r"\b__atomic_(\w+)_host\([^{};]*?\)( -> remove_cv_t<_Tp>)?\n\{\n")
+ATOMIC_CALL = re.compile(r"(\b__atomic_\w+_host\()(__a->get\(\))")  # by the scope that the caller has
 ASM = re.compile(r"\basm\b(\s+volatile)?\s*\(")
 SWITCH = re.compile(r"\bNV_IF_TARGET\(\s*(NV_IS_HOST|NV_IS_DEVICE)\s*,")
+COPY_SWITCH = re.compile(r"\bNV_IF(?:_ELSE)?_TARGET\(\s*(NV_PROVIDES_SM_80)\s*,")
 # What is a kernel's body, or asks for what kernels have.
 BOTH_SIDES = ("thrust/system/cuda/detail/core/agent_launcher.h", "thrust/detail/allocator/temporary_allocator.inl")
 
@@ -82,6 +96,8 @@ def replace_asm(name, text):
         end, _ = end_of(text, found.end() - 1)
         statement = text[found.start():end]
         new = STATEMENTS.get(name)
+        if name in COPIES:
+            new = next((made for words, made in COPY_INSTRUCTIONS.items() if words in statement), None)
         if "prefetch.global.L2" in statement:
             new = "(void)addr"
         if name == "cub/util_ptx.cuh":
@@ -104,13 +120,13 @@ def block(text):
     return text if text.rstrip().endswith((";", "}")) or not text.strip() else text + ";"
 
 
-def ask_when_running(text):
-    while found := SWITCH.search(text):
+def ask_when_running(text, switch=SWITCH):
+    while found := switch.search(text):
         opening = text.index("(", found.start())
         end, commas = end_of(text, opening)
         first = block(text[commas[0] + 1: commas[1] if len(commas) > 1 else end - 1])
-        second = block(text[commas[1] + 1: end - 1]) if len(commas) > 1 else ""
-        condition = ("" if found[1] == "NV_IS_DEVICE" else "!") + "::warpbook::emulator::in_kernel()"
+        second = block(text[commas[1] + 1: end - 1]) if len(commas) > 1 and switch is SWITCH else ""
+        condition = ("!" if found[1] == "NV_IS_HOST" else "") + "::warpbook::emulator::in_kernel()"
         text = f"{text[:found.start()]}if ({condition}) {{ {first} }} else {{ {second} }}{text[end:]}"
     return text
 
@@ -136,6 +152,8 @@ def adapt(name, text):
         text = ATOMIC.sub(atomic_of_kernels, text)
         return text.replace("  __atomic_thread_fence(__atomic_order_to_int(__order));",
                             "  ::warpbook::emulator::memory_fence();")
+    if name == "cuda/std/__atomic/types/base.h":
+        text = ATOMIC_CALL.sub(r"\1::warpbook::emulator::cccl::scoped<is_same<_Sco, __thread_scope_block_tag>::value>(\2)", text)
     if name.startswith("cuda/std/__thread/threading_support"):  # Who waits in a kernel lets the other threads run.
         text = re.sub(r'asm volatile\("(pause|yield)" :: :\)', "::warpbook::emulator::cccl::let_others_run()", text)
         text = text.replace("  sched_yield();", "  if (!::warpbook::emulator::cccl::let_others_run()) sched_yield();")
@@ -152,6 +170,21 @@ def adapt(name, text):
     text = re.sub(r"\b__cvta_(shared|global)_to_generic", "::warpbook::emulator::cccl::to_generic", text)
     if name.startswith(("cub/", "thrust/")) and not name.endswith("cdp_dispatch.h"):
         text = ask_when_running(text)
+    if name in COPIES:
+        if name != "cuda/pipeline":
+            text = re.sub(r"NV_IF_ELSE_TARGET\(\s*NV_IS_DEVICE,", "NV_IF_TARGET(NV_IS_DEVICE,", text)
+            text = ask_when_running(text)
+        text = ask_when_running(text, COPY_SWITCH)
+    if name in COPIES or name.startswith("cuda/__memcpy_async/memcpy_async"):  # A report names the line of who calls them.
+        text = re.sub(r"\b(_LIBCUDACXX_HIDE_FROM_ABI|inline _CCCL_(?:HOST_)?DEVICE|_CCCL_DEVICE inline)\b",
+                      r"\1 __attribute__((always_inline))", text)
+    if name == "cuda/__barrier/barrier_block_scope.h":  # Who has waited for a barrier finds the copies that it counts.
+        text = text.replace("_CUDA_VSTD::__call_try_wait(__barrier, _CUDA_VSTD::move(__token))",
+                            "::warpbook::emulator::cccl::passed(&__barrier, __token >> 63 != 0, "
+                            "_CUDA_VSTD::__call_try_wait(__barrier, arrival_token{__token}))")
+        text = text.replace("_CUDA_VSTD::__call_try_wait_parity(__barrier, __phase_parity)",
+                            "::warpbook::emulator::cccl::passed(&__barrier, __phase_parity, "
+                            "_CUDA_VSTD::__call_try_wait_parity(__barrier, __phase_parity))")
     if name == "cub/util_device.cuh":
         text = text.replace("empty_kernel_attrs.ptxVersion * 10", "CUB_PTX_ARCH")
         text = re.sub(r"(define CUB_TEMP_GET_PTX) WARPBOOK_DEVICE_ALONE", r"\1 CUB_PTX_ARCH", text)

@@ -17,6 +17,8 @@ struct Copy {
   std::size_t zero_fill;
   const void* pc;
   std::uint64_t group;
+  const void* barrier;  ///< whose phase waits for it; null: none does
+  bool parity;          ///< that phase's
 };
 
 /// The copies of one thread that are under way, oldest first.
@@ -44,6 +46,18 @@ Pipeline& pipeline() {
   return all.threads[block.thread];
 }
 
+/// The first `count` copies of the running thread are done.
+void finish(Pipeline& mine, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Copy& copy = mine.copies[i];
+    observer().access(*current_block, AccessKind::copied, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
+    const std::size_t copied = copy.bytes - copy.zero_fill;
+    std::memcpy(copy.shared, copy.global, copied);
+    std::memset(static_cast<std::byte*>(copy.shared) + copied, 0, copy.zero_fill);
+  }
+  mine.copies.erase(mine.copies.begin(), mine.copies.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
 }  // namespace
 
 void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t zero_fill) {
@@ -67,7 +81,7 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
   BlockContext& block = *current_block;
   if (block.traced) observer().copy_goes_on(block, block.thread, shared, static_cast<unsigned>(bytes), pc, true);
   Pipeline& mine = pipeline();
-  mine.copies.push_back({shared, global, bytes, zero_fill, pc, mine.groups});
+  mine.copies.push_back({shared, global, bytes, zero_fill, pc, mine.groups, nullptr, false});
 }
 
 void async_commit() { ++pipeline().groups; }
@@ -76,14 +90,36 @@ void async_wait(std::size_t groups_left) {
   Pipeline& mine = pipeline();
   std::size_t done = 0;
   // A group that is not committed yet is not waited for.
-  while (done < mine.copies.size() && mine.copies[done].group + groups_left < mine.groups) {
-    const Copy copy = mine.copies[done++];
-    observer().access(*current_block, AccessKind::copied, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
-    const std::size_t copied = copy.bytes - copy.zero_fill;
-    std::memcpy(copy.shared, copy.global, copied);
-    std::memset(static_cast<std::byte*>(copy.shared) + copied, 0, copy.zero_fill);
+  while (done < mine.copies.size() && mine.copies[done].group + groups_left < mine.groups) ++done;
+  finish(mine, done);
+}
+
+void async_wait_all() {
+  Pipeline& mine = pipeline();
+  finish(mine, mine.copies.size());
+}
+
+void async_arrive(const void* barrier) {
+  std::uint64_t word;  // libcu++'s: its last bit is the phase's parity
+  std::memcpy(&word, barrier, sizeof word);
+  for (Copy& copy : pipeline().copies) {
+    if (copy.barrier != nullptr) continue;
+    copy.barrier = barrier;
+    copy.parity = word >> 63 != 0;
   }
-  mine.copies.erase(mine.copies.begin(), mine.copies.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void async_phase_over(const void* barrier, bool parity) {
+  pipeline();
+  BlockContext& block = *current_block;
+  const unsigned self = block.thread;
+  for (block.thread = 0; block.thread < block.threads; ++block.thread) {
+    Pipeline& other = all.threads[block.thread];
+    std::size_t done = other.copies.size();
+    while (done != 0 && (other.copies[done - 1].barrier != barrier || other.copies[done - 1].parity != parity)) --done;
+    finish(other, done);
+  }
+  block.thread = self;
 }
 
 void copies_go_on(BlockContext& block) {

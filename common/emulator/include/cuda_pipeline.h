@@ -12,6 +12,12 @@ namespace warpbook::emulator {
 WARPBOOK_EXPORT void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t zero_fill);
 WARPBOOK_EXPORT void async_commit();
 WARPBOOK_EXPORT void async_wait(std::size_t groups_left);
+/// Waits for all of the thread's copies, in groups or not.
+WARPBOOK_EXPORT void async_wait_all();
+/// The barrier's phase, which is not over, waits for all copies that the thread has begun.
+WARPBOOK_EXPORT void async_arrive(const void* barrier);
+/// The barrier's phase of this parity is over: so are the copies that it waited for, of all threads.
+WARPBOOK_EXPORT void async_phase_over(const void* barrier, bool parity);
 
 }  // namespace warpbook::emulator
 

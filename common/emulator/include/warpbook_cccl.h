@@ -16,10 +16,13 @@
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "cuda_pipeline.h"
 #include "cuda_runtime.h"
 #include "warpbook_builtins.h"
 #include "warpbook_chevrons.h"
 #include "warpbook_ptx.h"
+
+extern "C" WARPBOOK_EXPORT void __warpbook_block_scope();
 
 namespace warpbook::emulator::cccl {
 
@@ -54,6 +57,12 @@ template <class T> WARPBOOK_DEVICE_FUNCTION void store(T* place, T value) {
   using Bits = typename Word<sizeof(T)>::type;
   memory_fence();
   *reinterpret_cast<volatile Bits*>(place) = __builtin_bit_cast(Bits, value);
+}
+
+/// A thread asked whether the phase of this parity is over. Behind it, the copies that the phase waited for are there.
+WARPBOOK_DEVICE_FUNCTION bool passed(const void* barrier, bool parity, bool over) {
+  if (over && in_kernel()) async_phase_over(barrier, parity);
+  return over;
 }
 
 /// For loops that wait; false where it is the host that waits.
@@ -121,6 +130,12 @@ template <class T> WARPBOOK_DEVICE_FUNCTION unsigned extract(T source, unsigned 
 // and 8 bytes are the compiler's.
 
 template <class T> inline constexpr bool is_word = sizeof(T) == 4 || sizeof(T) == 8;
+
+/// The place, of which the next atomic is for the threads of one block alone where `of_block`.
+template <bool of_block, class T> WARPBOOK_DEVICE_FUNCTION T* scoped(T* place) {
+  if constexpr (of_block) __warpbook_block_scope();
+  return place;
+}
 
 template <class Order> WARPBOOK_DEVICE_FUNCTION void fence_before(Order order) {
   if (static_cast<int>(order) >= __ATOMIC_RELEASE) memory_fence();

@@ -379,11 +379,11 @@ Apart apart(unsigned thread, unsigned other) {
 
 std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
   if (sides.block_scope)
-    return "An atomic whose name ends in _block is one for the threads of its block alone: where blocks meet, use the "
-           "one without.";
+    return "An atomic whose name ends in _block, or of thread_scope_block, is one for the threads of its block alone: "
+           "where blocks meet, use a wider one.";
   if (sides.copied)
-    return "An asynchronous copy is done when its thread has waited for it: first __pipeline_wait_prior() or what "
-           "waits for the group, then the barrier.";
+    return "An asynchronous copy is done when its thread has waited for it: first __pipeline_wait_prior(), "
+           "consumer_wait() or another wait of its kind, then the barrier.";
   if (sides.handover == Handover::unfenced)
     return "A lock or a flag hands on what was written before a fence: put __threadfence() before its release; or use "
            "an atomic here, too.";
