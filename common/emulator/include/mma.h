@@ -17,6 +17,14 @@
 #include "warpbook_matrices.h"
 #include "warpbook_ptx.h"
 
+namespace warpbook::emulator {
+
+inline constexpr unsigned kUnfilled = 0x7fa57fa5;  ///< as float and as half it is no number
+
+}  // namespace warpbook::emulator
+
+extern "C" WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes);
+
 namespace nvcuda::wmma {
 
 struct row_major;
@@ -50,6 +58,14 @@ template <class T, int size> struct alignas(8) __frag_base {
   using element_type = T;
   using storage_element_type = typename helper_traits<T>::storage_element_type;
   storage_element_type x[size];
+
+  /// Begins with anything: here with what no sum is likely to be, by which a product knows that nobody filled it.
+  __attribute__((always_inline, nodebug)) __frag_base() {
+    constexpr unsigned kWords = sizeof(x) / sizeof(unsigned);
+#pragma unroll
+    for (unsigned i = 0; i < kWords; ++i)
+      __builtin_memcpy(reinterpret_cast<char*>(x) + i * sizeof(unsigned), &warpbook::emulator::kUnfilled, sizeof(unsigned));
+  }
 };
 
 }  // namespace nvcuda::wmma
@@ -128,6 +144,15 @@ __attribute__((always_inline, nodebug)) inline void each_place(S* memory, unsign
   }
 }
 
+/// Tells where nobody filled a fragment: by its first elements.
+template <class Fragment> __attribute__((always_inline, nodebug)) inline void check_filled(const Fragment& fragment) {
+  unsigned words[sizeof(fragment.x) < 8 ? 1 : 2];
+  __builtin_memcpy(words, fragment.x, sizeof words);
+  for (const unsigned word : words)
+    if (word != kUnfilled) return;
+  __warpbook_uninitialised_local(sizeof(fragment.x));
+}
+
 /// So many elements as one access.
 template <class T, unsigned count> struct alignas(sizeof(T) * count) Together {
   T elements[count];
@@ -186,6 +211,7 @@ WARPBOOK_DEVICE_FUNCTION void load_matrix_sync(fragment<accumulator, m, n, k, T>
 template <int m, int n, int k, class T>
 WARPBOOK_DEVICE_FUNCTION void store_matrix_sync(T* memory, const fragment<accumulator, m, n, k, T>& f, unsigned stride,
                                                 layout_t layout) {
+  warpbook::emulator::check_filled(f);
   warpbook::emulator::warp_barrier_of_all();
   warpbook::emulator::each_place<accumulator, m, n, k, T>(
       memory, stride, layout == mem_row_major, [&](T* to, unsigned i, auto count) {
@@ -206,6 +232,9 @@ WARPBOOK_DEVICE_FUNCTION void mma_sync(fragment<accumulator, m, n, k, D>& d,
                     (!std::is_same_v<A, __nv_bfloat16> || (std::is_same_v<C, float> && std::is_same_v<D, float>)),
                 "there is no such product");
   constexpr bool kTransposed = m == 8 && n == 32;
+  warpbook::emulator::check_filled(a);
+  warpbook::emulator::check_filled(b);
+  warpbook::emulator::check_filled(c);
   using warpbook::emulator::element_of;
   const warpbook::emulator::MatrixProduct product{
       kTransposed ? n : m, kTransposed ? m : n, k,        element_of<A>(), element_of<B>(),
