@@ -30,6 +30,11 @@ class Libraries(unittest.TestCase):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("WARPBOOK_")}
         return subprocess.run([self.program, *arguments], capture_output=True, text=True, check=False, timeout=300, env=clean)
 
+    def lines(self, name, mark):
+        """Those of the program that bear a mark."""
+        text = (ROOT / "tests/emulator/libraries" / f"{name}.cu").read_text()
+        return [str(i) for i, line in enumerate(text.splitlines(), 1) if line.endswith(f"// <- {mark}")]
+
     def check_right(self, name):
         """It gives what it should, and nothing is told but the calls that it makes to see them refused."""
         ran = self.run_program()
@@ -54,6 +59,10 @@ class Libraries(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("========= Invalid __global__ write by cublasSscal\n", ran.stderr)
         self.assertIn("The operand is x. It has 64 bytes; from the pointer on, 60 are allocated.\n", ran.stderr)
+
+        ran = self.run_program("the", "host's", "result")
+        self.assertIn("========= Invalid host write by cublasSasum\n", ran.stderr)
+        self.assertIn("The operand is result. It lies in device memory,", ran.stderr)
 
     def test_cublas_lt(self):
         self.build("cublas_lt", "-lcublasLt")
@@ -80,6 +89,9 @@ class Libraries(unittest.TestCase):
         ran = self.run_program("beyond")
         self.assertIn("========= Invalid __global__ read of size 4 bytes\n", ran.stderr)
         self.assertIn("index 100 of 100 elements of 4 bytes\n", ran.stderr)
+        for word, said in (("sort", "Invalid host read of size 4 bytes"), ("copy", "Program hit cudaErrorInvalidValue .*")):
+            ran = self.run_program("sort", *["copy"] * (word == "copy"))
+            self.assertRegex(ran.stderr, rf"========= {said}\n=========     at \S*thrust.cu:{self.lines('thrust', word)[0]}\n")
 
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_cub(self):
@@ -87,6 +99,8 @@ class Libraries(unittest.TestCase):
         ran = self.run_program()
         self.assertEqual((ran.stdout, ran.returncode), ("0 wrong\n", 0), ran.stderr)
         self.assertTrue(ran.stderr.endswith(NOTHING), ran.stderr)
+        ran = self.run_program("twice")
+        self.assertEqual(re.findall(r"access at \S*cub.cu:(\d+)", ran.stderr), self.lines("cub", "race"), ran.stderr)
 
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_libcudacxx(self):

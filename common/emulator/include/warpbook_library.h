@@ -19,6 +19,7 @@ struct LibraryOperand {
   std::size_t count;  ///< pieces
   std::size_t pitch;  ///< bytes from one piece's begin to the next one's
   bool written;       ///< whether it is written
+  bool of_host = false;  ///< a scalar that the library takes for one in the host's memory
 };
 
 /// An operation of a library, which a GPU does in kernels.

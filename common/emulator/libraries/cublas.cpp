@@ -134,11 +134,11 @@ struct Call {
   }
 };
 
-/// A scalar in device memory is an operand, too.
+/// A scalar is an operand, too, in the memory that the handle's pointer mode says.
 template <class T>
 void add_scalar(const Call& call, std::vector<LibraryOperand>& operands, const char* name, const T* pointer,
                 bool written = false) {
-  if (!call.on_host()) operands.push_back({name, pointer, sizeof(T), 1, sizeof(T), written});
+  operands.push_back({name, pointer, sizeof(T), 1, sizeof(T), written, call.on_host()});
 }
 
 /// Tells of the call that the status refuses; returns the status.

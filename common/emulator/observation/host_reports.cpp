@@ -39,7 +39,7 @@ std::string byte_of(const void* address) {
 void report_api_error(const ApiError& error) {
   Finding finding;
   finding.kind = error.kind;
-  finding.place = error.pc == nullptr ? std::string{} : source_location(error.pc);
+  finding.place = error.pc == nullptr ? std::string{} : calling_location(error.pc);
   finding.sites = {error.pc, error.function};
   finding.text = fmt::format("========= Program hit {} (error {}) due to \"{}\" on CUDA API call to {}\n"
                              "=========     at {}\n{}",
@@ -92,7 +92,7 @@ void report_unwritten_copy(const UnwrittenCopy& copy) {
   const auto offset = static_cast<const std::byte*>(copy.first) - allocation->begin;
   Finding finding;
   finding.kind = "uninitialised_copy";
-  finding.place = copy.pc == nullptr ? std::string{} : source_location(copy.pc);
+  finding.place = copy.pc == nullptr ? std::string{} : calling_location(copy.pc);
   finding.sites = {copy.pc, nullptr};
   finding.warning = true;
   finding.text = fmt::format(
@@ -159,13 +159,13 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   Finding finding;
   const char* const does = operation == Operation::load ? "read" : operation == Operation::store ? "write" : "access";
   finding.kind = "host_access";
-  finding.place = source_location(pc);
+  finding.place = calling_location(pc);
   finding.sites = {pc, nullptr};
   finding.text = fmt::format("========= Invalid host {} of size {} bytes\n"
                              "=========     at {}\n"
                              "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
                              "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
-                             does, bytes, line(pc), offset, touched.serial, touched.bytes, line(touched.pc),
+                             does, bytes, finding.place, offset, touched.serial, touched.bytes, line(touched.pc),
                              allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
   end_program(SIGSEGV, std::move(finding));
 }

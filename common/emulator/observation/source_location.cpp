@@ -24,11 +24,11 @@ int backtrace_pcinfo(backtrace_state* state, std::uintptr_t pc, backtrace_full_c
 namespace warpbook::emulator {
 namespace {
 
-/// A line of the emulator's headers, of libcu++, or of the system's, as those of std::vector: whoever calls these is
-/// asked for.
+/// A line of the emulator's headers, of NVIDIA's libraries, or of the system's, as those of std::vector: whoever calls
+/// these is asked for.
 bool is_of_library(std::string_view name) {
   return name.find("common/emulator/include/") != std::string_view::npos || name.starts_with("/usr/include/") ||
-         name.starts_with("/usr/lib/") || name.find("/cccl/cuda/") != std::string_view::npos;
+         name.starts_with("/usr/lib/") || name.find("/cccl/") != std::string_view::npos;
 }
 
 struct Lookup {

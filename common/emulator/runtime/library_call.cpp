@@ -19,6 +19,20 @@ std::size_t extent(const LibraryOperand& operand) {
   return operand.count == 0 || operand.width == 0 ? 0 : operand.pitch * (operand.count - 1) + operand.width;
 }
 
+/// Tells of a scalar that the host could not have used.
+bool is_host_memory(const LibraryCall& call, const LibraryOperand& operand) {
+  const Allocation* allocation = find_allocation(operand.begin);
+  if (allocation == nullptr || allocation->kind != MemoryKind::device) return true;
+  const std::string place = call.pc == nullptr ? std::string{} : observer().locate(call.pc);
+  observer().report(
+      "host_access", call.pc,
+      fmt::format("========= Invalid host {} by {}\n=========     at {}\n=========     The operand is {}. It lies in device "
+                  "memory, and the handle's pointer mode says that scalars are the host's.\n",
+                  operand.written ? "write" : "read", call.function, place.empty() ? "an unknown line" : place,
+                  operand.name));
+  return false;
+}
+
 /// Tells of an operand that kernels could not have used.
 bool is_device_memory(const LibraryCall& call, const LibraryOperand& operand) {
   const std::size_t wanted = extent(operand);
@@ -58,13 +72,14 @@ double modelled_seconds(const LibraryCall& call, const std::vector<LibraryOperan
 }
 
 double run_now(const LibraryCall& call, bool from_graph) {
-  const std::vector<LibraryOperand> operands = call.operands();
+  std::vector<LibraryOperand> operands = call.operands();
   for (const LibraryOperand& operand : operands) {
-    if (!is_device_memory(call, operand)) {
+    if (!(operand.of_host ? is_host_memory(call, operand) : is_device_memory(call, operand))) {
       set_sticky(cudaErrorIllegalAddress);
       return 0;
     }
   }
+  std::erase_if(operands, [](const LibraryOperand& operand) { return operand.of_host; });
   call.run();
   for (const LibraryOperand& operand : operands) {
     each_piece(operand, [&](const std::byte* begin, std::size_t bytes) {

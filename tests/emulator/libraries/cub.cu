@@ -199,9 +199,23 @@ template <class T, int lanes> void check_warps(const char* what) {
   }
 }
 
+__global__ void use_twice(int* out) {
+  using Sum = cub::BlockReduce<int, 128>;
+  __shared__ typename Sum::TempStorage storage;
+  const int first = Sum(storage).Sum(1);   // <- race
+  const int second = Sum(storage).Sum(2);  // <- race
+  if (threadIdx.x == 0) *out = first + second;
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {
+    Array<int> out(1);
+    use_twice<<<1, 128>>>(out.data);
+    cudaDeviceSynchronize();
+    return 0;
+  }
   check_device(1000);
   check_device(30'000);
   check_blocks();

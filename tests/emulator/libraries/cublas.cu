@@ -792,7 +792,9 @@ int main(int argc, char**) {
     float *device, one = 1;
     cudaMalloc(&device, 15 * sizeof(float));
     cudaMemset(device, 0, 15 * sizeof(float));
-    if (argc > 2)
+    if (argc > 3)
+      cublasSasum(handle, 15, device, 1, device);
+    else if (argc > 2)
       cublasSscal(handle, 16, &one, device, 1);
     else
       cublasSaxpy(handle, 15, &one, host.data(), 1, device, 1);

@@ -227,6 +227,15 @@ int main(int count, char** words) {
     thrust::transform(from.begin(), from.end() + 1, to.begin(), thrust::negate<int>());
     return 0;
   }
+  if (count > 1) {  // Too many elements for the vector, or pointers that do not say where they lead.
+    const std::vector<int> from(101, 1);
+    thrust::device_vector<int> to(100);
+    if (count > 2)
+      thrust::copy(from.begin(), from.end(), to.begin());  // <- copy
+    else
+      thrust::sort(to.data().get(), to.data().get() + 100);  // <- sort
+    return 0;
+  }
   for (const int n : {37, 20'000}) {
     check_elements(n);
     check_reductions(n);
