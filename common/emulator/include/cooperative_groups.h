@@ -48,9 +48,9 @@ public:
   template <class T> WARPBOOK_GROUP unsigned match_all(T value, int& same) const {
     return packed(__match_all_sync(mask(), value, &same));
   }
-  /// The value of the thread of this rank.
+  /// The value of the thread of this rank. One that there is not is a lane of the warp that takes no part.
   template <class T> WARPBOOK_GROUP T shfl(T value, int rank) const {
-    return shuffle(mask(), value, lane_of(static_cast<unsigned>(rank) % static_cast<unsigned>(num_threads())));
+    return shuffle(mask(), value, (mask() == ~0U ? static_cast<unsigned>(rank) : lane_of(static_cast<unsigned>(rank))) % 32);
   }
   /// The value of the thread `delta` ranks below or above; the own one where there is none.
   template <class T> WARPBOOK_GROUP T shfl_up(T value, unsigned delta) const {

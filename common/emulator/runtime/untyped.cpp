@@ -2,6 +2,7 @@
 /// Functions for callers without templates, as C and other compilers are: allocations by `void**`, kernels by address.
 #include "common/emulator/include/cuda_runtime_api.h"
 #include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/state.hpp"
 
 using namespace warpbook::emulator;
 
@@ -35,12 +36,28 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   return allocate_pitched(pointer, pitch, width, height);
 }
 
+namespace {
+
+/// A hint about managed memory, or about the host's: there is nothing to move.
+cudaError_t place_hint(const void* pointer, cudaStream_t stream) {
+  const RuntimeLock lock;
+  const Allocation* allocation = find_allocation(pointer);
+  if (allocation == nullptr || allocation->kind != MemoryKind::device)
+    return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
+  ApiCall::explain("api_error", "Memory of cudaMalloc stays where it is: this is for that of cudaMallocManaged.");
+  return remember(cudaErrorInvalidValue);
+}
+
+}  // namespace
+
 cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t, cudaMemLocation, unsigned, cudaStream_t stream) {
-  return cudaStreamAttachMemAsync(stream, const_cast<void*>(pointer));
+  const ApiCall api("cudaMemPrefetchAsync");
+  return place_hint(pointer, stream);
 }
 
 cudaError_t cudaMemAdvise(const void* pointer, std::size_t, cudaMemoryAdvise, cudaMemLocation) {
-  return cudaStreamAttachMemAsync(nullptr, const_cast<void*>(pointer));
+  const ApiCall api("cudaMemAdvise");
+  return place_hint(pointer, nullptr);
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
