@@ -1,5 +1,6 @@
 /// Asynchronous copies: kept until their thread waits for them.
 
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct Copy {
   std::uint64_t group;
   const void* barrier;  ///< whose phase waits for it; null: none does
   bool parity;          ///< that phase's
+  std::array<std::byte, 16> before;  ///< what the source held when it began
 };
 
 /// The copies of one thread that are under way, oldest first.
@@ -52,6 +54,8 @@ void finish(Pipeline& mine, std::size_t count) {
     const Copy& copy = mine.copies[i];
     observer().access(*current_block, AccessKind::copied, copy.shared, static_cast<unsigned>(copy.bytes), copy.pc);
     const std::size_t copied = copy.bytes - copy.zero_fill;
+    if (std::memcmp(copy.before.data(), copy.global, copied) != 0) [[unlikely]]
+      observer().stale_read(*current_block, copy.global, static_cast<unsigned>(copied), copy.pc, true);
     std::memcpy(copy.shared, copy.global, copied);
     std::memset(static_cast<std::byte*>(copy.shared) + copied, 0, copy.zero_fill);
   }
@@ -81,7 +85,8 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
   BlockContext& block = *current_block;
   if (block.traced) observer().copy_goes_on(block, block.thread, shared, static_cast<unsigned>(bytes), pc, true);
   Pipeline& mine = pipeline();
-  mine.copies.push_back({shared, global, bytes, zero_fill, pc, mine.groups, nullptr, false});
+  Copy& copy = mine.copies.emplace_back(Copy{shared, global, bytes, zero_fill, pc, mine.groups, nullptr, false, {}});
+  std::memcpy(copy.before.data(), global, bytes - zero_fill);
 }
 
 void async_commit() { ++pipeline().groups; }

@@ -137,6 +137,10 @@ public:
   /// An access that instrumentation cannot see, made by the engine for the kernel: CUDA's atomics and asynchronous
   /// copies. Comes before the access itself, in every block; `pc` is the return address in the kernel's code.
   virtual void access(BlockContext&, AccessKind, const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/) {}
+  /// What `address` holds was, or may have been, read before the kernel wrote there: by a load that does not see what
+  /// the kernel writes; or, of a `copy` that is done now, before what it read was changed.
+  virtual void stale_read(BlockContext&, const void* /*address*/, unsigned /*bytes*/, const void* /*pc*/,
+                          bool /*copy*/) {}
   /// A barrier of a traced block is complete, and a copy that `thread` asked for is still under way; or it begins.
   virtual void copy_goes_on(BlockContext&, unsigned /*thread*/, const void* /*shared*/, unsigned /*bytes*/,
                             const void* /*pc*/, bool /*begins*/) {}

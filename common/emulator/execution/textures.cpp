@@ -38,7 +38,7 @@ const TexelSource& source_of(unsigned long long handle, bool is_surface, const v
   return *source;
 }
 
-/// One number of a texel, as an integer and as what a float gets of it.
+/// One number of a texel, as an integer and as what a float gets of it. Read as the other kind, it is the same bits.
 void take(const std::byte* from, int bits, cudaChannelFormatKind kind, bool normalised, int& integer, float& real) {
   if (kind == cudaChannelFormatKindFloat) {
     if (bits == 16) {
@@ -48,6 +48,7 @@ void take(const std::byte* from, int bits, cudaChannelFormatKind kind, bool norm
     } else {
       std::memcpy(&real, from, sizeof real);
     }
+    integer = std::bit_cast<int>(real);
     return;
   }
   std::uint32_t value = 0;
@@ -61,10 +62,12 @@ void take(const std::byte* from, int bits, cudaChannelFormatKind kind, bool norm
     integer = static_cast<int>(value);
     if (normalised) real = static_cast<float>(value) / static_cast<float>((1ULL << bits) - 1);
   }
+  if (!normalised) real = std::bit_cast<float>(integer);
 }
 
 Texel load(const TexelSource& source, const std::byte* at, const void* pc) {
   observer().access(*current_block, AccessKind::read, at, static_cast<unsigned>(source.texel_bytes), pc);
+  observer().stale_read(*current_block, at, static_cast<unsigned>(source.texel_bytes), pc, false);
   Texel texel{};
   const int bits[4] = {source.format.x, source.format.y, source.format.z, source.format.w};
   for (int i = 0; i < 4 && bits[i] != 0; ++i) {

@@ -2,6 +2,7 @@
 /// Loads and stores with a cache hint. The emulator treats them as plain ones.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "vector_types.h"
@@ -46,7 +47,11 @@ template <class T> using Hinted = std::enable_if_t<kHinted<T>, int>;
 
 }  // namespace warpbook::emulator
 
+/// The load to come does not see what its kernel writes.
+extern "C" WARPBOOK_EXPORT void __warpbook_read_only(const void* address, std::uint64_t bytes);
+
 template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldg(const T* address) {
+  __warpbook_read_only(address, sizeof(T));
   return *address;
 }
 template <class T, warpbook::emulator::Hinted<T> = 0> WARPBOOK_DEVICE_FUNCTION T __ldca(const T* address) {

@@ -279,6 +279,13 @@ WARPBOOK_EXPORT void __warpbook_block_scope() {
   if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->expect_block_scope();
 }
 
+/// The load to come does not see what its kernel writes.
+WARPBOOK_EXPORT void __warpbook_read_only(const void* address, std::uint64_t bytes) {
+  if (current_observer_data != nullptr)
+    static_cast<BlockWatch*>(current_observer_data)
+        ->stale_read(address, static_cast<unsigned>(bytes), __builtin_return_address(0), false);
+}
+
 /// The volatile store to come adds to what was read there.
 WARPBOOK_EXPORT void __warpbook_volatile_update() {
   if (current_observer_data != nullptr) static_cast<BlockWatch*>(current_observer_data)->expect_update();

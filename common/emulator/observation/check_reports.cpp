@@ -580,6 +580,24 @@ void report_uninitialised_local(const BlockContext& block, std::size_t bytes, co
   hold_finding(std::move(finding));
 }
 
+void report_stale_read(const BlockContext& block, const void* address, const void* pc, const void* writer, bool copy) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, copy ? "race" : "stale_read", pc, writer);
+  finding.warning = !copy;
+  const std::string what =
+      copy ? fmt::format("Race reported between Read access of an asynchronous copy at {} and Write access at {}",
+                         location_or_unknown(pc), location_or_unknown(writer))
+           : fmt::format("Warning: a read-only load at {} of what the same kernel wrote at {}", location_or_unknown(pc),
+                         location_or_unknown(writer));
+  finding.text = fmt::format(
+      "========= {}\n=========     in {}, {}\n=========     Address is {}\n=========     {}\n", what, block.launch->name,
+      describe_thread(block), place_of(block, address, 0).text,
+      copy ? "An asynchronous copy reads until its thread has waited for it: write there behind that."
+           : "Textures, __ldg() and ld.global.nc may find what was there before the kernel: read by a plain load, or in the "
+             "next kernel.");
+  hold_finding(std::move(finding));
+}
+
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc) {
   const Unwatched unwatched;
   const auto [first, second] = std::minmax(pc, other_pc);

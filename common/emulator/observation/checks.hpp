@@ -116,6 +116,9 @@ void report_hosts_table(const BlockContext& block, const void* object, const voi
 /// Reports a read of a thread's own variable that has no value yet.
 void report_uninitialised_local(const BlockContext& block, std::size_t bytes, const UnsetRead& read);
 
+/// A load that does not see what its kernel writes, at `writer`; or a copy whose source changed while it was under way.
+void report_stale_read(const BlockContext& block, const void* address, const void* pc, const void* writer, bool copy);
+
 /// Whole warps of the block met at these two barriers.
 void report_different_barriers(const BlockContext& block, const void* pc, const void* other_pc);
 

@@ -167,6 +167,10 @@ void Observation::memory_freed(const Allocation& allocation) {
   if (global_.init) global_.written->forget(allocation.begin, allocation.bytes);
 }
 
+void Observation::stale_read(BlockContext& block, const void* address, unsigned bytes, const void* pc, bool copy) {
+  watch(block).stale_read(address, bytes, pc, copy);
+}
+
 void Observation::copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc,
                                bool begins) {
   watch(block).copy_goes_on(block, thread, shared, bytes, pc, begins);

@@ -53,6 +53,7 @@ public:
   void fence(BlockContext& block, bool of_block) override;
   void grid_barrier(BlockContext& block, bool arrives) override;
   void cluster_barrier(BlockContext& block, bool arrives) override;
+  void stale_read(BlockContext& block, const void* address, unsigned bytes, const void* pc, bool copy) override;
   void copy_goes_on(BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc,
                     bool begins) override;
   void barriers_differ(BlockContext& block, const void* pc, const void* other_pc) override;

@@ -131,6 +131,15 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
     hold_finding(std::move(finding));
 }
 
+void BlockWatch::stale_read(const void* address, unsigned bytes, const void* pc, bool copy) {
+  if (!racing_) return;
+  const auto written = checks_->races->touched(block_->launch->id, address, bytes, false);
+  if (!written) return;
+  const std::lock_guard lock(checks_->mutex);
+  const void* const writer = checks_->sites[written->site];
+  if (is_new_global({pc, writer}, 0)) report_stale_read(*block_, address, pc, writer, copy);
+}
+
 bool BlockWatch::is_new_global(const std::pair<const void*, const void*>& places, unsigned kind) {
   const std::tuple sites{places.first, places.second, kind};
   if (std::find(reported_global_.begin(), reported_global_.end(), sites) != reported_global_.end()) return false;

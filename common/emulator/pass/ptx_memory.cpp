@@ -66,6 +66,7 @@ void Emitter::load(bool is_load) {
   const std::optional<Space> where = space();
   if (!where) return;
   const bool around_l1 = has("cg");
+  const bool read_only = has("nc");
   has_any({"weak",
            "cta",
            "gpu",
@@ -77,7 +78,6 @@ void Emitter::load(bool is_load) {
            "lu",
            "wb",
            "wt",
-           "nc",
            "uniform",
            "L1::evict_normal",
            "L1::evict_unchanged",
@@ -110,6 +110,8 @@ void Emitter::load(bool is_load) {
   const Align alignment(std::uint64_t{lanes} * type.bits / 8);
   const auto part = [&](unsigned lane) -> const Operand& { return lanes == 1 ? values : values.parts[lane]; };
   if (is_load) {
+    if (read_only)
+      call("__warpbook_read_only", at_.getVoidTy(), {pointer, number(64, lanes * type.bits / 8)}, Effect::memory);
     Value* loaded = at_.CreateAlignedLoad(whole, pointer, alignment, is_volatile);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       Value* value = lanes == 1 ? loaded : at_.CreateExtractElement(loaded, lane);

@@ -594,9 +594,21 @@ bool join_returning(Function& function, const SmallPtrSet<const Function*, 8>& r
   return !found.empty();
 }
 
+/// What tells of a read-only load touches no memory of the program's, and is none of its instructions.
+void mark_read_only(Module& module) {
+  Function* tell = module.getFunction("__warpbook_read_only");
+  if (tell == nullptr) return;
+  tell->setOnlyAccessesInaccessibleMemory();
+  tell->setDoesNotThrow();
+  tell->setWillReturn();
+  for (User* user : tell->users())
+    if (auto* call = dyn_cast<CallInst>(user)) mark(*call);
+}
+
 }  // namespace
 
 PreservedAnalyses UnsetValuesPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  mark_read_only(module);
   const SmallPtrSet<const Function*, 32> device = device_functions(module);
   std::map<Function*, std::unique_ptr<Account>> accounts;
   SmallPtrSet<const Function*, 8> returning;
