@@ -132,6 +132,14 @@ bool make_launches(Module& module) {
   return !marks.empty();
 }
 
+/// Calls of CUDA in two branches stay two: a report names the line of the one that was made.
+void keep_calls_apart(Module& module) {
+  for (Function& function : module)
+    if (function.isDeclaration() && (function.getName().contains("cuda") || function.getName() == "__warpbook_launch"))
+      for (User* user : function.users())
+        if (auto* call = dyn_cast<CallBase>(user)) call->addFnAttr(Attribute::NoMerge);
+}
+
 /// Puts a call of `dynamic_shared()` for each use of an array that is marked as dynamic shared memory.
 bool place_dynamic_shared(Module& module) {
   std::vector<GlobalVariable*> arrays;
@@ -214,6 +222,7 @@ llvm::PreservedAnalyses LaunchPass::run(llvm::Module& module, llvm::ModuleAnalys
   const bool launches = make_launches(module);
   const bool arrays = place_dynamic_shared(module);
   if (launches) redirect_library(module);
+  keep_calls_apart(module);
   return launches || arrays || filled ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 

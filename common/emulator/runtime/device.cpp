@@ -446,6 +446,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaSetDeviceFlags(unsigned int) { return remember(device_state()); }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  const ApiCall api("cudaGetDeviceProperties");
   if (const cudaError_t error = check_device(device); error != cudaSuccess || properties == nullptr) {
     return remember(error != cudaSuccess ? error : cudaErrorInvalidValue);
   }
@@ -454,6 +455,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  const ApiCall api("cudaDeviceGetAttribute");
   if (const cudaError_t error = check_device(device); error != cudaSuccess || value == nullptr) {
     return remember(error != cudaSuccess ? error : cudaErrorInvalidValue);
   }
