@@ -90,6 +90,16 @@ template <class CopyRows> cudaError_t copy_slices(const cudaMemcpy3DParms* param
   const Rows from = rows_of(p.srcArray, p.srcPos, p.srcPtr, texel_bytes);
   const Rows to = rows_of(p.dstArray, p.dstPos, p.dstPtr, texel_bytes);
   const std::size_t width = p.extent.width * texel_bytes;
+  // Before any slice is copied.
+  const auto reaches = [&](const Rows& rows) {
+    const std::size_t there = device_bytes(rows.begin);
+    return there == 0 || p.extent.depth == 0 || p.extent.height == 0 ||
+           there >= (p.extent.depth - 1) * rows.slice + (p.extent.height - 1) * rows.pitch + width;
+  };
+  if (!reaches(from) || !reaches(to)) {
+    ApiCall::explain("invalid_copy", "The copy goes beyond what is allocated: slices are ysize rows of pitch bytes.");
+    return remember(cudaErrorInvalidValue);
+  }
   for (std::size_t z = 0; z < p.extent.depth; ++z) {
     const cudaError_t error = copy_rows(to.begin + z * to.slice, to.pitch, from.begin + z * from.slice, from.pitch,
                                         width, p.extent.height, p.kind);
