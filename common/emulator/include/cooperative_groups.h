@@ -50,7 +50,8 @@ public:
   }
   /// The value of the thread of this rank. One that there is not is a lane of the warp that takes no part.
   template <class T> WARPBOOK_GROUP T shfl(T value, int rank) const {
-    return shuffle(mask(), value, (mask() == ~0U ? static_cast<unsigned>(rank) : lane_of(static_cast<unsigned>(rank))) % 32);
+    const auto wanted = static_cast<unsigned>(rank);
+    return shuffle(mask(), value, (mask() == ~0U ? wanted : lane_of(wanted)) % 32);
   }
   /// The value of the thread `delta` ranks below or above; the own one where there is none.
   template <class T> WARPBOOK_GROUP T shfl_up(T value, unsigned delta) const {

@@ -64,7 +64,8 @@ template <class T, int size> struct alignas(8) __frag_base {
     constexpr unsigned kWords = sizeof(x) / sizeof(unsigned);
 #pragma unroll
     for (unsigned i = 0; i < kWords; ++i)
-      __builtin_memcpy(reinterpret_cast<char*>(x) + i * sizeof(unsigned), &warpbook::emulator::kUnfilled, sizeof(unsigned));
+      __builtin_memcpy(reinterpret_cast<char*>(x) + i * sizeof(unsigned), &warpbook::emulator::kUnfilled,
+                       sizeof(unsigned));
   }
 };
 

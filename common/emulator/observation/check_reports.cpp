@@ -590,11 +590,11 @@ void report_stale_read(const BlockContext& block, const void* address, const voi
            : fmt::format("Warning: a read-only load at {} of what the same kernel wrote at {}", location_or_unknown(pc),
                          location_or_unknown(writer));
   finding.text = fmt::format(
-      "========= {}\n=========     in {}, {}\n=========     Address is {}\n=========     {}\n", what, block.launch->name,
-      describe_thread(block), place_of(block, address, 0).text,
+      "========= {}\n=========     in {}, {}\n=========     Address is {}\n=========     {}\n", what,
+      block.launch->name, describe_thread(block), place_of(block, address, 0).text,
       copy ? "An asynchronous copy reads until its thread has waited for it: write there behind that."
-           : "Textures, __ldg() and ld.global.nc may find what was there before the kernel: read by a plain load, or in the "
-             "next kernel.");
+           : "Textures, __ldg() and ld.global.nc may find what was there before the kernel: read by a plain load, or in "
+             "the next kernel.");
   hold_finding(std::move(finding));
 }
 

@@ -26,8 +26,8 @@ bool is_host_memory(const LibraryCall& call, const LibraryOperand& operand) {
   const std::string place = call.pc == nullptr ? std::string{} : observer().locate(call.pc);
   observer().report(
       "host_access", call.pc,
-      fmt::format("========= Invalid host {} by {}\n=========     at {}\n=========     The operand is {}. It lies in device "
-                  "memory, and the handle's pointer mode says that scalars are the host's.\n",
+      fmt::format("========= Invalid host {} by {}\n=========     at {}\n=========     The operand is {}. It lies in "
+                  "device memory, and the handle's pointer mode says that scalars are the host's.\n",
                   operand.written ? "write" : "read", call.function, place.empty() ? "an unknown line" : place,
                   operand.name));
   return false;
