@@ -151,7 +151,7 @@ class Commands(Driver):
         Path("sum.cu").write_text("#include <cuda_fp16.h>\n__global__ void k(__half* x) { x[threadIdx.x] = x[threadIdx.x] + __float2half(0.5f); }\n"
                                   "void add(__half* x, int n) { k<<<1, n>>>(x); }\n")
         headers = ("cuda_runtime_api builtin_types cublasLt cublas_v2 cuComplex cuda cuda_bf16 cuda_fp16 cuda_profiler_api cuda_runtime "
-                   "cooperative_groups cufft curand curand_kernel device_launch_parameters driver_types library_types math_constants mma "
+                   "cooperative_groups cufft curand curand_kernel cusparse device_launch_parameters driver_types library_types math_constants mma "
                    "nvToolsExt vector_functions vector_types")
         Path("main.cpp").write_text("".join(f"#include <{name}.h>\n" for name in headers.split()) + """#include <cstdio>
             void add(__half* x, int n);
@@ -184,6 +184,7 @@ class Commands(Driver):
             #include <cuda_runtime.h>
             #include <cufft.h>
             #include <curand.h>
+            #include <cusparse.h>
             #include <stdio.h>
             const void* kernel(void);
             int main(void) {
@@ -222,6 +223,21 @@ class Commands(Driver):
                 made = call(compiler, "main.c", "add.o", "-o", "program", *words)
                 self.assertEqual((made.returncode, made.stderr), (0, ""), (compiler, standard))
                 self.runs(expected="1.5 4.25 10.75 no error\n")
+
+    def test_programs_without_kernels_are_checked_in_full(self):
+        body = """#include <cuda_runtime.h>
+            int main(void) {
+              int host[8] = {0}, *x;
+              cudaMalloc((void**)&x, 16);
+              cudaMemcpy(x, host, 32, cudaMemcpyHostToDevice);
+              return 0;
+            }"""
+        for name in ("copies.cpp", "copies.c"):
+            Path(name).write_text(body)
+            self.compiles(name, "-o", "program")
+            said = call("./program").stderr
+            self.assertIn("The copy is of 32 bytes; from its destination on, 16 are allocated.\n", said)
+            self.assertIn(f"Warning: leaked 16 bytes in 1 allocation at {name}:4: ", said)
 
     def test_in_steps(self):
         self.write_project()

@@ -80,6 +80,13 @@ class Libraries(unittest.TestCase):
         ran = self.run_program("too short")
         self.assertIn("========= Invalid __global__ read by cufftExecC2C\n", ran.stderr)
 
+    def test_cusparse(self):
+        self.build("cusparse", "-lcusparse")
+        self.assertGreaterEqual(len(self.check_right("cusparse")), 5)
+        ran = self.run_program("too short")
+        self.assertIn("========= Invalid __global__ read by cusparseSpMV\n", ran.stderr)
+        self.assertIn("The operand is x. It has 36 bytes; from the pointer on, 32 are allocated.\n", ran.stderr)
+
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
         self.build("thrust", "-rdc=true", "--extended-lambda")

@@ -88,9 +88,6 @@ typedef enum cublasComputeType_t {
   CUBLAS_COMPUTE_32I = 72,
 } cublasComputeType_t;
 
-typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType_t;
-typedef libraryPropertyType_t libraryPropertyType;
-
 typedef cudaDataType cublasDataType_t;
 typedef struct cublasContext* cublasHandle_t;
 

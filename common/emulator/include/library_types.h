@@ -17,3 +17,6 @@ typedef enum cudaDataType_t {
   CUDA_R_32U = 12,
 } cudaDataType_t;
 typedef cudaDataType_t cudaDataType;
+
+typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType_t;
+typedef libraryPropertyType_t libraryPropertyType;
