@@ -286,6 +286,7 @@ class Commands(Driver):
         Path("each.cuh").write_text("template <class F> __host__ __device__ int twice(F f, int x) { return f(f(x)); }\n"
                                     "inline int plus_2(int x) { return twice([] __host__ __device__(int y) { return y + 1; }, x); }\n")
         Path("m.cu").write_text("""#include "each.cuh"
+            #define ON_DEVICE __host__ __device__
             template <class F> __global__ void each(F f) { f(threadIdx.x); }
             __global__ void turn(int* p) {
               __shared__ alignas(16) int a[32]; extern __shared__ alignas(sizeof(double)) char b[];
@@ -293,8 +294,9 @@ class Commands(Driver):
               p[threadIdx.x] = a[31 - threadIdx.x] + b[31 - threadIdx.x];
             }
             int main() {
-              int *p, h[32], k = 3; cudaMalloc(&p, 128);
-              each<<<1, 32>>>([=] __device__ (int i) { p[i] = k * i; });
+              int *p, h[32], \\ // a comment
+                k = 3; cudaMalloc(&p, 128);
+              each<<<1, 32>>>([=] ON_DEVICE (int i) { p[i] = k * i; });
               each<<<1, 1>>>([p] __device__ (auto) mutable -> void { p[0] = 7; });
               turn<<<1, 32, 32>>>(p);
               cudaMemcpy(h, p, 128, cudaMemcpyDeviceToHost); cudaFree(p);

@@ -4,7 +4,7 @@ for them, and inline PTX's constraints; nothing else is touched.
     kernel<T, 4><<<grid, block>>>(x)   (::warpbook::emulator::configure(grid, block), kernel<T, 4>(x),
                                         ::warpbook::emulator::launch())
     extern __shared__ float tile[];    extern WARPBOOK_DYNAMIC_SHARED float tile[];
-    [=] __device__ (int i) {}          [=] (int i) __device__ {}
+    [=] __device__ (int i) {}          [=] (int i) __device__ {}    also where a macro stands for the qualifiers
     __shared__ alignas(16) int a[4];   alignas(16) __shared__ int a[4];
     asm("mov.b16 %0, %1;" : "=h"(i) ...     asm("mov.b16 %0, %1;" : "=r"(i) ...
     main() {                           int main() {
@@ -44,6 +44,10 @@ FOREIGN = re.compile(r'"[=+&]*[hlfdq]"')
 REGISTER = re.compile(r"(?<!%)%(?=[A-Za-z_])(?![A-Za-z](?:\d+\b|\[))")
 # Before a parenthesis these are no function's name.
 KEYWORDS = {"if", "while", "for", "switch", "return", "else", "do", "case", "co_return", "throw", "and", "or", "not"}
+
+# What stands before a lambda, and what of its words stands behind its parameters.
+BEFORE_LAMBDA = {"(", ",", "=", "{", ";", "?", ":", "&", "|", "return"}
+BEHIND_PARAMETERS = {"mutable", "constexpr", "consteval", "static", "noexcept", "requires"}
 
 
 @dataclass
@@ -130,6 +134,8 @@ class Rewriter:
                     self.edits.append((after[0].begin, after[0].begin, [" "]))  # `extern "C"__global__`: no suffix
             elif self.tokens[position].text == "]":
                 self.rewrite_lambda(position)
+            elif self.tokens[position].text == "\\":
+                self.drop_backslash(position)
             elif self.tokens[position].text == "main":
                 self.rewrite_main(position)
             elif self.tokens[position].text == "__shared__":
@@ -273,6 +279,11 @@ class Rewriter:
                 at += step
         return False
 
+    def ends_captures(self, position):
+        """Whether the bracket closes a lambda's captures, and no index or attribute."""
+        opening = self.back_over_brackets(position)
+        return bool(opening and self.tokens[opening - 1].text in BEFORE_LAMBDA and self.tokens[opening + 1].text != "[")
+
     def is_constraint(self, position):
         """Whether the text at `position` is a constraint of an argument, as in `"=h"(x)`; nothing else in C++ looks so."""
         after = self.tokens[position + 1 : position + 2]
@@ -312,8 +323,11 @@ class Rewriter:
     def rewrite_lambda(self, position):
         """Puts the qualifiers of `[=] __device__ (int i) {` where attributes of lambdas stand: behind the parameters."""
         at = position + 1
-        while at < len(self.tokens) and self.tokens[at].text in ("__device__", "__host__"):
+        while at < len(self.tokens) and self.tokens[at].kind == "name" and self.tokens[at].text not in BEHIND_PARAMETERS:
             at += 1
+        given = {token.text for token in self.tokens[position + 1 : at]}
+        if not given <= {"__device__", "__host__"} and not self.ends_captures(position):  # A macro stands for them.
+            return
         if at == position + 1 or at == len(self.tokens) or self.tokens[at].text not in ("(", "{"):
             return
         words = " ".join(token.text for token in self.tokens[position + 1 : at])
@@ -327,6 +341,12 @@ class Rewriter:
         if has_parameters:
             after = self.tokens[closing].end
             self.edits.append((after, after, [f" {words}"]))
+
+    def drop_backslash(self, position):
+        """Before a comment that ends the line, nvcc takes a backslash for none."""
+        token = self.tokens[position]
+        if re.match(r"\\[ \t]*//", self.text[token.begin:]):
+            self.edits.append((token.begin, token.end, [" "]))
 
     def rewrite_main(self, position):
         """Gives a `main` without a type the one that g++ gives it."""
