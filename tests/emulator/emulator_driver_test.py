@@ -285,8 +285,9 @@ class Commands(Driver):
     def test_qualifiers_where_cpp_has_no_place_for_them(self):
         Path("each.cuh").write_text("template <class F> __host__ __device__ int twice(F f, int x) { return f(f(x)); }\n"
                                     "inline int plus_2(int x) { return twice([] __host__ __device__(int y) { return y + 1; }, x); }\n")
+        Path("macro.cuh").write_text("#define ON_DEVICE __host__ __device__\ninline int less(int x) { return [] ON_DEVICE(int y) { return y - 1; }(x); }\n")
         Path("m.cu").write_text("""#include "each.cuh"
-            #define ON_DEVICE __host__ __device__
+            #include "macro.cuh"
             template <class F> __global__ void each(F f) { f(threadIdx.x); }
             __global__ void turn(int* p) {
               __shared__ alignas(16) int a[32]; extern __shared__ alignas(sizeof(double)) char b[];
@@ -300,7 +301,7 @@ class Commands(Driver):
               each<<<1, 1>>>([p] __device__ (auto) mutable -> void { p[0] = 7; });
               turn<<<1, 32, 32>>>(p);
               cudaMemcpy(h, p, 128, cudaMemcpyDeviceToHost); cudaFree(p);
-              return h[0] == 94 && h[31] == 8 && plus_2(1) == 3 ? 0 : 1;
+              return h[0] == 94 && h[31] == 8 && plus_2(1) == 3 && less(1) == 0 ? 0 : 1;
             }""")
         self.compiles("--extended-lambda", "m.cu", "-o", "program")
         self.runs(expected="")

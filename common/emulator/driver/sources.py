@@ -36,7 +36,7 @@ REFUSED = re.compile(r"cuda/(ptx|annotated_ptr|experimental|stream\w*|memory_res
                      r"devices)|cuda/__")
 CCCL = re.compile(r"(cuda|cub|thrust|nv)/")
 # What the rewriter changes has one of these in it.
-REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[rhlfdqn]"|\]\s*__(host|device)__|asm|"__')
+REWRITTEN = re.compile(r'<\s*<\s*<|__shared__|"[=+&]*[rhlfdqn]"|\]\s*__(host|device)__|\]\s*[A-Za-z]\w*\s*\(|asm|"__|\\[ \t]*//')
 
 
 def shown(path):
