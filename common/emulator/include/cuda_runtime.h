@@ -39,6 +39,7 @@
 #include "integer_functions.h"
 #include "math_functions.h"
 #include "memory_functions.h"
+#include "ordered_atomics.h"
 #include "texture_functions.h"
 #include "warp_functions.h"
 #endif

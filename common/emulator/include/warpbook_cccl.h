@@ -18,6 +18,7 @@
 #include "cuda_fp16.h"
 #include "cuda_pipeline.h"
 #include "cuda_runtime.h"
+#include "ordered_atomics.h"
 #include "warpbook_builtins.h"
 #include "warpbook_chevrons.h"
 #include "warpbook_ptx.h"
@@ -26,22 +27,7 @@ extern "C" WARPBOOK_EXPORT void __warpbook_block_scope();
 
 namespace warpbook::emulator::cccl {
 
-template <unsigned kBytes> struct Word;
-template <> struct Word<1> {
-  using type = std::uint8_t;
-};
-template <> struct Word<2> {
-  using type = std::uint16_t;
-};
-template <> struct Word<4> {
-  using type = std::uint32_t;
-};
-template <> struct Word<8> {
-  using type = std::uint64_t;
-};
-template <> struct Word<16> {
-  using type = std::uint64_t __attribute__((vector_size(16)));
-};
+using namespace ordered;
 
 /// One load, and one store, of up to 16 bytes, which other blocks may write or read at the same time. By them tiles
 /// hand on what they found, and their inputs, too, where an algorithm works in place.
@@ -129,65 +115,10 @@ template <class T> WARPBOOK_DEVICE_FUNCTION unsigned extract(T source, unsigned 
 // ---- libcu++'s atomics in a kernel, which are CUDA's, between the fences of their order. Those of other widths than 4
 // and 8 bytes are the compiler's.
 
-template <class T> inline constexpr bool is_word = sizeof(T) == 4 || sizeof(T) == 8;
-
 /// The place, of which the next atomic is for the threads of one block alone where `of_block`.
 template <bool of_block, class T> WARPBOOK_DEVICE_FUNCTION T* scoped(T* place) {
   if constexpr (of_block) __warpbook_block_scope();
   return place;
-}
-
-template <class Order> WARPBOOK_DEVICE_FUNCTION void fence_before(Order order) {
-  if (static_cast<int>(order) >= __ATOMIC_RELEASE) memory_fence();
-}
-template <class Order> WARPBOOK_DEVICE_FUNCTION void fence_after(Order order) {
-  if (static_cast<int>(order) != __ATOMIC_RELAXED && static_cast<int>(order) != __ATOMIC_RELEASE) memory_fence();
-}
-
-/// The bits that were there, replaced by what comes of them and `value`'s.
-template <class T, class Order>
-WARPBOOK_DEVICE_FUNCTION T update(AtomicOperation operation, T* place, T value, Order order) {
-  using Bits = typename Word<sizeof(T)>::type;
-  fence_before(order);
-  Bits before;
-  if constexpr (sizeof(T) == 4)
-    before = atomic_u32(operation, place, __builtin_bit_cast(Bits, value));
-  else
-    before = atomic_u64(operation, place, __builtin_bit_cast(Bits, value));
-  fence_after(order);
-  return __builtin_bit_cast(T, before);
-}
-template <class T, class Order> WARPBOOK_DEVICE_FUNCTION T atomic_load(T* place, Order order) {
-  return update(AtomicOperation::bit_or, place, __builtin_bit_cast(T, typename Word<sizeof(T)>::type{}), order);
-}
-template <class T, class Order> WARPBOOK_DEVICE_FUNCTION void atomic_store(T* place, T value, Order order) {
-  update(AtomicOperation::exchange, place, value, order);
-}
-template <class T, class Order>
-WARPBOOK_DEVICE_FUNCTION bool atomic_compare_exchange(T* place, T* expected, T desired, Order order) {
-  using Bits = typename Word<sizeof(T)>::type;
-  const Bits compare = __builtin_bit_cast(Bits, *expected);
-  fence_before(order);
-  Bits before;
-  if constexpr (sizeof(T) == 4)
-    before = atomic_cas_32(place, compare, __builtin_bit_cast(Bits, desired));
-  else
-    before = atomic_cas_64(place, compare, __builtin_bit_cast(Bits, desired));
-  fence_after(order);
-  *expected = __builtin_bit_cast(T, before);
-  return before == compare;
-}
-/// Integers and pointers, these by bytes, and what CUDA adds of floats.
-template <class T, class Delta, class Order> WARPBOOK_DEVICE_FUNCTION T atomic_add(T* place, Delta delta, Order order) {
-  if constexpr (std::is_floating_point_v<T>) {
-    fence_before(order);
-    const T before = atomicAdd(place, static_cast<T>(delta));
-    fence_after(order);
-    return before;
-  } else {
-    return update(AtomicOperation::add, place,
-                  __builtin_bit_cast(T, static_cast<typename Word<sizeof(T)>::type>(delta)), order);
-  }
 }
 
 }  // namespace warpbook::emulator::cccl
