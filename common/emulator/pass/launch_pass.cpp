@@ -52,18 +52,22 @@ Type* kept_type(const CallBase& call, unsigned index) {
 }
 
 Function* invoke_of(Module& module, const CallBase& call, StructType* pack) {
+  const DataLayout& data = module.getDataLayout();
   const auto read = [&](IRBuilder<>& builder, Value* memory) {
     std::vector<Value*> arguments;
     for (unsigned i = 0; i < call.arg_size(); ++i) {
+      Type* type = pack->getElementType(i);
       Value* slot = builder.CreateStructGEP(pack, memory, i);
-      if (const AllocaInst* object = temporary(call, i)) {  // The kernel's own, like any parameter.
-        AllocaInst* own = builder.CreateAlloca(pack->getElementType(i));
-        own->setAlignment(object->getAlign());
-        builder.CreateMemCpy(own, own->getAlign(), slot, Align(1),
-                             module.getDataLayout().getTypeAllocSize(pack->getElementType(i)));
+      const AllocaInst* object = temporary(call, i);
+      // The alignment that a class asks for is none of its elements': the slot may lie between.
+      const Align wanted = object != nullptr ? object->getAlign() : call.getParamAlign(i).valueOrOne();
+      if (object != nullptr || (call.isByValArgument(i) && wanted > data.getABITypeAlign(type))) {
+        AllocaInst* own = builder.CreateAlloca(type);  // The kernel's own, like any parameter.
+        own->setAlignment(wanted);
+        builder.CreateMemCpy(own, wanted, slot, Align(1), data.getTypeAllocSize(type));
         slot = own;
       } else if (!call.isByValArgument(i)) {
-        slot = builder.CreateLoad(pack->getElementType(i), slot);
+        slot = builder.CreateLoad(type, slot);
       }
       arguments.push_back(slot);
     }
