@@ -392,7 +392,9 @@ class Commands(Driver):
                 cudaMemcpyAsync(&h, p, 4, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s);
                 sum += h * omp_get_num_threads(); cudaFree(p); cudaStreamDestroy(s);
               }
-              std::printf("%d\\n", sum);
+            #pragma omp parallel for schedule(dynamic) reduction(- : sum)
+              for (int i = 0; i < 5; ++i) sum -= i;
+              std::printf("%d\\n", sum + 10);
             }
             """)
         made = call(self.nvcc, "m.cu", "-o", "program", "-Xcompiler", "-fopenmp")
