@@ -26,7 +26,7 @@ TOOLKIT = re.compile(
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|host_config|builtin_types|library_types|common_functions)\.h$")
 # Parts of other headers, which some programs include by themselves.
 PARTS = {"cuda_runtime.h": re.compile(r"(crt/)?(device_(atomic_|double_)?functions|device_types|common_functions|math_functions|"
-                                      r"channel_descriptor|host_config|host_defines|sm_\d+_\w+|"
+                                      r"channel_descriptor|driver_functions|host_config|host_defines|sm_\d+_\w+|"
                                       r"(texture|surface)_(types|indirect_functions))\.h$"),
          "cuda_pipeline.h": re.compile(r"cuda_pipeline_(primitives|helpers)\.h$"),
          "curand_kernel.h": re.compile(r"curand_(globals|uniform|normal|lognormal|poisson|philox4x32_x|mrg32k3a)\.h$"),

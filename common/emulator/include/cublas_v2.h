@@ -98,6 +98,7 @@ extern "C" {
 // ---- Handles, and copies between the host and the device
 WARPBOOK_EXPORT cublasStatus_t cublasCreate(cublasHandle_t* handle);
 WARPBOOK_EXPORT cublasStatus_t cublasDestroy(cublasHandle_t handle);
+WARPBOOK_EXPORT size_t cublasGetCudartVersion(void);
 WARPBOOK_EXPORT cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
 WARPBOOK_EXPORT cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value);
 WARPBOOK_EXPORT const char* cublasGetStatusName(cublasStatus_t status);
@@ -228,6 +229,19 @@ WARPBOOK_EXPORT cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int e
       const T* a, int lda, long long stride_a, const T* b, int ldb, long long stride_b, const T* beta, T* c, int ldc,  \
       long long stride_c, int batch);
 
+/// A = P * L * U of each matrix of a batch, whose inverse, solutions, and at once the inverse of at most 32 x 32.
+#define WARPBOOK_CUBLAS_FACTORS(S, T)                                                                                  \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda,          \
+                                                         int* pivots, int* info, int batch);                           \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##getriBatched(cublasHandle_t handle, int n, const T* const a[], int lda,    \
+                                                         const int* pivots, T* const c[], int ldc, int* info,          \
+                                                         int batch);                                                   \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##getrsBatched(cublasHandle_t handle, cublasOperation_t trans, int n,        \
+                                                         int columns, const T* const a[], int lda, const int* pivots,  \
+                                                         T* const b[], int ldb, int* info, int batch);                 \
+  WARPBOOK_EXPORT cublasStatus_t cublas##S##matinvBatched(cublasHandle_t handle, int n, const T* const a[], int lda,   \
+                                                          T* const c[], int ldc, int* info, int batch);
+
 WARPBOOK_CUBLAS(S, Is, float)
 WARPBOOK_CUBLAS(D, Id, double)
 WARPBOOK_CUBLAS_TRIANGLE(S, float, mv)
@@ -236,12 +250,15 @@ WARPBOOK_CUBLAS_TRIANGLE(D, double, mv)
 WARPBOOK_CUBLAS_TRIANGLE(D, double, sv)
 WARPBOOK_CUBLAS_PRODUCTS(S, float)
 WARPBOOK_CUBLAS_PRODUCTS(D, double)
+WARPBOOK_CUBLAS_FACTORS(S, float)
+WARPBOOK_CUBLAS_FACTORS(D, double)
 #ifdef __cplusplus
 WARPBOOK_CUBLAS_PRODUCTS(H, __half)
 #endif
 #undef WARPBOOK_CUBLAS
 #undef WARPBOOK_CUBLAS_TRIANGLE
 #undef WARPBOOK_CUBLAS_PRODUCTS
+#undef WARPBOOK_CUBLAS_FACTORS
 
 // ---- Products of matrices whose types are arguments: double, float, half, bfloat16; halves also into float
 WARPBOOK_EXPORT cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,

@@ -171,8 +171,7 @@ template <class T, class Result, class Compute>
 cublasStatus_t reduce(const Call& call, double flops, std::vector<LibraryOperand> operands, Result* result,
                       Compute compute) {
   add_scalar(call, operands, "result", result, true);
-  return call.run<T>(
-      flops, std::move(operands), [=] { *result = compute(); }, call.on_host());
+  return call.run<T>(flops, std::move(operands), [=] { *result = compute(); }, call.on_host());
 }
 
 /// How many elements are touched where a step below 1 means none.
@@ -300,8 +299,7 @@ cublasStatus_t multiply_strided(const Call& call, const Shape& s, std::function<
 
 /// Checks arrays of pointers, which have to be looked at before what they lead to.
 cublasStatus_t look_at(const Call& call, std::vector<LibraryOperand> pointers) {
-  return call.run_with(
-      0, sizeof(float), [pointers = std::move(pointers)] { return pointers; }, [] {});
+  return call.run_with(0, sizeof(float), [pointers = std::move(pointers)] { return pointers; }, [] {});
 }
 
 /// Products of matrices that pointers in device memory lead to.
@@ -313,9 +311,8 @@ cublasStatus_t multiply_pointed(const Call& call, const Shape& s, std::function<
       look_at(call, {vector("Aarray", a, batch, 1, false), vector("Barray", b, batch, 1, false),
                      vector("Carray", c, batch, 1, false)});
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  return multiply_all<In, Out, Scale>(call, s, batch, alpha, beta, std::move(scalars), [=](int i) {
-    return Product<In, Out>{a[i], b[i], c[i]};
-  });
+  return multiply_all<In, Out, Scale>(call, s, batch, alpha, beta, std::move(scalars),
+                                      [=](int i) { return Product<In, Out>{a[i], b[i], c[i]}; });
 }
 
 template <class T> std::vector<LibraryOperand> scalar_operands(const Call& call, const T* alpha, const T* beta) {
@@ -331,6 +328,84 @@ template <class Scale, class T> std::function<Scale()> scale(const Call& call, c
 }
 
 template <class T> using ScaleOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// ---- Factorizations of batches
+
+/// Rows of columns [0, columns) change places, as the pivots say, from the first or from the last.
+template <class T> void swap_rows(T* a, int columns, int lda, int n, const int* pivots, bool forward) {
+  for (int k = 0; k < n && pivots != nullptr; ++k) {
+    const int row = forward ? k : n - 1 - k;
+    const int other = std::clamp(pivots[row] - 1, 0, n - 1);
+    if (other != row) Blas<T>::swap(columns, a + row, lda, a + other, lda);
+  }
+}
+
+/// A = P * L * U in the place of A. Returns the first column, from 1, whose pivot is 0; 0 where there is none.
+template <class T> int factor(T* a, int n, int lda, int* pivots) {
+  int singular = 0;
+  for (int k = 0; k < n; ++k) {
+    T* const column = a + std::ptrdiff_t{k} * lda;
+    const int best = pivots == nullptr ? k : k + index_of<std::greater<>>(n - k, column + k, 1) - 1;
+    if (pivots != nullptr) pivots[k] = best + 1;
+    if (column[best] == 0) {
+      if (singular == 0) singular = k + 1;
+      continue;
+    }
+    if (best != k) Blas<T>::swap(n, a + k, lda, a + best, lda);
+    for (int i = k + 1; i < n; ++i) column[i] /= column[k];
+    for (int j = k + 1; j < n; ++j) {
+      T* const to = a + std::ptrdiff_t{j} * lda;
+      for (int i = k + 1; i < n; ++i) to[i] -= column[i] * to[k];
+    }
+  }
+  return singular;
+}
+
+/// op(A) * X = B in the place of B, of a factored A.
+template <class T>
+void solve(cublasOperation_t trans, const T* a, int n, int lda, const int* pivots, T* b, int columns, int ldb) {
+  const bool plain = trans == CUBLAS_OP_N;
+  if (plain) swap_rows(b, columns, ldb, n, pivots, true);
+  for (const bool lower : {plain, !plain})
+    Blas<T>::trsm(kColumns, CblasLeft, lower ? CblasLower : CblasUpper, of(trans), lower ? CblasUnit : CblasNonUnit, n,
+                  columns, T{1}, a, lda, b, ldb);
+  if (!plain) swap_rows(b, columns, ldb, n, pivots, false);
+}
+
+/// The inverse of a factored A. Returns the first column, from 1, in which U has a 0; then nothing is written.
+template <class T> int invert(const T* a, int n, int lda, const int* pivots, T* c, int ldc) {
+  for (int k = 0; k < n; ++k)
+    if (a[std::ptrdiff_t{k} * lda + k] == 0) return k + 1;
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) c[std::ptrdiff_t{j} * ldc + i] = i == j ? T{1} : T{0};
+  solve(CUBLAS_OP_N, a, n, lda, pivots, c, n, ldc);
+  return 0;
+}
+
+/// Matrices that pointers in device memory lead to: n x n in `a`, n x columns in `b`, where the operation has it. Each
+/// has n pivots and a result, where the program gives memory for them.
+template <class T, class Work>
+cublasStatus_t factor_all(const Call& call, double flops, int n, int columns, int batch, const T* const* a, int lda,
+                          bool a_written, const T* const* b, int ldb, const int* pivots, bool pivots_written,
+                          const int* info, Work work) {
+  std::vector<LibraryOperand> arrays{vector("Aarray", a, batch, 1, false)};
+  if (b != nullptr) arrays.push_back(vector("Barray", b, batch, 1, false));
+  const cublasStatus_t status = look_at(call, arrays);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  const auto operands = [=] {
+    std::vector<LibraryOperand> all;
+    for (int i = 0; i < batch; ++i) {
+      all.push_back(matrix("A", a[i], n, n, lda, a_written));
+      if (b != nullptr) all.push_back(matrix("B", b[i], n, columns, ldb, true));
+    }
+    if (pivots != nullptr) all.push_back(vector("PivotArray", pivots, n * batch, 1, pivots_written));
+    if (info != nullptr) all.push_back(vector("infoArray", info, batch, 1, true));
+    return all;
+  };
+  return call.run_with(flops * batch, sizeof(T), operands, [=] {
+    for (int i = 0; i < batch; ++i) work(i, pivots == nullptr ? 0 : std::ptrdiff_t{i} * n);
+  });
+}
 
 // ---- Products whose types are arguments
 
@@ -521,6 +596,8 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return cudaDeviceSynchronize() == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
+size_t cublasGetCudartVersion() { return CUDART_VERSION; }
+
 cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
   if (version == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   *version = CUBLAS_VERSION;
@@ -678,8 +755,7 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
     WARPBOOK_CALL(a != nullptr && b != nullptr && c != nullptr && s != nullptr);                                       \
     std::vector<LibraryOperand> operands;                                                                              \
     for (T * each : {a, b, c, s}) add_scalar(call, operands, "a, b, c or s", each, true);                              \
-    return call.run<T>(                                                                                                \
-        10, operands, [=] { Blas<T>::rotg(a, b, c, s); }, call.on_host());                                             \
+    return call.run<T>(10, operands, [=] { Blas<T>::rotg(a, b, c, s); }, call.on_host());                              \
   }                                                                                                                    \
   cublasStatus_t cublas##S##rotm(cublasHandle_t handle, int n, T* x, int incx, T* y, int incy, const T* parameters) {  \
     WARPBOOK_CALL(parameters != nullptr);                                                                              \
@@ -696,8 +772,7 @@ cublasStatus_t cublasGetMatrixAsync(int rows, int columns, int element, const vo
     for (T * each : {d1, d2, x1}) add_scalar(call, operands, "d1, d2 or x1", each, true);                              \
     add_scalar(call, operands, "y1", y1);                                                                              \
     if (!call.on_host()) operands.push_back(vector("param", parameters, 5, 1, true));                                  \
-    return call.run<T>(                                                                                                \
-        20, operands, [=] { Blas<T>::rotmg(d1, d2, x1, *y1, parameters); }, call.on_host());                           \
+    return call.run<T>(20, operands, [=] { Blas<T>::rotmg(d1, d2, x1, *y1, parameters); }, call.on_host());            \
   }                                                                                                                    \
                                                                                                                        \
   cublasStatus_t cublas##S##gemv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha,         \
@@ -1010,6 +1085,51 @@ WARPBOOK_CUBLAS_PRODUCTS(H, __half)
 #undef WARPBOOK_CUBLAS
 #undef WARPBOOK_TRIANGLE
 #undef WARPBOOK_CUBLAS_PRODUCTS
+
+#define WARPBOOK_CUBLAS_FACTORS(S, T)                                                                                  \
+  cublasStatus_t cublas##S##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* info,  \
+                                         int batch) {                                                                  \
+    WARPBOOK_CALL(n >= 0 && batch >= 0 && lda >= std::max(1, n) && info != nullptr);                                   \
+    return factor_all<T>(                                                                                              \
+        call, 2.0 / 3 * n * n * n, n, 0, batch, a, lda, true, nullptr, 0, pivots, true, info,                          \
+        [=](int i, std::ptrdiff_t at) { info[i] = factor(a[i], n, lda, pivots == nullptr ? nullptr : pivots + at); }); \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##getriBatched(cublasHandle_t handle, int n, const T* const a[], int lda, const int* pivots, \
+                                         T* const c[], int ldc, int* info, int batch) {                                \
+    WARPBOOK_CALL(n >= 0 && batch >= 0 && lda >= std::max(1, n) && ldc >= std::max(1, n) && info != nullptr);          \
+    return factor_all<T>(call, 4.0 / 3 * n * n * n, n, n, batch, a, lda, false, c, ldc, pivots, false, info,           \
+                         [=](int i, std::ptrdiff_t at) {                                                               \
+                           info[i] = invert(a[i], n, lda, pivots == nullptr ? nullptr : pivots + at, c[i], ldc);       \
+                         });                                                                                           \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##getrsBatched(cublasHandle_t handle, cublasOperation_t trans, int n, int columns,           \
+                                         const T* const a[], int lda, const int* pivots, T* const b[], int ldb,        \
+                                         int* info, int batch) {                                                       \
+    WARPBOOK_CALL(is_known(trans) && n >= 0 && columns >= 0 && batch >= 0 && lda >= std::max(1, n) &&                  \
+                  ldb >= std::max(1, n) && info != nullptr);                                                           \
+    *info = 0;                                                                                                         \
+    return factor_all<T>(call, 2.0 * n * n * columns, n, columns, batch, a, lda, false, b, ldb, pivots, false,         \
+                         nullptr, [=](int i, std::ptrdiff_t at) {                                                      \
+                           solve(trans, a[i], n, lda, pivots == nullptr ? nullptr : pivots + at, b[i], columns, ldb);  \
+                         });                                                                                           \
+  }                                                                                                                    \
+  cublasStatus_t cublas##S##matinvBatched(cublasHandle_t handle, int n, const T* const a[], int lda, T* const c[],     \
+                                          int ldc, int* info, int batch) {                                             \
+    WARPBOOK_CALL(n >= 0 && n <= 32 && batch >= 0 && lda >= std::max(1, n) && ldc >= std::max(1, n) &&                 \
+                  info != nullptr);                                                                                    \
+    return factor_all<T>(call, 2.0 * n * n * n, n, n, batch, a, lda, false, c, ldc, nullptr, false, info,              \
+                         [=](int i, std::ptrdiff_t) {                                                                  \
+                           std::vector<T> factors(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));          \
+                           for (int j = 0; j < n; ++j)                                                                 \
+                             std::copy_n(a[i] + std::ptrdiff_t{j} * lda, n, factors.data() + std::ptrdiff_t{j} * n);   \
+                           std::vector<int> pivots(static_cast<std::size_t>(n));                                       \
+                           info[i] = factor(factors.data(), n, std::max(1, n), pivots.data());                         \
+                           if (info[i] == 0) invert(factors.data(), n, std::max(1, n), pivots.data(), c[i], ldc);      \
+                         });                                                                                           \
+  }
+WARPBOOK_CUBLAS_FACTORS(S, float)
+WARPBOOK_CUBLAS_FACTORS(D, double)
+#undef WARPBOOK_CUBLAS_FACTORS
 
 // ---- Products whose types are arguments
 

@@ -782,6 +782,84 @@ template <class T, class Gemm> void on_the_host(Gemm gemm, const char* type) {
   cublasXtDestroy(handle);
 }
 
+/// Factors, solutions and inverses of two matrices; of the second one, a column of U is 0.
+template <class T, class Factor, class Invert, class Solve, class Shorter>
+void factors(cublasHandle_t handle, Factor getrf, Invert getri, Solve getrs, Shorter matinv, const char* type) {
+  constexpr int n = 5, ld = 6, columns = 2;
+  Array<T> a(2 * ld * n), whole(2 * ld * n), b(2 * ld * columns), c(2 * ld * n);
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      a.host[static_cast<std::size_t>(j * ld + i)] = static_cast<T>((i * i * 7 + j * 11 + i * j * j) % 13 - 5);
+      a.host[static_cast<std::size_t>(ld * n + j * ld + i)] =
+          static_cast<T>(j == 2 ? 0 : (i * 5 + j * 3) % 7 + (i == j));
+    }
+  const std::vector<double> first = wide(a.host);
+  const auto at = [&](int i, int j) { return first[static_cast<std::size_t>(j * ld + i)]; };
+  whole.host = a.host;
+  a.send(), whole.send();
+  T* pointers[8] = {a.device, a.device + ld * n, b.device,     b.device + ld * columns,
+                    c.device, c.device + ld * n, whole.device, whole.device + ld * n};
+  T** there = nullptr;
+  int *pivots = nullptr, *info = nullptr, told[2] = {-1, -1}, host_info = -1;
+  cudaMalloc(&there, sizeof pointers), cudaMalloc(&pivots, 2 * n * sizeof(int)), cudaMalloc(&info, sizeof told);
+  cudaMemcpy(there, pointers, sizeof pointers, cudaMemcpyHostToDevice);
+  const auto results = [&] { cudaMemcpy(told, info, sizeof told, cudaMemcpyDeviceToHost); };
+  const auto is_inverse = [&](const std::vector<double>& x) {
+    double most = 0;
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) {
+        double sum = i == j ? -1 : 0;
+        for (int k = 0; k < n; ++k) sum += at(i, k) * x[static_cast<std::size_t>(j * ld + k)];
+        most = std::max(most, std::abs(sum));
+      }
+    return most < 1e-4;
+  };
+  expect(getrf(handle, n, there, ld, pivots, info, 2) == CUBLAS_STATUS_SUCCESS, "getrf", type);
+  results();
+  expect(told[0] == 0 && told[1] == 3, "getrf, info", type);
+  c.send();
+  expect(getri(handle, n, there, ld, pivots, there + 4, ld, info, 2) == CUBLAS_STATUS_SUCCESS, "getri", type);
+  results();
+  expect(told[0] == 0 && told[1] == 3 && is_inverse(wide(c.fetch())), "getri, inverse", type);
+  for (const cublasOperation_t trans : {CUBLAS_OP_N, CUBLAS_OP_T}) {
+    for (int j = 0; j < columns; ++j)
+      for (int i = 0; i < n; ++i) b.host[static_cast<std::size_t>(j * ld + i)] = static_cast<T>(i - 2 * j + 1);
+    const std::vector<double> right = wide(b.host);
+    b.send();
+    expect(getrs(handle, trans, n, columns, there, ld, pivots, there + 2, ld, &host_info, 1) == CUBLAS_STATUS_SUCCESS &&
+               host_info == 0,
+           "getrs", type);
+    const std::vector<double> x = wide(b.fetch());
+    for (int j = 0; j < columns; ++j)
+      for (int i = 0; i < n; ++i) {
+        double sum = -right[static_cast<std::size_t>(j * ld + i)];
+        for (int k = 0; k < n; ++k)
+          sum += (trans == CUBLAS_OP_N ? at(i, k) : at(k, i)) * x[static_cast<std::size_t>(j * ld + k)];
+        expect(std::abs(sum) < 1e-3, "getrs, solution", type);
+      }
+    b.host = b.fetch();
+  }
+  c.send();
+  expect(matinv(handle, n, there + 6, ld, there + 4, ld, info, 2) == CUBLAS_STATUS_SUCCESS, "matinv", type);
+  results();
+  expect(told[0] == 0 && told[1] == 3 && is_inverse(wide(c.fetch())), "matinv, inverse", type);
+  // Without pivots: of a matrix that needs none.
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i)
+      a.host[static_cast<std::size_t>(j * ld + i)] = static_cast<T>(i == j ? 4 : i > j ? 1 : 2);
+  a.send();
+  getrf(handle, n, there, ld, nullptr, info, 1);
+  const std::vector<double> lu = wide(a.fetch());
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int k = 0; k <= std::min(i, j); ++k)
+        sum += (k == i ? 1 : lu[static_cast<std::size_t>(k * ld + i)]) * lu[static_cast<std::size_t>(j * ld + k)];
+      expect(std::abs(sum - (i == j ? 4 : i > j ? 1 : 2)) < 1e-5, "getrf without pivots", type);
+    }
+  cudaFree(there), cudaFree(pivots), cudaFree(info);
+}
+
 }  // namespace
 
 int main(int argc, char**) {
@@ -817,6 +895,9 @@ int main(int argc, char**) {
   typed_vectors<__nv_bfloat16, float>(handle, CUDA_R_16BF, CUDA_R_32F, 1e-2, "bfloat16");
   typed_vectors<float, float>(handle, CUDA_R_32F, CUDA_R_32F, 1e-6, "float");
   typed_vectors<double, double>(handle, CUDA_R_64F, CUDA_R_64F, 1e-12, "double");
+  factors<float>(handle, cublasSgetrfBatched, cublasSgetriBatched, cublasSgetrsBatched, cublasSmatinvBatched, "float");
+  factors<double>(handle, cublasDgetrfBatched, cublasDgetriBatched, cublasDgetrsBatched, cublasDmatinvBatched,
+                  "double");
   second_names();
   on_the_host<float>(cublasXtSgemm, "float"), on_the_host<double>(cublasXtDgemm, "double");
   modes(handle);
