@@ -324,6 +324,7 @@ class Commands(Driver):
             #include <curand_uniform.h>
             #include <sm_61_intrinsics.h>
             #include "device_functions.h"
+            #include <driver_functions.h>
             using namespace std;
             const int warpSize = 32;
             template <class T> struct Constants { static const T two = 2; };

@@ -22,7 +22,7 @@ INCLUDED_FROM = re.compile(r"^(In file included from |\s+from )(/[^:\n]+)(:\d+[:
 # The toolkit's headers; those that the emulator lacks must not be found where a toolkit is installed.
 TOOLKIT = re.compile(
     r"cu(rand|blas|fft|sparse|solver|dnn|ff|pti|_ext|ob)\w*\.h$|(cuda|cub|thrust|nv|nvtx3|cutlass|cute|crt)/|"
-    r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|sm_\w+|"
+    r"(cuda\w*|cooperative_groups\w*|cooperative_groups/.*|mma|nvrtc|nvml|npp\w*|nvToolsExt\w*|device_\w+|driver_\w+|sm_\w+|"
     r"texture_\w+|surface_\w+|vector_\w+|math_\w+|channel_descriptor|host_config|builtin_types|library_types|common_functions)\.h$")
 # Parts of other headers, which some programs include by themselves.
 PARTS = {"cuda_runtime.h": re.compile(r"(crt/)?(device_(atomic_|double_)?functions|device_types|common_functions|math_functions|"
