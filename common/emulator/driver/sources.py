@@ -29,6 +29,7 @@ PARTS = {"cuda_runtime.h": re.compile(r"(crt/)?(device_(atomic_|double_)?functio
                                       r"channel_descriptor|driver_functions|host_config|host_defines|sm_\d+_\w+|"
                                       r"(texture|surface)_(types|indirect_functions))\.h$"),
          "cuda_pipeline.h": re.compile(r"cuda_pipeline_(primitives|helpers)\.h$"),
+         "cusparse.h": re.compile(r"cusparse_v2\.h$"),
          "curand_kernel.h": re.compile(r"curand_(globals|uniform|normal|lognormal|poisson|philox4x32_x|mrg32k3a)\.h$"),
          "mma.h": re.compile(r"crt/mma\.h$")}
 # What CCCL has and the emulator cannot run: these wait, or ask in other ways, for the device.

@@ -1,7 +1,7 @@
 // cuSPARSE beside loops over dense matrices.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cusparse.h>
+#include <cusparse_v2.h>
 
 #include <cmath>
 #include <complex>

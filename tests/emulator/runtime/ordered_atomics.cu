@@ -1,4 +1,4 @@
-// nvcc's atomics with a memory order. A flag hands on what was written before it, and a loop changes what has no atomic.
+// nvcc's atomics with a memory order. A flag hands on what was written before it.
 // prints: handed 41
 // prints: sums 64 64 -64 64.0 64.0
 // prints: bounds -31 32 4294967295
@@ -47,7 +47,8 @@ __global__ void exchange(All* all) {
   int first = __nv_atomic_exchange_n(&all->taken, 8, __NV_ATOMIC_RELAXED), put = 9, second, expected = 5;
   __nv_atomic_exchange(&all->taken, &put, &second, __NV_ATOMIC_RELAXED);
   printf("exchanged %d %d %d\n", first, second, __nv_atomic_load_n(&all->taken, __NV_ATOMIC_RELAXED));
-  const bool done = __nv_atomic_compare_exchange_n(&all->taken, &expected, 1, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED);
+  const bool done =
+      __nv_atomic_compare_exchange_n(&all->taken, &expected, 1, false, __NV_ATOMIC_ACQUIRE, __NV_ATOMIC_RELAXED);
   __nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST, __NV_THREAD_SCOPE_DEVICE);
   printf("refused %d %d\n", expected, !done);
 }
