@@ -164,10 +164,10 @@ public:
   bool looks_for_unwritten() const { return checks_->init; }
   /// The block came to the barrier of its cluster, or goes on from it.
   void cluster_barrier(const BlockContext& block, bool arrives);
-  /// What a copy that nobody has waited for writes may come at any time of the interval that begins; or of this one,
-  /// where the copy does.
   /// See Observer.
   void stale_read(const void* address, unsigned bytes, const void* pc, bool copy);
+  /// What a copy that nobody has waited for writes may come at any time of the interval that begins; or of this one,
+  /// where the copy does.
   void copy_goes_on(const BlockContext& block, unsigned thread, const void* shared, unsigned bytes, const void* pc,
                     bool begins);
 
