@@ -6,7 +6,7 @@ import re
 import textwrap
 
 TITLES = {"memory": "Chapter 0: How a GPU reads memory", "glossary": "Glossary", "counters": "Reading the counters", "emulator": "The emulator",
-          "timing": "How we time", "verifying": "How we verify"}  # fmt: skip
+          "emulator_limits": "What the emulator has and lacks", "timing": "How we time", "verifying": "How we verify"}  # fmt: skip
 TARGETS = re.compile(r"deps|watch|clean|emulate|exercise\d+")  # Of a handout's Makefile.
 RUN_ALL = re.compile(r"\brun_all\b|--(?:counters|samples|profile)\b")  # Chapters' own programs are made of the solutions.
 PATH = re.compile(r"(?<![\w./-])(?:scripts|tests|docs|chapters|common)/[\w./-]+")
