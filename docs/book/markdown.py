@@ -74,9 +74,10 @@ CODE = re.compile(r"(?<!`)(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", re.S)
 
 
 def quoted_code(text):
-    """Doxygen ends code at a single quote, unless two backticks surround it."""
+    """Doxygen ends code at a single quote, unless two backticks surround it, and drops a % before a word, unless there are two."""
     def quoted(match):
-        return f"``{match[2]}``" if match[1] == "`" and "'" in match[2] else match[0]
+        ticks = "``" if match[1] == "`" and "'" in match[2] else match[1]
+        return ticks + re.sub(r"%(?=\w)", "%%", match[2]) + ticks
 
     parts = itertools.groupby(lines_outside_code(text.splitlines()), key=lambda each: each[2])
     return "".join(joined if is_code else CODE.sub(quoted, joined)

@@ -1192,6 +1192,14 @@ class Site(unittest.TestCase):
                     broken.append(f"{name}: {link}: no such anchor")
         self.assertEqual(broken, [])
 
+    def test_code_in_sentences_is_shown_as_it_is_written(self):
+        words = lambda code: " ".join(html.unescape(re.sub(r"<[^>]+>", "", code)).split())  # noqa: E731
+        for path in sorted((ROOT / "docs/pages").glob("*.md")):
+            lines = markdown.lines_outside_code(path.read_text(encoding="utf-8").splitlines())
+            written = {" ".join(code.split()) for _, code in markdown.CODE.findall("\n".join(line for _, line, is_code in lines if not is_code))}
+            shown = set(map(words, re.findall(r"<code>(.*?)</code>", (SITE / f"{path.stem}.html").read_text(encoding="utf-8"), re.S)))
+            self.assertEqual(sorted(written - shown), [], path.name)
+
     def test_sources_have_addresses_and_nothing_else_leads_out_of_the_book(self):
         self.assertEqual({name for name, page in self.pages.items() if page.outside}, {"references.html"})
         self.assertGreater(len(self.pages["references.html"].outside), 20)
