@@ -226,7 +226,7 @@ class Program(unittest.TestCase):
         self.assertIn("    6 |   k<<<1, 1>>>(1, wrong); k<<<1, 1>>>(2, 3);\n", ran.stderr)
 
     def test_what_is_not_there_is_named(self):
-        for include in ("cusparse.h", "cuda/ptx", "cuda/memory_resource"):
+        for include in ("cusolverDn.h", "cuda/ptx", "cuda/memory_resource"):
             ran = self.run_text(f"#include <{include}>\nint main() {{}}\n")
             self.assertEqual(ran.returncode, 1)
             self.assertIn(f"error: the emulator has no <{include}>", ran.stderr)

@@ -30,18 +30,19 @@ inline bool fills_wide_tiles(const PermuteProblem& q, std::int64_t elements) {
   return v8::refuse(q) == nullptr && q.element_bytes != 8 && fills_tiles(q, elements);
 }
 
+/// Few elements: a launch lasts as long as a thread's chain of instructions, and the caches make up for any order.
+inline bool is_small(const PermuteProblem& q) { return q.count() < 1 << 19; }
+
 /// Tiles of 16-byte words for a batch of matrices,
 inline bool is_wide_transpose(const PermuteProblem& q) { return fills_wide_tiles(q, 2048) && v6::refuse(q) == nullptr; }
-/// and for other problems. Of bytes, half a tile has to be full; of floats and 16-byte elements every tile, since fixed
-/// tiles lose nothing where sides are short.
+/// and for other problems. Of bytes, half a tile has to be full; of many floats and 16-byte elements every tile, since
+/// fixed tiles lose nothing where sides are short.
 inline bool takes_wide_tiles(const PermuteProblem& q) {
   if (!fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048)) return false;
+  if (is_small(q)) return true;
   const int side = q.element_bytes == 4 ? v6::kSide<4> : q.element_bytes == 16 ? v6::kSide<16> : 1;
   return q.shape[q.rank - 1] % side == 0 && q.dst_shape(q.rank - 1) % side == 0;
 }
-
-/// Few elements: a launch lasts as long as a thread's chain of instructions, and the caches make up for any order.
-inline bool is_small(const PermuteProblem& q) { return q.count() < 1 << 19; }
 
 /// How many times the bytes it needs a gather of 1024 neighbours of the output, about a block's, fetches from the input
 /// in sectors of 32 bytes, if its L1 keeps each until the block is done.
