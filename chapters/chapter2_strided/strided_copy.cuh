@@ -41,8 +41,7 @@ inline cudaError_t checked_copy(void* dst, const void* src, const TensorView& vi
 ///        fine.
 /// \param element_bytes 1, 2, 4, 8 or 16: moving data needs no type.
 /// \param stream where the work is queued. The call does not wait, allocates nothing, and can be captured in a graph.
-/// \return cudaErrorInvalidValue for what is no view (see `refuse_view`: a negative size, stride or offset, more than
-/// 25
+/// \return cudaErrorInvalidValue for what is no view (see `refuse_view`: a negative size, stride or offset, over 25
 ///         dimensions, 2^63 bytes or more), for another element size, and for a null or misaligned array with elements;
 ///         else what CUDA says of the launch.
 inline cudaError_t make_contiguous(void* dst, const void* src, const TensorView& view, int element_bytes,

@@ -1,10 +1,9 @@
 /// \file
 /// few_dims: v5's divisions for every element, several packs per thread.
 ///
-/// Carrying an index has costs of its own: comparisons that diverge, a copy of the digits where a row ends within a
-/// pack, a loop over the other dimensions. v5's divisions are three instructions each. Where the number of dimensions
-/// is known there is no loop and no branch, and all loads are independent of each other. This is what torch.compile
-/// makes of such views, too.
+/// Carrying an index costs comparisons that diverge and a loop over the other dimensions. v5's divisions are three
+/// instructions each. Where the number of dimensions is known there is no loop and no branch, and all loads are
+/// independent. torch.compile makes the same of such views.
 #pragma once
 
 #include "chapters/chapter2_strided/strided.hpp"

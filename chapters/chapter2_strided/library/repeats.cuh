@@ -3,8 +3,7 @@
 ///
 /// A view may show an element many times: through a broadcast dimension (stride 0), or through windows that overlap.
 /// Where the last dimension is a broadcast, one load fills a pack. Where neighbours are read from close together, a
-/// pack has 16 bytes, so that stores are few and a pack's loads meet in the L1. Where the first dimension is a
-/// broadcast, a thread keeps what it has loaded and writes it kCopies times.
+/// pack has 16 bytes, and its loads meet in the L1. Where the first is a broadcast, a thread writes kCopies times.
 #pragma once
 
 #include "chapters/chapter2_strided/v6_carried_index.cuh"

@@ -2,10 +2,9 @@
 /// shifted_rows: words of 16 bytes along contiguous rows of narrow elements, wherever they begin.
 ///
 /// Aligned words cover a row that begins anywhere. A thread takes an aligned word of the destination, loads the two
-/// aligned words of the source that hold its bytes, and shifts the pair. What is read beside a row lies in the array
-/// and is thrown away. A view that is read has a contiguous destination: a word in which a row ends takes two pairs.
-/// The rows of a view that is written have gaps: there a word in which a row begins or ends is stored in parts. Bytes
-/// have no type: one kernel each way serves all element sizes.
+/// aligned words of the source that hold its bytes, and shifts the pair. What is read beside a row lies in the array. A
+/// view that is read has a contiguous destination: a word in which a row ends takes two pairs. A view that is written
+/// has gaps: a word in which a row begins or ends is stored in parts. One kernel each way serves all sizes.
 #pragma once
 
 #include "chapters/chapter2_strided/v6_carried_index.cuh"

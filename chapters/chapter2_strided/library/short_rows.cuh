@@ -3,10 +3,9 @@
 ///
 /// In x.transpose(1, 2) of shape (n, 15, 494) bytes, 15 rows of 494 are interleaved. A column of a tile would be 15
 /// bytes, but the next column of the result follows at once: columns of R rows are R x T elements in one piece. A block
-/// reads T elements from each of R rows (the short dimensions of the result, any number of them) in words, and writes
-/// the piece in words, whose elements it picks from the tile. A thread's words follow each other by a multiple of R
-/// elements: it stays in the same rows, without a division or a comparison. The tile's rows lie so far apart that a
-/// warp's picks meet in few banks.
+/// reads T elements from each of R rows in words, and writes the piece in words, whose elements it picks from the tile.
+/// A thread's words are a multiple of R elements apart, so it stays in the same rows, without a division or a
+/// comparison. The tile's rows lie so far apart that a warp's picks meet in few banks.
 #pragma once
 
 #include <bit>

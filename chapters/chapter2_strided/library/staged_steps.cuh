@@ -1,6 +1,5 @@
 /// \file
-/// staged_steps: the source of a long row with a small step comes to shared memory as it lies, and is picked apart
-/// there.
+/// staged_steps: the source of a long row with a small step comes to shared memory whole, and is picked apart there.
 ///
 /// A block copies its part of the source in words of 16 bytes, asynchronously and without registers in between. Rows
 /// are long: nearly all blocks' elements lie in one row, where the next element is an addition away. A block in which

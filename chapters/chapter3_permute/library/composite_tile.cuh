@@ -3,10 +3,9 @@
 ///
 /// A tile's sides are made of several dimensions and fitted to the problem: few rows make wide tiles, few columns high
 /// ones. A thread keeps to one group of rows, whose place it works out once; where the columns lie is a table of the
-/// block, four to a look-up. The four elements so read are neighbours in the output: they go into shared memory
-/// together, and out of it in words of 4 bytes, which begin where memory's words do. Where the input's fastest
-/// dimension is made of whole words, a thread loads words; where the output's rows are made of whole fours, these go
-/// out as they came in. More elements are in flight than fixed_tile has of bytes and halves one by one.
+/// block, four to a look-up. The four elements so read are neighbours in the output, and leave shared memory in words
+/// of 4 bytes, which begin where memory's words do. Where the input's fastest dimension is made of whole words, a
+/// thread loads words.
 #pragma once
 
 #include "chapters/chapter3_permute/library/composite_matrix.cuh"

@@ -4,9 +4,9 @@
 ///
 /// The tile lies between the input's fastest dimension and the output's (v8's grid). A warp loads rows of it and stores
 /// columns, element by element, with up to 16 loads per thread in flight. Bytes and halves whose rows and columns are
-/// whole words of 4 bytes move those. Odd tiles cut sectors in two. A sector that is written in two parts waits in the
-/// L2 for the other, or goes to memory twice, so neighbouring blocks write neighbours. Many rows of 4 and 8 bytes go by
-/// windows instead, whose every write begins at a sector.
+/// whole words of 4 bytes move those. Odd tiles cut sectors in two. A sector written in two parts waits in the L2, or
+/// goes to memory twice, so neighbouring blocks write neighbours. Many rows of 4 and 8 bytes go by windows, whose every
+/// write begins at a sector.
 #pragma once
 
 #include "chapters/chapter3_permute/v8_any_rank_tile.cuh"

@@ -3,8 +3,7 @@
 /// and for what is too large for all others.
 ///
 /// A thread computes the places of all its elements, starts all its loads, and then stores. Neighbouring threads write
-/// neighbours. Where rows stay rows, elements are the widest words that the rows are made of, and neighbours are read
-/// in order, too. It takes any problem.
+/// neighbours. Where rows stay rows, elements are the widest words that the rows are made of. It takes any problem.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

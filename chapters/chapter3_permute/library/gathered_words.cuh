@@ -3,10 +3,9 @@
 /// input.
 ///
 /// A warp writes in order and gathers what it writes. Where the reads of neighbours share cache lines, the L1 makes up
-/// for their disorder, and no shared memory is needed. With narrow elements a division for each dimension, a load and a
-/// store would move a byte or two. So a thread writes 16 bytes at once, all of neighbours in the output. It divides for
-/// the first of them; from there the index is carried on, as an odometer carries: one addition per element, a second
-/// where the fastest dimension ends, and a division again where the second fastest does.
+/// for their disorder, and no shared memory is needed. A thread writes 16 bytes at once, all of neighbours in the
+/// output. It divides for the first of them; from there the index is carried on, as an odometer carries: one addition
+/// per element, a second where the fastest dimension ends, and a division again where the second fastest does.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

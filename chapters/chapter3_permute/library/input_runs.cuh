@@ -2,9 +2,8 @@
 /// input_runs: a thread moves a run of the input by itself; for fast dimensions that are short on the input's side.
 ///
 /// With an innermost dimension of 3 or 7, a way through shared memory is a detour. Neighbouring threads take neighbours
-/// of the *output*, so that a warp writes in order, and each thread reads the few elements that follow each other in
-/// the *input*. No warp's load is contiguous, but the next ones take what is left of the same cache lines, a moment
-/// later, from the L1. Runs that are whole words of 4 to 16 bytes take one load each.
+/// of the *output*, so a warp writes in order, and each reads what is together in the *input*. No warp's load is
+/// contiguous, but the next ones find the rest of the lines in the L1. Runs of whole words take one load each.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,11 @@
 /// \file
 /// placed_words: tiles of a composite matrix, each word of whose rows has a place of its own in the output.
 ///
-/// For matrices of few columns, and for whatever no rule gives to another kernel. fixed_tile's columns must be
-/// neighbours in the output, so they end where the output comes to the input's fastest dimension, and its odd rows are
-/// shifted and tested word by word. Here a table tells of each word of the columns where it goes. So the columns go on
-/// behind the input's fastest dimension, with the next of the output's, until a tile is full; what they write is in
-/// pieces, but the rows that follow each other write the pieces between. And words are as wide as a piece can be cut
-/// into evenly: up to 16 bytes, all of them whole, nothing to shift or test.
+/// For matrices of few columns, and for whatever no rule gives to another kernel. fixed_tile's columns end where the
+/// output comes to the input's fastest dimension, and its odd rows are shifted and tested word by word. Here a table
+/// tells of each word of the columns where it goes. So the columns go on behind the input's fastest dimension, with the
+/// next of the output's, until a tile is full; rows that follow each other write the pieces between. Words are as wide
+/// as a piece can be cut into evenly: up to 16 bytes, all of them whole, nothing to shift or test.
 #pragma once
 
 #include "chapters/chapter3_permute/library/composite_matrix.cuh"

@@ -1,10 +1,9 @@
 /// \file
 /// plan: the kernel that was fastest here, on this device and this problem; for what is permuted very often.
 ///
-/// The dispatch looks at a shape and nothing else, and no counter foretells what a tile's sides do to a problem: that
-/// depends on how its dimensions fall on lines, on the multiprocessors and on the L2, all at once. So the kernels that
-/// take the problem, the dispatch's choice first among them, run on the caller's own arrays and are timed. The fastest
-/// is remembered, and later calls use it. A plan costs about a tenth of a second, once.
+/// The dispatch looks at a shape alone, and no counter foretells what a tile's sides do to a problem. So the kernels
+/// that take the problem run on the caller's own arrays and are timed, the dispatch's choice first. The fastest is
+/// remembered, and later calls use it.
 ///
 /// Source: M. Frigo, S. G. Johnson, "The design and implementation of FFTW3", Proceedings of the IEEE 93, 2005; so do
 /// torch.compile's max-autotune and the users of cuBLASLt's heuristics.

@@ -39,9 +39,8 @@ inline bool is_wide_transpose(const PermuteProblem& q) { return fills_wide_tiles
 /// fixed tiles lose nothing where sides are short.
 inline bool takes_wide_tiles(const PermuteProblem& q) {
   if (!fills_wide_tiles(q, q.element_bytes == 1 ? 8192 : 2048)) return false;
-  if (is_small(q)) return true;
   const int side = q.element_bytes == 4 ? v6::kSide<4> : q.element_bytes == 16 ? v6::kSide<16> : 1;
-  return q.shape[q.rank - 1] % side == 0 && q.dst_shape(q.rank - 1) % side == 0;
+  return is_small(q) || (q.shape[q.rank - 1] % side == 0 && q.dst_shape(q.rank - 1) % side == 0);
 }
 
 /// How many times the bytes it needs a gather of 1024 neighbours of the output, about a block's, fetches from the input
@@ -165,7 +164,6 @@ inline bool loads_words(const PermuteProblem& q) {
          fixed_tile::rows_in_group(q) > 1;
 }
 
-/// Everything.
 inline bool always(const PermuteProblem& /*q*/) { return true; }
 
 }  // namespace warpbook::chapter3::predicates

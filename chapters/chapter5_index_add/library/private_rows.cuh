@@ -2,9 +2,8 @@
 /// private_rows: where the rows are few, each group of threads has a copy of them in shared memory.
 ///
 /// A million entries into one row queue at its few addresses, and in v8b one long row leaves nothing to sort. Here each
-/// group of threads keeps sums of its own for all rows. A sum has one owner, the thread with that word: no atomics, no
-/// barrier until the end. Then a block adds its groups' copies together and writes them to the workspace, and a second
-/// kernel adds the blocks' copies and dst.
+/// group of threads keeps sums of its own for all rows. A sum has one owner, the thread with that word, so nothing is
+/// atomic. Then a block adds its groups' copies together, and a second kernel adds the blocks' copies and dst.
 ///
 /// Sums are float, and their order depends on nothing but the launch: the same result on every run.
 #pragma once

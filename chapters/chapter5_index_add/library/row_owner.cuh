@@ -3,8 +3,7 @@
 ///
 /// v8a's blocks are the entries', and most of them would only come to leave. Here no block comes in vain: it knows its
 /// row before the glance, so dst is on its way meanwhile. Neighbouring blocks take the same piece of neighbouring rows,
-/// so rows of short runs (72 bytes behind a dimension in the middle) share sectors. One kernel for both forms would
-/// need more registers for what the other does.
+/// so rows of short runs (72 bytes behind a dimension in the middle) share sectors.
 #pragma once
 
 #include "chapters/chapter5_index_add/words.cuh"

@@ -3,8 +3,7 @@
 ///
 /// A launch that is over in some microseconds waits for its instructions, too: they have to be fetched from memory.
 /// Here a thread is a dozen instructions behind two loads, which wait for memory together. The block's two dimensions
-/// are words and entries, so that no number has to be divided. With more bytes these decide, and not how a thread
-/// begins.
+/// are words and entries, so that no number has to be divided.
 #pragma once
 
 #include <algorithm>
