@@ -684,7 +684,7 @@ class Drawings(unittest.TestCase):
         share = 100 * case["copy_seconds"] / records.seconds_of(case, "v9")
         self.assertIn(f'data-count="|1 rule refused, wide tiles runs: {share:.0f}% of a copy"', drawn)
         self.assertIn("shape=512,512,128 perm=2,1,0 dtype=float: 1 rule", drawn)
-        for words in textwrap.wrap(chapter.book["rules"]["is_wide_transpose"], 30):
+        for words in textwrap.wrap(chapter.book["rules_in_short"]["is_wide_transpose"], 30):
             self.assertIn(f">{words}<", drawn)
         self.assertIn(">everything else<", drawn)
         self.assertIn(">wide tiles: v8&#x27;s tiles, at any rank.<", drawn)
