@@ -1,8 +1,8 @@
 /// \file
 /// What a shape asks for: the conditions that v9's rules are made of. All take a simplified problem of rank 2 or more.
 ///
-/// The limits in here were chosen on an H200, for each element size, over several thousand random problems that no
-/// comparison of the book uses.
+/// The limits in here were chosen on an H200, for each element size, on random problems that no comparison of the book
+/// uses.
 #pragma once
 
 #include <algorithm>
@@ -119,8 +119,8 @@ inline bool only_gathers(const PermuteProblem& q) {
 }
 
 /// A gather of elements that are words themselves. A warp's load takes as many turns as it touches lines. Where these
-/// are many, a tile is better, if it reads more than an element or two at a time; of matrices with few columns of bytes
-/// or halves, a tile is worse.
+/// are many, a tile is better, if it reads more than an element or two at a time. A matrix with few columns of bytes or
+/// halves leaves most of a tile empty.
 inline bool is_gather(const PermuteProblem& q) {
   if (only_gathers(q)) return true;
   const double most_lines = q.rank == 2 && q.element_bytes <= 2 ? 32 : 20;
