@@ -49,7 +49,7 @@ inline constexpr Rule kRules[] = {
      "shape=128,80,494,15 strides=494,63232,1,5058560 dtype=int8"},
     {predicates::prefers_tables, offset_tables::run_prepared,
      "shape=2,4,2,4,2,4,2,4,2,4,2,4 strides=131072,65536,16384,8192,2048,1024,256,128,32,16,4,2 dtype=float"},
-    {predicates::prefers_permute, run_permute, "shape=64,1024,1024 strides=1048576,1,1024 dtype=float"},
+    {predicates::is_permutation, run_permute, "shape=64,1024,1024 strides=1048576,1,1024 dtype=float"},
     {predicates::prefers_narrow_tiles, narrow_tile::run_prepared,
      "shape=64,1023,1023 strides=1048576,1,1024 offset=1025 dtype=int8"},
     {predicates::prefers_strided_tiles, v8::run_prepared,

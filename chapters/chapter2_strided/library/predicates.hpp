@@ -24,12 +24,18 @@ inline bool is_small(const StridedProblem& q) { return q.count() <= 1 << 14; }
 
 // ------------------------------------------------------------------------------------------------- repeated elements
 
+inline bool has_broadcast(const TensorView& view) {
+  return std::find(view.strides.begin(), view.strides.begin() + view.dims, 0) != view.strides.begin() + view.dims;
+}
+
 /// Whether neighbours are read from the same elements: a broadcast innermost dimension, or windows of which each shares
-/// half with the next one, or more.
+/// half with the next one, or more. Or halves in short rows that are shown again.
 inline bool reads_again(const StridedProblem& q) {
   const TensorView& view = q.view;
   const int last = view.dims - 1;
+  const std::int64_t row = view.sizes[last] * q.element_bytes;
   if (view.strides[last] == 0) return true;
+  if (q.element_bytes == 2 && view.strides[last] == 1 && row >= 64 && row < 4096 && has_broadcast(view)) return true;
   if (last == 0 || view.strides[last - 1] == 0) return false;
   // A short dimension that lies far apart, with neighbours of each of its elements behind it.
   if (view.sizes[last] <= 8 && view.strides[last - 1] * q.element_bytes <= 8) return true;
@@ -38,9 +44,15 @@ inline bool reads_again(const StridedProblem& q) {
          2 * view.strides[last - 1] < view.sizes[last] * view.strides[last];
 }
 
+/// Many floats that are shown more than twice.
+inline bool shows_floats_again(const StridedProblem& q) {
+  return q.element_bytes == 4 && few_dims::refuse(q) == nullptr && q.view.sizes[q.view.dims - 1] > 3 &&
+         q.count() > 12 << 20 && q.count() > 2 * q.view.reach();
+}
+
 /// Whether what a view shows again is better read once.
 inline bool prefers_repeats(const StridedProblem& q) {
-  return repeats::refuse(q) == nullptr && (repeats::whole_copies(q) > 1 || reads_again(q));
+  return repeats::refuse(q) == nullptr && (repeats::whole_copies(q) > 1 || reads_again(q) || shows_floats_again(q));
 }
 
 // --------------------------------------------------------------------------------------------------------------- rows
@@ -117,6 +129,8 @@ inline bool prefers_tiles(const StridedProblem& q) {
   const double sectors = tiled_excess(q, 32);
   const double blocks = tiled_excess(q, 64);
   const bool half = walked.excess >= 2 * sectors;
+  // The L1 does not gather stores.
+  if (q.into_view && q.element_bytes < 16 && walked.lines >= (q.element_bytes < 4 ? 8 : 16)) return true;
   if (walked.lines >= 4 && walked.excess >= 2 && half && walked.excess_blocks >= 4 * blocks) return true;
   const auto* const begin = q.view.strides.data();
   const auto* const last = begin + q.view.dims - 1;
@@ -139,7 +153,9 @@ inline double filled(std::int64_t count, std::int64_t side) {
 }
 
 /// Fewer narrow elements than make enough blocks of narrow_tile's large tiles.
-inline bool is_short_of_tiles(const StridedProblem& q) { return q.count() * q.element_bytes < 8 << 20; }
+inline bool is_short_of_tiles(const StridedProblem& q) {
+  return q.count() * q.element_bytes < (q.element_bytes == 1 ? 16 : 8) << 20;
+}
 
 /// Matrices that fill at least half of v8's tiles, both sides contiguous; of halves few, of bytes none.
 inline bool fills_strided_tiles(const StridedProblem& q) {
@@ -194,37 +210,7 @@ inline Permutation as_permutation(const StridedProblem& q) {
   return result;
 }
 
-/// What decides which tiles fit a permutation: its sizes along the dimensions that are fastest on either side.
-struct FastSizes {
-  bool odd = false;       ///< One does not come in whole words of 16 bytes,
-  bool is_short = false;  ///< one has few elements.
-};
-inline FastSizes fast_sizes(const StridedProblem& q) {
-  constexpr std::int64_t kShort = 256;
-  std::array<CopyDimension, kMaxViewDims> dimension{};
-  const int dims = copy_dimensions(q, dimension);
-  FastSizes sizes;
-  for (int d = 0; d < dims; ++d) {
-    if (dimension[d].src_stride != 1 && dimension[d].dst_stride != 1) continue;
-    sizes.odd = sizes.odd || dimension[d].size * q.element_bytes % 16 != 0;
-    sizes.is_short = sizes.is_short || dimension[d].size < kShort;
-  }
-  return sizes;
-}
-
-/// Whether a permutation is better left to this chapter's tiles than to permute: odd sizes that fill them, or with a
-/// short side. Of 1 or 2 bytes more than two dimensions, of 4 or 8 bytes matrices.
-inline bool prefers_own_tiles(const StridedProblem& q) {
-  const bool matrix = q.view.dims == 2;
-  if (q.element_bytes > 8 || matrix != (q.element_bytes >= 4) || short_dims_tile::refuse(q) != nullptr) return false;
-  const auto [odd, is_short] = fast_sizes(q);
-  return matrix ? fills_strided_tiles(q) && (odd || (q.element_bytes == 8 && is_short))
-                : odd && (is_short || fills_narrow_tiles(q));
-}
-
 inline bool is_permutation(const StridedProblem& q) { return as_permutation(q).rank > 0; }
-
-inline bool prefers_permute(const StridedProblem& q) { return is_permutation(q) && !prefers_own_tiles(q); }
 
 inline bool wants_tiles(const StridedProblem& q) { return is_permutation(q) || prefers_tiles(q); }
 inline bool prefers_narrow_tiles(const StridedProblem& q) { return wants_tiles(q) && fills_narrow_tiles(q); }
@@ -239,18 +225,22 @@ inline bool prefers_short_rows(const StridedProblem& q) {
   constexpr std::int64_t kLeastRowBytes = 256;   // Shorter rows would leave much of a chunk empty,
   constexpr std::int64_t kLeastBytes = 4 << 20;  // and fewer bytes in all most of the device.
   constexpr std::int64_t kManyRows = 96;         // Tiles of more rows are so short that tiles of words are faster.
-  constexpr std::int64_t kFarBytes = 16 << 10;
   const int last = q.view.dims - 1;
-  if (short_rows::refuse(q) != nullptr || q.view.strides[last] == 0 || repeats::whole_copies(q) > 1) return false;
+  if (short_rows::refuse(q) != nullptr || repeats::whole_copies(q) > 1) return false;
   const short_rows::ShortRows found = short_rows::short_rows_of(q);
   const std::int64_t row_bytes = found.columns.size * q.element_bytes;
   if (row_bytes < kLeastRowBytes || found.rows.count > kManyRows || q.count() * q.element_bytes < kLeastBytes) {
     return false;
   }
   if (is_permutation(q)) {
-    return (found.rows.count <= 32 || row_bytes >= 1024) && short_dims_tile::refuse(q) == nullptr && fast_sizes(q).odd;
+    return q.element_bytes == 1 && (found.rows.count <= 32 || row_bytes >= 1024) &&
+           short_dims_tile::refuse(q) == nullptr;
   }
-  const bool far = q.element_bytes == 1 || q.view.strides[last] * 2 >= kFarBytes;
+  // Bytes, each beside others far away, or beside itself.
+  const bool is_paired = q.element_bytes == 1 && last > 0 && q.view.strides[last - 1] == 1 &&
+                         q.view.sizes[last - 1] >= 1 << 17 && q.view.sizes[last] >= 3 && q.view.sizes[last] < 16;
+  if (is_paired || q.view.strides[last] == 0) return is_paired;
+  const bool far = q.element_bytes == 1 || q.view.strides[last] * 2 >= 16 << 10;
   const bool uneven = q.view.sizes[last] >= 5 && q.view.sizes[last] * q.element_bytes % 4 != 0;
   return (uneven && far) || prefers_tiles(q);
 }
@@ -260,19 +250,17 @@ inline bool prefers_short_rows(const StridedProblem& q) {
 /// Whether few_dims is better than v7: where neighbours are near, along the last dimension or the one before. Long
 /// broadcasts are read by fewer loads, which counts against three divisions each.
 inline bool prefers_few_dims(const StridedProblem& q) {
-  constexpr std::int64_t kNear = 4;
-  constexpr std::int64_t kShort = 4;
-  constexpr std::int64_t kNearBytes = 32;
+  constexpr std::int64_t kFew = 4;
   const TensorView& view = q.view;
   const int last = view.dims - 1;
-  if (few_dims::refuse(q) != nullptr || repeats::whole_copies(q) > 1) return false;
+  if (few_dims::refuse(q) != nullptr || repeats::whole_copies(q) > 1 || shows_floats_again(q)) return false;
   if (q.element_bytes < 4) return view.dims <= 3 && !reads_again(q);
   if (repeats::repeats_last(q) && view.dims > 3) return false;
   int before = last - 1;  // What broadcasts lie between is the same neighbours again.
   while (before >= 0 && view.strides[before] == 0) --before;
-  const bool near_before = before >= 0 && view.strides[before] <= kNear;
-  return near_before || view.strides[last] <= kNear ||
-         (view.dims > 1 && view.sizes[last] <= kShort && view.strides[last] * q.element_bytes <= kNearBytes);
+  const bool near_before = before >= 0 && view.strides[before] <= kFew;
+  return near_before || view.strides[last] <= kFew ||
+         (view.dims > 1 && view.sizes[last] <= kFew && view.strides[last] * q.element_bytes <= 32);
 }
 
 /// Whether both of the digits that v7 carries run over at each of its steps (of narrow elements: at every second one),
@@ -296,7 +284,7 @@ inline bool reads_halves_anew(const StridedProblem& q) {
   const int last = q.view.dims - 1;
   if (q.element_bytes != 2 || q.view.strides[last] == 0 || q.view.strides[last] > 16) return false;
   if (q.view.sizes[last] > kLong || reads_again(q)) return false;
-  return std::find(q.view.strides.begin(), q.view.strides.begin() + last, 0) != q.view.strides.begin() + last;
+  return has_broadcast(q.view);
 }
 
 /// Whether v7 would divide anew for every pack, and neither tiles nor reading once is better. A permutation's

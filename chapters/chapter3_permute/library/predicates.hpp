@@ -46,8 +46,7 @@ inline bool takes_wide_tiles(const PermuteProblem& q) {
 /// How many times the bytes it needs a gather of 1024 neighbours of the output, about a block's, fetches from the input
 /// in sectors of 32 bytes, if its L1 keeps each until the block is done.
 inline double gathered_excess(const PermuteProblem& q) {
-  constexpr double kNeighbours = 1024;
-  return input_runs::touched(q, kNeighbours, 32) * 32 / (kNeighbours * q.element_bytes);
+  return input_runs::touched(q, 1024, 32) * 32 / (1024.0 * q.element_bytes);
 }
 
 /// Cache lines that a warp's load touches at least.
@@ -56,13 +55,15 @@ inline double lines_touched(const PermuteProblem& q) { return input_runs::touche
 /// Whether the caches make up for the disorder of a gather.
 inline bool caches_help(const PermuteProblem& q) {
   const double excess = gathered_excess(q);
-  if (excess <= 1 && q.rank <= 4) return true;  // A block needs all that it fetches.
+  if (excess <= 1 && (q.rank <= 4 || lines_touched(q) < 8)) return true;  // A block needs all that it fetches.
   const bool rows = keeps_last_dimension(q);
   // A gather carries its index along two dimensions of the output: where those are short, it divides on and on.
   const std::int64_t carried = q.dst_shape(q.rank - 1) * q.dst_shape(q.rank - 2);
   if (!rows && q.rank > 2 && carried * q.element_bytes < 16) return false;
-  // Three elements in turn, as from pixels to planes: they share cache lines that a warp reads anyway.
-  if (!rows && q.element_bytes <= 4 && excess <= 3 && lines_touched(q) <= 2) return true;
+  // Three elements in turn, as from pixels to planes: they share cache lines that a warp reads anyway, and of bytes and
+  // halves few that a block does.
+  const bool shares_lines = lines_touched(q) <= 2 || (q.element_bytes <= 2 && input_runs::touched(q, 256, 128) <= 8);
+  if (!rows && q.element_bytes <= 4 && excess <= 3 && shares_lines) return true;
   const double most = q.element_bytes == 1   ? (rows ? 2 : 1.3)
                       : q.element_bytes == 2 ? (rows ? 4 : 2)
                       : q.element_bytes == 4 ? 1.3
@@ -104,18 +105,37 @@ inline bool takes_composite_tiles(const PermuteProblem& q) {
   return composite_tile::refuse(q) == nullptr && composite_tile::pays(q);
 }
 
-/// Tiles of single elements or of 4-byte words, full, or as full as any. Composite tiles keep more single bytes under
-/// way, and fixed tiles join dimensions of wider elements.
+/// Tiles of single elements or of 4-byte words, full, or as full as any; of bytes half full. Composite tiles keep more
+/// single bytes under way, and fixed tiles join dimensions of wider elements.
 inline bool takes_element_tiles(const PermuteProblem& q) {
   if (element_tiles::refuse(q) != nullptr || !fills_tiles(q, 4096)) return false;
-  const bool is_full = element_tiles::filled(q) >= kLeastFilled;
-  if (q.element_bytes == 1) return is_full && !takes_composite_tiles(q);
-  return is_transpose(q) || (is_full && !fills_fixed_tiles(q));
+  const double filled = element_tiles::filled(q);
+  if (q.element_bytes == 1) return filled >= 0.45 && !takes_composite_tiles(q);
+  return is_transpose(q) || (filled >= kLeastFilled && !fills_fixed_tiles(q));
+}
+
+/// Runs of the input of up to a sector, a thread each, where neither side is long enough for tiles and a block needs
+/// three quarters of the lines that it touches. Runs of bytes that are written in many lines take tiles.
+inline bool takes_input_runs(const PermuteProblem& q) {
+  if (input_runs::refuse(q) != nullptr || fills_tiles(q, 4096)) return false;
+  if (q.element_bytes == 1 && lines_touched(q) > 8) return false;
+  const auto run_bytes = static_cast<double>(input_runs::plan_run(q).elements * q.element_bytes);
+  constexpr double kBlock = input_runs::kThreads;
+  return run_bytes <= 32 && input_runs::touched(q, kBlock, 128) * 128 * 3 / 4 <= kBlock * run_bytes;
+}
+
+/// Whether the columns that placed words take are narrow, or so long that a tile is one piece of one.
+inline bool places_badly(const PermuteProblem& q) {
+  if (q.element_bytes > 2 || keeps_last_dimension(q)) return false;
+  const std::int64_t columns = composite_matrix::find_columns(q, placed_words::least_bytes(q), true).size;
+  const bool is_long = columns > 1 << 20 && gathered_excess(q) <= 4 && !takes_input_runs(q);
+  return columns * q.element_bytes <= 64 || is_long;
 }
 
 /// Whether nothing but a gather takes so many elements with sides so short.
 inline bool only_gathers(const PermuteProblem& q) {
-  return composite_matrix::refuse(q) != nullptr && !takes_element_tiles(q);
+  if (takes_element_tiles(q)) return false;
+  return composite_matrix::refuse(q) != nullptr || (places_badly(q) && !takes_composite_tiles(q));
 }
 
 /// A gather of elements that are words themselves. A warp's load takes as many turns as it touches lines. Where these
@@ -129,15 +149,6 @@ inline bool is_gather(const PermuteProblem& q) {
 
 /// A gather of narrower elements, which are written by words.
 inline bool is_gather_of_words(const PermuteProblem& q) { return is_gather(q) && gathered_words::refuse(q) == nullptr; }
-
-/// Runs of the input of up to a sector, a thread each, where neither side is long enough for tiles and a block needs
-/// three quarters of the lines that it touches.
-inline bool takes_input_runs(const PermuteProblem& q) {
-  if (input_runs::refuse(q) != nullptr || fills_tiles(q, 4096)) return false;
-  const auto run_bytes = static_cast<double>(input_runs::plan_run(q).elements * q.element_bytes);
-  constexpr double kBlock = input_runs::kThreads;
-  return run_bytes <= 32 && input_runs::touched(q, kBlock, 128) * 128 * 3 / 4 <= kBlock * run_bytes;
-}
 
 /// The same where fixed tiles are better: floats of which five or more follow each other.
 inline bool takes_runs_by_tiles(const PermuteProblem& q) {

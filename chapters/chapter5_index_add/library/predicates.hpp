@@ -58,8 +58,8 @@ inline bool has_long_rows(const Problem& p) {
 /// Rows that nobody names are read in vain, so each should expect two entries. Rows in pieces share sectors with their
 /// neighbours, and gain sooner.
 inline bool shares_long_rows(const Problem& p) {
-  const bool in_pieces = rows_lie_together(p) && row_dims(p).dims > 1 && row_bytes(p) >= (128 << 10) &&
-                         src_bytes(p) >= (8 << 20);
+  const bool in_pieces =
+      rows_lie_together(p) && row_dims(p).dims > 1 && row_bytes(p) >= (128 << 10) && src_bytes(p) >= (8 << 20);
   return (has_long_rows(p) || in_pieces) && p.entries() <= 512 && entries_per_row(p) >= 2 && entries_per_row(p) <= 64 &&
          row_owner::refuse(p) == nullptr;
 }
@@ -93,8 +93,8 @@ inline bool fills_lines(const Problem& p) {
          (entries_per_row(p) >= 64 && p.entries() >= (8 << 10)) ||
          (entries_per_row(p) >= 512 && p.src.count() >= (32 << 10));
 }
-/// Very short rows are entries side by side, too. Wider ones of double and the integers gain later, and the sort of what
-/// is large gains more: a column takes part of each sector that it reads.
+/// Very short rows are entries side by side, too. Wider ones of double and the integers gain later, and the sort of
+/// what is large gains more: a column takes part of each sector that it reads.
 inline bool fills_narrow_rows(const Problem& p) {
   if (private_lines::refuse(p) != nullptr) return false;
   if (p.row_elements() <= 4) return entries_per_row(p) >= 128 && p.entries() >= (16 << 10);
@@ -120,8 +120,7 @@ inline bool meets_in_tiles(const Problem& p) {
 /// Double and the integers have no tiles: the whole sort takes less where many queue.
 inline bool queues_without_tiles(const Problem& p) {
   if (sums_in_tiles(p) || sorted_segments::refuse(p) != nullptr || row_bytes(p) < 256) return false;
-  return (entries_per_row(p) >= 1024 && src_bytes(p) >= (4 << 20)) ||
-         (entries_per_row(p) >= 128 && p.src.count() >= (16 << 20));
+  return entries_per_row(p) >= 1024 && src_bytes(p) >= (4 << 20);
 }
 
 /// Rows of one element, or so few words that v7b's division counts, and enough in a row for two warps.

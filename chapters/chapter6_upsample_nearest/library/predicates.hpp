@@ -27,17 +27,19 @@ inline bool has_wide_pixels(const Images& images) {
   return is_channels_last(images) && channels_last::takes_packs(images);
 }
 
-/// Rows, or pixels, that 16 bytes do not divide.
+/// Rows, or pixels, that 16 bytes do not divide, with outputs enough for several per thread; and floats that are hardly
+/// enlarged.
 inline bool has_uneven_rows(const Images& images) {
-  const bool even = images.layout == ImageLayout::nchw && v5::takes_packs(images);
-  return any_rows::refuse(images) == nullptr && !even;
+  if (any_rows::refuse(images) != nullptr) return false;
+  if (images.layout == ImageLayout::nhwc) return true;
+  if (images.element_bytes == 4 && v5::takes_packs(images)) return 2 * images.width.out <= 3 * images.width.in;
+  return !v5::takes_packs(images) && images.out_count() >= 1 << 15;
 }
 
 /// Inputs with a few outputs each. With fewer inputs, a launch lasts as long as a thread's chain of instructions: a
 /// thread should have one.
 inline bool has_known_window(const Images& images) {
-  constexpr std::int64_t kLeastShared = 1 << 19;
-  return v6::refuse(images) == nullptr && images.in_count() >= kLeastShared;
+  return v6::refuse(images) == nullptr && images.in_count() >= 1 << 18;
 }
 
 inline bool fits_launches(const Images& images) { return v5::refuse(images) == nullptr; }
