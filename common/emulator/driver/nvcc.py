@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 
 from options import Refused, parse
-from precompiled import HEADER, Precompiled, drop
+from precompiled import HEADER, Precompiled
 from sources import Sources
 
 TOOLKIT = Path(os.path.abspath(__file__)).parent.parent
@@ -226,7 +226,7 @@ class Driver:
             # Lists of the program's own headers would name the toolkit's, too.
             if "-include" not in flags and not {"-E", "-M", "-MM", "-MMD"} & set(words):
                 defined = [flag for flag in flags if flag.startswith(("-D", "-U"))]
-                precompiled = Precompiled(TOOLKIT, [self.settings.compiler, *self.kernel_options(), *defined, *own, *kept, *quiet])
+                precompiled = Precompiled(TOOLKIT, [self.settings.compiler, *self.kernel_options(), *own, *kept, *quiet], defined)
                 front = precompiled.find(folders) or front
         command = [self.settings.compiler if language != "c" else self.settings.c_compiler,
                    *(self.kernel_options() if language == "cu" else self.host_options(language)),
@@ -250,7 +250,7 @@ class Driver:
 
         made = run()
         if made.returncode != 0 and "-include-pch" in command and str(precompiled.file) in made.stderr:
-            drop(precompiled.file)  # A header has changed since.
+            precompiled.drop()
             at = command.index("-include-pch")
             command[at : at + 2] = ["-include", HEADER]
             made = run()
