@@ -250,6 +250,16 @@ WARPBOOK_EXPORT void __warpbook_local_alignment(std::int64_t offset, std::uint64
                                               __builtin_return_address(0));
 }
 
+/// A member is accessed of what does not begin where its type may; called before it is done.
+WARPBOOK_EXPORT void __warpbook_stated_alignment(const void* address, std::uint64_t alignment, std::uint32_t writes) {
+  if (current_observer_data == nullptr) return;
+  const void* const pc = __builtin_return_address(0);
+  auto& watch = *static_cast<BlockWatch*>(current_observer_data);
+  if (!watch.is_new_global({pc, pc})) return;
+  warpbook::emulator::report_misaligned_member(*current_block, address, alignment,
+                                               writes != 0 ? Operation::store : Operation::load, pc);
+}
+
 /// A local variable is read that has no value yet; called before it is done.
 WARPBOOK_EXPORT void __warpbook_uninitialised_local(std::uint64_t bytes) {
   if (current_observer_data == nullptr) return;

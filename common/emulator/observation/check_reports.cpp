@@ -248,6 +248,12 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
   return finding;
 }
 
+const char* space_name(const Home& home) {
+  return home.space == Space::shared || home.space == Space::cluster ? "shared"
+         : home.space == Space::local                                ? "local"
+                                                                     : "global";
+}
+
 [[gnu::noinline]] void describe_bad_access(const BlockContext& block, const Home& home, const void* address,
                                            std::size_t bytes, Operation operation, const void* pc, BadAccess kind) {
   const Unwatched unwatched;
@@ -260,10 +266,7 @@ Finding finding_at(const BlockContext& block, const char* kind, const void* pc, 
                              "=========     at {}{}\n"
                              "=========     by {}\n"
                              "=========     Address is {}: {}\n{}",
-                             home.space == Space::shared || home.space == Space::cluster ? "shared"
-                             : home.space == Space::local                                ? "local"
-                                                                                         : "global",
-                             verb(operation), bytes, block.launch->name, location.empty() ? "" : " in " + location,
+                             space_name(home), verb(operation), bytes, block.launch->name, location.empty() ? "" : " in " + location,
                              describe_thread(block),
                              misaligned ? "misaligned"
                              : freed    ? "freed"
@@ -608,6 +611,26 @@ void report_different_barriers(const BlockContext& block, const void* pc, const 
       "=========     in kernel {}, block {}\n"
       "=========     A GPU takes them for one. CUDA asks that all threads come to the same __syncthreads().\n",
       location_or_unknown(first), location_or_unknown(second), block.launch->name, triple(block.block_index));
+  hold_finding(std::move(finding));
+}
+
+bool is_placed_by_program(Space space, const void* address) {
+  return space != Space::local && (space != Space::elsewhere || !variable_near(address).name.empty());
+}
+
+void report_misaligned_member(const BlockContext& block, const void* address, std::size_t alignment,
+                              Operation operation, const void* pc) {
+  const Unwatched unwatched;
+  const Home home = find_home(block, address, 1);
+  if (home.bad || !is_placed_by_program(home.space, address)) return;
+  Finding finding = finding_at(block, "misaligned", pc);
+  finding.text = fmt::format("========= Misaligned __{}__ {} of a member of a type that is aligned to {} bytes\n"
+                             "=========     at {} in {}\n"
+                             "=========     by {}\n"
+                             "=========     Address is misaligned: {}\n"
+                             "=========     nvcc may access several members at once, and a GPU then ends the kernel.\n",
+                             space_name(home), verb(operation), alignment, block.launch->name, location_or_unknown(pc),
+                             describe_thread(block), place_of(block, address, 0).text);
   hold_finding(std::move(finding));
 }
 

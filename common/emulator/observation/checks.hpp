@@ -45,6 +45,13 @@ struct LocalAccess {
   const void* variable = nullptr;  ///< The array, where it is one outside of functions.
 };
 
+/// False where this machine chose the address: of a thread's own variables, and of what a kernel was given.
+bool is_placed_by_program(Space space, const void* address);
+
+/// Tells of a member that is accessed of what does not begin where its type may.
+void report_misaligned_member(const BlockContext& block, const void* address, std::size_t alignment,
+                              Operation operation, const void* pc);
+
 /// Tells of an index that leaves a row, or an array in a struct.
 void report_row_bounds(const BlockContext& block, std::int64_t index, std::uint64_t elements, const void* pc);
 

@@ -440,11 +440,10 @@ std::uint32_t BlockWatch::new_log(const BlockContext& block, const void* pc, Spa
 
 namespace {
 
-/// Where a thread's own variables lie, and what a kernel was given, is this machine's choice.
 void check_alignment(const BlockContext& block, const Site& site, const void* address, AccessShape shape,
                      const void* pc) {
-  if ((reinterpret_cast<std::uintptr_t>(address) & (shape.alignment - 1U)) == 0 || site.space == Space::local ||
-      (site.space == Space::elsewhere && variable_near(address).name.empty()))
+  if ((reinterpret_cast<std::uintptr_t>(address) & (shape.alignment - 1U)) == 0 ||
+      !is_placed_by_program(site.space, address))
     return;
   bad_access(block, find_home(block, address, shape.bytes), address, shape.bytes, shape.operation, pc,
              BadAccess::misaligned);

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/pass/device_code.hpp"
+#include "common/emulator/pass/memory_objects.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -145,6 +147,36 @@ void align(const Access& access) {
     copy->setSourceAlignment(access.wanted);
 }
 
+/// What a load or a store says of its address beyond what its own width asks for; 0 where that is nothing.
+std::uint64_t stated_alignment(Instruction& instruction, const DataLayout& layout) {
+  if (getLoadStorePointerOperand(&instruction) == nullptr) return 0;
+  const std::uint64_t stated = getLoadStoreAlignment(&instruction).value();
+  const std::uint64_t bytes = layout.getTypeStoreSize(getLoadStoreType(&instruction)).getFixedValue();
+  if (stated <= bytes || stated > kWidest) return 0;
+  const Value* object = object_of(instruction);
+  const auto* given = dyn_cast<Argument>(object);
+  const bool is_placed_here = isa<AllocaInst>(object) || isa<GlobalVariable>(object) || isa<IntrinsicInst>(object) ||
+                              (given != nullptr && given->hasByValAttr());
+  return is_placed_here ? 0 : stated;
+}
+
+/// Calls `__warpbook_stated_alignment(address, alignment, whether it writes)` where the address is no multiple of it.
+void check_stated(Instruction& instruction, std::uint64_t alignment) {
+  Module& module = *instruction.getModule();
+  IRBuilder<> builder(&instruction);
+  Value* address = getLoadStorePointerOperand(&instruction);
+  Value* rest = builder.CreateAnd(builder.CreatePtrToInt(address, builder.getInt64Ty()),
+                                  builder.getInt64(alignment - 1));
+  Instruction* then = SplitBlockAndInsertIfThen(builder.CreateICmpNE(rest, builder.getInt64(0)),
+                                                instruction.getIterator(), false,
+                                                MDBuilder(module.getContext()).createBranchWeights(1, 1 << 20));
+  IRBuilder<> report(then);
+  report.SetCurrentDebugLocation(instruction.getDebugLoc());
+  report.CreateCall(module.getOrInsertFunction("__warpbook_stated_alignment", report.getVoidTy(), report.getPtrTy(),
+                                               report.getInt64Ty(), report.getInt32Ty()),
+                    {address, report.getInt64(alignment), report.getInt32(isa<StoreInst>(instruction) ? 1 : 0)});
+}
+
 }  // namespace
 
 PreservedAnalyses CastAlignmentPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
@@ -155,6 +187,21 @@ PreservedAnalyses CastAlignmentPass::run(Module& module, ModuleAnalysisManager& 
       for (Instruction& instruction : instructions(function)) finder.look_at(instruction);
   for (const Access& access : finder.found) align(access);
   return finder.found.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+PreservedAnalyses StatedAlignmentPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  const auto device = device_functions(module);
+  std::vector<std::pair<Instruction*, std::uint64_t>> found;
+  for (Function& function : module) {
+    if (function.isDeclaration() || !device.contains(&function) ||
+        !function.hasFnAttribute(Attribute::SanitizeThread))
+      continue;
+    for (Instruction& instruction : instructions(function))
+      if (const std::uint64_t alignment = stated_alignment(instruction, module.getDataLayout()); alignment != 0)
+        found.emplace_back(&instruction, alignment);
+  }
+  for (const auto& [instruction, alignment] : found) check_stated(*instruction, alignment);
+  return found.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
 }
 
 }  // namespace warpbook::emulator

@@ -1,5 +1,5 @@
 /// \file
-/// Accesses to a variable as one of another type.
+/// Accesses whose address has to be a multiple of more than it may be.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
@@ -12,6 +12,14 @@ namespace warpbook::emulator {
 ///
 /// Copies between two named variables stay as they are: of these nothing tells the type.
 class CastAlignmentPass : public llvm::PassInfoMixin<CastAlignmentPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
+/// At the pipeline's end: a member of a struct is accessed by a pointer, as in `((float4*)p)->x`. Its own width asks for
+/// less than the struct, so the address is compared here: a GPU's compiler may access several members at once.
+class StatedAlignmentPass : public llvm::PassInfoMixin<StatedAlignmentPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
   static bool isRequired() { return true; }

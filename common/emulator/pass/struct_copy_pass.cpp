@@ -508,6 +508,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(TallyPass());
               manager.addPass(warpbook::emulator::CountedLoadsPass());
               manager.addPass(warpbook::emulator::LocalBoundsPass());
+              manager.addPass(warpbook::emulator::StatedAlignmentPass());
               manager.addPass(warpbook::emulator::RowBoundsPass());
               manager.addPass(warpbook::emulator::HostObjectsPass());
               manager.addPass(warpbook::emulator::EndlessLoopsPass());
