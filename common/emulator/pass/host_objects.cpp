@@ -48,6 +48,23 @@ Value* launch_arguments(Instruction& instruction) {
   return nullptr;
 }
 
+/// The pointers that the function stores in an array, one by one or several at once.
+void collect_stored(Value* array, std::vector<Value*>& pointers) {
+  auto* local = dyn_cast<AllocaInst>(const_cast<Value*>(getUnderlyingObject(array, 0)));
+  if (local == nullptr) return;
+  for (Instruction& instruction : instructions(local->getFunction())) {
+    auto* store = dyn_cast<StoreInst>(&instruction);
+    if (store == nullptr || getUnderlyingObject(store->getPointerOperand(), 0) != local) continue;
+    Value* stored = store->getValueOperand();
+    for (auto* insert = dyn_cast<InsertElementInst>(stored); insert != nullptr;
+         insert = dyn_cast<InsertElementInst>(stored)) {
+      pointers.push_back(insert->getOperand(1));
+      stored = insert->getOperand(0);
+    }
+    if (stored->getType()->isPointerTy()) pointers.push_back(stored);
+  }
+}
+
 /// How many bytes a call of malloc or new[] was asked for; null where it is none.
 Value* bytes_asked_for(const Value& value) {
   const auto* call = dyn_cast<CallBase>(&value);
@@ -85,6 +102,17 @@ PreservedAnalyses HostObjectsPass::run(Module& module, ModuleAnalysisManager& /*
     }
   for (const auto& [call, arguments] : launches) {
     IRBuilder<> builder(call);
+    std::vector<Value*> pointers;
+    collect_stored(arguments, pointers);
+    const FunctionCallee variable =
+        module.getOrInsertFunction("__warpbook_launch_variable", builder.getVoidTy(), builder.getPtrTy(),
+                                   builder.getPtrTy(), builder.getInt32Ty());
+    for (Value* pointer : pointers) {
+      const auto* local = dyn_cast<AllocaInst>(pointer);
+      const bool floats = local != nullptr && local->getAllocatedType()->isFloatingPointTy();
+      builder.CreateCall(variable, {pointer, end_of(pointer, builder, module.getDataLayout()),
+                                    builder.getInt32(floats ? 1 : 0)});
+    }
     builder.CreateCall(
         module.getOrInsertFunction("__warpbook_launch_arguments", builder.getVoidTy(), builder.getPtrTy()),
         {end_of(arguments, builder, module.getDataLayout())});

@@ -2,7 +2,10 @@
 /// Launches by a kernel's address alone, with arguments by their addresses. The compiler pass tells of each kernel how
 /// to call it (pass/kernel_registry.cpp).
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -27,6 +30,31 @@ struct Callable {
 /// Where the array of the launch to come ends; null: nobody knows.
 thread_local constinit void** arguments_end = nullptr;
 
+/// A variable of the program that an argument of the launch to come may be.
+struct ArgumentVariable {
+  const void* begin;
+  const std::byte* end;  ///< null where nobody knows
+  bool is_float;         ///< a number with a fraction: a part of its bytes means nothing
+};
+thread_local constinit std::array<ArgumentVariable, 64> argument_variables{};
+thread_local constinit std::size_t argument_variable_count = 0;
+
+/// What is wrong with the address of an argument, in words; "" where nothing is known to be.
+std::string wrong_argument(const ArgumentVariable* first, const ArgumentVariable* last, const void* address,
+                           unsigned size, unsigned number) {
+  const std::string argument = "Argument " + std::to_string(number + 1);
+  if (const Allocation* allocation = find_allocation(address);
+      allocation != nullptr && allocation->kind == MemoryKind::device)
+    return argument + " is an address of the device's memory, which the host cannot read: hand over that of the "
+                      "host's variable (&pointer).";
+  const auto* const known = std::find_if(first, last, [&](const auto& each) { return each.begin == address; });
+  if (known == last || known->end == nullptr) return {};
+  const auto rest = static_cast<std::size_t>(known->end - static_cast<const std::byte*>(address));
+  if (rest == size || (rest > size && !known->is_float)) return {};
+  return argument + " is a variable of " + std::to_string(rest) + " bytes, and the kernel's parameter of " +
+         std::to_string(size) + ": their types have to be the same.";
+}
+
 std::unordered_map<const void*, Callable>& callables() {
   static auto& instance = *new std::unordered_map<const void*, Callable>;
   return instance;
@@ -34,6 +62,8 @@ std::unordered_map<const void*, Callable>& callables() {
 
 cudaError_t launch_untyped(const cudaLaunchConfig_t& config, const void* kernel, void** arguments) {
   const RuntimeLock lock;
+  const ArgumentVariable* const variables = argument_variables.data();
+  const ArgumentVariable* const variables_end = variables + std::exchange(argument_variable_count, 0);
   const auto found = callables().find(kernel);
   if (found == callables().end()) {
     ApiCall::explain("invalid_launch", "The address is no kernel's whose parameters are known here.");
@@ -48,6 +78,12 @@ cudaError_t launch_untyped(const cudaLaunchConfig_t& config, const void* kernel,
     return remember(cudaErrorInvalidValue);
   }
   if (arguments == nullptr && callable.count != 0) return remember(cudaErrorInvalidValue);
+  for (unsigned i = 0; i < callable.count; ++i)
+    if (const std::string wrong = wrong_argument(variables, variables_end, arguments[i], callable.sizes[i], i);
+        !wrong.empty()) {
+      ApiCall::explain("invalid_launch", wrong);
+      return remember(cudaErrorInvalidValue);
+    }
   struct alignas(16) Piece {
     std::byte bytes[16];
   };
@@ -82,6 +118,13 @@ extern "C" WARPBOOK_EXPORT void __warpbook_kernel(const void* kernel,
 /// The launch that follows is handed an array of addresses that ends there.
 // NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
 extern "C" WARPBOOK_EXPORT void __warpbook_launch_arguments(void** end) { arguments_end = end; }
+
+/// An argument of the launch that follows may be this variable of the program, which ends there.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_launch_variable(const void* begin, const void* end, std::uint32_t is_float) {
+  if (argument_variable_count < argument_variables.size())
+    argument_variables[argument_variable_count++] = {begin, static_cast<const std::byte*>(end), is_float != 0};
+}
 
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t dynamic_shared,
                              cudaStream_t stream) {
