@@ -1,8 +1,11 @@
 #include "common/emulator/pass/host_objects.hpp"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include <optional>
@@ -89,17 +92,105 @@ Value* end_of(Value* pointer, IRBuilder<>& builder, const DataLayout& layout) {
   return builder.CreatePtrAdd(base, builder.getInt64(bytes));
 }
 
+/// What a host function is given that the instruction hands to a stream; null for other instructions.
+Value* host_function_data(Instruction& instruction) {
+  auto* call = dyn_cast<CallBase>(&instruction);
+  const Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+  if (callee == nullptr) return nullptr;
+  constexpr unsigned kData = 2;  // of the arguments, in both
+  return callee->getName() == "cudaLaunchHostFunc" || callee->getName() == "cudaStreamAddCallback"
+             ? call->getArgOperand(kData)
+             : nullptr;
+}
+
+bool frees(const CallBase& call) {
+  const Function* callee = call.getCalledFunction();
+  if (callee == nullptr) return false;
+  const StringRef name = callee->getName();
+  return name == "free" || name == "__warpbook_free" || name.starts_with("__warpbook_delete") ||
+         name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv");
+}
+
+/// Without optimisation, a pointer is read from its variable at each use; the run compares what was read.
+bool may_be_same(const Value* pointer, const Value* other) {
+  const auto* load = dyn_cast<LoadInst>(pointer);
+  const auto* other_load = dyn_cast<LoadInst>(other);
+  return pointer == other || (load != nullptr && other_load != nullptr && isa<AllocaInst>(load->getPointerOperand()) &&
+                              load->getPointerOperand() == other_load->getPointerOperand());
+}
+
+/// True where the host may learn there, by other means than a call of CUDA's, that a host function has run.
+bool may_learn(const Instruction& instruction) {
+  if (instruction.isVolatile() || instruction.isAtomic()) return true;
+  const auto* call = dyn_cast<CallBase>(&instruction);
+  if (call == nullptr || isa<IntrinsicInst>(call) || frees(*call)) return false;
+  const Function* callee = call->getCalledFunction();
+  if (callee == nullptr) return true;
+  const StringRef name = callee->getName();
+  const bool prints = name == "printf" || name == "puts" || name == "putchar" || name.starts_with("_ZNSo") ||
+                      name.starts_with("_ZSt");
+  return !prints && !name.starts_with("cuda") && !name.starts_with("_ZN8warpbook8emulator") &&
+         !name.starts_with("__warpbook") && name != "malloc" && !name.starts_with("_Zn");
+}
+
+/// Where the object ends, and its pointer there, of what comes behind the call before the host may learn that the function has run.
+std::vector<std::pair<Instruction*, Value*>> ends_behind(CallBase& call, Value* object) {
+  std::vector<std::pair<Instruction*, Value*>> ends;
+  const bool is_local = isa<AllocaInst>(object);
+  const bool returns = is_local && call.getFunction()->getName() != "main";  // The program ends behind that.
+  SmallPtrSet<const BasicBlock*, 16> seen;
+  std::vector<BasicBlock::iterator> begins{std::next(call.getIterator())};
+  if (call.isTerminator()) begins = {cast<InvokeInst>(call).getNormalDest()->begin()};
+  while (!begins.empty()) {
+    BasicBlock::iterator at = begins.back();
+    begins.pop_back();
+    BasicBlock* block = at->getParent();
+    bool goes_on = true;
+    for (; goes_on && at != block->end(); ++at) {
+      const auto* lifetime = dyn_cast<LifetimeIntrinsic>(&*at);
+      const auto* other = dyn_cast<CallBase>(&*at);
+      const bool ends_here = is_local ? (lifetime != nullptr && lifetime->getIntrinsicID() == Intrinsic::lifetime_end &&
+                                         lifetime->getArgOperand(1) == object) ||
+                                            (returns && isa<ReturnInst>(*at))
+                                      : other != nullptr && frees(*other) && may_be_same(other->getArgOperand(0), object);
+      if (ends_here) ends.emplace_back(&*at, is_local ? object : other->getArgOperand(0));
+      goes_on = !ends_here && !may_learn(*at);
+    }
+    if (goes_on)
+      for (BasicBlock* next : successors(block))
+        if (seen.insert(next).second) begins.push_back(next->begin());
+  }
+  return ends;
+}
+
+/// Calls `__warpbook_host_data_ends(what the host function is given)` where that ends.
+bool announce_ends(CallBase& call, Value* data) {
+  Value* object = data->stripPointerCasts();
+  Module& module = *call.getModule();
+  const auto ends = ends_behind(call, object);
+  for (const auto& [end, what] : ends) {
+    IRBuilder<> builder(end);
+    builder.CreateCall(
+        module.getOrInsertFunction("__warpbook_host_data_ends", builder.getVoidTy(), builder.getPtrTy()), {what});
+  }
+  return !ends.empty();
+}
+
 }  // namespace
 
 PreservedAnalyses HostObjectsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   std::vector<HostCopy> copies;
   std::vector<std::pair<CallBase*, Value*>> launches;
+  std::vector<std::pair<CallBase*, Value*>> functions;
   for (Function& function : module)
     for (Instruction& instruction : instructions(function)) {
       if (const auto copy = as_copy(instruction)) copies.push_back(*copy);
       if (Value* arguments = launch_arguments(instruction))
         launches.emplace_back(cast<CallBase>(&instruction), arguments);
+      if (Value* data = host_function_data(instruction)) functions.emplace_back(cast<CallBase>(&instruction), data);
     }
+  bool changed = !copies.empty() || !launches.empty();
+  for (const auto& [call, data] : functions) changed |= announce_ends(*call, data);
   for (const auto& [call, arguments] : launches) {
     IRBuilder<> builder(call);
     std::vector<Value*> pointers;
@@ -124,7 +215,7 @@ PreservedAnalyses HostObjectsPass::run(Module& module, ModuleAnalysisManager& /*
     builder.CreateCall(callee, {end_of(copy.call->getArgOperand(copy.destination), builder, module.getDataLayout()),
                                 end_of(copy.call->getArgOperand(copy.source), builder, module.getDataLayout())});
   }
-  return copies.empty() && launches.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 }  // namespace warpbook::emulator

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <unordered_map>
 
 #include "common/emulator/execution/worker_pool.hpp"
@@ -37,6 +38,14 @@ struct Streams {
     std::function<double()> end;
     std::vector<Later> later;
   } beside;  ///< the launch that goes on beside the host, where there is one
+
+  /// What host functions were given, as far as the host does not know that they have run.
+  struct HostData {
+    const void* data;
+    Progress done;
+    const void* pc;
+  };
+  std::vector<HostData> host_data;
 
   Streams() { per_thread.number = 1; }
 
@@ -157,6 +166,17 @@ bool is_behind_launch(const Progress& progress) {
   if (!launch_is_beside()) return false;
   const auto found = progress.find(streams().beside.number);
   return found != progress.end() && found->second >= streams().beside.operation;
+}
+
+/// Hands a host function to a stream.
+cudaError_t submit_host_function(cudaStream_t handle, Work run, const void* data) {
+  const cudaError_t error = submit(handle, cudaGraphNodeTypeHost, std::move(run), true);
+  const CUstream_st* stream = find_stream(handle);
+  auto& all = streams().host_data;
+  std::erase_if(all, [data](const auto& each) { return each.data == data || is_done(each.done); });
+  if (error == cudaSuccess && data != nullptr && stream->capture == nullptr)
+    all.push_back({data, stream->done, ApiCall::pc()});
+  return error;
 }
 
 void finish_launch();
@@ -292,6 +312,29 @@ cudaError_t submit(cudaStream_t handle, cudaGraphNodeType type, Work run, bool l
 }  // namespace warpbook::emulator
 
 using namespace warpbook::emulator;
+
+/// The program's variable ends, or is freed, which a host function may have been given.
+// NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
+extern "C" WARPBOOK_EXPORT void __warpbook_host_data_ends(const void* data) {
+  const void* const pc = __builtin_return_address(0);
+  const RuntimeLock lock;
+  auto& all = streams().host_data;
+  const auto found = std::find_if(all.begin(), all.end(), [data](const auto& each) { return each.data == data; });
+  if (found == all.end()) return;
+  if (!is_done(found->done)) {
+    const auto line = [](const void* at) {
+      const std::string place = at == nullptr ? std::string{} : observer().locate_caller(at);
+      return place.empty() ? std::string{"an unknown line"} : place;
+    };
+    observer().report("host_data", pc,
+                      "========= What a host function is given ends before the function is sure to have run\n"
+                      "=========     at " + line(pc) + "\n=========     The stream was given the function at " +
+                          line(found->pc) +
+                          "\n=========     Keep it until the host has waited for the stream, or let the function free "
+                          "it.\n");
+  }
+  all.erase(found);
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
   if (in_kernel()) return remember(create_stream_in_kernel(stream, flags));
@@ -466,7 +509,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     callback(stream, sticky_error(), user_data);
     return 0.0;
   };
-  return remember(submit(stream, cudaGraphNodeTypeHost, call, true));
+  return remember(submit_host_function(stream, call, user_data));
 }
 
 /// The host may use all managed memory at all times, which is more than any stream could be given.
@@ -489,7 +532,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
     function(user_data);
     return 0.0;
   };
-  return remember(submit(stream, cudaGraphNodeTypeHost, call, true));
+  return remember(submit_host_function(stream, call, user_data));
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
