@@ -45,22 +45,6 @@ void SharedShadow::write_from_beyond(std::size_t offset, std::size_t bytes) {
   }
 }
 
-std::optional<SharedShadow::Touch> SharedShadow::touched_since(std::uint32_t interval, std::size_t offset,
-                                                               std::size_t bytes, Operation operation) const {
-  for (std::size_t at = offset; at < offset + bytes; ++at) {
-    const Cell& word = words_[at / kWord];
-    const Cell& cell = word.split ? bytes_[at] : word;
-    if (cell.interval <= interval) continue;
-    const bool by_atomic = (cell.flags & kAtomicWriter) != 0;
-    const bool is_atomic = operation == Operation::atomic || operation == Operation::reduction;
-    if (cell.writer != 0 && !(by_atomic && is_atomic))
-      return Touch{cell.writer - 1U, cell.write_log, by_atomic ? Operation::atomic : Operation::store};
-    if (cell.reader != 0 && operation != Operation::load)
-      return Touch{cell.reader - 1U, cell.read_log, Operation::load};
-  }
-  return std::nullopt;
-}
-
 bool SharedShadow::is_written(std::size_t offset) const {
   const Cell& word = words_[offset / kWord];
   return (word.split ? bytes_[offset] : word).written == block_;

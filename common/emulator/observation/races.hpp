@@ -53,19 +53,6 @@ public:
   /// Whether nobody wrote any of these bytes.
   bool nobody_wrote(std::size_t offset, std::size_t bytes) const;
 
-  /// The block's barriers so far, of all blocks.
-  std::uint32_t interval() const { return interval_; }
-
-  /// Who of the block accessed one of these bytes.
-  struct Touch {
-    unsigned thread;      ///< in the block
-    std::uint32_t log;    ///< where in the program
-    Operation operation;  ///< what it did
-  };
-  /// The last access behind such a barrier that conflicts with one from outside of the block.
-  std::optional<Touch> touched_since(std::uint32_t interval, std::size_t offset, std::size_t bytes,
-                                     Operation operation) const;
-
   /// What the lanes of one warp did together.
   struct Access {
     const std::size_t* offsets;   ///< by lane

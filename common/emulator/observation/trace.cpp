@@ -775,7 +775,7 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp,
                          warp.epoch_known, warp.apart ? &warp.clocks : nullptr, late_lanes(warp, log, place)});
         if (race) [[unlikely]]
           hold(*race, log);
-        if (!from_cluster_.empty()) [[unlikely]]
+        if (block.launch->cluster_blocks() > 1) [[unlikely]]
           meet_cluster(block, {offsets.data(), mask, kind.bytes, kind.operation, kind.pc, index_of_warp});
       }
       if (warp.apart)

@@ -252,20 +252,18 @@ private:
   static constexpr std::uint8_t kStore = 8;  ///< the block is traced, and it is a store to shared memory
   static constexpr std::uint8_t kChecks = kInit | kRace;
 
-  /// What a block of the cluster did to a word of another one's shared memory.
+  /// What a block of the cluster did to a word of its own or another one's shared memory.
   struct ClusterAccess {
     const void* pc = nullptr;
     Operation operation = Operation::load;
-    unsigned bytes = 0;
     unsigned thread = 0;
     std::uint64_t block = 0;
-    std::uint32_t passed = 0;  ///< barriers of the cluster that the block had gone on from
+    std::uint32_t arrived = 0;  ///< barriers of the cluster that the block had come to
+    std::uint32_t mask = 0;     ///< the bytes of the word
   };
-  /// The last ones.
-  struct ClusterWord {
-    ClusterAccess write;
-    ClusterAccess read;
-  };
+  /// The last store, atomic and load.
+  using ClusterWord = std::array<ClusterAccess, 3>;
+  using ClusterWords = std::unordered_map<std::size_t, ClusterWord>;
   /// What the lanes of a warp did to their own block's.
   struct WarpAccess {
     const std::size_t* offsets;  ///< by lane
@@ -396,8 +394,7 @@ private:
   std::size_t offset_of(const ClusterPlace& place) const;
   bool is_unwritten(const ClusterPlace& place, std::size_t bytes) const;
   void begin_cluster_block();
-  void meet_owner(BlockWatch& owner, const ClusterPlace& place, const void* address, const ClusterAccess& access);
-  void meet_others(BlockWatch& owner, std::size_t word, const void* address, const ClusterAccess& access);
+  void meet_word(const ClusterWord& known, const void* address, const ClusterAccess& access);
   void meet_cluster(const BlockContext& block, const WarpAccess& access);
   std::size_t shared_offset(const BlockContext& block, const void* address) const;
   void forget_unset(const BlockContext& block, unsigned warp);
@@ -435,10 +432,10 @@ private:
   bool block_scope_ = false;                                   ///< of the next atomic
   bool updates_ = false;                                       ///< of the next volatile store
   std::vector<std::pair<SharedRace, std::uint32_t>> held_;     ///< with its log: races since the block's barrier
-  std::unordered_map<std::size_t, ClusterWord> from_cluster_;  ///< by word: what other blocks of the cluster did there
-  std::vector<std::uint32_t> cluster_arrivals_;  ///< the shadow's interval, when the block came to each such barrier
+  ClusterWords from_cluster_;                    ///< what other blocks of the cluster did to words of this one
+  ClusterWords in_cluster_;                      ///< what this block did to them
+  std::uint32_t cluster_arrived_ = 0;            ///< barriers of the cluster that the block came to
   std::uint32_t cluster_passed_ = 0;             ///< of these, those that it went on from
-  std::uint32_t first_interval_ = 0;             ///< the shadow's, when the block began
   bool hands_over_ = false;                      ///< A thread of the block passed a fence, so it may order more.
   bool fenced_ = false;                          ///< a thread passed a fence since the block's barrier
   BlockSteps steps_;                             ///< since then

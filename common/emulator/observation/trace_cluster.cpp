@@ -21,13 +21,32 @@ bool conflict(Operation one, Operation other) {
 constexpr std::size_t kWord = 4;
 constexpr unsigned kOfCluster = 8;  // told apart from what else is found at two instructions
 
+/// Which bytes of a word are among those from `offset` on.
+std::uint32_t bytes_in(std::size_t word, std::size_t offset, std::size_t bytes) {
+  std::uint32_t mask = 0;
+  for (std::size_t i = 0; i < kWord; ++i)
+    if (word * kWord + i >= offset && word * kWord + i < offset + bytes) mask |= 1U << i;
+  return mask;
+}
+
+/// Keeps an access beside those of other kinds: a later atomic does not undo that a store before it was in the way.
+template <class Word, class Access> void note(Word& word, const Access& access) {
+  auto& known = word[access.operation == Operation::store ? 0U : access.operation == Operation::load ? 2U : 1U];
+  const std::uint32_t before = known.pc == access.pc && known.thread == access.thread &&
+                                       known.block == access.block && known.arrived == access.arrived
+                                   ? known.mask
+                                   : 0U;
+  known = access;
+  known.mask |= before;
+}
+
 }  // namespace
 
 void BlockWatch::begin_cluster_block() {
   from_cluster_.clear();
-  cluster_arrivals_.clear();
+  in_cluster_.clear();
+  cluster_arrived_ = 0;
   cluster_passed_ = 0;
-  first_interval_ = shadow_.interval();
   hands_over_ = false;
 }
 
@@ -40,13 +59,15 @@ void BlockWatch::cluster_barrier(const BlockContext& block, bool arrives) {
   }
   if (arrives) {
     flush_all(block);
-    cluster_arrivals_.push_back(shadow_.interval());
+    ++cluster_arrived_;
     return;
   }
   ++cluster_passed_;
-  std::erase_if(from_cluster_, [&](const auto& word) {
-    return word.second.write.passed < cluster_passed_ && word.second.read.passed < cluster_passed_;
-  });
+  for (ClusterWords* words : {&from_cluster_, &in_cluster_})
+    std::erase_if(*words, [&](const auto& word) {
+      return std::all_of(word.second.begin(), word.second.end(),
+                         [&](const ClusterAccess& access) { return access.arrived < cluster_passed_; });
+    });
 }
 
 /// An access to the shared memory of another block of the cluster, which is there.
@@ -57,11 +78,17 @@ void BlockWatch::check_cluster(const BlockContext& block, const void* address, A
   const bool reads = shape.operation != Operation::store && (shape.atomic & kOverwrites) == 0;
   if (reads && owner->is_unwritten(place, shape.bytes) && is_new_global({pc, nullptr}))
     report_uninitialised(block, {pc, block.thread, shape.operation}, shape.bytes, address, nullptr);
-  const ClusterAccess access{pc, shape.operation, shape.bytes, block.thread, block.linear_block, cluster_passed_};
-  if (!hands_over_ && !owner->hands_over_) meet_owner(*owner, place, address, access);
   const std::size_t offset = owner->offset_of(place);
-  for (std::size_t word = offset / kWord; word * kWord < offset + shape.bytes; ++word)
-    meet_others(*owner, word, address, access);
+  for (std::size_t word = offset / kWord; word * kWord < offset + shape.bytes; ++word) {
+    const ClusterAccess access{pc,  shape.operation,  block.thread, block.linear_block,
+                               cluster_arrived_, bytes_in(word, offset, shape.bytes)};
+    if (const auto own = owner->in_cluster_.find(word);
+        own != owner->in_cluster_.end() && !hands_over_ && !owner->hands_over_)
+      meet_word(own->second, address, access);
+    ClusterWord& known = owner->from_cluster_[word];
+    if (!hands_over_) meet_word(known, address, access);
+    note(known, access);
+  }
   if (shape.operation != Operation::load) owner->shadow_.write_from_beyond(offset, shape.bytes);
 }
 
@@ -78,49 +105,32 @@ std::size_t BlockWatch::offset_of(const ClusterPlace& place) const {
          (place.is_dynamic ? static_cast<std::size_t>(static_shared_.end - static_shared_.begin) : std::size_t{0});
 }
 
-/// What the owner did there, as far as no barrier of the cluster orders it before this access.
-void BlockWatch::meet_owner(BlockWatch& owner, const ClusterPlace& place, const void* address,
-                            const ClusterAccess& access) {
-  const std::uint32_t ordered =
-      access.passed == 0
-          ? owner.first_interval_ - 1
-          : owner.cluster_arrivals_[std::min<std::size_t>(access.passed, owner.cluster_arrivals_.size()) - 1];
-  const auto touch = owner.shadow_.touched_since(ordered, owner.offset_of(place), access.bytes, access.operation);
-  if (!touch) return;
-  const void* const other_pc = owner.kinds_[touch->log].pc;
-  if (!is_new_global({access.pc, other_pc}, kOfCluster)) return;
-  report_cluster_race(*block_, {access.pc, access.thread, access.operation}, access.block,
-                      {other_pc, touch->thread, touch->operation}, place.block->context->linear_block, address);
+/// What was done there that no barrier of the cluster orders before this access.
+void BlockWatch::meet_word(const ClusterWord& known, const void* address, const ClusterAccess& access) {
+  for (const ClusterAccess& other : known) {
+    if (other.pc == nullptr || other.block == access.block || other.arrived < cluster_passed_ ||
+        (other.mask & access.mask) == 0 || !conflict(other.operation, access.operation) ||
+        !is_new_global({access.pc, other.pc}, kOfCluster))
+      continue;
+    report_cluster_race(*block_, {access.pc, access.thread, access.operation}, access.block,
+                        {other.pc, other.thread, other.operation}, other.block, address);
+    return;
+  }
 }
 
-/// What third blocks did there; then this access is noted.
-void BlockWatch::meet_others(BlockWatch& owner, std::size_t word, const void* address, const ClusterAccess& access) {
-  ClusterWord& known = owner.from_cluster_[word];
-  for (const ClusterAccess* other : {&known.write, &known.read})
-    if (other->pc != nullptr && other->block != access.block && other->passed >= access.passed && !hands_over_ &&
-        conflict(other->operation, access.operation) && is_new_global({access.pc, other->pc}, kOfCluster)) {
-      report_cluster_race(*block_, {access.pc, access.thread, access.operation}, access.block,
-                          {other->pc, other->thread, other->operation}, other->block, address);
-      break;
-    }
-  (access.operation == Operation::load ? known.read : known.write) = access;
-}
-
-/// What other blocks did to what a warp of this one touches, as far as no barrier of the cluster orders it before.
+/// What a warp did to its own block's shared memory.
 void BlockWatch::meet_cluster(const BlockContext& block, const WarpAccess& access) {
   if (hands_over_) return;
   for (std::uint32_t left = access.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     const std::size_t offset = access.offsets[lane];
     for (std::size_t word = offset / kWord; word * kWord < offset + access.bytes; ++word) {
-      const auto known = from_cluster_.find(word);
-      if (known == from_cluster_.end()) continue;
-      for (const ClusterAccess* other : {&known->second.write, &known->second.read})
-        if (other->pc != nullptr && other->passed >= cluster_passed_ && conflict(other->operation, access.operation) &&
-            is_new_global({access.pc, other->pc}, kOfCluster))
-          report_cluster_race(block, {access.pc, access.warp * kWarpSize + lane, access.operation}, block.linear_block,
-                              {other->pc, other->thread, other->operation}, other->block,
-                              shared_address(block, offset));
+      const ClusterAccess own{access.pc,           access.operation,
+                              access.warp * kWarpSize + lane, block.linear_block,
+                              cluster_arrived_,    bytes_in(word, offset, access.bytes)};
+      note(in_cluster_[word], own);
+      if (const auto known = from_cluster_.find(word); known != from_cluster_.end())
+        meet_word(known->second, shared_address(block, offset), own);
     }
   }
 }
