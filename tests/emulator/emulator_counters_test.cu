@@ -174,6 +174,15 @@ template <class T> __global__ void constant_divisor(T* out) {
   out[threadIdx.x] = static_cast<T>(threadIdx.x) / 7 + static_cast<T>(threadIdx.x) % 48;
 }
 
+/// Divisors that double from turn to turn: clang sees powers of two, of which it makes masks.
+__global__ void doubled_divisor(std::int32_t* out, int end) {
+  for (int s = 1; s < end; s *= 2) out[threadIdx.x] += threadIdx.x % (2 * s);
+}
+__global__ void doubled_divisor_unrolled(std::int32_t* out) {
+  for (int s = 1; s < 16; s *= 2) out[threadIdx.x] += threadIdx.x % (2 * s);
+}
+__global__ void shifted_divisor(std::int32_t* out, int bits) { out[threadIdx.x] = threadIdx.x % (1U << bits); }
+
 // ------------------------------------------------------------------------------------------------ strides and banks
 
 template <class T> __global__ void strided_load(T* out, const T* in, int stride) {
@@ -359,6 +368,9 @@ TEST_CASE("divisions at run time are counted by width") {
   CHECK(divisions_32(run(remainder_only<std::int32_t>, {.block = 32}, out32, 5)) == 32);
   CHECK(divisions_32(run(subtracted_remainder<std::int32_t>, {.block = 32}, out32, 5)) == 32);
   CHECK(divisions_32(run(constant_divisor<std::int32_t>, {.block = 32}, out32)) == 0);
+  CHECK(divisions_32(run(doubled_divisor, {.block = 32}, out32, 16)) == 4 * 32);
+  CHECK(divisions_32(run(doubled_divisor_unrolled, {.block = 32}, out32)) == 0);
+  CHECK(divisions_32(run(shifted_divisor, {.block = 32}, out32, 4)) == 0);
   CHECK(divisions_64(run(quotient_and_remainder<std::int64_t>, {.block = 32}, out.get(), 5)) == 32);
   CHECK(divisions_64(run(remainder_only<std::int64_t>, {.block = 32}, out.get(), 5)) == 32);
   CHECK(divisions_64(run(subtracted_remainder<std::int64_t>, {.block = 32}, out.get(), 5)) == 32);

@@ -1,5 +1,9 @@
 #include "common/emulator/pass/arithmetic.hpp"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -8,9 +12,11 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "common/emulator/pass/device_code.hpp"
+#include "common/emulator/pass/unrolled_loops.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -175,6 +181,34 @@ void define_division(BinaryOperator& division) {
   choose(division, zero, quotient ? Constant::getAllOnesValue(type) : dividend, &division);
 }
 
+constexpr const char* kDivisor = "__warpbook_divisor";
+
+/// A function that returns what it is given, of which the optimiser does not know that.
+FunctionCallee divisor_function(Module& module, Type& type) {
+  const std::string name = kDivisor + std::to_string(type.getIntegerBitWidth());
+  FunctionCallee callee = module.getOrInsertFunction(name, &type, &type);
+  auto* function = cast<Function>(callee.getCallee());
+  function->setDoesNotAccessMemory();
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  function->addFnAttr(Attribute::Speculatable);
+  return callee;
+}
+
+/// True where a value is computed of one that differs by the way that leads there, and nvcc does not unroll the loop.
+bool comes_of_loop(const Value& value, LoopInfo& loops, ScalarEvolution& evolution, unsigned depth = 0) {
+  constexpr unsigned kMostDepth = 6;  // as many steps as the optimiser follows
+  const auto* instruction = dyn_cast<Instruction>(&value);
+  if (instruction == nullptr || depth == kMostDepth) return false;
+  if (isa<PHINode>(instruction)) {
+    const Loop* loop = loops.getLoopFor(instruction->getParent());
+    const unsigned turns = loop == nullptr ? 0 : evolution.getSmallConstantTripCount(loop);
+    return turns == 0 || turns > kWholeLoop;
+  }
+  return std::any_of(instruction->op_begin(), instruction->op_end(),
+                     [&](const Use& operand) { return comes_of_loop(*operand, loops, evolution, depth + 1); });
+}
+
 }  // namespace
 
 PreservedAnalyses DefinedArithmeticPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
@@ -208,6 +242,41 @@ PreservedAnalyses ContractionPass::run(Module& module, ModuleAnalysisManager& /*
       if (isa<FPMathOperator>(instruction) && instruction.hasAllowContract()) instruction.setHasAllowContract(false);
   }
   return PreservedAnalyses::none();
+}
+
+PreservedAnalyses KeptDivisionsPass::run(Module& module, ModuleAnalysisManager& manager) {
+  auto& functions = manager.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+  const auto device = device_functions(module);
+  std::vector<Instruction*> kept;
+  for (Function& function : module) {
+    if (function.isDeclaration() || !device.contains(&function)) continue;
+    for (Instruction& instruction : instructions(function))
+      if (instruction.getType()->isIntegerTy() && is_division(instruction) &&
+          isKnownToBeAPowerOfTwo(instruction.getOperand(1), module.getDataLayout(), true) &&
+          comes_of_loop(*instruction.getOperand(1), functions.getResult<LoopAnalysis>(function),
+                        functions.getResult<ScalarEvolutionAnalysis>(function)))
+        kept.push_back(&instruction);
+  }
+  for (Instruction* division : kept) {
+    IRBuilder<> builder(division);
+    division->setOperand(1, builder.CreateCall(divisor_function(module, *division->getType()), division->getOperand(1)));
+  }
+  return kept.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+PreservedAnalyses ShownDivisorsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  bool changed = false;
+  for (Function& function : make_early_inc_range(module)) {
+    if (!function.getName().starts_with(kDivisor)) continue;
+    for (User* user : make_early_inc_range(function.users())) {
+      auto* call = cast<CallInst>(user);
+      call->replaceAllUsesWith(call->getArgOperand(0));
+      call->eraseFromParent();
+    }
+    function.eraseFromParent();
+    changed = true;
+  }
+  return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 PreservedAnalyses DivisionPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {

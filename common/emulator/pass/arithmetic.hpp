@@ -15,6 +15,21 @@ public:
   static bool isRequired() { return true; }
 };
 
+/// Before the first simplification: keeps divisions by a power of two that only a loop tells to be one (`s *= 2`). nvcc
+/// leaves a division there, unless it unrolls the loop in full; clang would take a bit mask.
+class KeptDivisionsPass : public llvm::PassInfoMixin<KeptDivisionsPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
+/// Behind the last one: the divisors are what they were.
+class ShownDivisorsPass : public llvm::PassInfoMixin<ShownDivisorsPass> {
+public:
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }
+};
+
 /// At its end: makes one fused operation of a product and a sum in device code, as nvcc does unless `-fmad=false`.
 class ContractionPass : public llvm::PassInfoMixin<ContractionPass> {
 public:

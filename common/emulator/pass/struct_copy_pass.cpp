@@ -500,7 +500,11 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(StructCopyPass());
               manager.addPass(warpbook::emulator::EndedLocalsPass());
             });
+            builder.registerPipelineEarlySimplificationEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(warpbook::emulator::KeptDivisionsPass());
+            });
             builder.registerOptimizerLastEPCallback([](ModulePassManager& manager, auto&&...) {
+              manager.addPass(warpbook::emulator::ShownDivisorsPass());
               manager.addPass(warpbook::emulator::ContractionPass());
               manager.addPass(warpbook::emulator::MarkedChecksPass());
               manager.addPass(warpbook::emulator::ForgottenLocalsPass());

@@ -17,7 +17,6 @@ namespace {
 
 using namespace llvm;
 
-constexpr unsigned kWholeLoop = 64;  // turns of a loop of known length, of which all are unrolled
 constexpr unsigned kPlainTurns = 16;
 constexpr unsigned kOtherTurns = 4;
 constexpr unsigned kPlainInstructions = 24;  // of a body that is unrolled by 16

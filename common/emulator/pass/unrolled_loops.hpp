@@ -14,6 +14,9 @@
 
 namespace warpbook::emulator {
 
+/// The most turns of a loop of known length, of which all are unrolled.
+inline constexpr unsigned kWholeLoop = 64;
+
 /// The innermost loops of a function that nvcc unrolls, by rules that its machine code shows (CUDA 13.0):
 ///
 ///  - a loop of one exit, at its end, whose counter goes by a constant, without barriers and calls that do something;
