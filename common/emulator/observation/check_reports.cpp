@@ -266,8 +266,8 @@ const char* space_name(const Home& home) {
                              "=========     at {}{}\n"
                              "=========     by {}\n"
                              "=========     Address is {}: {}\n{}",
-                             space_name(home), verb(operation), bytes, block.launch->name, location.empty() ? "" : " in " + location,
-                             describe_thread(block),
+                             space_name(home), verb(operation), bytes, block.launch->name,
+                             location.empty() ? "" : " in " + location, describe_thread(block),
                              misaligned ? "misaligned"
                              : freed    ? "freed"
                                         : "out of bounds",
@@ -595,9 +595,10 @@ void report_stale_read(const BlockContext& block, const void* address, const voi
   finding.text = fmt::format(
       "========= {}\n=========     in {}, {}\n=========     Address is {}\n=========     {}\n", what,
       block.launch->name, describe_thread(block), place_of(block, address, 0).text,
-      copy ? "An asynchronous copy reads until its thread has waited for it: write there behind that."
-           : "Textures, __ldg() and ld.global.nc may find what was there before the kernel: read by a plain load, or in "
-             "the next kernel.");
+      copy
+          ? "An asynchronous copy reads until its thread has waited for it: write there behind that."
+          : "Textures, __ldg() and ld.global.nc may find what was there before the kernel: read by a plain load, or in "
+            "the next kernel.");
   hold_finding(std::move(finding));
 }
 

@@ -425,21 +425,21 @@ private:
   std::vector<std::uint32_t> retried_;  ///< logs of loads that begin a loop of compare and swap, in this launch
   SharedStore store_;
   std::vector<RangeStore> range_stores_;
-  std::vector<UnsetPlace> unset_reads_;                        ///< by thread: the last one of the launch
-  UnsetPlace last_unset_read_;                                 ///< of all threads
-  std::vector<UnsetStore> unset_stores_;                       ///< of the block
-  std::vector<EndedLocal> ended_locals_;                       ///< of the block
-  bool block_scope_ = false;                                   ///< of the next atomic
-  bool updates_ = false;                                       ///< of the next volatile store
-  std::vector<std::pair<SharedRace, std::uint32_t>> held_;     ///< with its log: races since the block's barrier
-  ClusterWords from_cluster_;                    ///< what other blocks of the cluster did to words of this one
-  ClusterWords in_cluster_;                      ///< what this block did to them
-  std::uint32_t cluster_arrived_ = 0;            ///< barriers of the cluster that the block came to
-  std::uint32_t cluster_passed_ = 0;             ///< of these, those that it went on from
-  bool hands_over_ = false;                      ///< A thread of the block passed a fence, so it may order more.
-  bool fenced_ = false;                          ///< a thread passed a fence since the block's barrier
-  BlockSteps steps_;                             ///< since then
-  bool in_range_ = false;                        ///< `range` tells of a store piece by piece
+  std::vector<UnsetPlace> unset_reads_;                     ///< by thread: the last one of the launch
+  UnsetPlace last_unset_read_;                              ///< of all threads
+  std::vector<UnsetStore> unset_stores_;                    ///< of the block
+  std::vector<EndedLocal> ended_locals_;                    ///< of the block
+  bool block_scope_ = false;                                ///< of the next atomic
+  bool updates_ = false;                                    ///< of the next volatile store
+  std::vector<std::pair<SharedRace, std::uint32_t>> held_;  ///< with its log: races since the block's barrier
+  ClusterWords from_cluster_;          ///< what other blocks of the cluster did to words of this one
+  ClusterWords in_cluster_;            ///< what this block did to them
+  std::uint32_t cluster_arrived_ = 0;  ///< barriers of the cluster that the block came to
+  std::uint32_t cluster_passed_ = 0;   ///< of these, those that it went on from
+  bool hands_over_ = false;            ///< A thread of the block passed a fence, so it may order more.
+  bool fenced_ = false;                ///< a thread passed a fence since the block's barrier
+  BlockSteps steps_;                   ///< since then
+  bool in_range_ = false;              ///< `range` tells of a store piece by piece
   LineList lines_;
   std::uint64_t time_ = 0;  ///< of the request that is counted: its warp's turns up to it
   std::uint64_t launch_ = 0;

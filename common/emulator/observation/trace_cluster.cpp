@@ -32,8 +32,8 @@ std::uint32_t bytes_in(std::size_t word, std::size_t offset, std::size_t bytes) 
 /// Keeps an access beside those of other kinds: a later atomic does not undo that a store before it was in the way.
 template <class Word, class Access> void note(Word& word, const Access& access) {
   auto& known = word[access.operation == Operation::store ? 0U : access.operation == Operation::load ? 2U : 1U];
-  const std::uint32_t before = known.pc == access.pc && known.thread == access.thread &&
-                                       known.block == access.block && known.arrived == access.arrived
+  const std::uint32_t before = known.pc == access.pc && known.thread == access.thread && known.block == access.block &&
+                                       known.arrived == access.arrived
                                    ? known.mask
                                    : 0U;
   known = access;
@@ -80,8 +80,8 @@ void BlockWatch::check_cluster(const BlockContext& block, const void* address, A
     report_uninitialised(block, {pc, block.thread, shape.operation}, shape.bytes, address, nullptr);
   const std::size_t offset = owner->offset_of(place);
   for (std::size_t word = offset / kWord; word * kWord < offset + shape.bytes; ++word) {
-    const ClusterAccess access{pc,  shape.operation,  block.thread, block.linear_block,
-                               cluster_arrived_, bytes_in(word, offset, shape.bytes)};
+    const ClusterAccess access{
+        pc, shape.operation, block.thread, block.linear_block, cluster_arrived_, bytes_in(word, offset, shape.bytes)};
     if (const auto own = owner->in_cluster_.find(word);
         own != owner->in_cluster_.end() && !hands_over_ && !owner->hands_over_)
       meet_word(own->second, address, access);
@@ -125,9 +125,8 @@ void BlockWatch::meet_cluster(const BlockContext& block, const WarpAccess& acces
     const auto lane = static_cast<unsigned>(std::countr_zero(left));
     const std::size_t offset = access.offsets[lane];
     for (std::size_t word = offset / kWord; word * kWord < offset + access.bytes; ++word) {
-      const ClusterAccess own{access.pc,           access.operation,
-                              access.warp * kWarpSize + lane, block.linear_block,
-                              cluster_arrived_,    bytes_in(word, offset, access.bytes)};
+      const ClusterAccess own{access.pc,          access.operation, access.warp * kWarpSize + lane,
+                              block.linear_block, cluster_arrived_, bytes_in(word, offset, access.bytes)};
       note(in_cluster_[word], own);
       if (const auto known = from_cluster_.find(word); known != from_cluster_.end())
         meet_word(known->second, shared_address(block, offset), own);

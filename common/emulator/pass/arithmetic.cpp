@@ -67,8 +67,8 @@ void define_shift(BinaryOperator& shift) {
 
 bool is_conversion(const Instruction& instruction) {
   const auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-  return intrinsic != nullptr && (intrinsic->getIntrinsicID() == Intrinsic::fptosi_sat ||
-                                  intrinsic->getIntrinsicID() == Intrinsic::fptoui_sat);
+  return intrinsic != nullptr &&
+         (intrinsic->getIntrinsicID() == Intrinsic::fptosi_sat || intrinsic->getIntrinsicID() == Intrinsic::fptoui_sat);
 }
 
 /// The intrinsic saturates and makes 0 of NaN. From and to 64 bits, NaN is the highest bit; narrow integers are what is
@@ -259,7 +259,8 @@ PreservedAnalyses KeptDivisionsPass::run(Module& module, ModuleAnalysisManager& 
   }
   for (Instruction* division : kept) {
     IRBuilder<> builder(division);
-    division->setOperand(1, builder.CreateCall(divisor_function(module, *division->getType()), division->getOperand(1)));
+    division->setOperand(1,
+                         builder.CreateCall(divisor_function(module, *division->getType()), division->getOperand(1)));
   }
   return kept.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
 }

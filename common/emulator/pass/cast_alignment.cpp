@@ -165,11 +165,11 @@ void check_stated(Instruction& instruction, std::uint64_t alignment) {
   Module& module = *instruction.getModule();
   IRBuilder<> builder(&instruction);
   Value* address = getLoadStorePointerOperand(&instruction);
-  Value* rest = builder.CreateAnd(builder.CreatePtrToInt(address, builder.getInt64Ty()),
-                                  builder.getInt64(alignment - 1));
-  Instruction* then = SplitBlockAndInsertIfThen(builder.CreateICmpNE(rest, builder.getInt64(0)),
-                                                instruction.getIterator(), false,
-                                                MDBuilder(module.getContext()).createBranchWeights(1, 1 << 20));
+  Value* rest =
+      builder.CreateAnd(builder.CreatePtrToInt(address, builder.getInt64Ty()), builder.getInt64(alignment - 1));
+  Instruction* then =
+      SplitBlockAndInsertIfThen(builder.CreateICmpNE(rest, builder.getInt64(0)), instruction.getIterator(), false,
+                                MDBuilder(module.getContext()).createBranchWeights(1, 1 << 20));
   IRBuilder<> report(then);
   report.SetCurrentDebugLocation(instruction.getDebugLoc());
   report.CreateCall(module.getOrInsertFunction("__warpbook_stated_alignment", report.getVoidTy(), report.getPtrTy(),
@@ -193,8 +193,7 @@ PreservedAnalyses StatedAlignmentPass::run(Module& module, ModuleAnalysisManager
   const auto device = device_functions(module);
   std::vector<std::pair<Instruction*, std::uint64_t>> found;
   for (Function& function : module) {
-    if (function.isDeclaration() || !device.contains(&function) ||
-        !function.hasFnAttribute(Attribute::SanitizeThread))
+    if (function.isDeclaration() || !device.contains(&function) || !function.hasFnAttribute(Attribute::SanitizeThread))
       continue;
     for (Instruction& instruction : instructions(function))
       if (const std::uint64_t alignment = stated_alignment(instruction, module.getDataLayout()); alignment != 0)

@@ -17,8 +17,8 @@ public:
   static bool isRequired() { return true; }
 };
 
-/// At the pipeline's end: a member of a struct is accessed by a pointer, as in `((float4*)p)->x`. Its own width asks for
-/// less than the struct, so the address is compared here: a GPU's compiler may access several members at once.
+/// At the pipeline's end: a member of a struct is accessed by a pointer, as in `((float4*)p)->x`. Its own width asks
+/// for less than the struct, so the address is compared here: a GPU's compiler may access several members at once.
 class StatedAlignmentPass : public llvm::PassInfoMixin<StatedAlignmentPass> {
 public:
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);

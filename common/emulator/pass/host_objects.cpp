@@ -127,13 +127,14 @@ bool may_learn(const Instruction& instruction) {
   const Function* callee = call->getCalledFunction();
   if (callee == nullptr) return true;
   const StringRef name = callee->getName();
-  const bool prints = name == "printf" || name == "puts" || name == "putchar" || name.starts_with("_ZNSo") ||
-                      name.starts_with("_ZSt");
+  const bool prints =
+      name == "printf" || name == "puts" || name == "putchar" || name.starts_with("_ZNSo") || name.starts_with("_ZSt");
   return !prints && !name.starts_with("cuda") && !name.starts_with("_ZN8warpbook8emulator") &&
          !name.starts_with("__warpbook") && name != "malloc" && !name.starts_with("_Zn");
 }
 
-/// Where the object ends, and its pointer there, of what comes behind the call before the host may learn that the function has run.
+/// Where the object ends, and its pointer there, of what comes behind the call before the host may learn that the
+/// function has run.
 std::vector<std::pair<Instruction*, Value*>> ends_behind(CallBase& call, Value* object) {
   std::vector<std::pair<Instruction*, Value*>> ends;
   const bool is_local = isa<AllocaInst>(object);
@@ -149,10 +150,11 @@ std::vector<std::pair<Instruction*, Value*>> ends_behind(CallBase& call, Value* 
     for (; goes_on && at != block->end(); ++at) {
       const auto* lifetime = dyn_cast<LifetimeIntrinsic>(&*at);
       const auto* other = dyn_cast<CallBase>(&*at);
-      const bool ends_here = is_local ? (lifetime != nullptr && lifetime->getIntrinsicID() == Intrinsic::lifetime_end &&
-                                         lifetime->getArgOperand(1) == object) ||
-                                            (returns && isa<ReturnInst>(*at))
-                                      : other != nullptr && frees(*other) && may_be_same(other->getArgOperand(0), object);
+      const bool ends_here = is_local
+                                 ? (lifetime != nullptr && lifetime->getIntrinsicID() == Intrinsic::lifetime_end &&
+                                    lifetime->getArgOperand(1) == object) ||
+                                       (returns && isa<ReturnInst>(*at))
+                                 : other != nullptr && frees(*other) && may_be_same(other->getArgOperand(0), object);
       if (ends_here) ends.emplace_back(&*at, is_local ? object : other->getArgOperand(0));
       goes_on = !ends_here && !may_learn(*at);
     }
@@ -170,8 +172,8 @@ bool announce_ends(CallBase& call, Value* data) {
   const auto ends = ends_behind(call, object);
   for (const auto& [end, what] : ends) {
     IRBuilder<> builder(end);
-    builder.CreateCall(
-        module.getOrInsertFunction("__warpbook_host_data_ends", builder.getVoidTy(), builder.getPtrTy()), {what});
+    builder.CreateCall(module.getOrInsertFunction("__warpbook_host_data_ends", builder.getVoidTy(), builder.getPtrTy()),
+                       {what});
   }
   return !ends.empty();
 }
@@ -201,8 +203,8 @@ PreservedAnalyses HostObjectsPass::run(Module& module, ModuleAnalysisManager& /*
     for (Value* pointer : pointers) {
       const auto* local = dyn_cast<AllocaInst>(pointer);
       const bool floats = local != nullptr && local->getAllocatedType()->isFloatingPointTy();
-      builder.CreateCall(variable, {pointer, end_of(pointer, builder, module.getDataLayout()),
-                                    builder.getInt32(floats ? 1 : 0)});
+      builder.CreateCall(variable,
+                         {pointer, end_of(pointer, builder, module.getDataLayout()), builder.getInt32(floats ? 1 : 0)});
     }
     builder.CreateCall(
         module.getOrInsertFunction("__warpbook_launch_arguments", builder.getVoidTy(), builder.getPtrTy()),

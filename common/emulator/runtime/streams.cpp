@@ -328,8 +328,8 @@ extern "C" WARPBOOK_EXPORT void __warpbook_host_data_ends(const void* data) {
     };
     observer().report("host_data", pc,
                       "========= What a host function is given ends before the function is sure to have run\n"
-                      "=========     at " + line(pc) + "\n=========     The stream was given the function at " +
-                          line(found->pc) +
+                      "=========     at " +
+                          line(pc) + "\n=========     The stream was given the function at " + line(found->pc) +
                           "\n=========     Keep it until the host has waited for the stream, or let the function free "
                           "it.\n");
   }
