@@ -11,7 +11,7 @@ if ! flock -n 9; then
   echo "waiting for another build in this tree" >&2
   flock 9
 fi
-# Compilers take their memory in large pages where the system has them: a tenth of their time.
+# Compilers take their memory in large pages where the system has them, and less time.
 export GLIBC_TUNABLES="${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}"
 # What is started does not keep the lock.
 scripts/configure.sh "$device" 9>&-

@@ -115,7 +115,8 @@ class Commands(Driver):
         self.write_project()
         words = ("-c", "-o", "scale.o", "-Iown", "-Xcompiler", f"-DTEST_{os.getpid()}", "scale.cu")
         # A macro of the program's own is no reason to compile it again; one that the headers ask for is.
-        used = ["-include-pch" in self.compiles("-v", *words, *more).stderr for more in ([], [], ["-DMINE=1"], ["-DNDEBUG"], ["-DNDEBUG", "-UMINE"])]
+        macros = ([], [], ["-DMINE=1"], ["-DNDEBUG"], ["-DNDEBUG", "-UMINE"])
+        used = ["-include-pch" in self.compiles("-v", *words, *more).stderr for more in macros]
         self.assertEqual(used, [False, True, True, False, True])
         # A file by the name of a header that stands there would be read in its place.
         Path("own").mkdir()

@@ -37,7 +37,7 @@ HOST_ONLY = re.compile(r"-(O\w*|ffast-math|funsafe-\S*|funroll-\S*|ftree-\S*|fve
 STRICT = re.compile(r"-(Werror\S*|pedantic-errors)$")
 OLD_STANDARD = re.compile(r"(gnu|c)\+\+(98|03|0x|11|1y|14)$")
 
-# A compiler takes its memory in large pages where the system has them: a tenth of its time.
+# A compiler takes its memory in large pages where the system has them, and less time.
 MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 VERSION = f"""nvcc: NVIDIA (R) Cuda compiler driver: Warpbook's emulator stands in for it
