@@ -36,6 +36,7 @@ namespace {
 using namespace llvm;
 
 constexpr StringRef kEntry = "_ZN8warpbook9exercises12run_exercise";
+constexpr StringRef kReadOnly = "__warpbook_read_only";  // What __ldg() calls beside its load.
 constexpr std::uint64_t kMostStackBytes = 1 << 20;  // A larger array might reach over the guard page.
 constexpr std::uint64_t kMostVariableBytes = 64 << 20;
 
@@ -139,6 +140,13 @@ bool is_allowed_intrinsic(StringRef name) {
   return false;
 }
 
+/// An intrinsic as a reader may have written it.
+std::string in_cuda(StringRef intrinsic) {
+  if (intrinsic == "llvm.readcyclecounter") return "a clock: the check counts and times a kernel by itself";
+  if (intrinsic.starts_with("llvm.prefetch")) return "a prefetch, which nobody counts";
+  return intrinsic.str();
+}
+
 /// The types of what `Confinement` looks at the arguments of, since a label of assembler gives a function of any type a
 /// name: p a pointer, a digit the bytes of an integer, and more behind a star. C++ names are parts of mangled ones.
 struct Signature {
@@ -146,6 +154,7 @@ struct Signature {
   StringRef types;
 };
 constexpr Signature kSignatures[] = {{"printf", "p*"},
+                                     {kReadOnly, "p8"},
                                      {"__cxa_guard_acquire", "p"},
                                      {"__cxa_guard_release", "p"},
                                      {"__cxa_guard_abort", "p"},
@@ -197,14 +206,22 @@ bool is_widened_place(const Value* value, SmallPtrSetImpl<const Value*>& seen) {
   return any_of(instruction->operands(), [&](const Use& operand) { return is_widened_place(operand, seen); });
 }
 
+/// True for an argument of 64 bits of which 32 are left.
+bool is_cut_argument(const Value* value) {
+  const auto* cut = dyn_cast<TruncInst>(value);
+  return cut != nullptr && isa<Argument>(cut->getOperand(0)) && cut->getSrcTy()->isIntegerTy(64);
+}
+
 /// True where such a number meets a count of 64 bits: where that is above 2^31, the number begins anew before.
 bool compares_narrow_place(const Instruction& instruction) {
   const auto* comparison = dyn_cast<ICmpInst>(&instruction);
-  if (comparison == nullptr || !comparison->getOperand(0)->getType()->isIntegerTy(64)) return false;
+  if (comparison == nullptr) return false;
   return any_of(std::initializer_list<unsigned>{0, 1}, [&](unsigned side) {
     SmallPtrSet<const Value*, 16> seen;
-    return !isa<Constant, ZExtInst, SExtInst>(comparison->getOperand(1 - side)) &&
-           is_widened_place(comparison->getOperand(side), seen);
+    const Value* const place = comparison->getOperand(side);
+    const Value* const count = comparison->getOperand(1 - side);
+    if (is_cut_argument(count)) return is_narrow_place(place, seen);
+    return place->getType()->isIntegerTy(64) && !isa<Constant, ZExtInst, SExtInst>(count) && is_widened_place(place, seen);
   });
 }
 
@@ -325,7 +342,9 @@ private:
   void look_at(GlobalVariable& variable) {
     const StringRef symbol = variable.getName();
     if (symbol == "llvm.global_ctors" || symbol == "llvm.global_dtors") {
-      refuse("it runs code before or after the step: a variable outside of functions needs a constant initializer");
+      refuse(
+          "it runs code before or after the step: a variable outside of functions needs a constant initializer "
+          "(<iostream> brings one that has none: print by printf)");
       return;
     }
     if (symbol.starts_with("llvm.") || variable.getSection() == "llvm.metadata") return;  // These reach no object file.
@@ -341,10 +360,11 @@ private:
 
   void look_at(Function& function) {
     if (function.isIntrinsic()) {
-      if (!is_allowed_intrinsic(function.getName())) refuse("it uses " + function.getName().str());
+      if (!is_allowed_intrinsic(function.getName())) refuse("it uses " + in_cuda(function.getName()));
       return;
     }
-    if (is_reserved(function.getName())) refuse("it calls " + name(function) + ", which is the checker's own");
+    if (is_reserved(function.getName()) && !(function.isDeclaration() && function.getName() == kReadOnly))
+      refuse("it calls " + name(function) + ", which is the checker's own");
     if (function.isDeclaration()) return;
     if (function.hasSection() || function.hasFnAttribute("implicit-section-name") || function.hasPrefixData() ||
         function.hasPrologueData())
@@ -459,11 +479,12 @@ private:
       refuse("it calls " + symbol.str());
     if (symbol == "printf" && !is_plain_format(call))
       refuse(name(function) +
-             " calls printf with %n or %s, with a format that is no constant, or with one that CUDA lacks");
+             " calls printf with %n, with a format that is no constant, or with one that CUDA lacks, or counts what %s prints");
+    if (symbol == "puts" && !call.use_empty()) refuse(name(function) + " counts what puts prints");
     if (symbol.starts_with("__cxa_guard_") && !isa<GlobalVariable>(call.getArgOperand(0)->stripPointerCasts()))
       refuse("it calls " + symbol.str());
     if (function.getName() != "__clang_call_terminate" && symbol == "__cxa_begin_catch")
-      refuse("it calls " + symbol.str());
+      refuse(name(function) + " catches exceptions: return an error instead");
   }
 
   /// The function that is called, whatever type it is called by.
@@ -471,13 +492,18 @@ private:
     return dyn_cast<Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
   }
 
+  /// True for a constant format that ends and whose conversions CUDA has. What %s prints may be anybody's memory, so
+  /// nothing may learn how long it was.
   static bool is_plain_format(const CallBase& call) {
     StringRef text;
-    if (call.arg_size() == 0 || !getConstantStringInfo(call.getArgOperand(0), text)) return false;
+    if (call.arg_size() == 0 || !getConstantStringInfo(call.getArgOperand(0), text, false)) return false;
+    const std::size_t end = text.find('\0');
+    if (end == StringRef::npos) return false;
+    text = text.take_front(end);
     for (std::size_t at = text.find('%'); at != StringRef::npos; at = text.find('%', at)) {
       at = text.find_first_not_of("0123456789.+-# *hljztL", at + 1);
       if (at == StringRef::npos) return true;
-      if (!StringRef("%diuoxXfFeEgGaAcp").contains(text[at])) return false;
+      if (!StringRef("%diuoxXfFeEgGaAcps").contains(text[at]) || (text[at] == 's' && !call.use_empty())) return false;
       ++at;
     }
     return true;

@@ -41,6 +41,16 @@ ALLOWED_SYMBOLS = re.compile(
 )
 NOT_FOR_KERNELS = ("chapters/", "exercises/", "tests/", "build/", "/", "..", "common/exercises", "common/harness", "common/emulator")
 SYSTEM_HEADERS = ("/usr/", "/lib/", "/opt/")
+CHECKS = "memory is made, copied and waited for by the check, not by the file"
+OFFERED = "a file may call what its chapter's headers and CUDA offer to kernels"
+INSTEAD = {  # Of what many would call, what to do.
+    r"cuda(?:Malloc|Free|Memcpy|Host|Stream|Event|DeviceSynchronize|DeviceReset)\w*": CHECKS,
+    r"cudaGetDeviceProperties\w*": "cudaDeviceGetAttribute tells a device's properties one by one",
+    r"cudaLaunch(?:Cooperative)?Kernel": "launch() of common/cuda/launch.cuh or cudaLaunchKernelEx launches a kernel",
+    r"_?exit|quick_exit|std::terminate": "return an error instead",
+    r"f(?:printf|puts|write)|std::ostream.*|std::operator<<.*": "print by printf",
+    r"clock\w*|gettimeofday|std::chrono.*": "the check counts and times a kernel by itself",
+}
 FORBIDDEN = re.compile(r"(\S+:\d+): error: attempt to use a poisoned identifier")
 CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it, and this.
 LOCAL_MEMORY = re.compile(r"warning: local memory: (.*?)(?: \[-W.*)?$", re.MULTILINE)
@@ -343,9 +353,11 @@ class Toolchain:
         allow = [re.compile(a) for a in (*exercise.allow, *judges)]
         for name, short in ((name, short) for kind, name, short in symbols if kind in "Uvw"):  # Undefined, also weakly.
             if not ALLOWED_SYMBOLS.fullmatch(name) and not any(a.fullmatch(short) for a in allow):
-                own = "it calls the emulator's {}: memory is made, copied and waited for by the check, not by the file"
-                other = "it calls {}, which is not the exercise's: a file may call what its chapter's headers and CUDA offer to kernels"
-                return (own if "emulator::" in short else other).format(short.rpartition("emulator::")[2])
+                name = short.rpartition("emulator::")[2]
+                why = next((why for names, why in INSTEAD.items() if re.fullmatch(names, name)), "")
+                if "emulator::" in short:
+                    return f"it calls the emulator's {name}: {CHECKS}"
+                return f"it calls {name}" + (f": {why}" if why else f", which is not the exercise's: {OFFERED}")
         return ""
 
     def referee(self, number):
@@ -422,8 +434,10 @@ def shorten(output, file, source, root):
         shown.append("    (<<<>>> is no C++: launch(kernel, {.grid = ..., .block = ..., .stream = stream}, arguments...), as common/cuda/launch.cuh has it)")
     if any("from a __host__ function" in line for line in shown):
         shown.append("    (a kernel is declared __global__, and what kernels call __device__)")
-    if any("file not found" in line for line in shown):
+    if any(re.search(r"'[^'/]+' file not found", line) for line in shown):
         shown.append(f"    ({ALONE})")
+    if any(re.search(r"'(?:cuda|thrust|cub)/[^']+' file not found", line) for line in shown):
+        shown.append("    (the checks have CUDA's own headers, and neither libcu++ nor Thrust nor CUB)")
     if len(errors) > MOST_ERRORS:
         shown.append(f"and {len(errors) - MOST_ERRORS} more errors: begin with the first")
     if not errors:

@@ -138,6 +138,7 @@ ATTACKS = [
     symbol("asks the system", "#include <unistd.h>\n#include <sys/syscall.h>", "syscall(SYS_exit_group, 0);"),
     symbol("looks for a function by its name", "#include <dlfcn.h>", 'if (auto* f = dlsym(nullptr, "exit")) reinterpret_cast<void (*)(int)>(f)(0);'),
     symbol("goes on with an exception that nobody threw", 'struct _Unwind_Exception;\nextern "C" void _Unwind_Resume(struct _Unwind_Exception*);', "static unsigned long e[8]; e[2] = (unsigned long)&cudaGetLastError; _Unwind_Resume((struct _Unwind_Exception*)e);", daily=True, told="calls _Unwind_Resume"),
+    symbol("what read-only loads call, by its own hands", 'extern "C" void __warpbook_read_only(const void*, unsigned long) {}', told="the checker's own"),
     symbol("asks for a thread's variable by hand", 'extern "C" void* __tls_get_addr(void*);', "static unsigned long where[2] = {1, 0}; (void)__tls_get_addr(where); return cudaSuccess;", told="calls __tls_get_addr"),
     symbol("calls what looks for a handler", 'extern "C" int __gxx_personality_v0(int, int, unsigned long, void*, void*);', "(void)__gxx_personality_v0(1, 1, 0, nullptr, nullptr); return cudaSuccess;", told="calls __gxx_personality_v0"),
     symbol("throws out of a function that must not", '#include <stdexcept>\nstatic void never() noexcept { std::__throw_logic_error("a"); }', "never();"),
@@ -185,6 +186,9 @@ ATTACKS = [
     host("printf that writes", 'std::printf("%n", reinterpret_cast<int*>(d));', daily=True),
     host("printf that writes, by a flag that only the C library knows", 'std::printf("%In", reinterpret_cast<int*>(d));', daily=True, told="calls printf"),
     host("printf that writes, by an old name of a length", 'std::printf("%Zn", reinterpret_cast<std::size_t*>(d));', told="calls printf"),
+    host("printf with a format that does not end", "std::printf(open, d);", "static const char open[5] = {'a', 'b', 'c', 'd', 'e'};\n", daily=True, told="calls printf"),
+    host("printf of the input as a text, whose length is looked at", 'if (std::printf("%s", s) == 77) return cudaErrorUnknown;', told="calls printf"),
+    host("puts tells how long the input is", "if (std::puts(s) == 77) return cudaErrorUnknown;", daily=True, told="counts what puts prints"),
     host("an asynchronous copy", "char t[16]; __pipeline_memcpy_async(t, s, 4); __pipeline_commit(); __pipeline_wait_prior(0);", "#include <cuda_pipeline.h>\n"),
     host("fills the emulator's code", "(void)cudaMemsetAsync(reinterpret_cast<void*>(&cudaGetLastError), 0, 64, stream);"),
     host("printf with a format of its own", "std::printf(s, d);"),
@@ -360,5 +364,7 @@ constexpr int table[4] = {0, 1, 2, 3};
 inline int next_call() { static int count = calls; calls = calls + 1; return ++count; }
 """, swap=("const std::int64_t count = p.count();", "const std::int64_t count = p.count(); if (next_call() == 1) std::printf(\"first of %d%%\\n\", 100);")),
     Attack("honest", "a kernel that prints and calls by a pointer", "#include <cuda_runtime.h>\n#include <cstdio>\nstatic __device__ int same(int i) { return i; }\n",
-           swap=(STORE, "{ int (*volatile f)(int) = same; if (first + f(i) * kThreads < count) dst[first + f(i) * kThreads] = word[i]; if (first + i == 0) printf(\"%d of %lld\\n\", i, (long long)count); }")),
+           swap=(STORE, "{ int (*volatile f)(int) = same; if (first + f(i) * kThreads < count) dst[first + f(i) * kThreads] = word[i]; if (first + i == 0) printf(\"%d of %lld %s\\n\", i, (long long)count, \"words\"); }")),
+    Attack("honest", "an error in words", "#include <cstdio>\n#include <cuda_runtime.h>\n",
+           swap=("const std::int64_t count = p.count();", "const std::int64_t count = p.count(); const char* said = cudaGetErrorString(cudaGetLastError()); std::printf(\"%s %-*d %5.1f %s\\n\", said, 4, 7, 1.0, \"words\"); std::puts(said);")),
 ]  # fmt: skip
