@@ -321,9 +321,17 @@ public:
   }
 
 private:
+  /// As a reader wrote it: without what it returns, its parameters and a template's arguments.
   static std::string name(const GlobalValue& value) {
     const std::string full = demangle(value.getName().str());
-    return full.substr(0, full.find('('));
+    std::string result;
+    int depth = 0;
+    for (const char c : full.substr(0, full.find('('))) {
+      depth += c == '<';
+      if (depth == 0) result += c;
+      depth -= c == '>';
+    }
+    return full.find("operator") == std::string::npos ? result.substr(result.rfind(' ') + 1) : full.substr(0, full.find('('));
   }
 
   /// Reports each thing once.

@@ -4,11 +4,13 @@ import html
 import re
 
 from desk import write_file
+from judge import DONE, MISSING, NOT_BEGUN
 
 PAIR_COLUMNS = ("exercise", "student", "other", "alike", "parts")
 GRAM = 6  # Tokens in a row that are compared.
 LEAST_GRAMS = 12  # Fewer of a student's own say nothing.
 LEAST_ALIKE = 0.6
+NOTHING_TO_SAY = (DONE, MISSING, NOT_BEGUN)  # That the table has not said.
 TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|[A-Za-z_]\w*|\d[\w.']*|\S", re.DOTALL)
 KEYWORDS = frozenset("if else for while do return const auto int float double char unsigned long bool struct template switch case break".split())
 
@@ -38,7 +40,7 @@ def page(student, rows, exercises):
     lines = [f"# {name}", "", f"{total:.10g} of {of:.10g} points.", "", "| exercise | result | points |", "|---|---|--:|"]
     lines += [f"| {r.exercise} | {r.verdict.status} | {f'{r.points:.10g}' if r.counts else '-'} of {r.weight:.10g} |" for r in rows]
     for r in rows:
-        if r.verdict.done:
+        if r.verdict.status in NOTHING_TO_SAY:
             continue
         exercise = exercises[r.exercise]
         said = r.verdict.details or (r.verdict.reason,)

@@ -519,14 +519,14 @@ def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
     if exercise.helpers and verdict.printed:  # They print what is wrong, and return this error.
         parts = [verdict.printed[0] if "cudaErrorNotPermitted" in part else part for part in parts]
     if exercise.kind == "bug":  # Where it is, is the exercise.
-        found = [[plain_finding(block[0])] for block in found]
-        verdict.reason = "; ".join(parts + [block[0] for block in found[:1]])
+        found = [(case, [plain_finding(block[0])]) for case, block in with_cases(found, wrong)]
     else:
-        verdict.reason = "; ".join(parts + [block[0] for block in found[:1]]) or first["reason"]
-    verdict.reason = f"{first['title']}: {verdict.reason}"
+        found = with_cases(found, wrong)
+    mine = [block[0] for case, block in found if case == first["title"]]
+    verdict.reason = f"{first['title']}: " + ("; ".join(parts + mine[:1]) or first["reason"])
     details = [f"on {first['title']}  ({first['case']})"] + [f"  {part}" for part in parts]
-    for block in list(dict.fromkeys(map(tuple, found)))[:2]:
-        details += ["  " + block[0]] + ["      " + line for line in block[1:]]
+    for case, *block in list(dict.fromkeys((case, *block) for case, block in found))[:2]:
+        details += [f"on {case}"] * (case != first["title"]) + ["  " + block[0]] + ["      " + line for line in block[1:]]
     if any("cudaErrorInvalidConfiguration" in part for part in parts):
         details.append("  (a grid has at least one block, and at most 2,147,483,647 in x, 65,535 in y and z; a block has 1 to 1,024 threads)")
     right = finished - len(wrong)
@@ -534,6 +534,13 @@ def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
     details.append(count if right else f"none of the {all_cases} cases is right")
     verdict.details = tuple(details)
     return verdict
+
+
+def with_cases(found, wrong):
+    """[(the title of the case on which it was found, block)], those of the first case that is wrong before the others."""
+    reasons = [(line["title"], re.sub(r"\S*/(?=[^/\s]+:\d)", "", line["reason"])) for line in wrong]
+    result = [(next((title for title, reason in reasons if block[0] in reason), wrong[0]["title"]), block) for block in found]
+    return sorted(result, key=lambda one: one[0] != wrong[0]["title"])
 
 
 def plain_finding(headline):
@@ -557,7 +564,7 @@ def judge_ended(verdict, lines, done, seconds, found):
         verdict.reason = (found[0][0] if found else "its host code touches what is not its own") + where
     elif done.timed_out or done.returncode == -signal.SIGXCPU:
         verdict.status = TIMED_OUT
-        verdict.reason = f"not done after {seconds:g} s{where}: an endless loop?"
+        verdict.reason = f"not done after {seconds:g} s{where}: an endless loop, or does every thread do all the work?"
     elif done.returncode < 0:
         verdict.status = CRASHED
         try:

@@ -196,6 +196,17 @@ class Regions(unittest.TestCase):
             self.assertEqual(told == report[-1], sums, line)
             self.assertEqual("store to one place" in told, not sums, line)
 
+    def test_what_was_found_is_told_of_its_case(self):
+        wrong = [{"title": "first", "case": "n=9", "reason": "first wrong at [1]"},
+                 {"title": "second", "case": "n=1", "reason": "it failed; Race reported between Write access at /tmp/x/k.cuh:3 and more, by block 0"}]  # fmt: skip
+        stray = ["Race reported between Write access at k.cuh:3 and more", "by block 0"]
+        verdict = judge.judge_wrong(judge.Verdict(judge.DONE), EXERCISES[0][1], wrong, 2, 2, [stray])
+        self.assertEqual(verdict.reason, "first: first wrong at [1]")
+        self.assertIn(("on second", "  Race reported between Write access at k.cuh:3 and more"), list(zip(verdict.details, verdict.details[1:])))
+        verdict = judge.judge_wrong(judge.Verdict(judge.DONE), EXERCISES[0][1], wrong[1:], 2, 2, [stray])
+        self.assertEqual(verdict.reason, "second: it failed; Race reported between Write access at k.cuh:3 and more")
+        self.assertEqual([line for line in verdict.details if line.startswith("on ")], ["on second  (n=1)"])
+
     def test_an_array_that_nobody_shares_is_asked_about(self):
         for text, asked in (
             ("W tile[kTile][kTile + 1];\n  __syncthreads();", "tile"),
@@ -527,6 +538,7 @@ class Contract(unittest.TestCase):
                 told = "\n".join(verdict.details)
                 self.assertAlmostEqual(verdict.points * 100, points, 3, told)
                 self.assertIn(part, told)
+                self.assertNotIn("the launcher threw", told)
                 self.assertEqual(verdict.done, points == 100, told)
 
     @unittest.skipIf(DEVICE != "emulator", "the emulator's build checks them")
@@ -839,6 +851,8 @@ class Grading(unittest.TestCase):
         self.assertIn("0 of 2 points", text)
         self.assertIn("    ```\n    <script>\n     [31mred", text)
         self.assertNotIn("<b>", text)
+        text = feedback.page("ada", [self.row("ada", "", judge.MISSING, ("not handed in",))], {self.exercise.key: self.exercise})
+        self.assertEqual((text.count("missing"), "##" in text), (1, False))  # The table has said it.
         taken = set()
         names = [feedback.file_name(name, taken) for name in ("../../x", "a b", "a_b", "A B", "\\xff", "", "." * 300)]
         self.assertEqual(len({n.lower() for n in names}), len(names))
