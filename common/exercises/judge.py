@@ -643,6 +643,9 @@ def judge_need(verdict, exercise, sums):
         value, limit = mine["counters"].get(name, 0), ours["counters"].get(name, 0)
         if limit and value > MOST_TRAFFIC * limit + FEW * (name != "kernel launches"):
             more.append(f"{name}: {value:,.0f}, {value / limit:.3g} times ours ({limit:,.0f}): {meaning}")
+    written = sum(ours["counters"].get(name, 0) for name in ("store requests", "atomic requests"))
+    if not ours["counters"].get("divisions") and 0 < MOST_TRAFFIC * 32 * written < (made := mine["counters"].get("divisions", 0)):
+        more.append(f"divisions: {made:,.0f}, more than one for each lane that writes, and ours makes none: {COMPARED['divisions']}")
     ratio = mine["seconds"] / ours["seconds"]
     verdict.measured[TIME_BY_OURS] = ratio
     shares = [mine["counters"].get(name, 0) / value for name, value in ours["counters"].items() if name in COMPARED]

@@ -17,6 +17,7 @@ import threading
 import time
 
 MOST_OUTPUT = 256 * 1024  # Bytes of each stream that are kept.
+MOST_PATIENCE = 6  # Times a limit on the clock.
 
 CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 PR_SET_NO_NEW_PRIVS = 38
@@ -81,6 +82,18 @@ def resident_bytes(process):
         return 0
 
 
+def waited_seconds(process):
+    """How long a process was ready and got no processor: its thread that waited longest."""
+    try:
+        longest = 0
+        for task in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{task}/schedstat", encoding="ascii") as file:
+                longest = max(longest, int(file.read().split()[1]))
+        return longest * 1e-9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 running = set()  # The groups of processes that are under way.
 ended = threading.Event()  # Set: nothing begins any more.
 
@@ -101,7 +114,8 @@ def end_all():
 
 def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, folder_bytes=0, resident=0):
     """Runs a command with a limit on the clock, one on what it leaves in a folder, and one on the memory that it takes, and
-    ends the whole group of processes that it began."""
+    ends the whole group of processes that it began. On a busy machine it has as much longer as it waits for a processor, up
+    to MOST_PATIENCE times the limit."""
     if ended.is_set():
         return Finished(-signal.SIGKILL, "", "")
     start = time.monotonic()
@@ -119,10 +133,12 @@ def run_limited(command, cwd=None, seconds=60, environment=None, folder=None, fo
     timed_out = filled = fat = False
     try:
         while not timed_out and not filled and not fat:
-            waiting.join(max(0, min(start + seconds - time.monotonic(), 0.25)))
+            left = start + seconds - time.monotonic()
+            waiting.join(min(left, 0.25) if left > 0 else 0.25)
             if not waiting.is_alive():
                 break
-            timed_out = time.monotonic() >= start + seconds
+            took = time.monotonic() - start
+            timed_out = took >= seconds and took >= min(seconds + waited_seconds(process.pid), MOST_PATIENCE * seconds)
             filled = folder is not None and bytes_below(folder) > folder_bytes
             fat = resident > 0 and resident_bytes(process.pid) > resident
     finally:

@@ -244,13 +244,15 @@ class Regions(unittest.TestCase):
         self.assertIn("is not 1,204,224:", verdict.reason)
 
     def test_a_wasteful_kernel_is_told_why(self):
-        ours = {"seconds": 1e-5, "blocks": 4096, "threads": 256, "counters": {"load requests": 1000}}
+        ours = {"seconds": 1e-5, "blocks": 4096, "threads": 256, "counters": {"load requests": 1000, "store requests": 10}}
         e = dataclasses.replace(EXERCISES[0][1], ours=ours)
         loads = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
         sums = {"seconds": 1.9e-5, "blocks": 4096, "threads": 256, "launches": 1, "limited_by": "latency", loads: 1700}
         for change, part in (
             ({}, ""),
             ({loads: 1800}, "load requests: 1,800, 1.8 times ours"),
+            ({"warpbook__integer_divisions_64bit.sum": 320}, ""),  # One per lane that writes may be how a good one goes.
+            ({"warpbook__integer_divisions_64bit.sum": 640}, "divisions: 640, more than one for each lane that writes"),
             ({"seconds": 2e-5}, "2 times ours (10 us): too few loads are under way"),
             ({"seconds": 2e-5, "blocks": 1}, "1 block of 256 threads where ours has 4,096 of 256: most of the device idles"),
         ):
@@ -653,6 +655,13 @@ class Sandboxed(unittest.TestCase):
         _, done = self.run_python("while True: pass", seconds=1)
         self.assertTrue(done.timed_out)
         self.assertLess(time.monotonic() - start, 20)
+
+    def test_a_busy_machine_gives_more_time(self):
+        for waited, ends in ((0, True), (5, False)):
+            with mock.patch.object(sandbox, "waited_seconds", lambda process, waited=waited: waited):
+                done = sandbox.run_limited(["sleep", "0.5"], seconds=0.2)
+            self.assertEqual((done.timed_out, done.returncode == 0), (ends, not ends))
+        self.assertGreaterEqual(sandbox.waited_seconds(os.getpid()), 0)
 
     def test_what_it_started_ends_with_it(self):
         _, done = self.run_python("import os, time\nif os.fork() == 0: time.sleep(60)\nprint('x')", seconds=20)
