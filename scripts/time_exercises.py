@@ -2,7 +2,7 @@
 """How long does a reader wait? Runs ./workbook as a reader does, saves files under its eyes, and writes the seconds from each
 save to its verdict: docs/results/exercises_time.json.
 
-    make exercise1 DEVICE=emulator; scripts/time_exercises.py                  each exercise twice: a wrong attempt, the solution
+    scripts/time_exercises.py                                                  each exercise twice: a wrong attempt, the solution
     sudo chrt -r 1 scripts/time_exercises.py                                   before whatever else runs on the machine
     scripts/time_exercises.py --only chapter3 --output F
 
@@ -25,6 +25,7 @@ sys.path[:0] = [str(ROOT / "common" / "exercises"), str(ROOT / "scripts")]
 sys.dont_write_bytecode = True
 
 import book  # noqa: E402
+import toolchain  # noqa: E402
 from whole_file import write  # noqa: E402
 
 PROJECTS = ROOT / "tests" / "exercises" / "projects"  # A project's own step is no solution of it: it calls finished ones.
@@ -95,9 +96,11 @@ def main():
     parser.add_argument("--device", choices=("emulator", "gpu"), default="emulator")
     parser.add_argument("--only", default="", help="exercises whose chapterN/name begins with this")
     options = parser.parse_args()
-    exercises = [e for c in book.read_book(ROOT) for e in c.exercises if e.is_code and e.key.startswith(options.only)]
+    chapters = [c for c in book.read_book(ROOT) if any(e.key.startswith(options.only) for e in c.exercises)]
+    exercises = [e for c in chapters for e in c.exercises if e.is_code and e.key.startswith(options.only)]
     if not exercises:
         parser.error(f"--only {options.only}: no exercise begins with it")
+    toolchain.Toolchain(options.device).prepare(chapters)  # Else the first save of a chapter waits for its build.
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         reader = Reader(pathlib.Path(folder), options.device)
