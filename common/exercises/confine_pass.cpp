@@ -221,7 +221,8 @@ bool compares_narrow_place(const Instruction& instruction) {
     const Value* const place = comparison->getOperand(side);
     const Value* const count = comparison->getOperand(1 - side);
     if (is_cut_argument(count)) return is_narrow_place(place, seen);
-    return place->getType()->isIntegerTy(64) && !isa<Constant, ZExtInst, SExtInst>(count) && is_widened_place(place, seen);
+    return place->getType()->isIntegerTy(64) && !isa<Constant, ZExtInst, SExtInst>(count) &&
+           is_widened_place(place, seen);
   });
 }
 
@@ -331,7 +332,8 @@ private:
       if (depth == 0) result += c;
       depth -= c == '>';
     }
-    return full.find("operator") == std::string::npos ? result.substr(result.rfind(' ') + 1) : full.substr(0, full.find('('));
+    return full.find("operator") == std::string::npos ? result.substr(result.rfind(' ') + 1)
+                                                      : full.substr(0, full.find('('));
   }
 
   /// Reports each thing once.
@@ -487,7 +489,8 @@ private:
       refuse("it calls " + symbol.str());
     if (symbol == "printf" && !is_plain_format(call))
       refuse(name(function) +
-             " calls printf with %n, with a format that is no constant, or with one that CUDA lacks, or counts what %s prints");
+             " calls printf with %n, with a format that is no constant, or with one that CUDA lacks, or counts what %s "
+             "prints");
     if (symbol == "puts" && !call.use_empty()) refuse(name(function) + " counts what puts prints");
     if (symbol.starts_with("__cxa_guard_") && !isa<GlobalVariable>(call.getArgOperand(0)->stripPointerCasts()))
       refuse("it calls " + symbol.str());
