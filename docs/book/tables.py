@@ -28,6 +28,8 @@ def table(path, what):
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
         return kinds[words[0]](chapter, Times(record, file))
+    if words[0] == "below":
+        return below_table(chapter, Times(*record_of(chapter, None)), float(words[1].rstrip("%")))
     if words[0] in clocks.TABLES:
         record, _ = record_of(chapter, None)
         known = chapter.book["case"]
@@ -41,8 +43,8 @@ def table(path, what):
         return behind_table(record, words[1])
     if words == ["peers"]:
         return peers_table(chapter, record)
-    if words == ["random", "dtype"]:
-        return random_table(record)
+    if words[:2] == ["random", "dtype"]:
+        return random_table(record_of(chapter, words[2])[0] if len(words) > 2 else record)
     raise Problem(f"{path}: there is no table {what}")
 
 
@@ -167,6 +169,16 @@ def slower_table(chapter, times):
     out = [f"| case | fastest step | of copy | {last}, of copy |", "|---|---|--:|--:|"]
     out += [f"| {case['name']} | {version} | {100 * best:.1f}% | {100 * own:.1f}% |"
             for case, version, best, own in aggregates.far(times, last)]
+    return "\n".join(out) + "\n"
+
+
+def below_table(chapter, times, percent):
+    """The cases in which the last step has less than so many per cent of a copy, the slowest first."""
+    last = chapter.dispatched.version
+    timed = [(case["copy_seconds"] / seconds_of(case, last), case) for case in times.cases if seconds_of(case, last)]
+    out = [f"| case | {last} | of copy |", "|---|--:|--:|"]
+    out += [f"| {case['name']} | {time_text(seconds_of(case, last))} | {100 * share:.1f}% |"
+            for share, case in sorted(timed, key=lambda each: each[0]) if 100 * share < percent]
     return "\n".join(out) + "\n"
 
 
