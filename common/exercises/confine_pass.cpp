@@ -37,7 +37,7 @@ using namespace llvm;
 
 constexpr StringRef kEntry = "_ZN8warpbook9exercises12run_exercise";
 constexpr StringRef kReadOnly = "__warpbook_read_only";  // What __ldg() calls beside its load.
-constexpr std::uint64_t kMostStackBytes = 1 << 20;  // A larger array might reach over the guard page.
+constexpr std::uint64_t kMostStackBytes = 1 << 20;       // A larger array might reach over the guard page.
 constexpr std::uint64_t kMostVariableBytes = 64 << 20;
 
 /// The emulator's own, in warpbook_launch.h: hands a kernel its arguments, uninstrumented, since that is nothing that
@@ -352,9 +352,8 @@ private:
   void look_at(GlobalVariable& variable) {
     const StringRef symbol = variable.getName();
     if (symbol == "llvm.global_ctors" || symbol == "llvm.global_dtors") {
-      refuse(
-          "it runs code before or after the step: a variable outside of functions needs a constant initializer "
-          "(<iostream> brings one that has none: print by printf)");
+      refuse("it runs code before or after the step: a variable outside of functions needs a constant initializer "
+             "(<iostream> brings one that has none: print by printf)");
       return;
     }
     if (symbol.starts_with("llvm.") || variable.getSection() == "llvm.metadata") return;  // These reach no object file.
@@ -395,11 +394,14 @@ private:
     if (isa<Argument>(value)) return true;
     const auto* load = dyn_cast<LoadInst>(value);
     const auto* variable = load == nullptr ? nullptr : dyn_cast<AllocaInst>(load->getPointerOperand());
-    return variable != nullptr && depth < 4 && all_of(variable->users(), [&](const User* user) {
-             const auto* store = dyn_cast<StoreInst>(user);
-             if (store == nullptr) return isa<LoadInst, IntrinsicInst>(user);
-             return store->getPointerOperand() == variable && is_argument(store->getValueOperand(), depth + 1);
-           });
+    return variable != nullptr && depth < 4 &&
+           all_of(
+               variable->users(),
+               [&](const User* user) {
+                 const auto* store = dyn_cast<StoreInst>(user);
+                 if (store == nullptr) return isa<LoadInst, IntrinsicInst>(user);
+                 return store->getPointerOperand() == variable && is_argument(store->getValueOperand(), depth + 1);
+               });
   }
 
   /// True for places in its function's variables and in what an argument points to.
@@ -407,8 +409,9 @@ private:
     if (const auto* place = dyn_cast<GEPOperator>(address))
       return place->hasAllConstantIndices() && is_own_or_argument(place->getPointerOperand(), depth);
     if (const auto* either = dyn_cast<PHINode>(address))  // A base of a class that may be no class at all.
-      return depth < 4 && all_of(either->incoming_values(),
-                                 [&](const Value* value) { return is_own_or_argument(value, depth + 1); });
+      return depth < 4 &&
+             all_of(
+                 either->incoming_values(), [&](const Value* value) { return is_own_or_argument(value, depth + 1); });
     return isa<AllocaInst, ConstantPointerNull>(address) || is_argument(address);
   }
 

@@ -300,7 +300,13 @@ TEST_CASE("v9 chooses by shape: problems that were timed") {
   CHECK(chosen({1140151, 2, 2}, {0, 2, 1}, 2) == gathered_words);
   CHECK(chosen({12, 219379, 3, 3}, {1, 0, 3, 2}, 1) == gathered_words);
   CHECK(chosen({22, 2081408}, {1, 0}, 1) == gathered_words);
-  CHECK(chosen({37, 472369}, {1, 0}, 1) == placed_words);
+  CHECK(chosen({37, 472369}, {1, 0}, 1) == element_tiles);
+  CHECK(chosen({7, 12304297, 2}, {2, 1, 0}, 1) == gathered_words);                             // Every second byte.
+  CHECK(chosen({13, 36, 7, 2, 17, 6, 2, 30}, {5, 2, 1, 0, 4, 7, 6, 3}, 2) == gathered_words);  // In few lines.
+  // Columns of few bytes, of more, and of megabytes.
+  CHECK(chosen({2, 3, 53227839}, {2, 1, 0}, 1) == gathered_words);
+  CHECK(chosen({11, 19, 12, 10658, 2}, {3, 0, 2, 4, 1}, 1) == placed_words);
+  CHECK(chosen({2, 27, 118800, 2}, {2, 0, 3, 1}, 1) == gathered_words);
   // Short rows: several side by side, and one here, one there.
   CHECK(chosen({422186, 8, 3}, {1, 0, 2}, 2) == fixed_tiles);
   CHECK(chosen({8, 422186, 9}, {1, 0, 2}, 4) == gathered_words);  // 36 bytes.
@@ -339,6 +345,7 @@ TEST_CASE("v9 chooses by shape: problems that were timed") {
   CHECK(chosen({3, 15408077}, {1, 0}, 4) == gathered_words);
   CHECK(chosen({15408077, 3}, {1, 0}, 4) == input_runs);
   CHECK(chosen({812829, 7}, {1, 0}, 4) == fixed_tiles);
+  CHECK(chosen({127, 13, 4, 7, 32, 75}, {0, 4, 3, 5, 2, 1}, 1) == placed_words);  // Of bytes, in many lines.
 }
 
 namespace {

@@ -401,7 +401,7 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=64,262144 dim=0 count=16 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "v7b");
-  CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "v7b");  // Words of 8 bytes.
+  CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "v7b");   // Words of 8 bytes.
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=double") == "v7b");  // Words of one element.
   CHECK(chosen("shape=32,131072 dim=0 count=64 dtype=half") == "row_owner");
   CHECK(chosen("shape=32,131072 dim=0 count=63 dtype=half") == "v7b");
@@ -449,7 +449,7 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
   CHECK(chosen("shape=16384 dim=0 count=2097152 dtype=float") == "private_lines");
   CHECK(chosen("shape=16384 dim=0 count=2097151 dtype=float") == "short_rows");
-  CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");  // They do not fit.
+  CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");    // They do not fit.
   CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") == "short_rows");  // A sort costs more than the adds.
   CHECK(chosen("shape=256,31 dim=0 count=262144 dtype=double") == "private_lines");
   CHECK(chosen("shape=256,31 dim=0 count=262143 dtype=double") == "v7b");
@@ -459,8 +459,8 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=4,384 dim=0 count=4095 dtype=int32") == "v7b");
   CHECK(chosen("shape=4,1025 dim=0 count=4096 dtype=int32") == "sorted_segments");
   CHECK(chosen("shape=4,1025 dim=0 count=4095 dtype=int32") == "v7b");
-  CHECK(chosen("shape=128,1024 dim=0 count=16384 dtype=double") == "sorted_segments");
-  CHECK(chosen("shape=128,1024 dim=0 count=16383 dtype=double") == "v7b");
+  CHECK(chosen("shape=128,1024 dim=0 count=131072 dtype=double") == "sorted_segments");
+  CHECK(chosen("shape=128,1024 dim=0 count=131071 dtype=double") == "v7b");
   // A queue at each row.
   CHECK(chosen("shape=384,64 dim=0 count=98304 dtype=float") == "v8b");
   CHECK(chosen("shape=384,64 dim=0 count=98303 dtype=float") == "v7b");

@@ -188,6 +188,9 @@ TEST_CASE("chapter 6: v7 is right where problems are large enough for every kern
            {"shape=300,3,7,1 dtype=float layout=nhwc scale=1.5 offset=3", predicates::has_uneven_rows},
            {"shape=3,8,71,31 dtype=half layout=nhwc scale=3", predicates::has_wide_pixels},
            {"shape=1,4,123,131 dtype=half size=369,1024 offset=8", predicates::fits_launches},
+           {"shape=2,3,17,31 dtype=half scale=3", predicates::fits_launches},  // Few outputs.
+           {"shape=2,2,128,130 dtype=float size=128,192", predicates::has_uneven_rows},
+           {"shape=2,2,128,130 dtype=float size=128,200", predicates::fits_launches},
            {"shape=2,2,240,256 dtype=float dir=backward", predicates::is_doubled_in_cache},
            {"shape=2,2,240,256 dtype=half dir=backward", predicates::is_doubled_in_cache},
            {"shape=2,2,240,255 dtype=half dir=backward", predicates::is_doubled},

@@ -3,7 +3,6 @@
 /// to call it (pass/kernel_registry.cpp).
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -36,19 +35,20 @@ struct ArgumentVariable {
   const std::byte* end;  ///< null where nobody knows
   bool is_float;         ///< a number with a fraction: a part of its bytes means nothing
 };
-thread_local constinit std::array<ArgumentVariable, 64> argument_variables{};
-thread_local constinit std::size_t argument_variable_count = 0;
+/// On the heap: a library that is loaded late finds little memory of a thread's own.
+thread_local std::vector<ArgumentVariable> argument_variables;
 
 /// What is wrong with the address of an argument, in words; "" where nothing is known to be.
-std::string wrong_argument(const ArgumentVariable* first, const ArgumentVariable* last, const void* address,
-                           unsigned size, unsigned number) {
+std::string wrong_argument(const std::vector<ArgumentVariable>& variables, const void* address, unsigned size,
+                           unsigned number) {
   const std::string argument = "Argument " + std::to_string(number + 1);
   if (const Allocation* allocation = find_allocation(address);
       allocation != nullptr && allocation->kind == MemoryKind::device)
     return argument + " is an address of the device's memory, which the host cannot read: hand over that of the "
                       "host's variable (&pointer).";
-  const auto* const known = std::find_if(first, last, [&](const auto& each) { return each.begin == address; });
-  if (known == last || known->end == nullptr) return {};
+  const auto known =
+      std::find_if(variables.begin(), variables.end(), [&](const auto& v) { return v.begin == address; });
+  if (known == variables.end() || known->end == nullptr) return {};
   const auto rest = static_cast<std::size_t>(known->end - static_cast<const std::byte*>(address));
   if (rest == size || (rest > size && !known->is_float)) return {};
   return argument + " is a variable of " + std::to_string(rest) + " bytes, and the kernel's parameter of " +
@@ -62,8 +62,7 @@ std::unordered_map<const void*, Callable>& callables() {
 
 cudaError_t launch_untyped(const cudaLaunchConfig_t& config, const void* kernel, void** arguments) {
   const RuntimeLock lock;
-  const ArgumentVariable* const variables = argument_variables.data();
-  const ArgumentVariable* const variables_end = variables + std::exchange(argument_variable_count, 0);
+  const std::vector<ArgumentVariable> variables = std::exchange(argument_variables, {});
   const auto found = callables().find(kernel);
   if (found == callables().end()) {
     ApiCall::explain("invalid_launch", "The address is no kernel's whose parameters are known here.");
@@ -79,8 +78,7 @@ cudaError_t launch_untyped(const cudaLaunchConfig_t& config, const void* kernel,
   }
   if (arguments == nullptr && callable.count != 0) return remember(cudaErrorInvalidValue);
   for (unsigned i = 0; i < callable.count; ++i)
-    if (const std::string wrong = wrong_argument(variables, variables_end, arguments[i], callable.sizes[i], i);
-        !wrong.empty()) {
+    if (const std::string wrong = wrong_argument(variables, arguments[i], callable.sizes[i], i); !wrong.empty()) {
       ApiCall::explain("invalid_launch", wrong);
       return remember(cudaErrorInvalidValue);
     }
@@ -122,8 +120,7 @@ extern "C" WARPBOOK_EXPORT void __warpbook_launch_arguments(void** end) { argume
 /// An argument of the launch that follows may be this variable of the program, which ends there.
 // NOLINTNEXTLINE(readability-identifier-naming): the compiler pass knows it by this name.
 extern "C" WARPBOOK_EXPORT void __warpbook_launch_variable(const void* begin, const void* end, std::uint32_t is_float) {
-  if (argument_variable_count < argument_variables.size())
-    argument_variables[argument_variable_count++] = {begin, static_cast<const std::byte*>(end), is_float != 0};
+  argument_variables.push_back({begin, static_cast<const std::byte*>(end), is_float != 0});
 }
 
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t dynamic_shared,
