@@ -246,9 +246,9 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("offset_tables", "shape=3,300,5,66 strides=1,198,0,3 dtype=half");  // A broadcast between near neighbours,
   same("v7", "shape=3,300,5,66 strides=1,1400,0,21 dtype=half");           // and between far ones.
   same("offset_tables",
-       "shape=20,30,4,22,5 strides=20000,148,4440,7,0 dtype=half");         // A broadcast shorter than repeats' packs.
+       "shape=20,30,4,22,5 strides=20000,148,4440,7,0 dtype=half");          // A broadcast shorter than repeats' packs.
   same("offset_tables", "shape=300,20,3,5 strides=300,5,100,1 dtype=half");  // A permutation, of short dimensions.
-  same("v7", "shape=30,400,70 strides=300000,490,7 dtype=float");           // A tile has the same step as the view.
+  same("v7", "shape=30,400,70 strides=300000,490,7 dtype=float");            // A tile has the same step as the view.
   same("lone_elements", "shape=30,400,70 strides=300000,490,7 dtype=double");  // Alone in their sectors,
   same("lone_elements", "shape=3,3000,5 strides=100,300,17 dtype=half");       // whatever the order, while it is short,
   same("short_dims_tile",
@@ -258,14 +258,20 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
        "shape=300,200 strides=5,3000 dtype=double");  // As many sectors, but fewer blocks of 64 bytes.
   same("short_rows", "shape=1000,300,15 strides=5000,1,330 dtype=int8");
   same("short_dims_tile", "shape=1000,30 strides=1,1024 dtype=int8");  // Too few bytes for short_rows' tiles.
-  same("repeats", "shape=3000,15 strides=1,0 dtype=int8");              // A broadcast is read once.
+  same("repeats", "shape=3000,15 strides=1,0 dtype=int8");             // A broadcast is read once.
   same("repeats",
-       "shape=28,4,3000 strides=0,3001,1 offset=1 dtype=half");  // Copies, which shifted_rows would read again.
-  same("v8", "shape=1000,101 strides=1,1000 dtype=float");       // A matrix in odd sizes.
+       "shape=28,4,3000 strides=0,3001,1 offset=1 dtype=half");        // Copies, which shifted_rows would read again.
+  same("repeats", "shape=2000,7,55 strides=165,0,1 dtype=half");       // Short rows, shown again,
+  same("short_rows", "shape=1500000,3 strides=1,1500100 dtype=int8");  // and bytes beside others far away.
   same("offset_tables", "shape=50,7,34,6 strides=300,50,1,1 dtype=int8");  // Both digits run over at every second step.
   same("v8", "shape=300,1100 strides=1,320 dtype=float");
-  // A whole array in another order is chapter 3's.
-  CHECK(count("v9", "shape=256,256 strides=1,256 dtype=float").kernel.find("chapter3") != std::string::npos);
+  same("v8",
+       "shape=300,200 strides=1,320 dtype=float into=1");  // No cache brings together what is written in 32 lines.
+  // A whole array in another order is chapter 3's, in odd sizes, too.
+  for (const char* whole : {"shape=256,256 strides=1,256 dtype=float", "shape=1000,101 strides=1,1000 dtype=float",
+                            "shape=3,101,57 strides=57,171,1 dtype=half"}) {
+    CHECK(count("v9", whole).kernel.find("chapter3") != std::string::npos);
+  }
 }
 
 }  // namespace warpbook::chapter2

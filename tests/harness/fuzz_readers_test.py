@@ -104,7 +104,7 @@ def runs(folder):
 
 
 def parts_of_the_peers(folder):
-    part = json.loads((ROOT / "docs/results/nvidia-h200/chapter3_peers.json").read_text())
+    part = json.loads((ROOT / "docs/results/nvidia-h200/chapter3_peers_random.json").read_text())
     part["cases"] = part["cases"][:2]
     path = folder / "part.json"
 
