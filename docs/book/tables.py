@@ -34,17 +34,15 @@ def table(path, what):
         record, _ = record_of(chapter, None)
         known = chapter.book["case"]
         return clocks.TABLES[words[0]](chapter, record, *(known.get(word, word) for word in words[1:]))
-    if words[0] == "behind" and len(words) > 2:
-        return behind_table(record_of(chapter, words[2])[0], words[1])
-    if words[0] == "peers" and len(words) > 1:
-        return peers_table(chapter, record_of(chapter, words[1])[0])
-    record, _ = record_of(chapter, None, "_peers")
-    if words[0] == "behind":
-        return behind_table(record, words[1])
-    if words == ["peers"]:
-        return peers_table(chapter, record)
-    if words[:2] == ["random", "dtype"]:
-        return random_table(record_of(chapter, words[2])[0] if len(words) > 2 else record)
+    named = {"peers": 1, "behind": 2, "random": 2}.get(words[0], 0)  # Which word names another record than the chapter's.
+    if named:
+        record, _ = record_of(chapter, words[named] if len(words) > named else None, "_peers")
+        if words[0] == "peers":
+            return peers_table(chapter, record)
+        if words[0] == "behind":
+            return behind_table(record, words[1])
+        if words[1] == "dtype":
+            return random_table(record)
     raise Problem(f"{path}: there is no table {what}")
 
 
