@@ -138,8 +138,8 @@ def main():
     parser.add_argument("--brief", action="store_true", help="the ladder on the headline cases, the dispatch alone on the others")
     parser.add_argument("--state", action="store_true", help="say what is recorded, and measure nothing")
     options = parser.parse_args()
-    if not list((ROOT / "chapters").glob(f"chapter{options.chapter}_*")):
-        parser.error(f"{options.chapter}: there is no such chapter")
+    if not list((ROOT / "chapters").glob(f"chapter{options.chapter}_*/chapter.cu")):
+        parser.error(f"{options.chapter}: no chapter of steps has this number")
     program = options.program or ROOT / f"build/gpu/chapter{options.chapter}/run_all"
     output = options.output or ROOT / f"docs/results/nvidia-h200/chapter{options.chapter}.json"
     sources = sources_hash(options.chapter)

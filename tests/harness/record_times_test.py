@@ -95,6 +95,13 @@ class Records(unittest.TestCase):
         self.record()
         self.assertEqual(len(self.asked()), 2)
 
+    def test_a_chapter_without_steps(self):
+        (self.kernel.parent / "chapter.cu").unlink()
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit) as ended:
+            self.record("--state")
+        self.assertEqual(ended.exception.code, 2)
+        self.assertIn("1: no chapter of steps has this number", said.getvalue())
+
     def test_some_cases_of_all(self):
         self.assertEqual(self.record("--case", "n=[13]")[0], 0)
         self.assertEqual(self.record()[0], 0)
