@@ -54,7 +54,7 @@ INSTEAD = {  # Of what many would call, what to do.
 FORBIDDEN = re.compile(r"(\S+:\d+): error: attempt to use a poisoned identifier")
 CONFINED = re.compile(r"error: confined: (.*)")  # As confine_pass.cpp has it, and this.
 LOCAL_MEMORY = re.compile(r"warning: local memory: (.*?)(?: \[-W.*)?$", re.MULTILINE)
-# A compiler takes its memory in large pages where the system has them: a tenth of its time.
+# A compiler takes its memory in large pages where the system has them, and less time.
 COMPILER_ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 LEFT_OUT_STATUS = 87  # As check.cpp has it.
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)

@@ -28,7 +28,7 @@ def table(path, what):
     if words[0] in kinds:
         record, file = record_of(chapter, words[1] if len(words) > 1 else None)
         return kinds[words[0]](chapter, Times(record, file))
-    if words[0] == "below":
+    if words[0] == "below" and len(words) > 1:
         return below_table(chapter, Times(*record_of(chapter, None)), float(words[1].rstrip("%")))
     if words[0] in clocks.TABLES:
         record, _ = record_of(chapter, None)
@@ -41,7 +41,7 @@ def table(path, what):
             return peers_table(chapter, record)
         if words[0] == "behind":
             return behind_table(record, words[1])
-        if words[1] == "dtype":
+        if words[1:] and words[1] == "dtype":
             return random_table(record)
     raise Problem(f"{path}: there is no table {what}")
 

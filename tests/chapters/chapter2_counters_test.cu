@@ -266,7 +266,7 @@ TEST_CASE("chapter 2, v9 sends a view to its step") {
   same("offset_tables", "shape=50,7,34,6 strides=300,50,1,1 dtype=int8");  // Both digits run over at every second step.
   same("v8", "shape=300,1100 strides=1,320 dtype=float");
   same("v8",
-       "shape=300,200 strides=1,320 dtype=float into=1");  // No cache brings together what is written in 32 lines.
+       "shape=300,200 strides=1,320 dtype=float into=1");  // Neighbours that are written in 32 lines.
   // A whole array in another order is chapter 3's, in odd sizes, too.
   for (const char* whole : {"shape=256,256 strides=1,256 dtype=float", "shape=1000,101 strides=1,1000 dtype=float",
                             "shape=301,64,15 strides=15,4515,1 dtype=half"}) {

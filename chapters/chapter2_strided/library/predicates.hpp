@@ -1,8 +1,8 @@
 /// \file
 /// What a view asks for: the conditions that v9's rules are made of. All take a simplified problem.
 ///
-/// The limits in here were chosen on an H200, for each element size, over several hundred random views that no
-/// comparison of the book uses.
+/// The limits in here were chosen on an H200, for each element size, on random views that no comparison of the book
+/// uses.
 #pragma once
 
 #include <algorithm>
@@ -236,7 +236,7 @@ inline bool prefers_short_rows(const StridedProblem& q) {
     return q.element_bytes == 1 && (found.rows.count <= 32 || row_bytes >= 1024) &&
            short_dims_tile::refuse(q) == nullptr;
   }
-  // Bytes, each beside others far away, or beside itself.
+  // Bytes that each stand beside a few from far away, or beside copies of themselves.
   const bool is_paired = q.element_bytes == 1 && last > 0 && q.view.strides[last - 1] == 1 &&
                          q.view.sizes[last - 1] >= 1 << 17 && q.view.sizes[last] >= 3 && q.view.sizes[last] < 16;
   if (is_paired || q.view.strides[last] == 0) return is_paired;
