@@ -115,6 +115,11 @@ inline Images make_images(const UpsampleNearest& p, int element_bytes = 4, std::
           .out_alignment = alignment_of(out)};
 }
 
+/// The same along either side.
+inline int most_outputs(const Images& images) {
+  return std::max(most_outputs(images.height), most_outputs(images.width));
+}
+
 /// True where every input becomes 2 x 2 outputs, by the sizes and by the steps.
 inline bool is_two_by_two(const Images& images) {
   const auto doubles = [](const Axis& axis) {

@@ -5,7 +5,7 @@
 /// the scale tells the host how many there can be at most along each side. With that number as a template parameter the
 /// loops are unrolled: a load gets a condition instead of a turn, and all loads of a thread go out together. A thread
 /// takes four neighbours, or two where the window is large, so that they share the row's rule, the divisions and the
-/// store. Where rows do not divide by that, it takes fewer columns of more rows. Where no input has more than one
+/// store. Where rows do not divide by four, it takes fewer columns of more rows. Where no input has more than one
 /// output, loads are few, and a thread takes 16 bytes in each of four rows.
 ///
 /// Expect more sectors per request than v5's, as lanes lie further apart, less than half of its instructions, and less
@@ -20,12 +20,6 @@ using v5::Items;
 
 /// The largest window that there is a kernel for. What has more outputs along a side keeps v5's loop busy.
 inline constexpr int kMostWindow = 4;
-
-/// Inputs that a thread takes: neighbours of a row, of a column, or of both.
-template <int kWindow> inline constexpr int kTaken = kWindow <= 2 ? 4 : 2;
-
-/// The window of a problem: the most outputs that an input can have along a side.
-inline int window(const Images& images) { return std::max(most_outputs(images.height), most_outputs(images.width)); }
 
 //! [kernel]
 //! [backward]
@@ -75,17 +69,20 @@ __global__ void backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, It
 
 inline const char* refuse(const Images& images) {
   if (const char* reason = v5::refuse(images)) return reason;
-  return window(images) <= kMostWindow ? nullptr : "an input has more than four outputs along a side";
+  return most_outputs(images) <= kMostWindow ? nullptr : "an input has more than four outputs along a side";
 }
 
 /// Columns that a thread takes at most: 16 bytes of them where an input has one output at most.
 template <int kWindow, class T>
-inline constexpr int kMostColumns = kWindow == 1 ? 16 / int(sizeof(T)) : kTaken<kWindow>;
+inline constexpr int kMostColumns = kWindow == 1   ? 16 / int(sizeof(T))
+                                    : kWindow == 2 ? 4
+                                                   : 2;
 
-/// Rows that it takes besides: four where 16 bytes are one load, otherwise as many as make kTaken inputs.
+/// Rows that it takes: with a small window four where 16 bytes are one load, otherwise as many as make four inputs.
 template <int kWindow, int kColumns, class T>
-inline constexpr int kTakenRows =
-    kWindow == 1 && kColumns == kMostColumns<kWindow, T> ? 4 : ceil_div(kTaken<kWindow>, kColumns);
+inline constexpr int kTakenRows = kWindow > 2                                            ? 1
+                                  : kWindow == 1 && kColumns == kMostColumns<kWindow, T> ? 4
+                                                                                         : ceil_div(4, kColumns);
 
 template <int kWindow, int kColumns, class T>
 cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
@@ -105,7 +102,7 @@ cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t s
 template <class T, int kWindow = kMostWindow>
 cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
   if constexpr (kWindow > 1) {
-    if (window(images) < kWindow) return backward<T, kWindow - 1>(dx, dy, images, stream);
+    if (most_outputs(images) < kWindow) return backward<T, kWindow - 1>(dx, dy, images, stream);
   }
   return backward_by<kWindow, kMostColumns<kWindow, T>>(dx, dy, images, stream);
 }

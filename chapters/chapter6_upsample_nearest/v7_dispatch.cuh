@@ -32,14 +32,16 @@ inline constexpr Rule<W> kForwardRules[] = {
     {predicates::is_doubled_in_flight, packs_in_flight::forward<W>, "shape=16,32,80,80 dir=forward dtype=half"},
     {predicates::is_doubled, v4::forward<W>, "shape=32,64,128,130 dir=forward dtype=half"},
     {predicates::has_wide_pixels, channels_last::forward<W>, "shape=32,64,256,256 dir=forward dtype=half layout=nhwc"},
-    {predicates::has_uneven_rows, any_rows::forward<W>, "shape=16,64,100,100 dir=forward dtype=half size=333,271"},
-    {predicates::fits_launches, v5::forward<W>, "shape=16,64,160,160 dir=forward dtype=half size=240,240 scale=1.5"},
+    {predicates::goes_as_one_array, any_rows::forward<W>, "shape=16,64,100,100 dir=forward dtype=half size=333,271"},
+    {predicates::fits_launches, v5::forward<W>, "shape=16,64,128,128 dir=forward dtype=half size=384,384 scale=3"},
     {predicates::always, v1::forward<W>, ""},
 };
 
 template <class T>
 inline constexpr Rule<T> kBackwardRules[] = {
     {predicates::is_doubled_in_cache, passing_gradient::backward<T>, "shape=16,32,80,80 dir=backward dtype=float"},
+    {predicates::is_doubled_by_narrow_packs, packs_in_flight::backward<T>,
+     "shape=32,64,127,129 dir=backward dtype=half"},
     {predicates::is_doubled, v4::backward<T>, "shape=32,64,256,256 dir=backward dtype=half"},
     {predicates::is_channels_last, channels_last::backward<T>,
      "shape=32,64,256,256 dir=backward dtype=half layout=nhwc"},

@@ -177,23 +177,33 @@ TEST_CASE("chapter 6: v7 is right where problems are large enough for every kern
            {"shape=1,16,512,513 dtype=float", predicates::is_doubled},
            {"shape=1,16,512,512 dtype=float", predicates::is_doubled},
            {"shape=1,17,256,252 dtype=half", predicates::is_doubled_in_flight},
-           {"shape=2,2,128,130 dtype=half size=513,517", predicates::has_uneven_rows},
-           {"shape=4200,3,12,10 dtype=half scale=0.63", predicates::has_uneven_rows},  // Two rows end in a word.
-           {"shape=37500,2,2,3 dtype=float size=1,7", predicates::has_uneven_rows},    // Planes of one row.
-           {"shape=131072,1,1,4 dtype=half size=4,1", predicates::has_uneven_rows},    // Eight rows a word.
-           {"shape=2,2,128,130 dtype=half size=513,517 offset=3", predicates::has_uneven_rows},
+           {"shape=2,2,128,130 dtype=half size=513,517", predicates::goes_as_one_array},
+           {"shape=4200,3,12,10 dtype=half scale=0.63", predicates::goes_as_one_array},  // Two rows end in a word.
+           {"shape=37500,2,2,3 dtype=float size=1,7", predicates::goes_as_one_array},    // Planes of one row.
+           {"shape=131072,1,1,4 dtype=half size=4,1", predicates::goes_as_one_array},    // Eight rows a word.
+           {"shape=2,2,128,130 dtype=half size=513,517 offset=3", predicates::goes_as_one_array},
            {"shape=3,1,71,31 dtype=half layout=nhwc", predicates::is_doubled},  // One channel: both layouts.
-           {"shape=3,1,71,31 dtype=half layout=nhwc scale=3", predicates::has_uneven_rows},
-           {"shape=3,2,71,31 dtype=half layout=nhwc scale=3", predicates::has_uneven_rows},
-           {"shape=300,3,7,1 dtype=float layout=nhwc scale=1.5 offset=3", predicates::has_uneven_rows},
+           {"shape=3,1,71,31 dtype=half layout=nhwc scale=3", predicates::goes_as_one_array},
+           {"shape=3,2,71,31 dtype=half layout=nhwc scale=3", predicates::goes_as_one_array},
+           {"shape=300,3,7,1 dtype=float layout=nhwc scale=1.5 offset=3", predicates::goes_as_one_array},
            {"shape=3,8,71,31 dtype=half layout=nhwc scale=3", predicates::has_wide_pixels},
            {"shape=1,4,123,131 dtype=half size=369,1024 offset=8", predicates::fits_launches},
            {"shape=2,3,17,31 dtype=half scale=3", predicates::fits_launches},  // Few outputs.
-           {"shape=2,2,128,130 dtype=float size=128,192", predicates::has_uneven_rows},
-           {"shape=2,2,128,130 dtype=float size=128,200", predicates::fits_launches},
+           {"shape=2,2,128,130 dtype=float size=128,192", predicates::goes_as_one_array},
+           {"shape=2,2,128,130 dtype=float size=128,256", predicates::goes_as_one_array},
+           {"shape=2,2,128,130 dtype=float size=128,260", predicates::fits_launches},
+           {"shape=1,3,141,257 dtype=half", predicates::is_doubled_in_flight},  // Single halves.
+           {"shape=1,3,141,258 dtype=half", predicates::is_doubled_in_flight},  // Pairs, and few bytes.
            {"shape=2,2,240,256 dtype=float dir=backward", predicates::is_doubled_in_cache},
            {"shape=2,2,240,256 dtype=half dir=backward", predicates::is_doubled_in_cache},
-           {"shape=2,2,240,255 dtype=half dir=backward", predicates::is_doubled},
+           {"shape=2,2,240,255 dtype=half dir=backward", predicates::is_doubled_by_narrow_packs},
+           {"shape=2,2,240,254 dtype=half dir=backward", predicates::is_doubled},
+           {"shape=1,4,512,513 dtype=float dir=backward", predicates::is_doubled_by_narrow_packs},
+           {"shape=3,5,71,31 dtype=half layout=nhwc scale=0.6 dir=backward", predicates::is_channels_last},  // 1
+           {"shape=3,5,71,31 dtype=half layout=nhwc dir=backward", predicates::is_channels_last},            // 2
+           {"shape=3,6,71,31 dtype=half layout=nhwc scale=2.7 dir=backward", predicates::is_channels_last},  // 3
+           {"shape=2,4,71,31 dtype=float layout=nhwc scale=4 dir=backward", predicates::is_channels_last},   // 4
+           {"shape=2,6,31,71 dtype=float layout=nhwc scale=5 dir=backward", predicates::is_channels_last},   // Many.
            {"shape=2,2,362,380 dtype=half size=181,190 dir=backward", predicates::has_known_window},  // 1, packs.
            {"shape=2,2,363,381 dtype=float scale=1.5 dir=backward", predicates::has_known_window},    // 2, rows.
            {"shape=2,2,363,382 dtype=bfloat16 scale=2.5 dir=backward offset=2", predicates::has_known_window},

@@ -5,6 +5,9 @@
 /// each other without a gap, in a plane and from plane to plane: the output is one array of aligned words. A thread
 /// makes one of 16 bytes. It divides once to find the row that it begins in, and where that row ends within the word,
 /// the rest comes from the next one. In the nhwc layout a row's elements are the channels of its pixels.
+///
+/// Where images grow, a thread makes two words, as many rows apart as a word has elements. Words cut these rows at the
+/// same columns, so the rule for columns is asked once for both.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.hpp"
@@ -34,17 +37,38 @@ template <class W> __device__ __forceinline__ const W* source_row(const W* x, co
   return x + row_of_source * all.width.in * all.channels.divisor;
 }
 
-/// kPixels: a pixel has several elements. kShort: a row may have less than 16 bytes.
-template <class W, bool kPixels, bool kShort>
+/// Stores what of a word the array has.
+template <class W, int kWide>
+__device__ __forceinline__ void store_word(W* y, std::uint32_t begin, std::uint32_t end, const Pack<W, kWide>& word) {
+  if (end - begin == kWide) {
+    store_whole(reinterpret_cast<Pack<W, kWide>*>(y + begin), word);
+    return;
+  }
+#pragma unroll
+  for (std::uint32_t k = 0; k < kWide; ++k) {
+    if (k < end - begin) y[begin + k] = word[k];
+  }
+}
+
+/// kPixels: a pixel has several elements. kShort: a row may have less than 16 bytes. kWords: words that a thread makes;
+/// two need rows of 16 bytes and a lead of 0.
+template <class W, bool kPixels, bool kShort, int kWords>
 __global__ void __launch_bounds__(kThreads) forward_kernel(W* __restrict__ y, const W* __restrict__ x, Rows all) {
   constexpr std::uint32_t kWide = 16 / sizeof(W);
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t words_apart = all.row.divisor;  // kWide rows have as many words as a row has elements.
+  std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if constexpr (kWords > 1) i += all.row.divide(i).quotient * (kWords - 1) * words_apart;
   const std::uint32_t begin = i == 0 ? 0 : i * kWide - all.lead;
-  const std::uint32_t end = min((i + 1) * kWide - all.lead, all.count);
-  if (begin >= end) return;
+  if (begin >= all.count) return;
   auto [row, element] = all.row.divide(begin);
-  const W* from = source_row(x, all, row);
-  const W* next = element + kWide > all.row.divisor && row + 1 < all.rows ? source_row(x, all, row + 1) : from;
+  const W* from[kWords];
+  const W* next[kWords];
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    const std::uint32_t own = kWords == 1 ? row : min(row + w * kWide, all.rows - 1);
+    from[w] = source_row(x, all, own);
+    next[w] = element + kWide > all.row.divisor && own + 1 < all.rows ? source_row(x, all, own + 1) : from[w];
+  }
   const std::uint32_t channels = kPixels ? all.channels.divisor : 1;
   int column = int(element);
   std::uint32_t channel = 0;
@@ -53,22 +77,24 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(W* __restrict__ y, co
     column = int(pixel);
     channel = of_pixel;
   }
-  Pack<W, kWide> word;
+  Pack<W, kWide> word[kWords];
 #pragma unroll
   for (std::uint32_t k = 0; k < kWide; ++k) {
-    word[k] = from[std::uint32_t(all.width.source(column)) * channels + channel];
+    const std::uint32_t source = std::uint32_t(all.width.source(column)) * channels + channel;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) word[w][k] = from[w][source];
     if (kPixels && ++channel < channels) continue;
     channel = 0;
-    if (++column == all.width.out) {
-      column = 0;
-      from = next;
-      if (kShort && ++row + 1 < all.rows) next = source_row(x, all, row + 1);
-    }
+    if (++column < all.width.out) continue;
+    column = 0;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) from[w] = next[w];
+    if (kShort && ++row + 1 < all.rows) next[0] = source_row(x, all, row + 1);
   }
-  if (end - begin == kWide) {
-    store_whole(reinterpret_cast<Pack<W, kWide>*>(y + begin), word);
-  } else {
-    for (std::uint32_t k = 0; k < end - begin; ++k) y[begin + k] = word[k];
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) {
+    const std::uint32_t first = w == 0 ? begin : begin + w * kWide * words_apart;
+    if (first < all.count) store_word(y, first, min((i + w * words_apart + 1) * kWide - all.lead, all.count), word[w]);
   }
 }
 
@@ -76,9 +102,10 @@ inline const char* refuse(const Images& images) {
   return planes_fit_launches(images) ? nullptr : "a plane or an image has 2^31 elements or more";
 }
 
-template <class W> auto kernel_for(bool pixels, bool short_rows) {
-  if (short_rows) return pixels ? forward_kernel<W, true, true> : forward_kernel<W, false, true>;
-  return pixels ? forward_kernel<W, true, false> : forward_kernel<W, false, false>;
+template <class W> auto kernel_for(bool pixels, bool short_rows, bool two_words) {
+  if (short_rows) return pixels ? forward_kernel<W, true, true, 1> : forward_kernel<W, false, true, 1>;
+  if (two_words) return pixels ? forward_kernel<W, true, false, 2> : forward_kernel<W, false, false, 2>;
+  return pixels ? forward_kernel<W, true, false, 1> : forward_kernel<W, false, false, 1>;
 }
 
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
@@ -96,9 +123,12 @@ template <class W> cudaError_t forward(W* y, const W* x, const Images& images, c
                       .rows = std::uint32_t(planes * images.height.out),
                       .count = std::uint32_t(planes * out_plane),
                       .lead = std::uint32_t(lead)};
-    const std::int64_t words = ceil_div<std::int64_t>(lead + all.count, 16 / std::int64_t{sizeof(W)});
-    return launch(kernel_for<W>(pixel != 1, row * std::int64_t{sizeof(W)} < 16),
-                  {.grid = ceil_div<std::int64_t>(words, kThreads), .block = kThreads, .stream = stream}, to,
+    constexpr std::int64_t kWide = 16 / std::int64_t{sizeof(W)};
+    const std::int64_t words = ceil_div<std::int64_t>(lead + all.count, kWide);
+    const bool two_words = images.width.out > images.width.in && row >= kWide && all.rows >= 2 * kWide && lead == 0;
+    const std::int64_t threads = two_words ? ceil_div(words, 2 * row) * row : words;
+    return launch(kernel_for<W>(pixel != 1, row < kWide, two_words),
+                  {.grid = ceil_div<std::int64_t>(threads, kThreads), .block = kThreads, .stream = stream}, to,
                   x + first * images.in_pixels() * pixel, all);
   });
 }

@@ -2,8 +2,9 @@
 /// channels_last: images of the nhwc layout, at any scale, forward and backward.
 ///
 /// A pixel's channels lie side by side and move together. So the item is a pack of a pixel's channels, 16 bytes where
-/// they divide: both sides are wide, and the rule is asked once for the whole pack. Backward, up to a scale of 2, all
-/// of a pixel's outputs are under way together.
+/// they divide: both sides are wide, and the rule is asked once for the whole pack. Backward, up to a scale of 4, all
+/// of a pixel's outputs are under way together. Where packs are narrow and a pixel has few outputs, a thread takes the
+/// same pack in several rows, which share the divisions and the rule for columns.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v5_any_scale.cuh"
@@ -27,43 +28,65 @@ template <class T, int kWidth> __device__ __forceinline__ void add(float (&sum)[
   for (int k = 0; k < kWidth; ++k) sum[k] += float(pack[k]);
 }
 
-/// `items` are of the input. kFew: a pixel has at most 2 x 2 outputs.
-template <class T, int kWidth, bool kFew>
-__global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, kWidth>* __restrict__ dy,
-                                v5::Items items, Divisor pixel_packs) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= items.count) return;
-  const auto [image, row, item] = items.place(i);
-  const auto [column, pack] = pixel_packs.divide(item);
-  const int first_row = items.height.first_output(row);
-  const int first_column = items.width.first_output(int(column));
-  const int rows = items.height.first_output(row + 1) - first_row;
-  const int columns = items.width.first_output(int(column) + 1) - first_column;
-  const std::int64_t pixel_step = pixel_packs.divisor;
-  const std::int64_t first = (image * items.height.out + first_row) * items.width.out + first_column;
-  dy += first * pixel_step + pack;
-  const auto output = [&](int r, int c) { return dy[(std::int64_t{r} * items.width.out + c) * pixel_step]; };
+/// The outputs of a pixel along a side: the first and how many.
+struct Outputs {
+  int first;
+  int count;
+};
+__device__ __forceinline__ Outputs outputs_of(const Axis& axis, int input) {
+  const int first = axis.first_output(input);
+  return {first, axis.first_output(input + 1) - first};
+}
+
+/// Adds a pixel's outputs, of which `first` is the first. kWindow: at most so many along a side, all under way
+/// together; 0: any number, one after another.
+template <int kWindow, class T, int kWidth>
+__device__ __forceinline__ Pack<T, kWidth> sum_outputs(const Pack<T, kWidth>* first, int rows, int columns,
+                                                       std::int64_t row_step, std::int64_t pixel_step) {
   float sum[kWidth] = {};
-  if constexpr (kFew) {
-    const auto has = [&](int k) { return k / 2 < rows && k % 2 < columns; };
-    Pack<T, kWidth> found[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (has(k)) found[k] = output(k / 2, k % 2);
-    }
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (has(k)) add(sum, found[k]);
+  if constexpr (kWindow == 0) {
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < columns; ++c) add(sum, first[r * row_step + c * pixel_step]);
     }
   } else {
-    for (int r = 0; r < rows; ++r) {
-      for (int c = 0; c < columns; ++c) add(sum, output(r, c));
+    constexpr int kMost = kWindow * kWindow;
+    const auto has = [&](int k) { return k / kWindow < rows && k % kWindow < columns; };
+    Pack<T, kWidth> found[kMost];
+#pragma unroll
+    for (int k = 0; k < kMost; ++k) {
+      if (has(k)) found[k] = first[k / kWindow * row_step + k % kWindow * pixel_step];
+    }
+#pragma unroll
+    for (int k = 0; k < kMost; ++k) {
+      if (has(k)) add(sum, found[k]);
     }
   }
   Pack<T, kWidth> result;
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) result[k] = T(sum[k]);
-  store_whole(&dx[i], result);
+  return result;
+}
+
+/// `items` are packs of the input, each in kRows rows.
+template <class T, int kWidth, int kWindow, int kRows>
+__global__ void backward_kernel(Pack<T, kWidth>* __restrict__ dx, const Pack<T, kWidth>* __restrict__ dy,
+                                v5::Items items, Divisor pixel_packs) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= items.count) return;
+  const auto [image, group, item] = items.place(i);
+  const auto [column, pack] = pixel_packs.divide(item);
+  const Outputs columns = outputs_of(items.width, int(column));
+  const std::int64_t pixel_step = pixel_packs.divisor;
+  const std::int64_t row_step = items.width.out * pixel_step;
+  dy += image * items.height.out * row_step + columns.first * pixel_step + pack;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const int row = group * kRows + r;
+    if (kRows > 1 && row >= items.height.in) break;
+    const Outputs rows = outputs_of(items.height, row);
+    store_whole(&dx[(image * items.height.in + row) * items.per_row.divisor + item],
+                sum_outputs<kWindow>(dy + rows.first * row_step, rows.count, columns.count, row_step, pixel_step));
+  }
 }
 
 inline const char* refuse(const Images& images) {
@@ -71,17 +94,19 @@ inline const char* refuse(const Images& images) {
   return planes_fit_launches(images) ? nullptr : "an image has 2^31 elements or more";
 }
 
-/// Launches a kernel whose items are packs P of the pixels along `height` and `width`: of what it writes.
+/// Launches a kernel whose items are packs P of the pixels along `height` and `width`, which it writes, each in
+/// `rows_each` rows.
 template <class P>
 cudaError_t launch_pixels(void (*kernel)(P*, const P*, v5::Items, Divisor), void* to, const void* from,
-                          const Images& images, int height, int width, cudaStream_t stream) {
+                          const Images& images, int height, int width, int rows_each, cudaStream_t stream) {
   const std::int64_t pixel_packs = images.channels * images.element_bytes / std::int64_t{sizeof(P)};
+  const std::int64_t groups = ceil_div(height, rows_each);
   const std::int64_t to_packs = pixel_packs * height * width;
   const std::int64_t from_packs = pixel_packs * (images.in_pixels() + images.out_pixels()) - to_packs;
   return in_parts(images.batch, to_packs, [&](std::int64_t first, std::int64_t batch) {
-    const std::int64_t count = batch * to_packs;
+    const std::int64_t count = batch * groups * pixel_packs * width;
     const v5::Items items = {images.height, images.width, Divisor(std::uint32_t(pixel_packs * width)),
-                             Divisor(std::uint32_t(height)), std::uint32_t(count)};
+                             Divisor(std::uint32_t(groups)), std::uint32_t(count)};
     return launch(kernel,
                   {.grid = ceil_div<std::int64_t>(count, v5::kThreads), .block = v5::kThreads, .stream = stream},
                   static_cast<P*>(to) + first * to_packs, static_cast<const P*>(from) + first * from_packs, items,
@@ -89,29 +114,50 @@ cudaError_t launch_pixels(void (*kernel)(P*, const P*, v5::Items, Divisor), void
   });
 }
 
-/// Elements of T that a pack has: 16 bytes where they divide a pixel's channels and both arrays.
-inline bool takes_packs(const Images& images) {
-  return images.channels * images.element_bytes % 16 == 0 && images.in_alignment == 16 && images.out_alignment == 16;
+/// Whether packs of so many bytes divide a pixel's channels and both arrays.
+inline bool takes_packs(const Images& images, int bytes = 16) {
+  return images.channels * images.element_bytes % bytes == 0 && images.in_alignment >= bytes &&
+         images.out_alignment >= bytes;
 }
 
 template <class W> cudaError_t forward(W* y, const W* x, const Images& images, cudaStream_t stream) {
   const int height = images.height.out;
   const int width = images.width.out;
-  return takes_packs(images) ? launch_pixels(forward_kernel<Word<16>>, y, x, images, height, width, stream)
-                             : launch_pixels(forward_kernel<W>, y, x, images, height, width, stream);
+  return takes_packs(images) ? launch_pixels(forward_kernel<Word<16>>, y, x, images, height, width, 1, stream)
+                             : launch_pixels(forward_kernel<W>, y, x, images, height, width, 1, stream);
 }
 
-template <bool kFew, class T> cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
-  constexpr int kWide = 16 / int(sizeof(T));
-  const int height = images.height.in;
-  const int width = images.width.in;
-  return takes_packs(images) ? launch_pixels(backward_kernel<T, kWide, kFew>, dx, dy, images, height, width, stream)
-                             : launch_pixels(backward_kernel<T, 1, kFew>, dx, dy, images, height, width, stream);
+/// Rows that a thread takes: several where its loads of one row are few and narrow.
+template <int kWindow, int kBytes>
+inline constexpr int kTakenRows = kBytes == 16                  ? 1
+                                  : kWindow == 1                ? 4
+                                  : kWindow == 2 && kBytes == 2 ? 2
+                                                                : 1;
+
+template <int kWindow, class T, int kWidth = 16 / int(sizeof(T))>
+cudaError_t backward_by(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
+  constexpr int kBytes = kWidth * int(sizeof(T));
+  if constexpr (kWidth > 1) {
+    if (!takes_packs(images, kBytes)) return backward_by<kWindow, T, kWidth / 2>(dx, dy, images, stream);
+  }
+  constexpr int kRows = kTakenRows<kWindow, kBytes>;
+  return launch_pixels(backward_kernel<T, kWidth, kWindow, kRows>, dx, dy, images, images.height.in, images.width.in,
+                       kRows, stream);
 }
 
 template <class T> cudaError_t backward(T* dx, const T* dy, const Images& images, cudaStream_t stream) {
-  const bool few = most_outputs(images.height) <= 2 && most_outputs(images.width) <= 2;
-  return few ? backward_by<true>(dx, dy, images, stream) : backward_by<false>(dx, dy, images, stream);
+  switch (most_outputs(images)) {
+  case 1:
+    return backward_by<1>(dx, dy, images, stream);
+  case 2:
+    return backward_by<2>(dx, dy, images, stream);
+  case 3:
+    return backward_by<3>(dx, dy, images, stream);
+  case 4:
+    return backward_by<4>(dx, dy, images, stream);
+  default:
+    return backward_by<0>(dx, dy, images, stream);
+  }
 }
 
 }  // namespace warpbook::chapter6::channels_last
