@@ -5,7 +5,9 @@
 /// A warp writes in order and gathers what it writes. Where the reads of neighbours share cache lines, the L1 makes up
 /// for their disorder, and no shared memory is needed. A thread writes 16 bytes at once, all of neighbours in the
 /// output. It divides for the first of them; from there the index is carried on, as an odometer carries: one addition
-/// per element, a second where the fastest dimension ends, and a division again where the second fastest does.
+/// per element, a second where the fastest dimension ends, and a division again where the second fastest does. The
+/// lanes of a warp come to that end at different elements, and the warp divides for each. Where this is often, a thread
+/// divides for what is behind the end beforehand, all lanes together.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"
@@ -51,7 +53,8 @@ __device__ __forceinline__ Place find_place(const Layout& layout, std::uint32_t 
 
 /// `before`: elements from the last multiple of a word's size to the output's first; the output may begin anywhere.
 /// What helps on an H200: of halves, stores that leave the L2 first; of floats, loads that stay.
-template <int bytes, int elements, int words>
+/// kNext: the two fastest dimensions end at most once in a word, and a thread finds the element behind it beforehand.
+template <int bytes, int elements, int words, bool kNext>
 __global__ void __launch_bounds__(kThreads)
     permute_kernel(Word<bytes>* __restrict__ dst, const Word<bytes>* __restrict__ src,
                    const __grid_constant__ Layout layout, int count, int before) {
@@ -68,6 +71,11 @@ __global__ void __launch_bounds__(kThreads)
     const int first = first_of(i);
     if (!is_whole(first)) continue;
     Place place = find_place(layout, first);
+    std::uint32_t next_offset = 0;
+    if constexpr (kNext) {
+      const std::uint32_t left = (layout.second - place.second) * layout.fastest - place.fastest;
+      if (left < elements) next_offset = find_place(layout, first + left).src_offset;
+    }
 #pragma unroll
     for (int e = 0; e < elements; ++e) {
       word[i][e] = load_keeping<(bytes == 4)>(src + place.src_offset);
@@ -76,7 +84,8 @@ __global__ void __launch_bounds__(kThreads)
       if (++place.fastest < layout.fastest) continue;
       place.fastest = 0;
       place.src_offset += layout.second_step;
-      if (++place.second == layout.second) place = find_place(layout, first + e + 1);
+      if (++place.second < layout.second) continue;
+      place = kNext ? Place{next_offset, 0, 0} : find_place(layout, first + e + 1);
     }
   }
 #pragma unroll
@@ -102,6 +111,17 @@ inline const char* refuse(const PermuteProblem& m) {
   return fits_32_bits(m.count() + 16 * kThreads) ? nullptr : "2^31 elements or more";
 }
 
+/// The kernel for a layout. With kNext where the two fastest dimensions hold a word, and their end is met often: in
+/// words of 16 single bytes, and among 64 halves.
+template <int bytes, int elements, int words> auto kernel_for(const Layout& layout) {
+  if constexpr (bytes <= 2) {
+    const std::uint64_t both = std::uint64_t{layout.fastest} * layout.second;
+    const bool is_often = bytes == 1 ? elements == 16 : both < 64;
+    if (both >= elements && is_often) return permute_kernel<bytes, elements, words, true>;
+  }
+  return permute_kernel<bytes, elements, words, false>;
+}
+
 /// Gathers words of `elements`, so many per thread. `m` is simplified, not empty and not refused.
 template <int bytes, int elements, int words>
 cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
@@ -118,19 +138,21 @@ cudaError_t run_as(const PermuteProblem& m, const void* src, void* dst, cudaStre
   layout.second_step = layout.src_stride[m.rank - 2] - layout.fastest * layout.src_stride[m.rank - 1];
   const auto before = static_cast<int>(reinterpret_cast<std::uintptr_t>(dst) % (elements * bytes)) / bytes;
   const auto all_words = ceil_div<std::int64_t>(m.count() + before, elements);
-  return launch(permute_kernel<bytes, elements, words>,
+  return launch(kernel_for<bytes, elements, words>(layout),
                 {.grid = ceil_div<std::int64_t>(all_words, kThreads * words), .block = kThreads, .stream = stream},
                 static_cast<Word<bytes>*>(dst), static_cast<const Word<bytes>*>(src), layout,
                 static_cast<int>(m.count()), before);
 }
 
-/// Gathers words of 16 bytes. Single bytes that lie a few apart, as those of a plane do among pixels, make two words of
-/// 8: a warp's load then touches half as many lines. `m` is simplified, not empty and not refused.
+/// Gathers words of 16 bytes. Single bytes that lie a few apart in long rows, as those of a plane do among pixels, make
+/// two words of 8: a warp's load then touches half as many lines. `m` is simplified, not empty and not refused.
 inline cudaError_t run_words(const PermuteProblem& m, const void* src, void* dst, cudaStream_t stream) {
   const std::int64_t apart = src_strides(m)[m.permutation[m.rank - 1]];
+  const bool long_rows = m.dst_shape(m.rank - 1) * m.dst_shape(m.rank - 2) >= 512;
   switch (m.element_bytes) {
   case 1:
-    return apart > 1 && apart <= 8 ? run_as<1, 8, 2>(m, src, dst, stream) : run_as<1, 16, 1>(m, src, dst, stream);
+    return apart > 1 && apart <= 8 && long_rows ? run_as<1, 8, 2>(m, src, dst, stream)
+                                                : run_as<1, 16, 1>(m, src, dst, stream);
   case 2:
     return run_as<2, 8, 1>(m, src, dst, stream);
   case 4:

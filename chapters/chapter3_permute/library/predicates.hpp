@@ -143,7 +143,7 @@ inline bool only_gathers(const PermuteProblem& q) {
 /// halves leaves most of a tile empty.
 inline bool is_gather(const PermuteProblem& q) {
   if (only_gathers(q)) return true;
-  const double most_lines = q.rank == 2 && q.element_bytes <= 2 ? 32 : 20;
+  const double most_lines = q.rank == 2 && q.element_bytes <= 2 ? 32 : q.element_bytes == 2 ? 24 : 20;
   return caches_help(q) && (lines_touched(q) < most_lines || fixed_tile::fit(q).run_bytes < 8);
 }
 
