@@ -1,10 +1,10 @@
 #include "common/emulator/observation/access_map.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <string_view>
+
+#include "common/emulator/base/text.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -92,7 +92,7 @@ const char* verb(Operation operation) {
   return "?";
 }
 
-std::string count(std::size_t n, const char* thing) { return fmt::format("{} {}{}", n, thing, n == 1 ? "" : "s"); }
+std::string count(std::size_t n, const char* thing) { return formatted("{} {}{}", n, thing, n == 1 ? "" : "s"); }
 
 /// Lanes as "0-7", "0,8" or, where that is too long, "0,..".
 std::string lanes_text(std::uint32_t mask, std::size_t most) {
@@ -101,7 +101,7 @@ std::string lanes_text(std::uint32_t mask, std::size_t most) {
     if ((mask >> lane & 1U) == 0) continue;
     unsigned last = lane;
     while (last + 1 < kLanes && (mask >> (last + 1) & 1U) != 0) ++last;
-    const std::string part = last == lane ? std::to_string(lane) : fmt::format("{}-{}", lane, last);
+    const std::string part = last == lane ? std::to_string(lane) : formatted("{}-{}", lane, last);
     if (!text.empty() && text.size() + 1 + part.size() > most) return text.substr(0, text.find(',')) + ",..";
     text += (text.empty() ? "" : ",") + part;
     lane = last;
@@ -181,29 +181,29 @@ public:
   }
 
   std::string finish(const std::string& title, const std::string& description) const {
-    return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title description\" "
-                       "viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n<title id=\"title\">{2}</title>\n"
-                       "<desc id=\"description\">{3}</desc>\n{4}<rect class=\"background\" width=\"{0}\" "
-                       "height=\"{1}\"/>\n{5}</svg>\n",
-                       kWidth, y_, escaped(title), escaped(description), kStyle, body_);
+    return formatted("<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title description\" "
+                     "viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n<title id=\"title\">{2}</title>\n"
+                     "<desc id=\"description\">{3}</desc>\n{4}<rect class=\"background\" width=\"{0}\" "
+                     "height=\"{1}\"/>\n{5}</svg>\n",
+                     kWidth, y_, escaped(title), escaped(description), kStyle, body_);
   }
 
 private:
   void text(const char* style, int x, int y, std::string_view what) {
-    body_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", style, x, y, escaped(what));
+    body_ += formatted("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", style, x, y, escaped(what));
   }
 
   void box(const std::string& style, int x, int y, int width, std::string_view inside) {
-    body_ += fmt::format("<rect class=\"box {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", style, x, y, width,
-                         kCellHeight);
+    body_ += formatted("<rect class=\"box {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", style, x, y, width,
+                       kCellHeight);
     if (!inside.empty()) text("small in", x + width / 2, y + 12, inside);
   }
 
   void head(const MappedRequest& request) {
-    std::string line = fmt::format("{} of {} a lane, {} memory", verb(request.operation), count(request.bytes, "byte"),
-                                   request.shared ? "shared" : "global");
+    std::string line = formatted("{} of {} a lane, {} memory", verb(request.operation), count(request.bytes, "byte"),
+                                 request.shared ? "shared" : "global");
     if (!request.where.empty()) line += " · " + request.where;
-    if (request.times > 1) line += fmt::format(" · and {} more like it", request.times - 1);
+    if (request.times > 1) line += formatted(" · and {} more like it", request.times - 1);
     text("", kMargin, y_ + 14, line);
     text("muted", kMargin, y_ + 32, describe_request(request));
     y_ += kHeadHeight;
@@ -213,7 +213,7 @@ private:
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const bool on = (request.request.mask >> lane & 1U) != 0;
       const int x = kMargin + static_cast<int>(lane) * kCell;
-      box(on ? fmt::format("g{}", lane / 4) : "off", x, y_, kCell - 2, on ? std::to_string(lane) : "");
+      box(on ? formatted("g{}", lane / 4) : "off", x, y_, kCell - 2, on ? std::to_string(lane) : "");
     }
     y_ += kCellHeight;
   }
@@ -235,14 +235,14 @@ private:
         const int x = left + static_cast<int>(sector) * kSector;
         for (std::uint32_t rest = one_row ? touched : 0; rest != 0; rest &= rest - 1) {
           const int lane = std::countr_zero(rest);
-          body_ += fmt::format("<line class=\"link k{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n", lane / 4,
-                               kMargin + lane * kCell + kCell / 2, lanes_bottom, x + kSector / 2, y_);
+          body_ += formatted("<line class=\"link k{}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n", lane / 4,
+                             kMargin + lane * kCell + kCell / 2, lanes_bottom, x + kSector / 2, y_);
         }
-        box(touched != 0 ? fmt::format("g{}", group_of(touched)) : "off", x, y_, kSector,
+        box(touched != 0 ? formatted("g{}", group_of(touched)) : "off", x, y_, kSector,
             touched != 0 ? lanes_text(touched, 5) : "");
       }
       const auto offset = static_cast<std::int64_t>(lines[i].line * 128 - request.base);
-      text("small muted", left + 2 * kSector, y_ + kCellHeight + 12, fmt::format("{:+}", offset));
+      text("small muted", left + 2 * kSector, y_ + kCellHeight + 12, formatted("{:+}", offset));
     }
     y_ += kLineRowHeight;
   }
@@ -254,7 +254,7 @@ private:
     for (const auto& pass : plan_banks(request).passes) {
       for (unsigned bank = 0; bank < kBanks; ++bank) {
         const int x = kMargin + static_cast<int>(bank) * kCell;
-        box(pass[bank] != 0 ? fmt::format("g{}", group_of(pass[bank])) : "off", x, y_, kCell - 2,
+        box(pass[bank] != 0 ? formatted("g{}", group_of(pass[bank])) : "off", x, y_, kCell - 2,
             pass[bank] != 0 ? lanes_text(pass[bank], 4) : "");
       }
       y_ += kCellHeight + 1;
@@ -298,17 +298,16 @@ std::string describe_request(const MappedRequest& mapped) {
   const auto active = static_cast<std::size_t>(std::popcount(mapped.request.mask));
   if (mapped.shared) {
     const BankPlan plan = plan_banks(mapped);
-    const std::string text = fmt::format("{} {} served in {} pass{}", count(active, "lane"), active == 1 ? "is" : "are",
-                                         plan.passes.size(), plan.passes.size() == 1 ? "" : "es");
-    if (plan.passes.size() > plan.fewest)
-      return text + fmt::format("; without bank conflicts {} would do.", plan.fewest);
+    const std::string text = formatted("{} {} served in {} pass{}", count(active, "lane"), active == 1 ? "is" : "are",
+                                       plan.passes.size(), plan.passes.size() == 1 ? "" : "es");
+    if (plan.passes.size() > plan.fewest) return text + formatted("; without bank conflicts {} would do.", plan.fewest);
     return text + ", without bank conflicts.";
   }
   LineList lines{};
   collect_lines(mapped.request, mapped.bytes, lines);
-  return fmt::format("{} {} {} in {} of 128 bytes; {} of the {} bytes moved are used.", count(active, "lane"),
-                     active == 1 ? "touches" : "touch", count(lines.sectors, "sector"), count(lines.count, "line"),
-                     bytes_used(mapped), lines.sectors * kSectorBytes);
+  return formatted("{} {} {} in {} of 128 bytes; {} of the {} bytes moved are used.", count(active, "lane"),
+                   active == 1 ? "touches" : "touch", count(lines.sectors, "sector"), count(lines.count, "line"),
+                   bytes_used(mapped), lines.sectors * kSectorBytes);
 }
 
 std::vector<MappedRequest> join_alike(std::vector<MappedRequest> requests) {
@@ -343,9 +342,9 @@ std::string draw_access_map(const std::string& title, const std::vector<MappedKe
     drawing.kernel(kernel);
     description += " " + kernel.name + ":";
     for (const MappedRequest& request : kernel.requests)
-      description += fmt::format(" {} of {} a lane in {} memory{}: {}", verb(request.operation),
-                                 count(request.bytes, "byte"), request.shared ? "shared" : "global",
-                                 request.where.empty() ? "" : " at " + request.where, describe_request(request));
+      description += formatted(" {} of {} a lane in {} memory{}: {}", verb(request.operation),
+                               count(request.bytes, "byte"), request.shared ? "shared" : "global",
+                               request.where.empty() ? "" : " at " + request.where, describe_request(request));
   }
   return drawing.finish(title, description);
 }

@@ -1,7 +1,5 @@
 // What is said of a mistake: in compute-sanitizer's words where it has some, the places in the program, and what to do.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/execution/shared_memory.hpp"
 #include "common/emulator/execution/symbols.hpp"
@@ -34,23 +33,23 @@ struct Place {
 /// "4 bytes after the end of ...", "at byte 4 of ..., which is element 1".
 std::string relative(std::ptrdiff_t offset, std::size_t size, std::size_t width, const std::string& array) {
   const auto bytes = static_cast<std::ptrdiff_t>(size);
-  std::string text = offset < 0       ? fmt::format("{} bytes before the begin of {}", -offset, array)
-                     : offset < bytes ? fmt::format("at byte {} of {}", offset, array)
-                                      : fmt::format("{} bytes after the end of {}", offset - bytes, array);
+  std::string text = offset < 0       ? formatted("{} bytes before the begin of {}", -offset, array)
+                     : offset < bytes ? formatted("at byte {} of {}", offset, array)
+                                      : formatted("{} bytes after the end of {}", offset - bytes, array);
   if (width != 0 && offset % static_cast<std::ptrdiff_t>(width) == 0)
-    text += fmt::format(", index {} of {} elements of {} bytes", offset / static_cast<std::ptrdiff_t>(width),
-                        size / width, width);
+    text += formatted(", index {} of {} elements of {} bytes", offset / static_cast<std::ptrdiff_t>(width),
+                      size / width, width);
   return text;
 }
 
 std::string at_line(const char* what, const void* pc) {
   const std::string location = pc == nullptr ? std::string{} : source_location(pc);
-  return location.empty() ? std::string{} : fmt::format(", {} at {}", what, location);
+  return location.empty() ? std::string{} : formatted(", {} at {}", what, location);
 }
 
 std::string describe(const Allocation& allocation) {
-  return fmt::format("allocation {} of {} bytes{}", allocation.serial, allocation.bytes,
-                     at_line("allocated", allocation.pc));
+  return formatted("allocation {} of {} bytes{}", allocation.serial, allocation.bytes,
+                   at_line("allocated", allocation.pc));
 }
 
 /// Beside or in the shared arrays.
@@ -66,13 +65,13 @@ Place place_in_shared(const BlockContext& block, const AddressRange& all, const 
       of_kernel(*next))
     array = next;
   return {relative(at - all.begin - static_cast<std::ptrdiff_t>(array->offset), array->bytes, width,
-                   fmt::format("shared array '{}' of {} bytes", array->name, array->bytes)),
+                   formatted("shared array '{}' of {} bytes", array->name, array->bytes)),
           "out_of_bounds", "Give the array the extents that its indices reach, or keep the indices below them."};
 }
 
 Place place_in_dynamic(const BlockContext& block, const std::byte* at, std::size_t width) {
   return {relative(at - block.dynamic_shared, block.launch->dynamic_shared_bytes, width,
-                   fmt::format("{} bytes of dynamic shared memory", block.launch->dynamic_shared_bytes)),
+                   formatted("{} bytes of dynamic shared memory", block.launch->dynamic_shared_bytes)),
           "out_of_bounds", "The launch's third parameter says how many bytes there are."};
 }
 
@@ -109,7 +108,7 @@ std::optional<Place> place_of_overflow(const std::byte* at, std::size_t width) {
   const std::ptrdiff_t below = allocation == nullptr ? 0 : allocation->begin - at;
   const auto bytes = static_cast<std::ptrdiff_t>(width);
   if (below < kFewest * bytes || below > kMostParts * bytes << 31) return std::nullopt;
-  return Place{fmt::format("{} MiB below all allocations", below >> 20), "out_of_bounds",
+  return Place{formatted("{} MiB below all allocations", below >> 20), "out_of_bounds",
                "An int above 2147483647 becomes negative: compute the index in 64 bits, from its first factor on."};
 }
 
@@ -151,21 +150,21 @@ Place place_in_arena(const BlockContext& block, const std::byte* at, std::size_t
 
 /// In the shared memory of another block of the cluster, or beside its arrays.
 Place place_in_cluster(const BlockContext& block, const ClusterPlace& place, const std::byte* at, std::size_t width) {
-  const std::string whose = fmt::format("the cluster's block {}", place.rank);
+  const std::string whose = formatted("the cluster's block {}", place.rank);
   if (place.block->state == ClusterBlock::State::ended)
-    return {fmt::format("in shared memory of {}, which has ended", whose), "cluster_block_ended",
+    return {formatted("in shared memory of {}, which has ended", whose), "cluster_block_ended",
             "End the kernel with a barrier of the cluster, so that its blocks stay as long as others need them."};
   if (place.is_dynamic)
     return {relative(at - place.block->dynamic_shared, block.launch->dynamic_shared_bytes, width,
-                     fmt::format("{} bytes of dynamic shared memory of {}", block.launch->dynamic_shared_bytes, whose)),
+                     formatted("{} bytes of dynamic shared memory of {}", block.launch->dynamic_shared_bytes, whose)),
             "out_of_bounds", "Ask for enough dynamic shared memory at the launch."};
   std::size_t count = 0;
   const SharedArray* array = nullptr;  // the last that begins at or before the address
   for (const SharedArray* one = shared_arrays(count); count != 0; ++one, --count)
     if (one->offset <= place.offset && (array == nullptr || one->offset > array->offset)) array = one;
-  if (array == nullptr) return {fmt::format("beyond the shared arrays of {}", whose), "out_of_bounds", ""};
+  if (array == nullptr) return {formatted("beyond the shared arrays of {}", whose), "out_of_bounds", ""};
   return {relative(at - place.block->static_shared - static_cast<std::ptrdiff_t>(array->offset), array->bytes, width,
-                   fmt::format("shared array '{}' of {} bytes of {}", array->name, array->bytes, whose)),
+                   formatted("shared array '{}' of {} bytes of {}", array->name, array->bytes, whose)),
           "out_of_bounds", "Give the array the extents that its indices reach, or keep the indices below them."};
 }
 
@@ -185,15 +184,15 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   if (const ClusterPlace place = find_in_cluster(block, address); place.block != nullptr)
     return place_in_cluster(block, place, at, width);
   if (const AddressRange range = host_variable_at(address); range.begin != nullptr)
-    return {fmt::format("in the host's variable '{}'", variable_near(address).name), "out_of_bounds", kHostsOwn};
+    return {formatted("in the host's variable '{}'", variable_near(address).name), "out_of_bounds", kHostsOwn};
   if (const Variable variable = variable_near(address); !variable.name.empty())
     return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
-                     width, fmt::format("variable '{}'", variable.name)),
+                     width, formatted("variable '{}'", variable.name)),
             "out_of_bounds", "Give the variable the extents that its indices reach, or keep the indices below them."};
   if (const HeapPiece heap = heap_near(address); heap.range.begin != nullptr) {
     const auto bytes = static_cast<std::size_t>(heap.range.end - heap.range.begin);
     return {relative(at - heap.range.begin, bytes, width,
-                     fmt::format("{} bytes that a kernel {}", bytes, heap.freed ? "has freed" : "asked for")),
+                     formatted("{} bytes that a kernel {}", bytes, heap.freed ? "has freed" : "asked for")),
             heap.freed ? "use_after_free" : "out_of_bounds",
             heap.freed ? "Read what is needed before it is freed or deleted."
                        : "Compare the index with the number of elements that were asked for."};
@@ -227,14 +226,14 @@ uint3 index_in(const dim3& extent, std::uint64_t linear) {
 
 uint3 thread_index(const BlockContext& block, unsigned linear) { return index_in(block.launch->block, linear); }
 
-std::string triple(const uint3& index) { return fmt::format("({},{},{})", index.x, index.y, index.z); }
+std::string triple(const uint3& index) { return formatted("({},{},{})", index.x, index.y, index.z); }
 
 std::string advice_line(const std::string& advice) {
-  return advice.empty() ? advice : fmt::format("=========     {}\n", advice);
+  return advice.empty() ? advice : formatted("=========     {}\n", advice);
 }
 
 std::string alignment_advice(std::size_t bytes) {
-  return fmt::format("An access of {0} bytes needs an address that is a multiple of {0}.", bytes);
+  return formatted("An access of {0} bytes needs an address that is a multiple of {0}.", bytes);
 }
 
 /// A finding of the running block at one instruction, or at two.
@@ -262,16 +261,16 @@ const char* space_name(const Home& home) {
   const Place place = place_of(block, address, misaligned ? 0 : bytes);
   const bool freed = std::string_view(place.kind) == "use_after_free";
   Finding finding = finding_at(block, misaligned ? "misaligned" : place.kind, pc);
-  finding.text = fmt::format("========= Invalid __{}__ {} of size {} bytes\n"
-                             "=========     at {}{}\n"
-                             "=========     by {}\n"
-                             "=========     Address is {}: {}\n{}",
-                             space_name(home), verb(operation), bytes, block.launch->name,
-                             location.empty() ? "" : " in " + location, describe_thread(block),
-                             misaligned ? "misaligned"
-                             : freed    ? "freed"
-                                        : "out of bounds",
-                             place.text, advice_line(misaligned ? alignment_advice(bytes) : place.advice));
+  finding.text = formatted("========= Invalid __{}__ {} of size {} bytes\n"
+                           "=========     at {}{}\n"
+                           "=========     by {}\n"
+                           "=========     Address is {}: {}\n{}",
+                           space_name(home), verb(operation), bytes, block.launch->name,
+                           location.empty() ? "" : " in " + location, describe_thread(block),
+                           misaligned ? "misaligned"
+                           : freed    ? "freed"
+                                      : "out of bounds",
+                           place.text, advice_line(misaligned ? alignment_advice(bytes) : place.advice));
   finding.fatal = true;
   hold_finding(std::move(finding));
 }
@@ -287,68 +286,67 @@ void hold_fatal(const BlockContext& block, const char* kind, const void* pc, std
 [[gnu::noinline]] void describe_local_atomic(const BlockContext& block, unsigned bytes, const void* pc) {
   const Unwatched unwatched;
   hold_fatal(block, "local_atomic", pc,
-             fmt::format("========= Invalid __local__ atomic of size {} bytes\n"
-                         "=========     at {} in {}\n"
-                         "=========     by {}\n"
-                         "=========     It is a thread's own variable: atomics are for global and shared memory.\n",
-                         bytes, block.launch->name, location_or_unknown(pc), describe_thread(block)));
+             formatted("========= Invalid __local__ atomic of size {} bytes\n"
+                       "=========     at {} in {}\n"
+                       "=========     by {}\n"
+                       "=========     It is a thread's own variable: atomics are for global and shared memory.\n",
+                       bytes, block.launch->name, location_or_unknown(pc), describe_thread(block)));
 }
 
 [[gnu::noinline]] void describe_endless_loop(const BlockContext& block, const void* pc) {
   const Unwatched unwatched;
   hold_fatal(block, "endless_loop", pc,
-             fmt::format("========= A loop that never ends\n"
-                         "=========     at {} in {}\n"
-                         "=========     by {}\n"
-                         "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
-                         "at again only if it is volatile or atomic.\n",
-                         block.launch->name, location_or_unknown(pc), describe_thread(block)));
+             formatted("========= A loop that never ends\n"
+                       "=========     at {} in {}\n"
+                       "=========     by {}\n"
+                       "=========     Nothing in it changes its condition. A flag that another thread sets is looked "
+                       "at again only if it is volatile or atomic.\n",
+                       block.launch->name, location_or_unknown(pc), describe_thread(block)));
 }
 
 [[gnu::noinline]] void describe_bad_local_access(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
   const std::string name = access.variable == nullptr ? std::string{} : variable_near(access.variable).name;
   const std::string array =
-      name.empty() ? fmt::format("{} of {} bytes",
-                                 access.variable == nullptr ? "an array of the thread's own" : "a constant array",
-                                 access.array_bytes)
-                   : fmt::format("variable '{}'", name);
+      name.empty() ? formatted("{} of {} bytes",
+                               access.variable == nullptr ? "an array of the thread's own" : "a constant array",
+                               access.array_bytes)
+                   : formatted("variable '{}'", name);
   hold_fatal(
       block, "out_of_bounds", pc,
-      fmt::format("========= Invalid __{}__ {} of size {} bytes\n"
-                  "=========     at {} in {}\n"
-                  "=========     by {}\n"
-                  "=========     Address is out of bounds: {}\n"
-                  "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
-                  access.variable == nullptr ? "local" : "global", verb(access.operation), access.bytes,
-                  block.launch->name, location_or_unknown(pc), describe_thread(block),
-                  relative(access.offset, access.array_bytes, access.bytes, array)));
+      formatted("========= Invalid __{}__ {} of size {} bytes\n"
+                "=========     at {} in {}\n"
+                "=========     by {}\n"
+                "=========     Address is out of bounds: {}\n"
+                "=========     Give the array the extents that its indices reach, or keep the indices below them.\n",
+                access.variable == nullptr ? "local" : "global", verb(access.operation), access.bytes,
+                block.launch->name, location_or_unknown(pc), describe_thread(block),
+                relative(access.offset, access.array_bytes, access.bytes, array)));
 }
 
 [[gnu::noinline]] void describe_ended_local(const BlockContext& block, std::size_t bytes, Operation operation,
                                             const void* pc, const void* ended_at) {
   const Unwatched unwatched;
-  hold_fatal(
-      block, "ended_local", pc,
-      fmt::format("========= Invalid __local__ {} of size {} bytes\n"
-                  "=========     at {} in {}\n"
-                  "=========     by {}\n"
-                  "=========     Address is of a thread's own variable that has ended{}\n"
-                  "=========     A variable lives as long as its braces or its function: hand over its value, or "
-                  "declare it outside.\n",
-                  verb(operation), bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
-                  ended_at == nullptr ? ", with its function" : at_line("it ended", ended_at)));
+  hold_fatal(block, "ended_local", pc,
+             formatted("========= Invalid __local__ {} of size {} bytes\n"
+                       "=========     at {} in {}\n"
+                       "=========     by {}\n"
+                       "=========     Address is of a thread's own variable that has ended{}\n"
+                       "=========     A variable lives as long as its braces or its function: hand over its value, or "
+                       "declare it outside.\n",
+                       verb(operation), bytes, block.launch->name, location_or_unknown(pc), describe_thread(block),
+                       ended_at == nullptr ? ", with its function" : at_line("it ended", ended_at)));
 }
 
 [[gnu::noinline]] void describe_misaligned_local(const BlockContext& block, const LocalAccess& access, const void* pc) {
   const Unwatched unwatched;
   hold_fatal(block, "misaligned", pc,
-             fmt::format("========= Invalid __local__ {} of size {} bytes\n"
-                         "=========     at {} in {}\n"
-                         "=========     by {}\n"
-                         "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
-                         verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
-                         describe_thread(block), access.offset, advice_line(alignment_advice(access.bytes))));
+             formatted("========= Invalid __local__ {} of size {} bytes\n"
+                       "=========     at {} in {}\n"
+                       "=========     by {}\n"
+                       "=========     Address is misaligned: at byte {} of an array of the thread's own\n{}",
+                       verb(access.operation), access.bytes, block.launch->name, location_or_unknown(pc),
+                       describe_thread(block), access.offset, advice_line(alignment_advice(access.bytes))));
 }
 
 /// Both sides of a race; which of them the emulator ran first means nothing, so they are named by their place in the
@@ -401,12 +399,12 @@ std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
   if (apart == Apart::in_grid)
     return "Nothing orders two blocks of a launch: use an atomic, or give the second step a launch of its own.";
   if (one_line)
-    return fmt::format("One statement reads what another thread writes in it: read, {}, then write; or use an atomic.",
-                       barrier);
+    return formatted("One statement reads what another thread writes in it: read, {}, then write; or use an atomic.",
+                     barrier);
   if (apart == Apart::in_warp && sides.exchanged)
     return "Between the two is a shuffle or a vote, which orders no memory: __syncwarp() does.";
-  return fmt::format("No barrier lies between the two: {} orders the {}.", barrier,
-                     apart == Apart::in_warp ? "lanes of a warp" : "threads of a block");
+  return formatted("No barrier lies between the two: {} orders the {}.", barrier,
+                   apart == Apart::in_warp ? "lanes of a warp" : "threads of a block");
 }
 
 Finding race_finding(const BlockContext& block, const char* kind, RaceSides sides, const std::string& where,
@@ -418,13 +416,12 @@ Finding race_finding(const BlockContext& block, const char* kind, RaceSides side
   const bool both_write = sides.operation != Operation::load && sides.other_operation != Operation::load;
   finding.kernel = block.launch->name;
   finding.weight = static_cast<unsigned>(apart) + (one_line && both_write ? kAtomic : 0);
-  finding.text =
-      fmt::format("========= Race reported between {} access at {} and {} access at {}\n"
-                  "=========     in {}, {} and {}\n"
-                  "=========     Address is {}\n{}",
-                  capital_verb(sides.operation), location_or_unknown(sides.pc), capital_verb(sides.other_operation),
-                  location_or_unknown(sides.other_pc), block.launch->name, sides.who, sides.other_who, where,
-                  advice_line(race_advice(sides, apart, one_line)));
+  finding.text = formatted("========= Race reported between {} access at {} and {} access at {}\n"
+                           "=========     in {}, {} and {}\n"
+                           "=========     Address is {}\n{}",
+                           capital_verb(sides.operation), location_or_unknown(sides.pc),
+                           capital_verb(sides.other_operation), location_or_unknown(sides.other_pc), block.launch->name,
+                           sides.who, sides.other_who, where, advice_line(race_advice(sides, apart, one_line)));
   return finding;
 }
 
@@ -432,13 +429,13 @@ void hold_uninitialised(const BlockContext& block, const char* kind, const char*
                         std::size_t bytes, const void* address, const std::string& advice,
                         const void* stored_at = nullptr) {
   Finding finding = finding_at(block, kind, reader.pc, stored_at);
-  finding.text = fmt::format("========= Uninitialized __{}__ memory read of size {} bytes\n"
-                             "=========     at {} in {}\n"
-                             "=========     by block {}, thread {}\n"
-                             "=========     Address is {}\n{}",
-                             space, bytes, block.launch->name, location_or_unknown(reader.pc),
-                             triple(block.block_index), triple(thread_index(block, reader.thread)),
-                             place_of(block, address, bytes).text, advice_line(advice));
+  finding.text =
+      formatted("========= Uninitialized __{}__ memory read of size {} bytes\n"
+                "=========     at {} in {}\n"
+                "=========     by block {}, thread {}\n"
+                "=========     Address is {}\n{}",
+                space, bytes, block.launch->name, location_or_unknown(reader.pc), triple(block.block_index),
+                triple(thread_index(block, reader.thread)), place_of(block, address, bytes).text, advice_line(advice));
   hold_finding(std::move(finding));
 }
 
@@ -479,7 +476,7 @@ void misaligned_local_access(const BlockContext& block, const LocalAccess& acces
 void report_race(const BlockContext& block, const Actor& one, const Actor& other, const void* address, bool exchanged) {
   const Unwatched unwatched;
   const auto who = [&](const Actor& actor) {
-    return fmt::format("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
+    return formatted("block {}, thread {}", triple(block.block_index), triple(thread_index(block, actor.thread)));
   };
   const Apart apart = warpbook::emulator::apart(one.thread, other.thread);
   hold_finding(race_finding(block, apart == Apart::in_warp ? "warp_race" : "race",
@@ -492,8 +489,8 @@ void report_cluster_race(const BlockContext& block, const Actor& one, std::uint6
                          std::uint64_t other_block, const void* address) {
   const Unwatched unwatched;
   const auto who = [&](const Actor& actor, std::uint64_t number) {
-    return fmt::format("block {}, thread {}", triple(index_in(block.launch->grid, number)),
-                       triple(thread_index(block, actor.thread)));
+    return formatted("block {}, thread {}", triple(index_in(block.launch->grid, number)),
+                     triple(thread_index(block, actor.thread)));
   };
   hold_finding(
       race_finding(block, "cluster_race",
@@ -506,8 +503,8 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
   const std::uint32_t one_block = race.thread / block.threads;
   const std::uint32_t other_block = race.other_thread / block.threads;
   const auto who = [&](std::uint32_t thread) {
-    return fmt::format("block {}, thread {}", triple(index_in(block.launch->grid, thread / block.threads)),
-                       triple(thread_index(block, thread % block.threads)));
+    return formatted("block {}, thread {}", triple(index_in(block.launch->grid, thread / block.threads)),
+                     triple(thread_index(block, thread % block.threads)));
   };
   return race_finding(block, "global_race",
                       {pc, other_pc, race.operation, race.other_operation, who(race.thread), who(race.other_thread),
@@ -520,7 +517,7 @@ Finding global_race(const BlockContext& block, const GlobalRace& race, const voi
 void report_stream_race(const BlockContext& block, const StreamRace& race) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "stream_race", race.actor.pc, race.other_pc);
-  finding.text = fmt::format(
+  finding.text = formatted(
       "========= Race reported between {} access at {} and {} access of a {} in another stream at {}\n"
       "=========     in {}, block {}, thread {}{}\n"
       "=========     Address is {}\n"
@@ -529,7 +526,7 @@ void report_stream_race(const BlockContext& block, const StreamRace& race) {
       capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
       race.other, finding.other_place.empty() ? "an unknown line" : finding.other_place, block.launch->name,
       triple(block.block_index), triple(thread_index(block, race.actor.thread)),
-      race.kernel == nullptr ? std::string{} : fmt::format(", and in {}", race.kernel),
+      race.kernel == nullptr ? std::string{} : formatted(", and in {}", race.kernel),
       place_of(block, race.address, 0).text);
   hold_finding(std::move(finding));
 }
@@ -540,8 +537,8 @@ void report_uninitialised(const BlockContext& block, const Actor& reader, std::s
   hold_uninitialised(block, "uninitialised_shared", "shared", reader, bytes, address,
                      stored_at == nullptr
                          ? "Every block begins with shared memory that holds anything: write it first."
-                         : fmt::format("What is stored there at {} has no value: give the variable one on every path.",
-                                       location_or_unknown(stored_at)),
+                         : formatted("What is stored there at {} has no value: give the variable one on every path.",
+                                     location_or_unknown(stored_at)),
                      stored_at);
 }
 
@@ -555,7 +552,7 @@ void report_uninitialised_global(const BlockContext& block, const Actor& reader,
 void report_hosts_table(const BlockContext& block, const void* object, const void* pc) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "hosts_table", pc, nullptr);
-  finding.text = fmt::format(
+  finding.text = formatted(
       "========= Virtual function called of an object that the host made\n"
       "=========     at {} in {}\n"
       "=========     by {}\n"
@@ -570,16 +567,16 @@ void report_uninitialised_local(const BlockContext& block, std::size_t bytes, co
   Finding finding = finding_at(block, "uninitialised_local", read.pc, read.used_at);
   if (finding.other_place == finding.place) finding.other_place.clear();
   finding.sites.second = nullptr;
-  finding.text = fmt::format("========= Uninitialized __local__ memory read of size {} bytes\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n{}"
-                             "=========     A variable or array of a thread's own begins with anything: give it a "
-                             "value first{}.\n",
-                             bytes, block.launch->name, location_or_unknown(read.pc), describe_thread(block),
-                             finding.other_place.empty()
-                                 ? std::string{}
-                                 : fmt::format("=========     What comes of it matters at {}\n", finding.other_place),
-                             read.used_at == nullptr ? "" : ", on every path");
+  finding.text = formatted("========= Uninitialized __local__ memory read of size {} bytes\n"
+                           "=========     at {} in {}\n"
+                           "=========     by {}\n{}"
+                           "=========     A variable or array of a thread's own begins with anything: give it a "
+                           "value first{}.\n",
+                           bytes, block.launch->name, location_or_unknown(read.pc), describe_thread(block),
+                           finding.other_place.empty()
+                               ? std::string{}
+                               : formatted("=========     What comes of it matters at {}\n", finding.other_place),
+                           read.used_at == nullptr ? "" : ", on every path");
   hold_finding(std::move(finding));
 }
 
@@ -588,11 +585,11 @@ void report_stale_read(const BlockContext& block, const void* address, const voi
   Finding finding = finding_at(block, copy ? "race" : "stale_read", pc, writer);
   finding.warning = !copy;
   const std::string what =
-      copy ? fmt::format("Race reported between Read access of an asynchronous copy at {} and Write access at {}",
-                         location_or_unknown(pc), location_or_unknown(writer))
-           : fmt::format("Warning: a read-only load at {} of what the same kernel wrote at {}", location_or_unknown(pc),
-                         location_or_unknown(writer));
-  finding.text = fmt::format(
+      copy ? formatted("Race reported between Read access of an asynchronous copy at {} and Write access at {}",
+                       location_or_unknown(pc), location_or_unknown(writer))
+           : formatted("Warning: a read-only load at {} of what the same kernel wrote at {}", location_or_unknown(pc),
+                       location_or_unknown(writer));
+  finding.text = formatted(
       "========= {}\n=========     in {}, {}\n=========     Address is {}\n=========     {}\n", what,
       block.launch->name, describe_thread(block), place_of(block, address, 0).text,
       copy
@@ -607,7 +604,7 @@ void report_different_barriers(const BlockContext& block, const void* pc, const 
   const auto [first, second] = std::minmax(pc, other_pc);
   Finding finding = finding_at(block, "divergent_barrier", first, second);
   finding.warning = true;
-  finding.text = fmt::format(
+  finding.text = formatted(
       "========= Warning: warps of a block meet at different barriers, at {} and at {}\n"
       "=========     in kernel {}, block {}\n"
       "=========     A GPU takes them for one. CUDA asks that all threads come to the same __syncthreads().\n",
@@ -625,13 +622,13 @@ void report_misaligned_member(const BlockContext& block, const void* address, st
   const Home home = find_home(block, address, 1);
   if (home.bad || !is_placed_by_program(home.space, address)) return;
   Finding finding = finding_at(block, "misaligned", pc);
-  finding.text = fmt::format("========= Misaligned __{}__ {} of a member of a type that is aligned to {} bytes\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n"
-                             "=========     Address is misaligned: {}\n"
-                             "=========     nvcc may access several members at once, and a GPU then ends the kernel.\n",
-                             space_name(home), verb(operation), alignment, block.launch->name, location_or_unknown(pc),
-                             describe_thread(block), place_of(block, address, 0).text);
+  finding.text = formatted("========= Misaligned __{}__ {} of a member of a type that is aligned to {} bytes\n"
+                           "=========     at {} in {}\n"
+                           "=========     by {}\n"
+                           "=========     Address is misaligned: {}\n"
+                           "=========     nvcc may access several members at once, and a GPU then ends the kernel.\n",
+                           space_name(home), verb(operation), alignment, block.launch->name, location_or_unknown(pc),
+                           describe_thread(block), place_of(block, address, 0).text);
   hold_finding(std::move(finding));
 }
 
@@ -639,24 +636,24 @@ void report_row_bounds(const BlockContext& block, std::int64_t index, std::uint6
   const Unwatched unwatched;
   Finding finding = finding_at(block, "row_bounds", pc);
   finding.warning = true;
-  finding.text = fmt::format("========= Warning: index {} of {} elements, in a row or in a struct's array\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n"
-                             "=========     What is accessed lies {} it, in the next row or member.\n",
-                             index, elements, block.launch->name, location_or_unknown(pc), describe_thread(block),
-                             index < 0 ? "before" : "behind");
+  finding.text = formatted("========= Warning: index {} of {} elements, in a row or in a struct's array\n"
+                           "=========     at {} in {}\n"
+                           "=========     by {}\n"
+                           "=========     What is accessed lies {} it, in the next row or member.\n",
+                           index, elements, block.launch->name, location_or_unknown(pc), describe_thread(block),
+                           index < 0 ? "before" : "behind");
   hold_finding(std::move(finding));
 }
 
 void report_division_by_zero(const BlockContext& block, const void* pc) {
   const Unwatched unwatched;
   Finding finding = finding_at(block, "division_by_zero", pc);
-  finding.text = fmt::format("========= Integer division by zero\n"
-                             "=========     at {} in {}\n"
-                             "=========     by {}\n"
-                             "=========     A GPU goes on with a value that means nothing: compare the divisor with 0 "
-                             "first.\n",
-                             block.launch->name, location_or_unknown(pc), describe_thread(block));
+  finding.text = formatted("========= Integer division by zero\n"
+                           "=========     at {} in {}\n"
+                           "=========     by {}\n"
+                           "=========     A GPU goes on with a value that means nothing: compare the divisor with 0 "
+                           "first.\n",
+                           block.launch->name, location_or_unknown(pc), describe_thread(block));
   hold_finding(std::move(finding));
 }
 
@@ -665,11 +662,11 @@ void report_inactive_shuffle(const BlockContext& block, const void* pc, unsigned
   const unsigned warp = block.thread / kWarpSize;
   Finding finding = finding_at(block, "inactive_shuffle", pc);
   finding.text =
-      fmt::format("========= Shuffle from an inactive lane detected at {}\n"
-                  "=========     in {}, block {}, thread {}: lane {} takes the value of lane {}, which takes no part\n"
-                  "=========     Its mask must name the lanes that are read, and they must come to the same shuffle.\n",
-                  location_or_unknown(pc), block.launch->name, triple(block.block_index),
-                  triple(thread_index(block, warp * kWarpSize + lane)), lane, source);
+      formatted("========= Shuffle from an inactive lane detected at {}\n"
+                "=========     in {}, block {}, thread {}: lane {} takes the value of lane {}, which takes no part\n"
+                "=========     Its mask must name the lanes that are read, and they must come to the same shuffle.\n",
+                location_or_unknown(pc), block.launch->name, triple(block.block_index),
+                triple(thread_index(block, warp * kWarpSize + lane)), lane, source);
   hold_finding(std::move(finding));
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/include/warpbook_launch.h"
 #include "common/emulator/observation/source_location.hpp"
@@ -55,7 +56,7 @@ bool holds(const OwnedPiece& piece, const void* address, std::size_t bytes) {
 [[noreturn]] void end_confined(const char* what, const void* pc) {
   confining_frame = nullptr;
   const std::string place = source_location(pc);
-  fmt::print(stderr, "========= {}{}{}\n", what, place.empty() ? "" : " at ", place);
+  std::fputs(formatted("========= {}{}{}\n", what, place.empty() ? "" : " at ", place).c_str(), stderr);
   std::fflush(stderr);
   _exit(kConfinedStatus);
 }

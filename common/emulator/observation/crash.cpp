@@ -17,6 +17,7 @@
 #include <string>
 #include <system_error>
 
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/execution/engine.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/observation/findings.hpp"
@@ -63,12 +64,12 @@ std::string line_of(const void* pc) {
 }
 
 std::string ended(const char* what, int signal, const char* why, const std::string& line) {
-  return fmt::format("========= {} ended by signal {} ({}{})\n=========     at {}\n", what, signal, strsignal(signal),
-                     why, line.empty() ? "an unknown line" : line);
+  return formatted("========= {} ended by signal {} ({}{})\n=========     at {}\n", what, signal, strsignal(signal),
+                   why, line.empty() ? "an unknown line" : line);
 }
 
 void stop_handling(int signal) {
-  struct sigaction standard {};
+  struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
 }
@@ -87,10 +88,10 @@ void tell(int signal, siginfo_t* info, void* context) {
   {
     const Unwatched unwatched;
     Finding crash{.kind = "crash", .place = line_of(place.pc)};
-    crash.text = ended(block == nullptr ? "Program" : "Kernel", signal, overflow ? ": the stack is used up" : "",
-                       crash.place);
+    crash.text =
+        ended(block == nullptr ? "Program" : "Kernel", signal, overflow ? ": the stack is used up" : "", crash.place);
     if (block != nullptr)
-      crash.text += fmt::format("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
+      crash.text += formatted("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
     if (overflow && block != nullptr && stacks.begin != nullptr)
       crash.text +=
           "=========     A thread's own arrays, and functions that call themselves, have to fit on its stack.\n";
@@ -125,7 +126,7 @@ void interrupted(int signal, siginfo_t* /*info*/, void* context) {
     const Unwatched unwatched;
     Finding end{.kind = "interrupted", .place = line_of(place_of(context).pc)};
     end.text = ended("Kernel", signal, "", end.place) +
-               fmt::format("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
+               formatted("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
     if (!somebody_told.exchange(true)) {
       publish_finding(end);
       observer().crashing();
@@ -142,16 +143,16 @@ void interrupted(int signal, siginfo_t* /*info*/, void* context) {
 [[maybe_unused]] const bool installed = [] {
   give_signal_stack();
   for (const int signal : kSignals) {
-    struct sigaction action {};
-    struct sigaction before {};
+    struct sigaction action{};
+    struct sigaction before{};
     if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
     action.sa_sigaction = tell;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(signal, &action, nullptr);
   }
   for (const int signal : {SIGINT, SIGTERM}) {
-    struct sigaction action {};
-    struct sigaction before {};
+    struct sigaction action{};
+    struct sigaction before{};
     if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
     action.sa_sigaction = interrupted;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;

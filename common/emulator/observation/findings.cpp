@@ -1,27 +1,19 @@
 #include "common/emulator/observation/findings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/base/whole_file.hpp"
+#include "common/emulator/observation/json_texts.hpp"
 
 namespace warpbook::emulator {
 namespace {
-
-/// A mistake, and how often it was found.
-struct Told {
-  Finding finding;
-  std::uint64_t count = 1;
-  bool printed = true;
-};
 
 /// Races of one kernel that are printed: a missing barrier makes one for each pair of lines.
 constexpr std::uint64_t kMostRaces = 4;
@@ -63,6 +55,8 @@ std::string headline(const std::string& text) {
          text.substr(second, text.find('\n', second) - second);
 }
 
+void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 /// The caller holds the lock.
 void publish(Findings& all, const Finding& finding) {
   all.published.push_back(finding.text);
@@ -75,21 +69,7 @@ void publish(Findings& all, const Finding& finding) {
   }
   const bool printed = finding.kernel.empty() || ++all.races[finding.kernel] <= kMostRaces;
   all.told.push_back({.finding = finding, .printed = printed});
-  if (printed) std::fputs(finding.text.c_str(), stderr);
-}
-
-void write_reports(const Findings& all, const char* path) {
-  nlohmann::ordered_json mistakes = nlohmann::ordered_json::array();
-  for (const auto& [finding, count, printed] : all.told)
-    mistakes.push_back({{"kind", finding.kind},
-                        {"severity", finding.warning ? "warning" : "error"},
-                        {"place", finding.place},
-                        {"other_place", finding.other_place},
-                        {"count", count},
-                        {"text", finding.text}});
-  const nlohmann::ordered_json all_told{{"mistakes", std::move(mistakes)}};
-  write_whole("WARPBOOK_REPORTS", path,
-              all_told.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (printed) tell(finding.text);
 }
 
 }  // namespace
@@ -151,19 +131,20 @@ void conclude_findings(bool with_summary) {
   std::uint64_t warnings = 0;
   for (const auto& [finding, count, printed] : all.told) {
     ++(finding.warning ? warnings : mistakes);
-    if (count > 1 && printed) fmt::print(stderr, "========= {} more: {}\n", count - 1, headline(finding.text));
+    if (count > 1 && printed) tell(formatted("========= {} more: {}\n", count - 1, headline(finding.text)));
   }
   for (const auto& [kernel, races] : all.races)
     if (races > kMostRaces)
-      fmt::print(stderr, "========= {} more race{} in {}, between other lines: WARPBOOK_REPORTS=FILE has all of them\n",
-                 races - kMostRaces, races - kMostRaces == 1 ? "" : "s", kernel);
+      tell(formatted("========= {} more race{} in {}, between other lines: WARPBOOK_REPORTS=FILE has all of them\n",
+                     races - kMostRaces, races - kMostRaces == 1 ? "" : "s", kernel));
   const auto counted = [](std::uint64_t count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+    return formatted("{} {}{}", count, what, count == 1 ? "" : "s");
   };
   if (with_summary)
-    fmt::print(stderr, "========= ERROR SUMMARY: {}{}\n", counted(mistakes, "error"),
-               warnings == 0 ? std::string{} : ", " + counted(warnings, "warning"));
-  if (const char* path = std::getenv("WARPBOOK_REPORTS"); path != nullptr && *path != '\0') write_reports(all, path);
+    tell(formatted("========= ERROR SUMMARY: {}{}\n", counted(mistakes, "error"),
+                   warnings == 0 ? std::string{} : ", " + counted(warnings, "warning")));
+  if (const char* path = std::getenv("WARPBOOK_REPORTS"); path != nullptr && *path != '\0')
+    write_whole("WARPBOOK_REPORTS", path, findings_as_json(all.told));
 }
 
 }  // namespace warpbook::emulator

@@ -27,6 +27,13 @@ struct Finding {
   std::size_t order = 0;         ///< in which it was held back: of one block, that of its threads
 };
 
+/// A mistake, and how often it was found.
+struct Told {
+  Finding finding;          ///< the first one
+  std::uint64_t count = 1;  ///< it and those like it
+  bool printed = true;      ///< or kept for WARPBOOK_REPORTS alone
+};
+
 /// Holds a finding back until `publish_findings`: so that the order does not depend on the emulator's threads.
 void hold_finding(Finding finding);
 

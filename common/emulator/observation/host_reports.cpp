@@ -1,13 +1,12 @@
 #include "common/emulator/observation/host_reports.hpp"
 
-#include <fmt/format.h>
-
 #include <csignal>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/execution/host_ranges.hpp"
 #include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/source_location.hpp"
@@ -28,10 +27,10 @@ std::string byte_of(const void* address) {
   const Allocation* allocation = find_allocation(address);
   if (allocation == nullptr) {
     const Variable variable = variable_near(address);
-    return fmt::format("{} of variable '{}'", at - variable.range.begin, variable.name);
+    return formatted("{} of variable '{}'", at - variable.range.begin, variable.name);
   }
-  return fmt::format("{} of allocation {} of {} bytes, allocated at {}", at - allocation->begin, allocation->serial,
-                     allocation->bytes, line(allocation->pc));
+  return formatted("{} of allocation {} of {} bytes, allocated at {}", at - allocation->begin, allocation->serial,
+                   allocation->bytes, line(allocation->pc));
 }
 
 }  // namespace
@@ -41,11 +40,11 @@ void report_api_error(const ApiError& error) {
   finding.kind = error.kind;
   finding.place = error.pc == nullptr ? std::string{} : calling_location(error.pc);
   finding.sites = {error.pc, error.function};
-  finding.text = fmt::format("========= Program hit {} (error {}) due to \"{}\" on CUDA API call to {}\n"
-                             "=========     at {}\n{}",
-                             error.name, static_cast<int>(error.error), error.text, error.function,
-                             finding.place.empty() ? "an unknown line" : finding.place,
-                             error.advice.empty() ? std::string{} : fmt::format("=========     {}\n", error.advice));
+  finding.text = formatted("========= Program hit {} (error {}) due to \"{}\" on CUDA API call to {}\n"
+                           "=========     at {}\n{}",
+                           error.name, static_cast<int>(error.error), error.text, error.function,
+                           finding.place.empty() ? "an unknown line" : finding.place,
+                           error.advice.empty() ? std::string{} : formatted("=========     {}\n", error.advice));
   publish_finding(finding);
 }
 
@@ -69,8 +68,8 @@ void report_leaks() {
     finding.place = leak.pc == nullptr ? std::string{} : source_location(leak.pc);
     finding.warning = true;
     finding.text =
-        fmt::format("========= Warning: leaked {} bytes in {} allocation{} at {}: free them by cudaFree\n", leak.bytes,
-                    leak.count, leak.count == 1 ? "" : "s", finding.place.empty() ? "an unknown line" : finding.place);
+        formatted("========= Warning: leaked {} bytes in {} allocation{} at {}: free them by cudaFree\n", leak.bytes,
+                  leak.count, leak.count == 1 ? "" : "s", finding.place.empty() ? "an unknown line" : finding.place);
     publish_finding(finding);
   }
 }
@@ -81,9 +80,9 @@ void report_early_wait(const void* pc) {
   finding.place = pc == nullptr ? std::string{} : source_location(pc);
   finding.sites = {pc, nullptr};
   finding.warning = true;
-  finding.text = fmt::format("========= Warning: nothing is waited for at {}: the event is not recorded by then\n"
-                             "=========     Call cudaEventRecord before, behind the work that is to be done.\n",
-                             finding.place.empty() ? "an unknown line" : finding.place);
+  finding.text = formatted("========= Warning: nothing is waited for at {}: the event is not recorded by then\n"
+                           "=========     Call cudaEventRecord before, behind the work that is to be done.\n",
+                           finding.place.empty() ? "an unknown line" : finding.place);
   publish_finding(finding);
 }
 
@@ -95,12 +94,12 @@ void report_unwritten_copy(const UnwrittenCopy& copy) {
   finding.place = copy.pc == nullptr ? std::string{} : calling_location(copy.pc);
   finding.sites = {copy.pc, nullptr};
   finding.warning = true;
-  finding.text = fmt::format(
+  finding.text = formatted(
       "========= Warning: the host copies memory that nobody wrote, {} of {} bytes, at {}\n"
       "=========     The first of them is byte {} of allocation {} of {} bytes, allocated at {}{}\n"
       "=========     Does a kernel write all of them? The grid may have too few threads.\n",
       copy.missing, copy.bytes, line(copy.pc), offset, allocation->serial, allocation->bytes, line(allocation->pc),
-      offset % 4 == 0 ? fmt::format(", element {} of 4 bytes", offset / 4) : std::string{});
+      offset % 4 == 0 ? formatted(", element {} of 4 bytes", offset / 4) : std::string{});
   publish_finding(finding);
 }
 
@@ -110,15 +109,14 @@ void report_host_race(const HostRace& race) {
   finding.place = calling_location(race.host_pc);
   finding.other_place = race.device_pc == nullptr ? std::string{} : source_location(race.device_pc);
   finding.sites = {race.host_pc, race.device_pc};
-  finding.text = fmt::format(
+  finding.text = formatted(
       "========= Race reported between {} access of the host at {} and {} access of a {} at {}\n{}"
       "=========     Address is at byte {}\n"
       "=========     The host does not wait for the device by itself: synchronise with the device, the stream or an "
       "event before.\n",
       verb(race.host_writes), finding.place.empty() ? "an unknown line" : finding.place, verb(race.device_writes),
       race.device, line(race.device_pc),
-      race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
-      byte_of(race.address));
+      race.kernel == nullptr ? std::string{} : formatted("=========     in {}\n", race.kernel), byte_of(race.address));
   publish_finding(finding);
 }
 
@@ -129,13 +127,13 @@ void report_copy_race(const CopyRace& race) {
   finding.place = race.copy.pc == nullptr ? std::string{} : source_location(race.copy.pc);
   finding.other_place = race.other_pc == nullptr ? std::string{} : source_location(race.other_pc);
   finding.sites = {race.copy.pc, race.other_pc};
-  finding.text = fmt::format(
+  finding.text = formatted(
       "========= Race reported between {} access of a {} at {} and {} access of a {} in another stream at {}\n{}"
       "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}\n"
       "=========     Nothing orders the two streams, or branches of a graph: let one wait for an event that the other "
       "records.\n",
       verb(race.copy.writes), race.copy.kind(), line(race.copy.pc), verb(race.other_writes), race.other,
-      line(race.other_pc), race.kernel == nullptr ? std::string{} : fmt::format("=========     in {}\n", race.kernel),
+      line(race.other_pc), race.kernel == nullptr ? std::string{} : formatted("=========     in {}\n", race.kernel),
       static_cast<const std::byte*>(race.address) - allocation->begin, allocation->serial, allocation->bytes,
       line(allocation->pc));
   publish_finding(finding);
@@ -161,12 +159,12 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
   finding.kind = "host_access";
   finding.place = calling_location(pc);
   finding.sites = {pc, nullptr};
-  finding.text = fmt::format("========= Invalid host {} of size {} bytes\n"
-                             "=========     at {}\n"
-                             "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
-                             "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
-                             does, bytes, finding.place, offset, touched.serial, touched.bytes, line(touched.pc),
-                             allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
+  finding.text = formatted("========= Invalid host {} of size {} bytes\n"
+                           "=========     at {}\n"
+                           "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"
+                           "=========     The host does not reach what cudaMalloc gives: copy it by cudaMemcpy.\n",
+                           does, bytes, finding.place, offset, touched.serial, touched.bytes, line(touched.pc),
+                           allocation != nullptr ? std::string{} : ", freed at " + line(freed.pc));
   end_program(SIGSEGV, std::move(finding));
 }
 

@@ -1,7 +1,5 @@
 #include "common/emulator/observation/observation.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,17 +10,18 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "common/emulator/base/tally.hpp"
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/base/whole_file.hpp"
 #include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/findings.hpp"
 #include "common/emulator/observation/host_reports.hpp"
+#include "common/emulator/observation/json_texts.hpp"
 
 namespace warpbook::emulator {
 namespace {
@@ -43,19 +42,6 @@ std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
   return text;
-}
-
-nlohmann::ordered_json as_json(const LaunchReport& launch) {
-  const auto extent = [](const dim3& d) { return nlohmann::ordered_json::array({d.x, d.y, d.z}); };
-  nlohmann::ordered_json counters = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : launch.counters) counters[name] = value;
-  return {{"kernel", launch.kernel},
-          {"grid", extent(launch.grid)},
-          {"block", extent(launch.block)},
-          {"counters", std::move(counters)},
-          {"extrapolated", launch.extrapolated},
-          {"limited_by", launch.limited_by},
-          {"modelled_seconds", launch.modelled_seconds}};
 }
 
 }  // namespace
@@ -473,13 +459,13 @@ void Observation::count_races(std::uint64_t blocks) {
 std::string Observation::unchecked_races() const {
   std::string text;
   if (race_launches_ != 0)
-    text = fmt::format("========= global races: checked in {} of {} blocks; WARPBOOK_TRACE=all checks all\n",
-                       with_commas(race_blocks_), with_commas(all_race_blocks_));
+    text = formatted("========= global races: checked in {} of {} blocks; WARPBOOK_TRACE=all checks all\n",
+                     with_commas(race_blocks_), with_commas(all_race_blocks_));
   if (shared_blocks_ != all_shared_blocks_)
-    text += fmt::format("========= shared memory: races, and reads of what nobody wrote, checked in {} of {} blocks; "
-                        "WARPBOOK_TRACE=all checks "
-                        "all\n",
-                        with_commas(shared_blocks_), with_commas(all_shared_blocks_));
+    text += formatted("========= shared memory: races, and reads of what nobody wrote, checked in {} of {} blocks; "
+                      "WARPBOOK_TRACE=all checks "
+                      "all\n",
+                      with_commas(shared_blocks_), with_commas(all_shared_blocks_));
   if (global_.missed_large) text += "========= global races: not checked in allocations above 64 MiB\n";
   if (global_.missed_elsewhere)
     text += "========= global races: not checked in memory of the host and what kernels allocate\n";
@@ -535,7 +521,7 @@ void Observation::keep(const LaunchInfo& launch, const Totals& totals, const Lau
   const std::lock_guard lock(mutex_);
   add(report);
   last_ = std::move(report);
-  if (!counters_path_.empty()) launches_.push_back(as_json(last_));
+  if (!counters_path_.empty()) launches_.push_back(last_);
 }
 
 bool Observation::wants_map(const LaunchInfo& launch) {
@@ -545,7 +531,7 @@ bool Observation::wants_map(const LaunchInfo& launch) {
 }
 
 void Observation::keep_map(const LaunchInfo& launch, const std::vector<SeenRequest>& seen) {
-  const auto text = [](const dim3& d) { return fmt::format("({},{},{})", d.x, d.y, d.z); };
+  const auto text = [](const dim3& d) { return formatted("({},{},{})", d.x, d.y, d.z); };
   std::vector<MappedRequest> requests;
   for (const SeenRequest& one : seen) {
     const std::string where = source_location(one.pc);
@@ -564,7 +550,7 @@ void Observation::write_access_map() {
 
 void Observation::write_counters() {
   const std::lock_guard lock(mutex_);
-  write_whole("WARPBOOK_COUNTERS", counters_path_, launches_.dump(1) + "\n");
+  write_whole("WARPBOOK_COUNTERS", counters_path_, launches_as_json(launches_));
 }
 
 }  // namespace warpbook::emulator

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -188,7 +187,7 @@ private:
   std::string map_path_;
   bool map_accesses_ = false;
   std::vector<MappedKernel> mapped_;
-  nlohmann::ordered_json launches_ = nlohmann::ordered_json::array();
+  std::vector<LaunchReport> launches_;  // where they are to be written
 };
 
 }  // namespace warpbook::emulator

@@ -1,14 +1,14 @@
 #include "common/emulator/observation/source_location.hpp"
 
-#include <execinfo.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <execinfo.h>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
+
+#include "common/emulator/base/text.hpp"
 
 // libbacktrace comes with gcc, its header in a place that only gcc looks into: these are the declarations used here.
 extern "C" {
@@ -47,7 +47,7 @@ int take_frame(void* data, std::uintptr_t, const char* file, int line, const cha
   if (!place.empty()) return 0;
   std::error_code error;
   const std::string here = std::filesystem::current_path(error).string() + "/";
-  place = fmt::format("{}:{}", normal.starts_with(here) ? normal.substr(here.size()) : normal, line);
+  place = formatted("{}:{}", normal.starts_with(here) ? normal.substr(here.size()) : normal, line);
   return &place == &lookup.result ? 1 : 0;
 }
 

@@ -2,13 +2,12 @@
 /// Operations of CUDA's libraries, done by the host in the place of kernels.
 #include "common/emulator/include/warpbook_library.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "common/emulator/base/device_table.hpp"
+#include "common/emulator/base/text.hpp"
 #include "common/emulator/runtime/api_call.hpp"
 #include "common/emulator/runtime/state.hpp"
 
@@ -26,10 +25,10 @@ bool is_host_memory(const LibraryCall& call, const LibraryOperand& operand) {
   const std::string place = call.pc == nullptr ? std::string{} : observer().locate(call.pc);
   observer().report(
       "host_access", call.pc,
-      fmt::format("========= Invalid host {} by {}\n=========     at {}\n=========     The operand is {}. It lies in "
-                  "device memory, and the handle's pointer mode says that scalars are the host's.\n",
-                  operand.written ? "write" : "read", call.function, place.empty() ? "an unknown line" : place,
-                  operand.name));
+      formatted("========= Invalid host {} by {}\n=========     at {}\n=========     The operand is {}. It lies in "
+                "device memory, and the handle's pointer mode says that scalars are the host's.\n",
+                operand.written ? "write" : "read", call.function, place.empty() ? "an unknown line" : place,
+                operand.name));
   return false;
 }
 
@@ -40,13 +39,13 @@ bool is_device_memory(const LibraryCall& call, const LibraryOperand& operand) {
   if (wanted == 0 || there >= wanted) return true;
   const std::string place = call.pc == nullptr ? std::string{} : observer().locate(call.pc);
   const std::string why = there != 0
-                              ? fmt::format("It has {} bytes; from the pointer on, {} are allocated.", wanted, there)
+                              ? formatted("It has {} bytes; from the pointer on, {} are allocated.", wanted, there)
                               : std::string("The pointer does not lead to device memory.");
   observer().report(
       "out_of_bounds", call.pc,
-      fmt::format("========= Invalid __global__ {} by {}\n=========     at {}\n=========     The operand is {}. {}\n",
-                  operand.written ? "write" : "read", call.function, place.empty() ? "an unknown line" : place,
-                  operand.name, why));
+      formatted("========= Invalid __global__ {} by {}\n=========     at {}\n=========     The operand is {}. {}\n",
+                operand.written ? "write" : "read", call.function, place.empty() ? "an unknown line" : place,
+                operand.name, why));
   return false;
 }
 
