@@ -16,7 +16,6 @@ leads from a place in the new text to the reader's own. include/warpbook_chevron
 
 import bisect
 import re
-from dataclasses import dataclass, field
 
 TOKEN = re.compile(
     r"""
@@ -50,27 +49,22 @@ BEFORE_LAMBDA = {"(", ",", "=", "{", ";", "?", ":", "&", "|", "return"}
 BEHIND_PARAMETERS = {"mutable", "constexpr", "consteval", "static", "noexcept", "requires"}
 
 
-@dataclass
 class Token:
-    kind: str
-    text: str
-    begin: int
+    def __init__(self, kind, text, begin):
+        self.kind, self.text, self.begin = kind, text, begin
 
     @property
     def end(self):
         return self.begin + len(self.text)
 
 
-@dataclass
 class Rewritten:
     """The new text, and where its pieces come from: (begin in the new text, begin in the old text or None)."""
 
-    text: str
-    pieces: list
-    old: str
-    launches: int = 0
-    arrays: int = 0
-    _begins: list = field(default_factory=list)
+    def __init__(self, text, pieces, old, launches=0, arrays=0):
+        self.text, self.pieces, self.old = text, pieces, old
+        self.launches, self.arrays = launches, arrays
+        self._begins = []
 
     def origin(self, line, column):
         """A place of the new text (from 1) as the place of the old one that it came from."""

@@ -1,7 +1,6 @@
 """nvcc's command line: which options there are, which of them take a value, and what the emulator makes of each."""
 
 import shlex
-from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -69,15 +68,15 @@ NO_PTX = {"-ptx": "PTX", "-cubin": "cubins", "-fatbin": "fatbins", "-cuda": ".ii
           "-ltoir": "LTO IR"}
 
 
-@dataclass
 class CommandLine:
     """What was asked for; `given` has the other options' values by their first names, in order."""
 
-    inputs: list = field(default_factory=list)  # files and libraries, as the linker is to see them
-    compiler: list = field(default_factory=list)  # for every source: -I, -D, ...
-    host: list = field(default_factory=list)  # what went through -Xcompiler
-    linker: list = field(default_factory=list)
-    given: dict = field(default_factory=dict)
+    def __init__(self):
+        self.inputs = []  # files and libraries, as the linker is to see them
+        self.compiler = []  # for every source: -I, -D, ...
+        self.host = []  # what went through -Xcompiler
+        self.linker = []
+        self.given = {}
 
     def last(self, name, otherwise=None):
         return self.given[name][-1] if name in self.given else otherwise
