@@ -331,7 +331,7 @@ def read_bar(table, cases, where):
 
 
 CHAPTER_TYPES = {
-    "title": str, "case": str, "header": str, "call": str, "make": str, "definitions": str, "inspect": str, "allow": [str],
+    "title": str, "case": str, "header": str, "call": str, "calls": {str: str}, "make": str, "definitions": str, "inspect": str, "allow": [str],
     "cheats": dict, "exercise": [dict],
 }  # fmt: skip
 EXERCISE_TYPES = {
@@ -443,10 +443,12 @@ def read_exercise(table, number, folder, defaults, measured):
     gpu = table.get("gpu")
     if gpu is not None and set(gpu) != {"case", "share"}:
         raise BookError(f"{where}: gpu = {{ case = ..., share = ... }}")
+    call = table.get("call", defaults["call"])
+    call = defaults.get("calls", {}).get(call, call).replace("{step}", "project" if kind == "project" else step).strip()
     return Exercise(
         chapter=number, folder=folder.name, name=name, title=table.get("title", name.replace("_", " ")), step=step,
         step_file=step_file, kind=kind, page=page, minutes=minutes, difficulty=difficulty, learn=learn, task=task, hints=hints,
-        call=table.get("call", defaults["call"]).replace("{step}", "project" if kind == "project" else step).strip(), entry=table.get("entry", "run"),
+        call=call, entry=table.get("entry", "run"),
         helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
         kernel_writes=table.get("kernel_writes", True), captured=table.get("captured", False),
@@ -476,7 +478,7 @@ def read_chapter(folder):
         raise BookError(f"{where}: {error}") from None
     check_types(table, CHAPTER_TYPES, where)
     measured = read_ours(folder / OURS)
-    defaults = {"call": require(table, "call", str, where), "allow": table.get("allow", [])}
+    defaults = {"call": require(table, "call", str, where), "calls": table.get("calls", {}), "allow": table.get("allow", [])}
     exercises = tuple(read_exercise(e, number, folder, defaults, measured) for e in require(table, "exercise", list, where))
     names = [e.name for e in exercises]
     if len(set(names)) != len(names):
