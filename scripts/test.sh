@@ -20,7 +20,7 @@ if [ "$device" = emulator ]; then
     echo "no CUDA compiler here: the GPU build was not tried"
   fi
 fi
-# Two at once on the emulator, where most programs keep one core busy; a GPU is one test's at a time.
+# Three at once on the emulator, where most programs keep one core busy, and some wait; a GPU is one test's at a time.
 at_once=1
-[ "$device" = gpu ] || at_once=2
+[ "$device" = gpu ] || at_once=3
 ctest --test-dir "build/$device" --output-on-failure --parallel "$at_once" "$@"
