@@ -6,6 +6,7 @@ the kernels are a library of their own. Nothing is compiled where nothing change
 Where Python's own headers are, too, add2 gets its short way from Python (warpbook_ops/python.cpp).
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -29,18 +30,25 @@ def look(python):
 
 
 def commands(torch, headers, suffix):
-    """What compiles the objects, and what links them; the same for what is Python's, or nothing where its headers are not."""
+    """What compiles, each by itself: the objects, and what is Python's where its headers are. And what links the objects."""
     compiler = os.environ.get("CXX_TORCH", "g++")
     objects = [FOLDER / f"{source.stem}.o" for source in SOURCES]
     include = [f"-isystem{torch / 'include'}", f"-isystem{torch / 'include/torch/csrc/api/include'}"]
     options = ["-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", *include]
     libraries = [f"-L{torch / 'lib'}", "-lc10", "-ltorch_cpu", "-l:libstdc++.so.6", f"-Wl,-rpath,{torch / 'lib'}"]
-    all_commands = [[compiler, *options, "-c", str(s), "-o", str(o)] for s, o in zip(SOURCES, objects)]
-    all_commands.append([compiler, "-shared", *map(str, objects), *libraries, "-o", str(FOLDER / "libwarpbook_ops.so")])
+    compiles = [[compiler, *options, "-c", str(s), "-o", str(o)] for s, o in zip(SOURCES, objects)]
     if (headers / "Python.h").exists():
-        all_commands.append([compiler, *options, f"-isystem{headers}", "-shared", str(PYTHON), *libraries, "-ltorch_python",
-                             "-o", str(FOLDER / f"warpbook_ops_python{suffix}")])
-    return all_commands
+        compiles.append([compiler, *options, f"-isystem{headers}", "-shared", str(PYTHON), *libraries, "-ltorch_python",
+                         "-o", str(FOLDER / f"warpbook_ops_python{suffix}")])
+    return compiles, [compiler, "-shared", *map(str, objects), *libraries, "-o", str(FOLDER / "libwarpbook_ops.so")]
+
+
+def run(command):
+    """Whether it ends well."""
+    if subprocess.run(command, check=False).returncode == 0:
+        return True
+    print("error: the operators were not built; the command was: " + " ".join(command), file=sys.stderr)
+    return False
 
 
 def main():
@@ -49,10 +57,10 @@ def main():
         print("PyTorch is not here, so its operators are not built: make deps-torch")
         return 0
     torch, headers, suffix = look(found.stdout.strip())
-    all_commands = commands(torch, headers, suffix)
+    compiles, link = commands(torch, headers, suffix)
     stamp = FOLDER / "made_of.json"
     files = [*SOURCES, PYTHON, *HEADERS, torch / "version.py"]
-    made_of = {"commands": all_commands, "files": {str(f): f.stat().st_mtime_ns for f in files}}
+    made_of = {"commands": [*compiles, link], "files": {str(f): f.stat().st_mtime_ns for f in files}}
     if stamp.exists() and (FOLDER / "libwarpbook_ops.so").exists() and json.loads(stamp.read_text()) == made_of:
         return 0
     print(f"building the operators with {torch}", flush=True)
@@ -61,9 +69,9 @@ def main():
         old.unlink(missing_ok=True)
     if not (headers / "Python.h").exists():
         print(f"{headers}/Python.h is not there: calls of add2 go PyTorch's general way (Debian: python3-dev)")
-    for command in all_commands:
-        if subprocess.run(command, check=False).returncode != 0:
-            print("error: the operators were not built; the command was: " + " ".join(command), file=sys.stderr)
+    # At once: each reads all of PyTorch's headers, and the build has nothing else left to do.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        if not all(list(pool.map(run, compiles))) or not run(link):
             return 1
     stamp.write_text(json.dumps(made_of), encoding="utf-8")
     return 0
