@@ -300,14 +300,11 @@ def drawing(page):
 
 
 def handout_build(text, book):
-    """CMakeLists.txt up to its chapters, and of these what warpbook_add_chapter makes of the exercises."""
-    calls = list(re.finditer(r"(?m)^warpbook_add_chapter\([^)]*\)[^\n]*\n", text))
-    if not calls:
-        raise BookError("CMakeLists.txt adds no chapter")
-    for chapter in book:
-        if not any(call.group().startswith(f"warpbook_add_chapter({chapter.number} ") for call in calls):
-            raise BookError(f"CMakeLists.txt does not add chapter {chapter.number}, so its exercises could not be checked")
-    return text[: calls[0].start()] + "".join(call.group() for call in calls)
+    """CMakeLists.txt up to its chapters, and of these the handout's: of them warpbook_add_chapter makes the exercises."""
+    calls = {int(call[1]): call for call in re.finditer(r"(?m)^warpbook_add_chapter\((\d+) [^)]*\)[^\n]*\n", text)}
+    if missing := [c.number for c in book if c.number not in calls]:
+        raise BookError(f"CMakeLists.txt does not add chapter {missing[0]}, so its exercises could not be checked")
+    return text[: min(call.start() for call in calls.values())] + "".join(calls[c.number].group() for c in book)
 
 
 def handout_toml(text, chapter):

@@ -1017,6 +1017,9 @@ class Handout(unittest.TestCase):
             handout.write_handout(tree, chapters=(3,))
         self.assertEqual([c.number for c in book.read_book(tree)], [3])
         self.assertEqual([p.name for p in (tree / "exercises").iterdir()], ["chapter3"])
+        if DEVICE == "emulator":
+            done = subprocess.run([tree / "scripts/configure.sh", DEVICE], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_github_runs_is_ours(self):
         """The commands themselves are run in a fresh Debian: tests/front_door/install/fresh_root.sh emulator user class."""
