@@ -44,7 +44,13 @@ def page(text, name, files, chapters):
     """A page with the path `name`; `files` are the handout's, and `chapters` its folders by number."""
     titles = {title: os.path.relpath(f"docs/pages/{title}.md", os.path.dirname(name)) for title in TITLES}
     titles |= {f"chapter{number}": os.path.relpath(f"{folder}/README.md", os.path.dirname(name)) for number, folder in chapters.items()}
-    text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", lambda m: f"[{m[1]}]({titles[m[2]]})" if m[2] in titles else m[1], text)
+    own = {re.sub(r"[^a-z0-9]+", "-", heading.lower()) for heading in re.findall(r"^#+ (.*?)(?: \{#.*)?$", text, re.M)}
+
+    def pointed(found):
+        words, target = found.groups()
+        return found[0] if target in own else f"[{words}]({titles[target]})" if target in titles else f"{words} (in the whole book)"
+
+    text = re.sub(r"\[([^\]]+)\]\(#(\w+)\)", pointed, text)
     text = "\n## ".join(part for part in text.split("\n## ") if "[[book " not in part)
     text = with_links_within(without_absent(COMMENT.sub("", FIGURE.sub(NO_FIGURE, text)), files), name, files)
     return with_answers_behind(with_absent_named(text, name, files))

@@ -1162,7 +1162,7 @@ First. `tests/x.py` tries it. See `common/cuda/a.cuh`, it is there. Look:
 - `make headers` writes it. Gone.
 - Stays. `make test` does not.
 
-Some did not pay. Their pages say why.
+Some did not pay. Their pages say why. Read [on](#questions), or [here](#b).
 
 1. What is 2 * 3? ▸ *6, since *two* threes
    make it.*
@@ -1180,7 +1180,7 @@ First. See `common/cuda/a.cuh`, it is there.
 - v1: a step.
 - Stays.
 
-Some did not pay.
+Some did not pay. Read on (in the whole book), or [here](#b).
 
 1. What is 2 * 3? (The answer is number 1 at the end.)
 
