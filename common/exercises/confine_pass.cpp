@@ -12,8 +12,6 @@
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/DiagnosticInfo.h>
-#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
@@ -22,13 +20,13 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/Regex.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
 #include <cstdlib>
 #include <initializer_list>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -226,17 +224,6 @@ bool compares_narrow_place(const Instruction& instruction) {
   });
 }
 
-/// What the compiler passes on as a warning.
-class Remark : public DiagnosticInfo {
-public:
-  explicit Remark(std::string text)
-      : DiagnosticInfo(getNextAvailablePluginDiagnosticKind(), DS_Warning), text_(std::move(text)) {}
-  void print(DiagnosticPrinter& printer) const override { printer << text_; }
-
-private:
-  std::string text_;
-};
-
 /// True for an offset that is a number as soon as loops of known length are unrolled.
 bool is_known_unrolled(const SCEV* offset, ScalarEvolution& evolution) {
   constexpr unsigned kMostTurns = 64;
@@ -309,7 +296,7 @@ public:
       for (Instruction& instruction : instructions(function))
         if (const AllocaInst* array = local_memory(instruction, evolution); array != nullptr)
           if (told_.insert("local " + function.getName().str()).second)
-            module_.getContext().diagnose(Remark("local memory: " + name(function)));
+            errs() << "warning: local memory: " << name(function) << '\n';  // A warning might be switched off.
     }
   }
 
