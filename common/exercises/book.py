@@ -99,6 +99,7 @@ class Exercise:
     allow: tuple  # Names that the file may call besides CUDA's, as regular expressions.
     yardstick: bool
     kernel_writes: bool  # The result must come from a kernel.
+    far: tuple  # Cases of 2^32 elements or more: too large to be run, but for some blocks.
     captured: bool  # All work has to come to the stream that is given, which is captured.
     returns_errors: bool  # What a launch returns has to be returned: a launch is made to fail.
     builds_on: tuple  # Names of exercises whose steps this one runs. In a handout they are the reader's own.
@@ -336,7 +337,7 @@ CHAPTER_TYPES = {
 }  # fmt: skip
 EXERCISE_TYPES = {
     "name": str, "title": str, "step": str, "file": str, "kind": str, "task": str, "hints": [str], "call": str, "cases": [str],
-    "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "returns_errors": bool, "given": {str: str}, "story": bool,
+    "far": [str], "bars": [dict], "gpu": dict, "allow": [str], "yardstick": bool, "kernel_writes": bool, "captured": bool, "returns_errors": bool, "given": {str: str}, "story": bool,
     "builds_on": [str], "helpers": str, "entry": str, "page": str, "minutes": int, "difficulty": int, "learn": str,
     "real": str, "counter": str, "answer": (str, int, float), "empty": str, "goals": [dict],
     "terms": [str], "forbid": [str], "judged_by": [str], "rare": str, "whole_numbers": bool, "written": {str: str},
@@ -451,7 +452,7 @@ def read_exercise(table, number, folder, defaults, measured):
         call=call, entry=table.get("entry", "run"),
         helpers=table.get("helpers", ""), cases=cases, bars=bars, real=real, ours=measured.get(name), gpu=gpu,
         allow=tuple(defaults.get("allow", ())) + tuple(table.get("allow", ())), yardstick=table.get("yardstick", False),
-        kernel_writes=table.get("kernel_writes", True), captured=table.get("captured", False),
+        kernel_writes=table.get("kernel_writes", True), captured=table.get("captured", False), far=tuple(table.get("far", ())),
         returns_errors=table.get("returns_errors", False),
         builds_on=tuple(table.get("builds_on", ())), pieces=pieces,
         goals=goals, counter=table.get("counter", ""), answer=str(table.get("answer", "")).strip(),

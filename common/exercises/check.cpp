@@ -3,25 +3,32 @@
 /// which referee.cpp made, and no reference: what the step left in its arrays, the counters, and what went wrong all go
 /// back.
 ///
-///     check --results FILE --arrays FOLDER [--yardstick] [--captured | --launch-fails] CASE...
+///     check --results FILE --arrays FOLDER [--yardstick] [--captured | --launch-fails] CASE... [--far CASE...]
 ///     check --results FILE --time [--seed N] [--yardstick] CASE...
 ///
 /// Case number k reads FOLDER/k.in, the inputs and the output before the launch, and writes FOLDER/k.out: the same
 /// arrays after it, and for each byte of the output who wrote it last. `--captured`: all that the step does has to come
 /// to the stream that it is given. `--launch-fails`: no launch to the stream succeeds, and what the step returns is
-/// looked at. `--time` is for a device's owner: it measures, by data of its own. Exit status: 0 all cases were run; 2
+/// looked at. `--far`: cases that are too large to be run, of which a few blocks are; only the emulator looks at them.
+/// `--time` is for a device's owner: it measures, by data of its own. Exit status: 0 all cases were run; 2
 /// bad arguments; 3 no usable device, or no input; 4 an output cannot be written; 86 the file's host code left its
 /// confinement; 87 it needs a function that was left out.
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -76,6 +83,7 @@ struct Arguments {
   bool launch_fails = false;
   bool time = false;
   std::vector<std::string> cases;
+  std::vector<std::string> far;  // Cases that are too large to be run, of which one block is.
 };
 
 /// \throws CLI::ParseError
@@ -90,6 +98,7 @@ Arguments parse(int argc, const char* const* argv) {
   auto* captured = app.add_flag("--captured", result.captured);
   app.add_flag("--launch-fails", result.launch_fails)->excludes(captured);
   app.add_flag("--time", result.time)->excludes(arrays);
+  app.add_option("--far", result.far)->take_all()->needs(arrays);
   app.add_option("CASE", result.cases);
   app.parse(argc, argv);
   if (result.arrays.empty() && !result.time) throw CLI::RequiredError("--arrays or --time");
@@ -308,6 +317,80 @@ nlohmann::json run_case(const std::string& parameters, const std::string& arrays
   return line;
 }
 
+#ifdef WARPBOOK_EMULATED
+/// An array of zeros whose memory comes with use.
+class SparseArray {
+public:
+  explicit SparseArray(const BufferLayout& layout)
+      : name_(layout.name), far_bytes_(std::uint64_t{1} << 32U), bytes_(std::max<std::int64_t>(layout.bytes(), 1)) {
+    memory_.reset(emulator::allocate_sparse(bytes_ + static_cast<std::size_t>(layout.offset_bytes)));
+    if (memory_ == nullptr) throw std::bad_alloc();
+    data_ = static_cast<std::byte*>(memory_.get()) + layout.offset_bytes;
+    far_bytes_ *= static_cast<std::uint64_t>(layout.element_bytes);
+  }
+
+  const std::string& name() const { return name_; }
+  void* data() const { return data_; }
+
+  /// True where a place was touched that numbers of 32 bits do not reach, or where there is none.
+  bool is_reached() const {
+    constexpr std::uintptr_t kPages = std::uintptr_t{2} << 20U;  // The largest that memory comes in.
+    if (bytes_ <= far_bytes_ + 2 * kPages) return true;
+    const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data_) + far_bytes_ + kPages) / kPages * kPages;
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(data_) + bytes_;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> resident((end - begin + page - 1) / page);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (mincore(reinterpret_cast<void*>(begin), end - begin, resident.data()) != 0) return true;
+    return std::ranges::any_of(resident, [](unsigned char p) { return (p & 1U) != 0; });
+  }
+
+private:
+  std::string name_;
+  std::uint64_t far_bytes_;
+  std::size_t bytes_;
+  Owned<void*, cudaFree> memory_;
+  std::byte* data_ = nullptr;
+};
+
+/// Runs a block here and a block there of what the step launches for a case that is too large to be run, until every
+/// array was touched far from its beginning. \return the case's line
+nlohmann::json run_far(const std::string& parameters, const Arguments& arguments) {
+  constexpr std::array kShares{1.0, 0.0, 0.5, 0.75, 0.25, 0.9, 0.6, 0.4, 0.8, 0.3, 0.7, 0.95};
+  const std::unique_ptr<Case> problem = make_exercise_case(Parameters::parse(parameters));
+  nlohmann::json line{{"far", problem->title()}, {"said", ""}, {"report", ""}, {"missed", ""}};
+  std::vector<SparseArray> inputs;
+  for (const BufferLayout& layout : problem->inputs()) inputs.emplace_back(layout);
+  const SparseArray output(problem->output());
+  const SparseArray scratch({.name = "scratch", .elements = problem->scratch_bytes()});
+  Arrays arrays{.inputs = {}, .output = output.data(), .scratch = scratch.data()};
+  for (const SparseArray& input : inputs) arrays.inputs.push_back(input.data());
+
+  const Stream stream;
+  const auto way = arguments.captured ? run_captured : run_confined;
+  for (const double share : kShares) {
+    emulator::run_one_block(share);
+    line["said"] = one_line(launch_step(way, *problem, arrays, stream.get()));
+    static_cast<void>(cudaStreamSynchronize(stream.get()));
+    emulator::run_one_block(-1);
+    line["report"] = one_line(take_device_report());
+    if (line["said"] != "" || line["report"] != "") break;
+    const auto missed = std::ranges::find_if_not(inputs, &SparseArray::is_reached);
+    line["missed"] = missed != inputs.end() ? missed->name() : output.is_reached() ? "" : output.name();
+    if (line["missed"] == "") break;
+  }
+  return line;
+}
+
+/// After so much time of a processor it is not known what comes of such a case.
+void limit_far_cases() {
+  constexpr int kSeconds = 1;
+  std::signal(SIGPROF, [](int /*signal*/) { _exit(0); });
+  const itimerval limit{.it_interval = {}, .it_value = {.tv_sec = kSeconds, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+#endif
+
 /// The median of the step's times.
 nlohmann::json time_case(const Step& step, const std::string& parameters, std::uint64_t seed,
                          const DeviceInfo& device) {
@@ -345,7 +428,22 @@ int run(const Arguments& arguments) {
     static_cast<void>(cudaDeviceReset());  // After a kernel that failed, the next case starts afresh.
     static_cast<void>(cudaGetLastError());
   }
-  return results.write({{"complete", true}}) ? 0 : 4;
+  if (!results.write({{"complete", true}})) return 4;
+#ifdef WARPBOOK_EMULATED
+  if (!arguments.far.empty()) limit_far_cases();
+  emulator::set_trace(emulator::TraceMode::off);
+  emulator::set_checks("none");
+  for (const std::string& parameters : arguments.far) {
+    if (!results.write({{"begins", parameters}})) return 4;
+    try {
+      results.write(run_far(parameters, arguments));
+    } catch (const std::bad_alloc&) {
+      break;  // This machine has no such addresses.
+    }
+    static_cast<void>(cudaDeviceReset());
+  }
+#endif
+  return 0;
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ class Desk:
 
     def try_case(self, exercise, case):
         """The verdict on the reader's file on this case alone: right or wrong. \\raises BookError for what is no case"""
-        asked = dataclasses.replace(exercise, kind="write", cases=(case,), bars=(), goals=(), ours=None, gpu=None)
+        asked = dataclasses.replace(exercise, kind="write", cases=(case,), far=(), bars=(), goals=(), ours=None, gpu=None)
         chapter = self.chapters[exercise.chapter]
         self.prepare([chapter])
         try:

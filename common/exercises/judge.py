@@ -38,6 +38,7 @@ LIMITS = {
     "L2 writes": "what is written to the L2 takes the time",
     "block launches": "the launches themselves take the time",
 }
+LAUNCH_LIMITS = "  (a grid has at least one block, and at most 2,147,483,647 in x, 65,535 in y and z; a block has 1 to 1,024 threads)"
 OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 EMPTY = re.compile(r"\b(?:n|count|shape)=(?:[^ ]*,)?0\b")  # A case in which there is nothing to do.
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:/(\d+))?\}")
@@ -142,21 +143,21 @@ class Judge:
                 verdict.details += tuple(compiled.notes.splitlines())
             return verdict
 
-    def execute(self, exercise, program, scratch, cases, results, arrays=None, launch_fails=False, shuffled=False):
+    def execute(self, exercise, program, scratch, cases, results, arrays=None, launch_fails=False, shuffled=False, far=()):
         """Runs a check: on the arrays, or where there are none, to be timed. `shuffled`: threads take turns in a random order."""
         command = [program, "--results", results] + ["--yardstick"] * exercise.yardstick
         way = ["--launch-fails"] if launch_fails else ["--captured"] * exercise.captured
         command += ["--arrays", arrays] + way if arrays else ["--time", "--seed", str(self.seed & (2**63 - 1))]
         run = self.sandbox or plain_run
         order = {"WARPBOOK_SCHEDULE": f"random:{self.seed % 1000}"} if shuffled else {}
-        return run(command + cases, cwd=scratch, scratch=scratch, seconds=self.seconds,
+        return run(command + cases + ["--far", *far] * bool(far), cwd=scratch, scratch=scratch, seconds=self.seconds,
                    environment=order if self.sandbox else os.environ | order, reserves=True)  # fmt: skip
 
     def findings(self, stderr, file):
         return findings(stderr, self.toolchain.root, file)
 
     def run(self, exercise, program, scratch, file, referee, real):
-        done, lines, finished = self.hold(exercise, program, scratch, referee)
+        done, lines, finished = self.hold(exercise, program, scratch, referee, far=exercise.far)
         head = lines[0] if lines else {}
         verdict = Verdict(DONE, device=head.get("device", ""), emulated=head.get("emulated", True), seconds=done.seconds,
                           printed=first_lines(done.stdout))  # fmt: skip
@@ -177,18 +178,18 @@ class Judge:
             if exercise.kind == "project" and verdict.status != REFUSED:
                 judge_part(verdict, len(finished), len(cases))
             return verdict
-        if verdict.emulated and exercise.ours and exercise.ours["counters"].get("atomic requests"):
+        judge_far(verdict, lines, self.findings(done.stderr, file))
+        if not verdict.done:
+            judge_one_more(verdict, exercise, finished, cases)
+        elif verdict.emulated and exercise.ours and exercise.ours["counters"].get("atomic requests"):
             self.judge_order(verdict, exercise, program, scratch, cases)
         if verdict.done and verdict.emulated:
             by_case = {line["case"]: counted(exercise, line["counters"]) for line in finished}
             judge_counters(verdict, exercise, by_case, cases)
             if verdict.done and exercise.returns_errors:
                 self.judge_errors(verdict, exercise, program, scratch, referee)
-                if not verdict.done:  # As one case more, which is wrong.
-                    if exercise.kind == "project":
-                        judge_part(verdict, len(cases), len(cases) + 1)
-                    else:
-                        judge_some_right(verdict, exercise, finished)
+                if not verdict.done:
+                    judge_one_more(verdict, exercise, finished, cases)
             if verdict.done and exercise.kind == "project":
                 self.judge_project(verdict, exercise, by_case, cases, program, scratch, file, real)
             elif verdict.done and real is not None:
@@ -203,13 +204,13 @@ class Judge:
         compared = exercise.ours is not None and self.toolchain.device == "emulator"
         return self.referee(exercise, [exercise.real], "real") if compared else contextlib.nullcontext()
 
-    def hold(self, exercise, program, scratch, referee, shuffled=False):
+    def hold(self, exercise, program, scratch, referee, shuffled=False, far=()):
         """Runs a check on a referee's cases. \\return how the program ended, its lines, and those of the cases that it
         finished, judged, each with its launches' counters. \\raises BuildError where this machine failed"""
         results = scratch / f"{referee.name}.jsonl"
         arrays = scratch / referee.name
         referee.hand_over(arrays)
-        done = self.execute(exercise, program, scratch, referee.cases, results, arrays, shuffled=shuffled)
+        done = self.execute(exercise, program, scratch, referee.cases, results, arrays, shuffled=shuffled, far=far)
         if done.returncode == LEFT_OUT_STATUS:
             raise LeftOut
         if done.returncode in (2, 3, 4):  # Of its own making: no device, no inputs, no room for outputs.
@@ -345,6 +346,29 @@ def judge_some_right(verdict, exercise, finished):
         verdict.details += (f"{verdict.score:.2g} of a point, for the cases that are right",)
 
 
+def judge_one_more(verdict, exercise, finished, cases):
+    """Right on all cases, and wrong on one more."""
+    if exercise.kind == "project":
+        judge_part(verdict, len(cases), len(cases) + 1)
+    elif verdict.score is None:
+        judge_some_right(verdict, exercise, finished)
+
+
+def judge_far(verdict, lines, found):
+    """Of cases that are too large to be run, a few blocks were: did they reach what 32 bits do not?"""
+    for line in (line for line in lines if "far" in line):
+        report, said, missed = line["report"], line["said"], line["missed"]
+        if report and not report.startswith("Invalid") or not (report or said or missed):
+            continue
+        why = "a block reaches memory beside the arrays" if report else said or f"no block comes to the places of {missed} beyond 2^32"
+        verdict.status, verdict.reason = WRONG, f"right on all cases that were run; but on {line['far']}, too large to be run as a whole, {why}"
+        verdict.score = 0.0 if report else None  # As where a case is reported.
+        told = [text for block in found[:1] for text in block if not re.match(r"by block|Address is|Free memory", text)] if report else []
+        verdict.details = (verdict.reason, *(f"    {text}" for text in told),
+                           LAUNCH_LIMITS if "cudaErrorInvalidConfiguration" in said else "  (is an offset, a product of sizes or a count kept in 32 bits?)")  # fmt: skip
+        return
+
+
 def judge_project_speed(verdict, times):
     """On a GPU time alone is judged: at most twice ours, 1.2 times, 1.05 times."""
     lines = [f"{'reached' if times <= most else 'missed'}: within {most:g} times our time" for most in GPU_GOALS]
@@ -427,7 +451,7 @@ def read_lines(path):
 
 
 def is_complete(done, lines, finished, cases):
-    return bool(lines) and "complete" in lines[-1] and done.returncode == 0 and len(finished) == len(cases)
+    return any("complete" in line for line in lines) and done.returncode == 0 and len(finished) == len(cases)
 
 
 def findings(stderr, root, file):
@@ -528,7 +552,7 @@ def judge_wrong(verdict, exercise, wrong, finished, all_cases, found):
     for case, *block in list(dict.fromkeys((case, *block) for case, block in found))[:2]:
         details += [f"on {case}"] * (case != first["title"]) + ["  " + block[0]] + ["      " + line for line in block[1:]]
     if any("cudaErrorInvalidConfiguration" in part for part in parts):
-        details.append("  (a grid has at least one block, and at most 2,147,483,647 in x, 65,535 in y and z; a block has 1 to 1,024 threads)")
+        details.append(LAUNCH_LIMITS)
     right = finished - len(wrong)
     count = f"{right} of the {all_cases} cases {'is' if right == 1 else 'are'} right"
     details.append(count if right else f"none of the {all_cases} cases is right")
@@ -691,5 +715,5 @@ def first_lines(text):
 def cache_key(toolchain_key, exercise, text, seed):
     parts = [toolchain_key, exercise.key, exercise.handed_out, exercise.call, repr(exercise.cases), repr(exercise.bars),
              repr(exercise.gpu), exercise.real, repr(exercise.ours), exercise.answer,
-             repr((exercise.terms, exercise.forbid, exercise.returns_errors)), str(seed), text]  # fmt: skip
+             repr((exercise.terms, exercise.forbid, exercise.returns_errors, exercise.far)), str(seed), text]  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -109,6 +109,32 @@ TEST_CASE("every thread of every block runs once, with its own indices") {
 // ---------------------------------------------------------------------------------------------------------------
 // barriers
 
+__global__ void mark_far(char* far) { far[(blockIdx.x + 1LL) << 30] = 1; }
+
+TEST_CASE("one block of a large launch runs, on more memory than there is") {
+  auto* const far = static_cast<char*>(emulator::allocate_sparse(std::size_t{110} << 30U));
+  REQUIRE(far != nullptr);
+  const auto marked = [&](double share) {
+    emulator::run_one_block(share);
+    const cudaError_t error = launch(mark_far, {.grid = 101}, far);
+    emulator::run_one_block(-1);
+    REQUIRE((error == cudaSuccess && cudaDeviceSynchronize() == cudaSuccess));
+    std::vector<int> blocks;
+    for (int block = 0; block <= 100; ++block) {
+      char& mark = far[(block + 1LL) << 30];
+      if (mark != 0) blocks.push_back(block);
+      mark = 0;
+    }
+    return blocks;
+  };
+  CHECK(marked(0) == std::vector{0});
+  CHECK(marked(0.5) == std::vector{50});
+  CHECK(marked(1) == std::vector{100});
+  CHECK(marked(-1) == iota<int>(101));
+  CHECK(cudaFree(far) == cudaSuccess);
+  CHECK(emulator::allocate_sparse(std::size_t{1} << 50U) == nullptr);
+}
+
 __global__ void reverse_through_shared(int* values, int phases) {
   __shared__ int tile[1024];
   for (int phase = 0; phase < phases; ++phase) {

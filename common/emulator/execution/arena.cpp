@@ -14,6 +14,7 @@
 
 #include "common/emulator/base/device_table.hpp"
 #include "common/emulator/execution/shared_memory.hpp"
+#include "common/emulator/include/warpbook_emulator.h"
 
 namespace warpbook::emulator {
 
@@ -39,7 +40,8 @@ std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + 
 class Arena {
 public:
   Arena();
-  std::byte* allocate(std::size_t bytes, MemoryKind kind, const void* pc, std::byte* at = nullptr);
+  /// `limited`: to what the card has.
+  std::byte* allocate(std::size_t bytes, MemoryKind kind, const void* pc, std::byte* at = nullptr, bool limited = true);
   std::byte* reserve(std::size_t bytes);
   AddressRange reserved(const std::byte* address) const;
   void give_up(std::byte* begin);
@@ -57,6 +59,7 @@ private:
   struct Entry {
     std::unique_ptr<Allocation> allocation;
     std::size_t mapped;
+    std::size_t counted;  ///< bytes of the card
   };
   std::byte* find_room(std::size_t mapped, std::size_t alignment) const;
   void mark(std::byte* begin, std::size_t mapped, const Allocation* allocation);
@@ -127,9 +130,10 @@ void Arena::mark(std::byte* begin, std::size_t mapped, const Allocation* allocat
   }
 }
 
-std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, std::byte* at) {
+std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, std::byte* at, bool limited) {
   const std::lock_guard lock(mutex_);
-  if (kind != MemoryKind::pinned_host && (bytes > device_memory_bytes() || in_use_ > device_memory_bytes() - bytes)) {
+  const std::size_t counted = limited && kind != MemoryKind::pinned_host ? bytes : 0;
+  if (counted != 0 && (bytes > device_memory_bytes() || in_use_ > device_memory_bytes() - bytes)) {
     return nullptr;
   }
   if (bytes > static_cast<std::size_t>(arena_end - arena_begin) / 2 || (at != nullptr && live_.contains(at))) {
@@ -149,8 +153,8 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, s
   next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes);
   auto allocation = std::make_unique<Allocation>(Allocation{begin, bytes, ++serial_, kind, pc});
   mark(begin, mapped, allocation.get());
-  live_.emplace(begin, Entry{std::move(allocation), mapped});
-  in_use_ += kind == MemoryKind::pinned_host ? 0 : bytes;
+  live_.emplace(begin, Entry{std::move(allocation), mapped, counted});
+  in_use_ += counted;
   return begin;
 }
 
@@ -196,7 +200,7 @@ bool Arena::release(std::byte* begin, const void* pc) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   // NOLINTNEXTLINE(bugprone-unused-return-value): where it fails the memory stays, unused.
   static_cast<void>(mmap(begin, entry.mapped, PROT_NONE, kFlags, -1, 0));
-  in_use_ -= entry.allocation->kind == MemoryKind::pinned_host ? 0 : entry.allocation->bytes;
+  in_use_ -= entry.counted;
   live_.erase(found);
   return true;
 }
@@ -317,6 +321,10 @@ std::vector<Allocation> live_allocations() { return arena().live(); }
 
 const Allocation* nearest_allocation(const void* address) {
   return arena().nearest(static_cast<const std::byte*>(address));
+}
+
+void* allocate_sparse(std::size_t bytes) {
+  return arena().allocate(bytes, MemoryKind::managed, nullptr, nullptr, false);
 }
 
 std::size_t device_memory_bytes() {

@@ -29,6 +29,7 @@
 #include "common/emulator/execution/clusters.hpp"
 #include "common/emulator/execution/progress.hpp"
 #include "common/emulator/execution/schedule.hpp"
+#include "common/emulator/include/warpbook_emulator.h"
 
 namespace warpbook::emulator {
 namespace {
@@ -44,6 +45,9 @@ constexpr std::uint64_t kThreadsWorthWaking = 4096;
 /// CUDA threads that a worker takes at a time at most, in whole blocks. Few: whoever watches the blocks wants them in
 /// about their order.
 constexpr std::uint64_t kThreadsAtATime = 2048;
+
+/// As `run_one_block` has it.
+std::atomic<double> share_of_grid{-1};
 
 unsigned cores() {
   if (const char* text = std::getenv("WARPBOOK_WORKERS"); text != nullptr) {
@@ -340,26 +344,30 @@ private:
     launch.argument_bytes = call.bytes;
     launch_error.store(cudaSuccess);
     grid_arrivals.store(0);
-    const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    const std::uint64_t all_blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    const double share = share_of_grid.load();
+    const auto first = share < 0 ? 0 : static_cast<std::uint64_t>(share * static_cast<double>(all_blocks - 1));
+    const std::uint64_t blocks = share < 0 ? all_blocks : first + 1;
     const std::uint64_t threads_of_block = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
-    const std::uint64_t threads = blocks * threads_of_block;
+    const std::uint64_t threads = (blocks - first) * threads_of_block;
     const auto workers =
-        static_cast<unsigned>(std::min<std::uint64_t>({runners_.size(), blocks, launch.resident_blocks}));
+        static_cast<unsigned>(std::min<std::uint64_t>({runners_.size(), blocks - first, launch.resident_blocks}));
     const std::uint64_t most = std::max<std::uint64_t>(1, kThreadsAtATime / threads_of_block);
     Job job{launch, call, schedule(), blocks, workers, most, beside};
+    job.next.store(first);
     current_ = &job;
 
     observer().launch_begin(launch);
-    const bool share =
+    const bool shared =
         workers > 1 && threads >= kThreadsWorthWaking && !observer().in_order() && launch.cluster_blocks() == 1;
-    if (share) {
+    if (shared) {
       begin(job, workers - 1);
     }
     {
       const LaunchProgress progress(job.launch, blocks, job.next);
       job.work(runner, seats_[0]);
       observer().worker_end(launch, 0);
-      if (share || job.waited.load()) {
+      if (shared || job.waited.load()) {
         finish();
       }
     }
@@ -589,6 +597,8 @@ std::atomic<std::uint64_t> grid_arrivals{0};
 
 // Without order: what went with the error is read behind `finish`.
 bool launch_has_failed() { return launch_error.load(std::memory_order_relaxed) != cudaSuccess; }
+
+void run_one_block(double share) { share_of_grid.store(share); }
 
 LaunchResult run_blocks(LaunchInfo& launch, const KernelCall& call) { return pool().run(launch, call); }
 

@@ -45,6 +45,14 @@ enum class TraceMode {
 /// For the launches to come.
 WARPBOOK_EXPORT void set_trace(TraceMode mode);
 
+/// Of each launch to come, one block runs, and no other: the one at this share of the grid, from 0, the first, to 1,
+/// the last. A negative share: all of them, as at the beginning. For launches that are too large to be run.
+WARPBOOK_EXPORT void run_one_block(double share);
+
+/// Device memory of zeros that comes with use, so that there may be more of it than this machine has. nullptr where
+/// there are not so many addresses. cudaFree gives it back.
+WARPBOOK_EXPORT void* allocate_sparse(std::size_t bytes);
+
 /// What is checked besides what always is: a list of init, race, leak, api, parted by commas, or all, or none. Begins
 /// with what `WARPBOOK_CHECK` says. False where a word is none of these.
 WARPBOOK_EXPORT bool set_checks(const std::string& names);
