@@ -32,7 +32,7 @@ import whole_file  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "docs" / "results" / "public_programs.json"
 HEADERS = ("Common", "common", "include", "inc", "Utilities", "utils", "util", "src")
-LIBRARIES = ("-lcublas", "-lcurand", "-lcufft", "-lcuda")
+LIBRARIES = ("-lcublas", "-lcurand", "-lcufft", "-lcusolver", "-lcusparse", "-lcuda")
 PASSED = re.compile(r"\b(pass(ed)?|success(ful|fully)?|correct(ly)?|(results?|arrays?|vectors?|matrices) (do )?match(es)?|"
                     r"match!|verified|OK)\b", re.IGNORECASE)
 FAILED = re.compile(r"\b(fails?|failed|failures?|mismatch(es)?|incorrect(ly)?|wrong|(do|does|did) ?n.t match|not correct|not match|"

@@ -153,7 +153,7 @@ class Commands(Driver):
         Path("sum.cu").write_text("#include <cuda_fp16.h>\n__global__ void k(__half* x) { x[threadIdx.x] = x[threadIdx.x] + __float2half(0.5f); }\n"
                                   "void add(__half* x, int n) { k<<<1, n>>>(x); }\n")
         headers = ("cuda_runtime_api builtin_types cublasLt cublas_v2 cuComplex cuda cuda_bf16 cuda_fp16 cuda_profiler_api cuda_runtime "
-                   "cooperative_groups cufft curand curand_kernel cusparse device_launch_parameters driver_types library_types math_constants mma "
+                   "cooperative_groups cufft curand curand_kernel cusolverDn cusparse device_launch_parameters driver_types library_types math_constants mma "
                    "nvToolsExt vector_functions vector_types")
         Path("main.cpp").write_text("".join(f"#include <{name}.h>\n" for name in headers.split()) + """#include <cstdio>
             void add(__half* x, int n);
@@ -186,6 +186,7 @@ class Commands(Driver):
             #include <cuda_runtime.h>
             #include <cufft.h>
             #include <curand.h>
+            #include <cusolverDn.h>
             #include <cusparse.h>
             #include <stdio.h>
             const void* kernel(void);

@@ -87,6 +87,13 @@ class Libraries(unittest.TestCase):
         self.assertIn("========= Invalid __global__ read by cusparseSpMV\n", ran.stderr)
         self.assertIn("The operand is x. It has 36 bytes; from the pointer on, 32 are allocated.\n", ran.stderr)
 
+    def test_cusolver(self):
+        self.build("cusolver", "-lcusolver", "-G")
+        self.assertGreaterEqual(len(self.check_right("cusolver")), 5)
+        ran = self.run_program("too short")
+        self.assertIn("========= Invalid __global__ write by cusolverDnDgetrf\n", ran.stderr)
+        self.assertIn("The operand is devIpiv. It has 12 bytes; from the pointer on, 8 are allocated.\n", ran.stderr)
+
     @unittest.skipUnless(CCCL.is_dir() or os.environ.get("CI"), "NVIDIA's CCCL is not installed: make deps")
     def test_thrust(self):
         self.build("thrust", "-rdc=true", "--extended-lambda")

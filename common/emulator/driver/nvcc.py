@@ -28,7 +28,7 @@ RELEASE = "13.0"
 LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".c++": "c++", ".C": "c++"}
 LINKED = re.compile(r"\.(o|obj|a|lib|so(\.\d+)*)$")
 # Libraries of the toolkit: what the emulator has of them is in its own library, and what it lacks did not compile.
-LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cufftw|cusparseLt|cusolver\w*|cudnn\w*|"
+LIBRARIES = re.compile(r"-l(cuda|cudart(_static)?|cudadevrt|culibos|cufftw|cusparseLt|cusolver(Mg|_lapack\w*|_metis\w*)|cudnn\w*|"
                        r"npp\w*|nvToolsExt|nvrtc|nvidia-ml|nvjpeg|cupti)$")
 # What is asked of the host's compiler and would change what a kernel computes or counts.
 HOST_ONLY = re.compile(r"-(O\w*|ffast-math|funsafe-\S*|funroll-\S*|ftree-\S*|fvect\S*|flto\S*|m(arch|tune|cpu|fpmath)=\S*|"
