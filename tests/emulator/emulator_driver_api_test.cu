@@ -143,6 +143,18 @@ TEST_CASE("Contexts are a stack of each thread's") {
   CUcontext first = nullptr;
   CUcontext second = nullptr;
   CUcontext current = nullptr;
+  CUcontext primary = nullptr;
+  CUdevice device = -1;
+  REQUIRE(cuDevicePrimaryCtxRetain(&primary, 0) == CUDA_SUCCESS);
+  cuCtxSetCurrent(nullptr);
+  int count = 0;
+  REQUIRE(cudaGetDeviceCount(&count) == cudaSuccess);
+  CHECK(cuCtxGetDevice(&device) == CUDA_ERROR_INVALID_CONTEXT);
+  REQUIRE(cudaFree(nullptr) == cudaSuccess);  // The runtime makes the primary one current where there is none.
+  CHECK(cuCtxGetDevice(&device) == CUDA_SUCCESS);
+  CHECK(device == 0);
+  REQUIRE(cuCtxPopCurrent(&current) == CUDA_SUCCESS);
+  CHECK(current == primary);
   REQUIRE(cuCtxCreate(&first, 0, 0) == CUDA_SUCCESS);
   CUctxCreateParams parameters = {};
   REQUIRE(cuCtxCreate(&second, &parameters, 0, 0) == CUDA_SUCCESS);

@@ -23,6 +23,9 @@ public:
   /// Where the program made the call that is under way; nullptr outside of calls.
   static const void* pc();
 
+  /// Whether this thread has called a function of the runtime that needs a context since it was last asked.
+  static bool wanted_context();
+
   /// Tells the observer of an error, once a call.
   static void failed(cudaError_t error);
 

@@ -12,6 +12,7 @@
 #include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/include/cuda_runtime_api.h"
 #include "common/emulator/runtime/api_call.hpp"
+#include "common/emulator/runtime/driver_call.hpp"
 #include "common/emulator/runtime/state.hpp"
 
 struct CUctx_st {};
@@ -61,15 +62,6 @@ constexpr ResultName kResultNames[] = {
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN"},
 };
 
-/// Makes a driver's call of the runtime's. Its error is not the one that `cudaGetLastError` tells.
-template <class Call> CUresult driver_call(const char* name, const void* pc, Call call) {
-  const ApiCall api_call(name, pc);
-  const bool clean = cudaPeekAtLastError() == cudaSuccess;
-  const cudaError_t error = call();
-  if (clean) cudaGetLastError();
-  return static_cast<CUresult>(error);
-}
-
 void* address(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
 CUdeviceptr number(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
@@ -85,7 +77,13 @@ template <class Allocate> cudaError_t allocate_to(CUdeviceptr* pointer, Allocate
 std::mutex contexts_mutex;
 std::set<CUcontext> contexts;  // those that live
 CUctx_st primary;
-thread_local std::vector<CUcontext> current;
+
+/// The thread's contexts. Where it has none, the runtime's functions make the primary one current.
+std::vector<CUcontext>& current() {
+  thread_local std::vector<CUcontext> stack;
+  if (ApiCall::wanted_context() && stack.empty()) stack.push_back(&primary);
+  return stack;
+}
 
 bool is_context(CUcontext context) {
   const std::lock_guard lock(contexts_mutex);
@@ -99,7 +97,7 @@ cudaError_t create_context(CUcontext* context, CUdevice device) {
   *context = new CUctx_st;  // NOLINT(cppcoreguidelines-owning-memory): cuCtxDestroy's to delete
   const std::lock_guard lock(contexts_mutex);
   contexts.insert(*context);
-  current.push_back(*context);
+  current().push_back(*context);
   return cudaSuccess;
 }
 
@@ -132,8 +130,6 @@ CUresult refuse_module(const char* function) {
 }  // namespace warpbook::emulator
 
 using namespace warpbook::emulator;
-
-#define WARPBOOK_CALLER __func__, __builtin_return_address(0)
 
 // ---- Errors, versions, devices
 
@@ -186,8 +182,20 @@ CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  return driver_call(WARPBOOK_CALLER,
-                     [&] { return cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device); });
+  return driver_call(WARPBOOK_CALLER, [&] {
+    switch (attribute) {  // those that the runtime does not know
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED:
+      if (value == nullptr) return remember(cudaErrorInvalidValue);
+      if (device != 0) return remember(cudaErrorInvalidDevice);
+      // Compressed memory holds the same.
+      *value = attribute != CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
+      return remember(device_state());
+    default:
+      return cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device);
+    }
+  });
 }
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
@@ -219,7 +227,8 @@ CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice device) {
 
 CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams* parameters, unsigned, CUdevice device) {
   return driver_call(WARPBOOK_CALLER, [&] {
-    const bool asks = parameters != nullptr && (parameters->numExecAffinityParams != 0 || parameters->cigParams != nullptr);
+    const bool asks =
+        parameters != nullptr && (parameters->numExecAffinityParams != 0 || parameters->cigParams != nullptr);
     return asks ? remember(cudaErrorNotSupported) : create_context(context, device);
   });
 }
@@ -227,40 +236,40 @@ CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams* parameters, unsigned
 CUresult cuCtxDestroy(CUcontext context) {
   const std::lock_guard lock(contexts_mutex);
   if (contexts.erase(context) == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  std::erase(current, context);
+  std::erase(current(), context);
   delete context;  // NOLINT(cppcoreguidelines-owning-memory)
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPushCurrent(CUcontext context) {
   if (!is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  current.push_back(context);
+  current().push_back(context);
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent(CUcontext* context) {
-  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (context != nullptr) *context = current.back();
-  current.pop_back();
+  if (current().empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context != nullptr) *context = current().back();
+  current().pop_back();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   if (context != nullptr && !is_context(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  if (!current.empty()) current.pop_back();
-  if (context != nullptr) current.push_back(context);
+  if (!current().empty()) current().pop_back();
+  if (context != nullptr) current().push_back(context);
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *context = current.empty() ? nullptr : current.back();
+  *context = current().empty() ? nullptr : current().back();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (current().empty()) return CUDA_ERROR_INVALID_CONTEXT;
   *device = 0;
   return CUDA_SUCCESS;
 }
@@ -315,11 +324,12 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
   if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  int* const values[] = {&properties->maxThreadsPerBlock, &properties->maxThreadsDim[0], &properties->maxThreadsDim[1],
-                         &properties->maxThreadsDim[2],   &properties->maxGridSize[0],   &properties->maxGridSize[1],
-                         &properties->maxGridSize[2],     &properties->sharedMemPerBlock, &properties->totalConstantMemory,
-                         &properties->SIMDWidth,          &properties->memPitch,          &properties->regsPerBlock,
-                         &properties->clockRate,          &properties->textureAlign};
+  int* const values[] = {
+      &properties->maxThreadsPerBlock, &properties->maxThreadsDim[0],  &properties->maxThreadsDim[1],
+      &properties->maxThreadsDim[2],   &properties->maxGridSize[0],    &properties->maxGridSize[1],
+      &properties->maxGridSize[2],     &properties->sharedMemPerBlock, &properties->totalConstantMemory,
+      &properties->SIMDWidth,          &properties->memPitch,          &properties->regsPerBlock,
+      &properties->clockRate,          &properties->textureAlign};
   int attribute = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK;  // They have the attributes' order.
   for (int* const value : values)
     if (const CUresult error = cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute++), device);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "common/emulator/runtime/api_call.hpp"
@@ -246,11 +247,20 @@ thread_local constinit bool in_host_function = false;
 
 }  // namespace
 
+namespace {
+constinit thread_local bool wants_context = false;
+}
+
+bool ApiCall::wanted_context() { return std::exchange(wants_context, false); }
+
 ApiCall::ApiCall(const char* name, const void* pc) : outermost_(outermost_call == nullptr) {
   if (!outermost_) return;
   outermost_call = this;
   error_.function = name;
   error_.pc = pc;
+  const std::string_view called = name;
+  if (called.starts_with("cuda") && !called.starts_with("cudaGetDevice") && !called.starts_with("cudaDeviceGet"))
+    wants_context = true;
   if (!in_host_function) return;
   explain("api_error", "A host function may not call CUDA: let it tell another thread, or the host do it later.");
   failed(cudaErrorNotPermitted);

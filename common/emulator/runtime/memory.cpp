@@ -391,6 +391,10 @@ cudaError_t release(void* pointer, bool pinned) {
   }
   if (launch_is_beside()) host_waits_for_all();
   const Allocation* allocation = find_allocation(pointer);
+  if (is_mapped(pointer)) {
+    ApiCall::explain("invalid_free", "This memory was mapped by cuMemMap; cuMemUnmap takes it away.");
+    return remember(cudaErrorInvalidValue);
+  }
   if (allocation == nullptr || (allocation->kind == MemoryKind::pinned_host) != pinned ||
       !arena_release(pointer, ApiCall::pc())) {
     explain_release(pointer, allocation, pinned);

@@ -103,6 +103,9 @@ cudaError_t device_state();
 /// How many bytes kernels may use from an address on; 0 where it leads to none of the device's memory.
 std::size_t device_bytes(const void* pointer);
 
+/// Whether it is memory that the driver mapped there, which cuMemUnmap takes away and cudaFree does not.
+bool is_mapped(const void* pointer);
+
 /// The device's current pool has given out this memory.
 void pool_allocated(const void* pointer);
 
