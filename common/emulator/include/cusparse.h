@@ -1,7 +1,7 @@
 /// \file
 /// cuSPARSE: the generic functions over matrices in CSR, CSC and COO, with indices of 32 or 64 bits, in float, double,
-/// their complex numbers, half and bfloat16. What is not here does not compile: blocked and sliced formats, batches,
-/// incomplete factorizations, the functions by type that came before the generic ones.
+/// their complex numbers, half and bfloat16. What is not here does not compile: blocked and sliced formats,
+/// batches but of products, incomplete factorizations, the functions by type that came before the generic ones.
 #pragma once
 
 #include <stddef.h>
@@ -189,6 +189,13 @@ WARPBOOK_EXPORT cusparseStatus_t cusparseDnMatGet(cusparseDnMatDescr_t mat, int6
                                                   cusparseOrder_t* order);
 WARPBOOK_EXPORT cusparseStatus_t cusparseDnMatGetValues(cusparseDnMatDescr_t mat, void** values);
 WARPBOOK_EXPORT cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t mat, void* values);
+WARPBOOK_EXPORT cusparseStatus_t cusparseCsrSetStridedBatch(cusparseSpMatDescr_t mat, int batch, int64_t offsets_stride,
+                                                            int64_t values_stride);
+WARPBOOK_EXPORT cusparseStatus_t cusparseCooSetStridedBatch(cusparseSpMatDescr_t mat, int batch, int64_t stride);
+WARPBOOK_EXPORT cusparseStatus_t cusparseSpMatGetStridedBatch(cusparseConstSpMatDescr_t mat, int* batch);
+WARPBOOK_EXPORT cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t mat, int batch, int64_t stride);
+WARPBOOK_EXPORT cusparseStatus_t cusparseDnMatGetStridedBatch(cusparseConstDnMatDescr_t mat, int* batch,
+                                                              int64_t* stride);
 
 // Sparse vectors: y = alpha * x + beta * y; x = y at x's indices; y at x's indices = x.
 WARPBOOK_EXPORT cusparseStatus_t cusparseAxpby(cusparseHandle_t handle, const void* alpha, cusparseConstSpVecDescr_t x,

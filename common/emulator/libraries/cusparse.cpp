@@ -57,12 +57,17 @@ struct cusparseSpMatDescr {
   Values values;
   cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
   cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
+  int batch = 1;
+  std::int64_t first_stride = 0;   ///< of a batch: elements of `first` from one matrix to the next
+  std::int64_t values_stride = 0;  ///< of the other indices and of the values
 };
 
 struct cusparseDnMatDescr {
   std::int64_t rows, columns, ld;
   Values values;
   cusparseOrder_t order;
+  int batch = 1;
+  std::int64_t stride = 0;  ///< of a batch: elements from one matrix to the next
 };
 
 struct cusparseSpSVDescr {
@@ -229,6 +234,28 @@ template <class Mat> std::int64_t columns_of(const Mat& mat, cusparseOperation_t
   return transposes(op) ? mat.rows : mat.columns;
 }
 
+const void* moved(const void* begin, std::int64_t elements, std::size_t width) {
+  return static_cast<const std::byte*>(begin) + elements * static_cast<std::int64_t>(width);
+}
+
+/// A matrix of a batch. One that is alone belongs to all of the others.
+cusparseSpMatDescr of_batch(cusparseSpMatDescr mat, int i) {
+  mat.first.begin = moved(mat.first.begin, i * mat.first_stride, bytes_of(mat.first.type));
+  mat.second.begin = moved(mat.second.begin, i * mat.values_stride, bytes_of(mat.second.type));
+  mat.values.begin = moved(mat.values.begin, i * mat.values_stride, bytes_of(mat.values.type));
+  mat.batch = 1;
+  return mat;
+}
+cusparseDnMatDescr of_batch(cusparseDnMatDescr mat, int i) {
+  mat.values.begin = moved(mat.values.begin, i * mat.stride, bytes_of(mat.values.type));
+  mat.batch = 1;
+  return mat;
+}
+bool are_batches(std::initializer_list<int> counts) {
+  const int most = std::max(counts);
+  return std::all_of(counts.begin(), counts.end(), [=](int count) { return count == 1 || count == most; });
+}
+
 // ---- What an operation touches
 
 LibraryOperand flat(const char* name, const void* begin, std::int64_t count, std::size_t width, bool written) {
@@ -294,6 +321,7 @@ struct Call {
   template <class Work>
   cusparseStatus_t run_over(const cusparseSpMatDescr& mat, double flops_by_element, Operands operands, Work work,
                             bool host_waits = false) const {
+    if (mat.batch != 1) return refuse(CUSPARSE_STATUS_NOT_SUPPORTED, function, pc);
     return run(
         flops_by_element * static_cast<double>(mat.nnz), mat.values.type, std::move(operands),
         [mat, work = std::move(work), here = *this] {
@@ -701,6 +729,39 @@ cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t mat, void* values) 
   return CUSPARSE_STATUS_SUCCESS;
 }
 
+// ---- Batches
+
+cusparseStatus_t cusparseCsrSetStridedBatch(cusparseSpMatDescr_t mat, int batch, int64_t offsets_stride,
+                                            int64_t values_stride) {
+  const bool valid = mat != nullptr && mat->format == CUSPARSE_FORMAT_CSR && batch > 0 &&
+                     (offsets_stride == 0 || offsets_stride > mat->rows) && values_stride >= mat->nnz;
+  if (!valid) return refuse(CUSPARSE_STATUS_INVALID_VALUE, WARPBOOK_HERE);
+  mat->batch = batch, mat->first_stride = offsets_stride, mat->values_stride = values_stride;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseCooSetStridedBatch(cusparseSpMatDescr_t mat, int batch, int64_t stride) {
+  const bool valid = mat != nullptr && mat->format == CUSPARSE_FORMAT_COO && batch > 0 && stride >= mat->nnz;
+  if (!valid) return refuse(CUSPARSE_STATUS_INVALID_VALUE, WARPBOOK_HERE);
+  mat->batch = batch, mat->first_stride = mat->values_stride = stride;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseSpMatGetStridedBatch(cusparseConstSpMatDescr_t mat, int* batch) {
+  if (mat == nullptr || batch == nullptr) return refuse(CUSPARSE_STATUS_INVALID_VALUE, WARPBOOK_HERE);
+  *batch = mat->batch;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseDnMatSetStridedBatch(cusparseDnMatDescr_t mat, int batch, int64_t stride) {
+  const bool valid = mat != nullptr && batch > 0 && stride >= 0;
+  if (!valid) return refuse(CUSPARSE_STATUS_INVALID_VALUE, WARPBOOK_HERE);
+  mat->batch = batch, mat->stride = stride;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+cusparseStatus_t cusparseDnMatGetStridedBatch(cusparseConstDnMatDescr_t mat, int* batch, int64_t* stride) {
+  if (mat == nullptr) return refuse(CUSPARSE_STATUS_INVALID_VALUE, WARPBOOK_HERE);
+  put(batch, mat->batch), put(stride, mat->stride);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+
 // ---- Sparse vectors
 
 namespace {
@@ -940,6 +1001,16 @@ cusparseStatus_t cusparseSpMM_preprocess(cusparseHandle_t handle, cusparseOperat
   WARPBOOK_CALL(a != nullptr && b != nullptr && c != nullptr, true);
   return CUSPARSE_STATUS_SUCCESS;
 }
+namespace {
+/// Does it for each matrix of a batch, as long as it succeeds.
+template <class Work> cusparseStatus_t each_of_batch(int batch, cudaDataType compute, Work work) {
+  cusparseStatus_t status = CUSPARSE_STATUS_SUCCESS;
+  for (int i = 0; i < batch && status == CUSPARSE_STATUS_SUCCESS; ++i)
+    status = by_type(compute, [&](auto number) { return work(number, i); });
+  return status;
+}
+}  // namespace
+
 cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t op_a, cusparseOperation_t op_b,
                               const void* alpha, cusparseConstSpMatDescr_t a_descr, cusparseConstDnMatDescr_t b_descr,
                               const void* beta, cusparseDnMatDescr_t c_descr, cudaDataType compute, cusparseSpMMAlg_t,
@@ -947,12 +1018,13 @@ cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t op_a,
   WARPBOOK_CALL(is_known(op_a) && is_known(op_b) && alpha != nullptr && beta != nullptr && a_descr != nullptr &&
                     b_descr != nullptr && c_descr != nullptr && columns_of(*a_descr, op_a) == rows_of(*b_descr, op_b) &&
                     c_descr->rows == rows_of(*a_descr, op_a) && c_descr->columns == columns_of(*b_descr, op_b),
-                go_together(a_descr->values.type, b_descr->values.type, c_descr->values.type, compute));
-  return by_type(compute, [&](auto number) {
+                go_together(a_descr->values.type, b_descr->values.type, c_descr->values.type, compute) &&
+                    are_batches({a_descr->batch, b_descr->batch, c_descr->batch}));
+  return each_of_batch(c_descr->batch, compute, [&](auto number, int i) {
     using C = decltype(number);
-    const cusparseSpMatDescr a = *a_descr;
-    const cusparseDnMatDescr b = *b_descr;
-    const cusparseDnMatDescr c = *c_descr;
+    const cusparseSpMatDescr a = of_batch(*a_descr, i);
+    const cusparseDnMatDescr b = of_batch(*b_descr, i);
+    const cusparseDnMatDescr c = of_batch(*c_descr, i);
     Operands operands;
     const auto scale = call.scalar<C>(alpha, operands, "alpha");
     const auto keep = call.scalar<C>(beta, operands, "beta");
@@ -1000,12 +1072,13 @@ cusparseStatus_t cusparseSDDMM(cusparseHandle_t handle, cusparseOperation_t op_a
                     b_descr != nullptr && c_descr != nullptr && columns_of(*a_descr, op_a) == rows_of(*b_descr, op_b) &&
                     c_descr->rows == rows_of(*a_descr, op_a) && c_descr->columns == columns_of(*b_descr, op_b),
                 c_descr->format == CUSPARSE_FORMAT_CSR &&
-                    go_together(a_descr->values.type, b_descr->values.type, c_descr->values.type, compute));
-  return by_type(compute, [&](auto number) {
+                    go_together(a_descr->values.type, b_descr->values.type, c_descr->values.type, compute) &&
+                    are_batches({a_descr->batch, b_descr->batch, c_descr->batch}));
+  return each_of_batch(c_descr->batch, compute, [&](auto number, int i) {
     using C = decltype(number);
-    const cusparseDnMatDescr a = *a_descr;
-    const cusparseDnMatDescr b = *b_descr;
-    const cusparseSpMatDescr c = *c_descr;
+    const cusparseDnMatDescr a = of_batch(*a_descr, i);
+    const cusparseDnMatDescr b = of_batch(*b_descr, i);
+    const cusparseSpMatDescr c = of_batch(*c_descr, i);
     const std::int64_t inner = columns_of(a, op_a);
     Operands operands;
     const auto scale = call.scalar<C>(alpha, operands, "alpha");

@@ -433,6 +433,81 @@ static void refusals() {
   check(std::strcmp(cusparseGetErrorName(CUSPARSE_STATUS_ZERO_PIVOT), "CUSPARSE_STATUS_ZERO_PIVOT") == 0, "names");
 }
 
+/// Three matrices of one batch beside each one alone: products with dense ones, and what is sampled of a product.
+static void batches(cusparseFormat_t format) {
+  constexpr int m = 4, k = 5, n = 3, nnz = 7, batch = 3, gap = 2;
+  const bool csr = format == CUSPARSE_FORMAT_CSR;
+  const int rows[] = {0, 0, 1, 2, 2, 2, 3}, offsets[] = {0, 2, 3, 6, 7};
+  std::vector<int> first, second;
+  std::vector<double> values, dense_b, left;
+  for (int i = 0; i < batch; ++i) {
+    if (csr && i == 0) first.assign(offsets, offsets + m + 1);  // of all
+    if (!csr) first.insert(first.end(), rows, rows + nnz), first.insert(first.end(), gap, 0);
+    for (int j = 0; j < nnz; ++j) second.push_back((j * 3 + i) % k), values.push_back(1 + i + j / 4.0);
+    second.insert(second.end(), gap, 0), values.insert(values.end(), gap, 99);
+    for (int j = 0; j < k * n; ++j) dense_b.push_back(number<double>(i + j));
+    for (int j = 0; j < m * k; ++j) left.push_back(number<double>(i + 2 * j));
+  }
+  int *d_first = room(first), *d_second = room(second);
+  double *d_values = room(values), *d_b = room(dense_b), *d_left = room(left),
+         *d_c = room(std::vector<double>(m * n * batch, 5));
+  double* d_square = room(std::vector<double>(k * k, 0.5));
+  cusparseSpMatDescr_t a;
+  cusparseDnMatDescr_t b, c, l, square;
+  const auto index = CUSPARSE_INDEX_32I;
+  const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  if (csr)
+    DONE(cusparseCreateCsr(&a, m, k, nnz, d_first, d_second, d_values, index, index, CUSPARSE_INDEX_BASE_ZERO,
+                           CUDA_R_64F));
+  else
+    DONE(cusparseCreateCoo(&a, m, k, nnz, d_first, d_second, d_values, index, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+  DONE(csr ? cusparseCsrSetStridedBatch(a, batch, 0, nnz + gap) : cusparseCooSetStridedBatch(a, batch, nnz + gap));
+  DONE(cusparseCreateDnMat(&b, k, n, k, d_b, CUDA_R_64F, CUSPARSE_ORDER_COL));
+  DONE(cusparseDnMatSetStridedBatch(b, batch, k * n));
+  DONE(cusparseCreateDnMat(&c, m, n, m, d_c, CUDA_R_64F, CUSPARSE_ORDER_COL));
+  DONE(cusparseDnMatSetStridedBatch(c, batch, m * n));
+  const double alpha = 2, beta = 3;
+  DONE(cusparseSpMM(handle, none, none, &alpha, a, b, &beta, c, CUDA_R_64F, CUSPARSE_SPMM_ALG_DEFAULT, nullptr));
+  cudaDeviceSynchronize();
+  for (int i = 0; i < batch; ++i)
+    for (int column = 0; column < n; ++column)
+      for (int row = 0; row < m; ++row) {
+        double sum = 0;
+        for (int j = 0; j < nnz; ++j)
+          if (rows[j] == row)
+            sum += values[i * (nnz + gap) + j] * dense_b[i * k * n + column * k + second[i * (nnz + gap) + j]];
+        check(is_near(d_c[i * m * n + column * m + row], 2 * sum + 15), "a batch of products", i);
+      }
+  int count = 0;
+  DONE(cusparseSpMatGetStridedBatch(a, &count));
+  check(count == batch, "the number of a batch");
+  if (csr) {
+    DONE(cusparseDnMatSetStridedBatch(b, 2, k * n));
+    check(cusparseSpMM(handle, none, none, &alpha, a, b, &beta, c, CUDA_R_64F, CUSPARSE_SPMM_ALG_DEFAULT, nullptr) ==
+              CUSPARSE_STATUS_NOT_SUPPORTED,
+          "batches of two numbers");
+    DONE(cusparseCreateDnMat(&l, m, k, m, d_left, CUDA_R_64F, CUSPARSE_ORDER_COL));
+    DONE(cusparseDnMatSetStridedBatch(l, batch, m * k));
+    DONE(cusparseCreateDnMat(&square, k, k, k, d_square, CUDA_R_64F, CUSPARSE_ORDER_COL));  // belongs to all
+    DONE(cusparseSDDMM(handle, none, none, &alpha, l, square, &beta, a, CUDA_R_64F, CUSPARSE_SDDMM_ALG_DEFAULT,
+                       nullptr));
+    cudaDeviceSynchronize();
+    for (int i = 0; i < batch; ++i)
+      for (int j = 0; j < nnz; ++j) {
+        double sum = 0;
+        for (int inner = 0; inner < k; ++inner) sum += left[i * m * k + inner * m + rows[j]] * 0.5;
+        check(is_near(d_values[i * (nnz + gap) + j], 2 * sum + 3 * values[i * (nnz + gap) + j]), "a batch of samples",
+              i);
+      }
+    check(d_values[nnz] == 99, "between matrices of a batch");
+    cusparseDestroyDnMat(l), cusparseDestroyDnMat(square);
+  }
+  cusparseDestroySpMat(a), cusparseDestroyDnMat(b), cusparseDestroyDnMat(c);
+  for (void* each :
+       {(void*)d_first, (void*)d_second, (void*)d_values, (void*)d_b, (void*)d_left, (void*)d_c, (void*)d_square})
+    cudaFree(each);
+}
+
 int main(int count, char**) {
   DONE(cusparseCreate(&handle));
   if (count > 1) {  // x has an element less than its descriptor says
@@ -469,6 +544,8 @@ int main(int count, char**) {
   formats();
   narrow<__half>(CUDA_R_16F);
   narrow<__nv_bfloat16>(CUDA_R_16BF);
+  batches(CUSPARSE_FORMAT_CSR);
+  batches(CUSPARSE_FORMAT_COO);
   refusals();
   DONE(cusparseDestroy(handle));
   std::printf("%d wrong\n", bad);
