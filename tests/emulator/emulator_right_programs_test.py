@@ -671,6 +671,7 @@ int main(int argc, char**) {
   if (argc == 5) *o = 1;
   if (argc == 6) { cudaFree(o); return *o; }
   if (argc == 7) return std::vector<int>(4).at(argc);
+  if (argc > 7) { cudaFree(o); cudaMallocManaged(&o, 16); o[argc == 8 ? 8000 : 4] = 1; cudaFree(o); }
 }
 """
         made = self.run_text(text, "--no-run")
@@ -680,12 +681,14 @@ int main(int argc, char**) {
                                           (3, "Program ended by signal 11 (Segmentation fault)", 9, 11),
                                           (4, "Invalid host write of size 4 bytes", 10, 11),
                                           (5, "Invalid host read of size 4 bytes", 11, 11),
-                                          (6, "Program ended by signal 6 (Aborted)", 12, 6)]:
+                                          (6, "Program ended by signal 6 (Aborted)", 12, 6),
+                                          (7, "Invalid host write of size 4 bytes", 13, 11), (8, "Invalid host write of size 4 bytes", 13, 0)]:
             with self.subTest(says):
                 ran = subprocess.run(["./here", *["x"] * words], capture_output=True, text=True, check=False, timeout=60)
                 self.assertEqual(ran.returncode, -number, ran.stderr)
                 self.assertIn(f"========= {says}\n=========     at p.cu:{line}\n", ran.stderr)
                 self.assertTrue(ran.stderr.endswith("========= ERROR SUMMARY: 1 error\n"), ran.stderr)
+        self.assertIn("Address is out of bounds: 0 bytes after the end of allocation 2 of 16 bytes, allocated at p.cu:13\n", ran.stderr)
 
     def test_reports_tell_the_cause_and_each_mistake_once(self):
         made = self.run_text(CAUSES, "--no-run")

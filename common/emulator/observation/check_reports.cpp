@@ -14,6 +14,7 @@
 #include "common/emulator/execution/symbols.hpp"
 #include "common/emulator/observation/checks.hpp"
 #include "common/emulator/observation/findings.hpp"
+#include "common/emulator/observation/host_reports.hpp"
 #include "common/emulator/observation/source_location.hpp"
 
 namespace warpbook::emulator {
@@ -51,6 +52,14 @@ std::string describe(const Allocation& allocation) {
   return formatted("allocation {} of {} bytes{}", allocation.serial, allocation.bytes,
                    at_line("allocated", allocation.pc));
 }
+
+}  // namespace
+
+std::string beside_allocation(const Allocation& allocation, const void* address) {
+  return relative(static_cast<const std::byte*>(address) - allocation.begin, allocation.bytes, 0, describe(allocation));
+}
+
+namespace {
 
 /// Beside or in the shared arrays.
 Place place_in_shared(const BlockContext& block, const AddressRange& all, const std::byte* at, std::size_t width) {

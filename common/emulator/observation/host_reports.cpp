@@ -151,14 +151,33 @@ void host_access(const void* address, std::size_t bytes, Operation operation, co
       observer().host_polled(address, bytes);
     return;
   }
-  if (allocation == nullptr && freed.allocation.serial == 0) return;
-  const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
-  const auto offset = static_cast<const std::byte*>(address) - touched.begin;
   Finding finding;
   const char* const does = operation == Operation::load ? "read" : operation == Operation::store ? "write" : "access";
+  finding.sites = {pc, nullptr};
+  if (allocation == nullptr && freed.allocation.serial == 0) {
+    thread_local const void* told = nullptr;
+    const Allocation* const beside = in_arena(address) ? nearest_allocation(address) : nullptr;
+    if (beside == nullptr || std::exchange(told, pc) == pc) return;
+    finding.kind = "out_of_bounds";
+    finding.place = calling_location(pc);
+    finding.text = formatted("========= Invalid host {} of size {} bytes\n"
+                             "=========     at {}\n"
+                             "=========     Address is out of bounds: {}\n"
+                             "=========     Compare the index with the number of elements before the access.\n",
+                             does, bytes, finding.place, beside_allocation(*beside, address));
+    // The rest of the last page is there, and the program goes on as on a GPU.
+    constexpr std::ptrdiff_t kPage = 4096;
+    const auto offset = static_cast<const std::byte*>(address) - beside->begin;
+    if (offset < 0 || offset / kPage > static_cast<std::ptrdiff_t>(beside->bytes - 1) / kPage)
+      end_program(SIGSEGV, std::move(finding));
+    else
+      publish_finding(finding);
+    return;
+  }
+  const Allocation& touched = allocation != nullptr ? *allocation : freed.allocation;
+  const auto offset = static_cast<const std::byte*>(address) - touched.begin;
   finding.kind = "host_access";
   finding.place = calling_location(pc);
-  finding.sites = {pc, nullptr};
   finding.text = formatted("========= Invalid host {} of size {} bytes\n"
                            "=========     at {}\n"
                            "=========     Address is at byte {} of allocation {} of {} bytes, allocated at {}{}\n"

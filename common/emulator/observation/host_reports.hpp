@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "common/emulator/execution/async_work.hpp"
 #include "common/emulator/execution/engine.hpp"
@@ -64,8 +65,11 @@ void end_program(int signal, const void* pc);
 /// The same where there is a report on what the line did: the mistake and the end count as one.
 void end_program(int signal, Finding mistake);
 
+/// Where an address lies beside an allocation, as reports say it.
+std::string beside_allocation(const Allocation& allocation, const void* address);
+
 /// The host touches memory of the arena: where that is the device's own, reports it and ends the program, as a GPU's
-/// host would be.
+/// host would be. Beyond what the host shares with the device, too, which ends the program where no page is there.
 void host_access(const void* address, std::size_t bytes, Operation operation, const void* pc);
 
 }  // namespace warpbook::emulator
