@@ -193,6 +193,8 @@ public:
   virtual void host_polled(const void* /*address*/, std::size_t /*bytes*/) {}
   /// The host or a stream was told to wait for an event; `recorded` false: it had nothing to wait for.
   virtual void event_waited(const void* /*event*/, bool /*recorded*/, const void* /*pc*/) {}
+  /// A memset is asked for with a value of which it only uses the lowest byte, or as many as `bytes`.
+  virtual void fill_cut(double /*value*/, unsigned /*bytes*/, const void* /*pc*/) {}
   /// An event is about to go.
   virtual void event_gone(const void* /*event*/) {}
   /// A thread ordered its accesses before and after a fence; `of_block`: for the threads of its block alone.

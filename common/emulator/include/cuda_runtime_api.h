@@ -317,6 +317,8 @@ WARPBOOK_EXPORT cudaError_t allocate_device(void** pointer, size_t bytes);
 WARPBOOK_EXPORT cudaError_t allocate_device_async(void** pointer, size_t bytes, cudaStream_t stream);
 WARPBOOK_EXPORT cudaError_t allocate_managed(void** pointer, size_t bytes);
 WARPBOOK_EXPORT cudaError_t allocate_pinned(void** pointer, size_t bytes);
+/// Warns of a memset that is given a number of which no byte is left as it was.
+WARPBOOK_EXPORT void note_fill(double value);
 WARPBOOK_EXPORT cudaError_t allocate_pitched(void** pointer, size_t* pitch, size_t width, size_t height);
 /// Makes a `__device__` or `__constant__` variable known as device memory.
 WARPBOOK_EXPORT cudaError_t register_symbol(const void* symbol, size_t bytes);

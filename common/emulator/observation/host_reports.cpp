@@ -1,6 +1,8 @@
 #include "common/emulator/observation/host_reports.hpp"
 
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -83,6 +85,22 @@ void report_early_wait(const void* pc) {
   finding.text = formatted("========= Warning: nothing is waited for at {}: the event is not recorded by then\n"
                            "=========     Call cudaEventRecord before, behind the work that is to be done.\n",
                            finding.place.empty() ? "an unknown line" : finding.place);
+  publish_finding(finding);
+}
+
+void report_cut_fill(double value, unsigned bytes, const void* pc) {
+  constexpr double kMost = 0x1p31;
+  const auto mask = (std::uint32_t{1} << 8 * bytes) - 1;
+  const std::uint32_t left =
+      std::abs(value) <= kMost ? static_cast<std::uint32_t>(static_cast<std::int64_t>(value)) & mask : 0;
+  Finding finding;
+  finding.kind = "cut_fill";
+  finding.place = pc == nullptr ? std::string{} : calling_location(pc);
+  finding.sites = {pc, nullptr};
+  finding.warning = true;
+  finding.text = formatted("========= Warning: a memset that is given {} sets {} to {}, at {}\n"
+                           "=========     It knows no elements: other values are for a kernel to write, or a copy.\n",
+                           value, bytes == 1 ? "each byte" : formatted("each {} bytes", bytes), left, line(pc));
   publish_finding(finding);
 }
 

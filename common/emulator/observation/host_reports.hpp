@@ -48,6 +48,9 @@ void report_copy_race(const CopyRace& race);
 /// A wait for an event that was not recorded by then, and not waited for later.
 void report_early_wait(const void* pc);
 
+/// Warns of a memset with a value of which it uses the lowest `bytes` alone.
+void report_cut_fill(double value, unsigned bytes, const void* pc);
+
 /// A copy to the host of device memory that nobody wrote in parts.
 struct UnwrittenCopy {
   const void* pc;       ///< The call that asked for it.

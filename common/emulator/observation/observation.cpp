@@ -246,6 +246,10 @@ void Observation::event_waited(const void* event, bool recorded, const void* pc)
     early_waits_.try_emplace(event, pc);
 }
 
+void Observation::fill_cut(double value, unsigned bytes, const void* pc) {
+  if (options_.api) report_cut_fill(value, bytes, pc);
+}
+
 void Observation::event_gone(const void* event) {
   const auto wait = early_waits_.find(event);
   if (wait == early_waits_.end()) return;

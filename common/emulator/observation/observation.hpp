@@ -76,6 +76,7 @@ public:
   void host_polled(const void* address, std::size_t bytes) override;
   void event_waited(const void* event, bool recorded, const void* pc) override;
   void event_gone(const void* event) override;
+  void fill_cut(double value, unsigned bytes, const void* pc) override;
 
   /// The launch that ended last.
   LaunchReport last_launch();

@@ -291,6 +291,23 @@ void fill_row(std::byte* row, unsigned value, unsigned element_bytes, std::size_
 
 }  // namespace
 
+namespace {
+
+/// True where a fill's elements do not show the value that was given: of 1000, a byte is 232.
+bool is_cut(unsigned value, unsigned element_bytes) {
+  if (element_bytes == sizeof(value)) return false;
+  const unsigned bits = 8 * element_bytes;
+  const unsigned repeats = element_bytes == 1 ? 0x01010101U : 0x00010001U;
+  const auto number = static_cast<int>(value);
+  return (number < -(1 << (bits - 1)) || number >= 1 << bits) && value != (value & ((1U << bits) - 1)) * repeats;
+}
+
+}  // namespace
+
+void note_fill(double value) {
+  if (value != 0) observer().fill_cut(value, 1, __builtin_return_address(0));
+}
+
 cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned element_bytes, std::size_t count,
                  std::size_t height, cudaStream_t stream, bool is_async) {
   const RuntimeLock lock;
@@ -315,6 +332,7 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
   // Of memory that the host reaches, too, it waits for what is not called asynchronous.
   const bool host_waits = !is_async && place.host;
   const void* const pc = ApiCall::pc();
+  if (is_cut(value, element_bytes)) observer().fill_cut(static_cast<int>(value), element_bytes, pc);
   const cudaError_t error = submit(
       stream, cudaGraphNodeTypeMemset,
       [=](bool from_graph) {
