@@ -191,7 +191,7 @@ void follow_copy(const Copy& copy) {
 /// What others must leave alone until the work is done, row by row. Of memory that is not pinned, CUDA makes a copy of
 /// its own.
 void add_rows(std::vector<AsyncWork>& all, const void* pointer, std::size_t pitch, const Copy& copy, AsyncWork row) {
-  if (find_allocation(pointer) == nullptr) {
+  if (find_allocation(pointer) == nullptr && symbol_at(pointer).bytes == 0) {
     return;
   }
   const auto* begin = static_cast<const std::byte*>(pointer);
@@ -340,9 +340,7 @@ cudaError_t fill(void* pointer, std::size_t pitch, unsigned value, unsigned elem
         std::vector<AsyncWork> work;
         add_rows(work, pointer, pitch, {.width = width, .height = height},
                  {.name = "memset", .writes = true, .pc = pc});
-        // The host does not wait for a cudaMemset of the device's own memory. A kernel of a non-blocking stream beside
-        // one is not reported: only calls that say that they are asynchronous are looked at.
-        begin_work(work, !is_async);
+        begin_work(work, host_waits);  // The host does not wait for a cudaMemset of the device's own memory.
         for (std::size_t row = 0; row < height && width != 0; ++row) {
           fill_row(static_cast<std::byte*>(pointer) + row * pitch, value, element_bytes, count);
           if (in_arena(pointer)) observer().memory_written(static_cast<std::byte*>(pointer) + row * pitch, width);
