@@ -53,6 +53,7 @@ void BlockRunner::prepare(const LaunchInfo& launch, std::uint64_t linear_block, 
   const dim3& block = launch.block;
   const dim3& grid = launch.grid;
   const unsigned threads = block.x * block.y * block.z;
+  skipped_ = launch.id % kSteps * kStep;
   context_.launch = &launch;
   context_.linear_block = linear_block;
   context_.block_index = {static_cast<unsigned>(linear_block % grid.x),
@@ -156,12 +157,27 @@ void BlockRunner::fiber_main(void* runner, Fiber place) {
   static_cast<BlockRunner*>(runner)->run_threads(place);
 }
 
+inline void BlockRunner::invoke(const void* kernel) const {
+  if (skipped_ == 0)
+    call_->invoke(kernel, call_->arguments);
+  else
+    invoke_further(kernel);
+}
+
+/// Further down on the stack.
+[[gnu::noinline]] void BlockRunner::invoke_further(const void* kernel) const {
+  void* skipped = __builtin_alloca(skipped_);
+  asm volatile("" : : "r"(skipped) : "memory");
+  call_->invoke(kernel, call_->arguments);
+  asm volatile("");  // No call may take this one's place.
+}
+
 #if defined(WARPBOOK_OWN_BARRIER)
 void BlockRunner::run_threads(Fiber place) {
   // One call for threads that begin and for those that go on, see fiber_switch.hpp. It comes back when a thread has
   // ended, on the stack where that began.
   for (const void* kernel = call_->kernel;;) {
-    call_->invoke(kernel, call_->arguments);
+    invoke(kernel);
     finish(current_);
     if (live_ == 0) {
       idle_fibers_.push_back(place);
@@ -206,7 +222,7 @@ extern "C" __attribute__((visibility("hidden"))) Entry warpbook_arrive(bool pred
 void BlockRunner::run_threads(Fiber /*place*/) {
   // Nothing thread-local here: an idle fiber of the first worker may wake up on another operating system thread.
   for (;;) {
-    call_->invoke(call_->kernel, call_->arguments);
+    invoke(call_->kernel);
     finish(current_);
     if (live_ == 0) {
       Fiber* place = &idle_fibers_.emplace_back(nullptr);
@@ -600,7 +616,8 @@ AddressRange BlockRunner::own_stack(const void* address) const {
   };
   const bool is_guarded = !around(address).contains(address);
   const AddressRange own = around(__builtin_frame_address(0));
-  return is_guarded || own.begin == own.end ? local_range() : own;
+  if (is_guarded || own.begin == own.end) return local_range();
+  return {own.begin, stacks_.top_of(own.begin) - skipped_};
 }
 
 /// Of a shuffle that these lanes came to: who gets what has no value.

@@ -119,6 +119,8 @@ public:
 
 private:
   static constexpr unsigned kNone = ~0U;
+  static constexpr std::size_t kStep = 4096;  ///< So far apart begin the stacks of launches that follow each other,
+  static constexpr std::size_t kSteps = 4;    ///< and so many of them: what one left of its variables is no variable.
   enum class Switch : std::uint8_t { to_waiting, to_idle };  // see fiber_switch.hpp
   enum class Wait : std::uint8_t { nothing, barrier, meeting, active_mask, finished };
 
@@ -194,6 +196,7 @@ private:
 
   BlockContext context_;
   const KernelCall* call_ = nullptr;
+  std::size_t skipped_ = 0;  ///< bytes of each stack, before the kernel's
   cudaError_t error_ = cudaSuccess;
   unsigned live_ = 0;
   unsigned current_ = 0;  ///< position of the thread that runs
@@ -233,6 +236,9 @@ private:
   unsigned fence_thread_ = kNone;
   unsigned fences_ = 0;    ///< of this thread there, one after another
   unsigned barriers_ = 0;  ///< since the block waited for others
+
+  void invoke(const void* kernel) const;
+  void invoke_further(const void* kernel) const;
 
   Fiber main_ = nullptr;
   Fiber waiting_next_ = nullptr;  ///< whom a stack that is done with its thread leaves itself for

@@ -37,17 +37,27 @@ FiberStacks::~FiberStacks() {
   guarded_sets.fetch_sub(1);
 }
 
+namespace {
+
+/// Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
+std::size_t colour(std::size_t index) { return index * 320 % kColours & ~std::size_t{63}; }
+
+}  // namespace
+
 FiberStacks::Stack FiberStacks::stack(unsigned index) {
   // Most kernels need few stacks, and a thousand guard pages for each worker take longer than a short launch.
   for (; guards_ && guarded_ <= index; ++guarded_) mprotect(memory_ + guarded_ * kSlotBytes, kPageBytes, PROT_NONE);
-  // Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
-  const std::size_t colour = (index * std::size_t{320}) % kColours & ~std::size_t{63};
   std::byte* begin = memory_ + index * kSlotBytes + kPageBytes;
-  return {begin + kStackBytes - colour, kStackBytes - colour};
+  return {begin + kStackBytes - colour(index), kStackBytes - colour(index)};
 }
 
 std::size_t FiberStacks::index_of(const void* address) const {
   return (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory_)) / kSlotBytes;
+}
+
+const std::byte* FiberStacks::top_of(const void* address) const {
+  const std::span<const std::byte> all = stack_around(address);
+  return all.data() + all.size() - colour(index_of(address));
 }
 
 std::span<const std::byte> FiberStacks::stack_around(const void* address) const {

@@ -32,6 +32,9 @@ public:
   /// The stack that an address lies in, from its lowest byte on; empty where it lies in none.
   std::span<const std::byte> stack_around(const void* address) const;
 
+  /// The top of the stack that an address lies in.
+  const std::byte* top_of(const void* address) const;
+
   /// Which stack an address lies in; kMaxStacks or more where it lies in none.
   std::size_t index_of(const void* address) const;
 

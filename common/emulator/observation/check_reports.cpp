@@ -183,7 +183,7 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
     return {"a null pointer", "out_of_bounds", "The pointer was never set, or its allocation failed."};
   if (find_allocation(at) != nullptr || find_freed(at).allocation.serial != 0) return place_in_arena(block, at, width);
   if (local_range().contains(at))
-    return {"in the variables of another thread", "out_of_bounds",
+    return {"in the variables of another thread, or of an earlier launch", "out_of_bounds",
             "Only a thread itself reaches its variables: hand a value over in shared memory, or by a shuffle."};
   if (const AddressRange all = shared_range(); is_near_shared(address, all))
     return place_in_shared(block, all, at, width);
