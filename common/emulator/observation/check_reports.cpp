@@ -193,7 +193,9 @@ Place place_of(const BlockContext& block, const void* address, std::size_t width
   if (const ClusterPlace place = find_in_cluster(block, address); place.block != nullptr)
     return place_in_cluster(block, place, at, width);
   if (const AddressRange range = host_variable_at(address); range.begin != nullptr)
-    return {formatted("in the host's variable '{}'", variable_near(address).name), "out_of_bounds", kHostsOwn};
+    return {variable_near(address).name.empty() ? "in a string of the host's"
+                                                : formatted("in the host's variable '{}'", variable_near(address).name),
+            "out_of_bounds", kHostsOwn};
   if (const Variable variable = variable_near(address); !variable.name.empty())
     return {relative(at - variable.range.begin, static_cast<std::size_t>(variable.range.end - variable.range.begin),
                      width, formatted("variable '{}'", variable.name)),

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/emulator/pass/device_code.hpp"
 #include "common/emulator/pass/invoke.hpp"
 
 namespace warpbook::emulator {
@@ -130,6 +131,43 @@ bool is_hosts_own(const GlobalVariable& variable) {
          !name.starts_with("_ZN8warpbook");
 }
 
+/// A function of the host's that no other file brings, too: an inline one could be device code there.
+bool is_hosts_own(const Function& function, const SmallPtrSet<const Function*, 32>& device) {
+  return !device.contains(&function) && !function.isDiscardableIfUnused() &&
+         !function.hasFnAttribute("warpbook-device") && !function.hasFnAttribute("warpbook-global");
+}
+
+bool is_used_by_host(const Use& use, const SmallPtrSet<const Function*, 32>& device) {
+  const auto* instruction = dyn_cast<Instruction>(use.getUser());
+  return instruction != nullptr && is_hosts_own(*instruction->getFunction(), device);
+}
+
+/// A static variable of the host's functions.
+bool is_of_hosts_functions(const GlobalVariable& variable, const SmallPtrSet<const Function*, 32>& device) {
+  return variable.hasInternalLinkage() && variable.getName().starts_with("_ZZ") && !variable.isThreadLocal() &&
+         !variable.hasSection() && !variable.hasAttributes() &&
+         all_of(variable.uses(), [&](const Use& use) { return is_used_by_host(use, device); });
+}
+
+/// A copy of a string for the host's functions, where they give it to others than the C library; nobody joins it with
+/// an equal one of a kernel's.
+GlobalVariable* hosts_copy(GlobalVariable& string, const SmallPtrSet<const Function*, 32>& device) {
+  const auto* text = string.hasInitializer() ? dyn_cast<ConstantDataSequential>(string.getInitializer()) : nullptr;
+  if (text == nullptr || !text->isString() || !string.hasPrivateLinkage() || !string.isConstant()) return nullptr;
+  bool goes_further = false;
+  for (const Use& use : string.uses()) {
+    const auto* call = dyn_cast<CallBase>(use.getUser());
+    const Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
+    goes_further |= is_used_by_host(use, device) && (callee == nullptr || !callee->isDeclaration());
+  }
+  if (!goes_further) return nullptr;
+  auto* copy = new GlobalVariable(*string.getParent(), string.getValueType(), true, GlobalValue::PrivateLinkage,
+                                  string.getInitializer(), string.getName() + ".of_host");
+  copy->setSection(".rodata.of_host");
+  string.replaceUsesWithIf(copy, [&](const Use& use) { return is_used_by_host(use, device); });
+  return copy;
+}
+
 Constant* numbers(Module& module, ArrayRef<unsigned> values) {
   Constant* data = ConstantDataArray::get(module.getContext(), values);
   return new GlobalVariable(module, data->getType(), true, GlobalValue::PrivateLinkage, data);
@@ -150,9 +188,14 @@ void tell_runtime(Module& module) {
   for (GlobalVariable& variable : module.globals())
     if (!variable.isDeclaration() && variable.hasAttribute("warpbook-managed"))
       call("__warpbook_managed", variable, module.getDataLayout().getTypeAllocSize(variable.getValueType()));
+  const SmallPtrSet<const Function*, 32> device = device_functions(module);
+  std::vector<GlobalVariable*> hosts_own;
   for (GlobalVariable& variable : module.globals())
-    if (is_hosts_own(variable))
-      call("__warpbook_host_variable", variable, module.getDataLayout().getTypeAllocSize(variable.getValueType()));
+    if (is_hosts_own(variable) || is_of_hosts_functions(variable, device)) hosts_own.push_back(&variable);
+  for (GlobalVariable& variable : make_early_inc_range(module.globals()))
+    if (GlobalVariable* copy = hosts_copy(variable, device)) hosts_own.push_back(copy);
+  for (GlobalVariable* variable : hosts_own)
+    call("__warpbook_host_variable", *variable, module.getDataLayout().getTypeAllocSize(variable->getValueType()));
   for (Function& function : module) {
     const auto tell_number = [&](const char* attribute, const char* name) {
       std::uint64_t value = 0;
