@@ -132,6 +132,11 @@ template <class F> __global__ void run(F f) { f(1); }
 #if CASE == 16
 __constant__ int too_much[17000];
 #endif
+#if CASE == 13
+__device__ int elements[2];
+__constant__ int constants[2];
+__global__ void sets(int i) { constants[i] = 1; }
+#endif
 __global__ void through(int (*f)(int)) { f(1); }
 int main() {
 #if CASE == 9
@@ -144,6 +149,7 @@ int main() {
   return threadIdx.x;
 #elif CASE == 13
   device_variable = 2;
+  return elements[1];
 #elif CASE == 14
   int h = 3; auto f = [&] __device__(int x) { return x + h; }; run<<<1, 1>>>(f);
 #elif CASE == 15
@@ -189,6 +195,8 @@ __global__ void k7(int* o) { if (o[0]) throw 1; }  // device code does not suppo
 __global__ void k8(const char** o, Base* b) { o[0] = typeid(*b).name(); }  // The operator 'typeid' is not allowed
 __global__ void k9(int* o, Base* b) { o[0] = dynamic_cast<Derived*>(b) != nullptr; }  // The operator 'dynamic_cast' is not
 __global__ void k10() { constant = 1; }  // expression must be a modifiable lvalue
+void f16() { __constant__ int v = 1; (void)v; }  // an automatic "__constant__" variable declaration is not allowed
+int f17() { static __device__ int v; return v; }  // a static "__device__" variable declaration is not allowed
 void f11() { no_kernel<<<1, 1>>>(nullptr); }  // a host function call cannot be configured
 void f12() { no_kernel_either<<<1, 1>>>(nullptr); }  // a __device__ function call cannot be configured
 __global__ void k13(int* o) { int (*f)(int) = hosts; o[0] = f(1); }  // identifier "hosts(int)" is undefined in device code
@@ -631,7 +639,10 @@ class Wrong(InAFolder):
         for case, reason in enumerate(REASONS):
             with self.subTest(case=case):
                 ran = self.run_text(REFUSED, "--no-run", f"--flags=-DCASE={case} --extended-lambda")
-                self.assertEqual('warning: a __device__ variable "device_variable" cannot be directly written' in ran.stderr, case == 13)
+                for warning in ('a __device__ variable "device_variable" cannot be directly written',
+                                'a __device__ variable "elements" cannot be directly read',
+                                "cannot store to pointer that points to constant memory space"):
+                    self.assertEqual(f"warning: {warning}" in ran.stderr, case == 13, warning)
                 self.assertEqual('warning: the address of __device__ function("device(int)") taken in' in ran.stderr, case == 17)
                 if reason is None:
                     self.assertEqual(ran.returncode, 0, ran.stderr)

@@ -174,6 +174,16 @@ void refuse(const Function& function, const Twine& text) {
       function, words, subprogram == nullptr ? DiagnosticLocation() : DiagnosticLocation(subprogram)));
 }
 
+/// Whose element or member a pointer leads to. The front end does not say that it stays inside: -fwrapv.
+const Value* base_of(const Value* pointer) {
+  for (;;) {
+    pointer = pointer->stripPointerCasts();
+    const auto* step = dyn_cast<GEPOperator>(pointer);
+    if (step == nullptr) return pointer;
+    pointer = step->getPointerOperand();
+  }
+}
+
 std::string named(const Function& function) { return "(\"" + demangle(function.getName()) + "\")"; }
 
 class Judge {
@@ -258,8 +268,12 @@ private:
       refuse(instruction, "expression must have a constant value: an array's length is known when it is compiled");
     if (const auto* store = dyn_cast<StoreInst>(&instruction))
       if (const GlobalVariable* to = variable_of(store->getPointerOperand());
-          to != nullptr && to->hasAttribute(kConstant))
-        refuse(instruction, "expression must be a modifiable lvalue: kernels only read __constant__ variables");
+          to != nullptr && to->hasAttribute(kConstant)) {
+        if (to == store->getPointerOperand())
+          refuse(instruction, "expression must be a modifiable lvalue: kernels only read __constant__ variables");
+        else
+          warn(instruction, "cannot store to pointer that points to constant memory space");
+      }
     for (const Use& operand : instruction.operands()) {
       const GlobalVariable* used = variable_of(operand.get());
       if (used != nullptr && used->hasAttribute(kShared) && has_initialiser(*used))
@@ -281,16 +295,22 @@ private:
       if (const Function* callee = call->getCalledFunction();
           callee != nullptr && callee->getName() == "__warpbook_launch")
         launched(*call);
+    local_variable(instruction);
     const bool begins = function.getName().starts_with("__cxx_global_var_init");
     for (const Use& operand : instruction.operands()) {
       if (const auto* used = dyn_cast<Function>(operand.get())) address_of(instruction, operand, *used);
       const GlobalVariable* used = variable_of(operand.get());
       if (used == nullptr) continue;
+      if (used->getName().starts_with("_ZZ") && !is_inside_device_code(function)) {
+        const auto* has = find_if(kQualifiers, [&](const char* qualifier) { return used->hasAttribute(qualifier); });
+        if (has != std::end(kQualifiers)) {
+          refuse_in_host(instruction, "a static", *has);
+          continue;
+        }
+      }
       if (used->hasAttribute(kDevice) && !used->hasAttribute(kManaged) && !function.hasFnAttribute(kHost) && !begins &&
           !is_inside_device_code(function) && !is_of_cccl(function))
         device_variable(instruction, operand, *used);
-      if (used->hasAttribute(kShared) && used->getName().starts_with("_ZZ") && !is_inside_device_code(function))
-        refuse(instruction, "a static \"__shared__\" variable declaration is not allowed inside a host function body");
       const auto* store = dyn_cast<StoreInst>(&instruction);
       const auto* call = dyn_cast<CallBase>(&instruction);
       const bool sets =
@@ -300,6 +320,32 @@ private:
                                 Twine(used->hasAttribute(kConstant) ? "constant" : "device") + "__ variable \"" +
                                 demangle(used->getName()) + "\"");
     }
+  }
+
+  static constexpr const char* kQualifiers[] = {kShared, kConstant, kManaged, kDevice};  // Most of them are kDevice, too.
+
+  static void refuse_in_host(const Instruction& instruction, StringRef kind, StringRef qualifier) {
+    refuse(instruction, kind + " \"__" + qualifier.substr(StringRef("warpbook-").size()) +
+                            "__\" variable declaration is not allowed inside a host function body");
+  }
+
+  /// The word that an instruction notes of a local variable; "" where it does not.
+  static StringRef noted(const User& instruction) {
+    const auto* note = dyn_cast<IntrinsicInst>(&instruction);
+    if (note == nullptr || note->getIntrinsicID() != Intrinsic::var_annotation) return "";
+    const auto* word = dyn_cast<GlobalVariable>(note->getArgOperand(1)->stripPointerCasts());
+    if (word == nullptr || !word->hasInitializer()) return "";
+    const auto* text = dyn_cast<ConstantDataSequential>(word->getInitializer());
+    return text != nullptr && text->isCString() ? text->getAsCString() : "";
+  }
+
+  /// `__constant__` and `__managed__` variables are `__device__`, too.
+  static void local_variable(const Instruction& instruction) {
+    if (noted(instruction) != kDevice) return;
+    StringRef qualifier = kDevice;
+    for (const User* user : instruction.getOperand(0)->users())
+      if (const StringRef word = noted(*user); word == kConstant || word == kManaged) qualifier = word;
+    refuse_in_host(instruction, "an automatic", qualifier);
   }
 
   /// The host has a variable of that name, too, of which kernels know nothing.
@@ -338,7 +384,7 @@ private:
   }
 
   static const GlobalVariable* variable_of(const Value* pointer) {
-    pointer = pointer->stripInBoundsOffsets();
+    pointer = base_of(pointer);
     if (const auto* intrinsic = dyn_cast<IntrinsicInst>(pointer);
         intrinsic != nullptr && intrinsic->getIntrinsicID() == Intrinsic::threadlocal_address)
       return nullptr;  // its own operand tells
@@ -407,7 +453,7 @@ private:
         refuse(instruction, "identifier \"" + demangle(function->getName()) + "\" is undefined in device code");
         continue;
       }
-      const auto* variable = dyn_cast<GlobalVariable>(operand->stripInBoundsOffsets());
+      const auto* variable = dyn_cast<GlobalVariable>(isa<Constant>(operand) ? base_of(operand) : operand);
       if (variable == nullptr || variable->hasAttribute(kDevice) || variable->hasPrivateLinkage() ||
           variable->hasAttribute(kShared) || variable->hasSection())
         continue;
