@@ -6,6 +6,9 @@
 #include <sched.h>
 
 #include <atomic>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "common/emulator/execution/block_runner.hpp"
 #include "common/emulator/execution/engine.hpp"
@@ -52,6 +55,24 @@ void warp_barrier(unsigned mask) { current_runner->meet(Meeting::sync, mask, 0, 
 
 std::uint64_t warp_shuffle(unsigned mask, std::uint64_t value, unsigned source_lane) {
   return current_runner->meet(Meeting::shuffle, mask, value, source_lane, __builtin_return_address(0));
+}
+
+void invalid_shuffle_width(int width) {
+  const BlockContext& block = *current_block;
+  const void* const pc = __builtin_return_address(0);
+  const Unwatched unwatched;
+  static std::mutex& mutex = *new std::mutex;
+  static auto& told = *new std::set<const void*>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!told.insert(pc).second) return;
+  }
+  const std::string place = observer().locate(pc);
+  observer().report("shuffle_width", pc,
+                    "========= A shuffle of width " + std::to_string(width) + "\n=========     at " +
+                        (place.empty() ? "an unknown line" : place) + "\n=========     in kernel " +
+                        block.launch->name + ", " + describe_thread(block) +
+                        "\n=========     The width is a power of two, at most 32: a lane gets anything by another.\n");
 }
 
 std::uint64_t warp_ballot(unsigned mask, bool predicate) {

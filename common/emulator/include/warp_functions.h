@@ -77,6 +77,11 @@ template <class T> __attribute__((always_inline, nodebug)) inline T from_shuffle
 
 template <class T> using Shuffled = std::enable_if_t<kShuffles<T>, int>;
 
+WARPBOOK_DEVICE_FUNCTION unsigned segment_lanes(int width) {
+  if (width < 1 || width > 32 || (width & (width - 1)) != 0) invalid_shuffle_width(width);
+  return static_cast<unsigned>(width);
+}
+
 template <class T> using Promoted = std::enable_if_t<std::is_integral_v<T> && sizeof(T) < sizeof(int), int>;
 
 }  // namespace warpbook::emulator
@@ -85,16 +90,18 @@ template <class T> using Promoted = std::enable_if_t<std::is_integral_v<T> && si
 
 template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-  const unsigned segment = warpbook::emulator::lane_index() & ~(static_cast<unsigned>(width) - 1);
-  const unsigned lane = segment | (static_cast<unsigned>(source) & (static_cast<unsigned>(width) - 1));
+  const unsigned segment_lanes = warpbook::emulator::segment_lanes(width);
+  const unsigned segment = warpbook::emulator::lane_index() & ~(segment_lanes - 1);
+  const unsigned lane = segment | (static_cast<unsigned>(source) & (segment_lanes - 1));
   return warpbook::emulator::from_shuffle_bits<T>(
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
 }
 
 template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  const unsigned segment_lanes = warpbook::emulator::segment_lanes(width);
   const unsigned self = warpbook::emulator::lane_index();
-  const unsigned in_segment = self & (static_cast<unsigned>(width) - 1);
+  const unsigned in_segment = self & (segment_lanes - 1);
   const unsigned lane = delta > in_segment ? self : self - delta;
   return warpbook::emulator::from_shuffle_bits<T>(
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
@@ -102,19 +109,21 @@ WARPBOOK_DEVICE_FUNCTION T __shfl_up_sync(unsigned mask, T value, unsigned delta
 
 template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  const unsigned segment_lanes = warpbook::emulator::segment_lanes(width);
   const unsigned self = warpbook::emulator::lane_index();
-  const unsigned in_segment = self & (static_cast<unsigned>(width) - 1);
-  const unsigned lane = delta >= static_cast<unsigned>(width) - in_segment ? self : self + delta;
+  const unsigned in_segment = self & (segment_lanes - 1);
+  const unsigned lane = delta >= segment_lanes - in_segment ? self : self + delta;
   return warpbook::emulator::from_shuffle_bits<T>(
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
 }
 
 template <class T, warpbook::emulator::Shuffled<T> = 0>
 WARPBOOK_DEVICE_FUNCTION T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+  const unsigned segment_lanes = warpbook::emulator::segment_lanes(width);
   const unsigned self = warpbook::emulator::lane_index();
   const unsigned partner = self ^ static_cast<unsigned>(lane_mask);
   // A partner in a later segment is out of reach; one in an earlier segment is not.
-  const unsigned segment_end = (self & ~(static_cast<unsigned>(width) - 1)) + static_cast<unsigned>(width);
+  const unsigned segment_end = (self & ~(segment_lanes - 1)) + segment_lanes;
   const unsigned lane = partner < segment_end ? partner : self;
   return warpbook::emulator::from_shuffle_bits<T>(
       warpbook::emulator::warp_shuffle(mask, warpbook::emulator::shuffle_bits(value), lane));
