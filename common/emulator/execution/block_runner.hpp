@@ -248,6 +248,9 @@ private:
   unsigned fibers_ = 0;  ///< made so far
 };
 
+/// True the first time that it is asked of a place in the program.
+bool is_first_at(const void* pc);
+
 /// Tells the observer of the block's asynchronous copies that nobody has waited for.
 void copies_go_on(BlockContext& block);
 

@@ -57,16 +57,18 @@ std::uint64_t warp_shuffle(unsigned mask, std::uint64_t value, unsigned source_l
   return current_runner->meet(Meeting::shuffle, mask, value, source_lane, __builtin_return_address(0));
 }
 
+bool is_first_at(const void* pc) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& told = *new std::set<const void*>;
+  const std::lock_guard lock(mutex);
+  return told.insert(pc).second;
+}
+
 void invalid_shuffle_width(int width) {
   const BlockContext& block = *current_block;
   const void* const pc = __builtin_return_address(0);
   const Unwatched unwatched;
-  static std::mutex& mutex = *new std::mutex;
-  static auto& told = *new std::set<const void*>;
-  {
-    const std::lock_guard lock(mutex);
-    if (!told.insert(pc).second) return;
-  }
+  if (!is_first_at(pc)) return;
   const std::string place = observer().locate(pc);
   observer().report("shuffle_width", pc,
                     "========= A shuffle of width " + std::to_string(width) + "\n=========     at " +

@@ -87,6 +87,28 @@ void meet_all(const void* pc) {
 
 }  // namespace
 
+void check_matrix(const void* memory, std::size_t row_bytes, unsigned element_bytes) {
+  // In shared memory a card's own places are not known: an array may begin at any 16 bytes here.
+  const unsigned multiple = in_arena(memory) ? 32 : 16;
+  constexpr unsigned kRows = 16;
+  const auto beyond = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(memory) % multiple);
+  const bool rows = row_bytes % kRows != 0 && (element_bytes == 2 || element_bytes == 4);
+  if (beyond == 0 && !rows) return;
+  const void* const pc = __builtin_return_address(0);
+  const BlockContext& block = *current_block;
+  const Unwatched unwatched;
+  if (!is_first_at(pc)) return;
+  const std::string what =
+      beyond != 0
+          ? "it begins " + std::to_string(beyond) + " bytes behind a multiple of " + std::to_string(multiple)
+          : "its rows are " + std::to_string(row_bytes) + " bytes apart, no multiple of " + std::to_string(kRows);
+  observer().report(
+      "misaligned", pc,
+      "========= Misaligned matrix at " + observer().locate(pc) + ": " + what + "\n=========     in kernel " +
+          block.launch->name + ", " + describe_thread(block) +
+          "\n=========     The matrix begins at a multiple of 32 bytes, and its rows at multiples of 16.\n");
+}
+
 void warp_barrier_of_all() {
   const void* const pc = __builtin_return_address(0);
   meet_all(pc);

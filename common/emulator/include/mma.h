@@ -128,6 +128,7 @@ __attribute__((always_inline, nodebug)) inline void each_place(S* memory, unsign
   constexpr unsigned kElements = fragment_elements<Use, m, n, k, T>();
   constexpr unsigned kTogether = std::is_same_v<Use, wmma::accumulator> ? 2 : elements_per_register(element_of<T>());
   const unsigned lane = lane_index();
+  if (lane == 0) check_matrix(memory, std::size_t{stride} * sizeof(S), sizeof(S));
   const auto address = [&](unsigned i) {
     const MatrixPlace place = place_of<Use, m, n, k, T>(lane, i);
     return memory +

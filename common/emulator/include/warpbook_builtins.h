@@ -61,6 +61,8 @@ WARPBOOK_EXPORT BarrierResult block_barrier(bool predicate) __attribute__((conve
 WARPBOOK_EXPORT void warp_barrier(unsigned mask) __attribute__((convergent));
 /// The same for operations on matrices, which want all 32 lanes.
 WARPBOOK_EXPORT void warp_barrier_of_all() __attribute__((convergent));
+/// Reports a matrix in memory that begins, or whose rows begin, where `<mma.h>` does not allow it.
+WARPBOOK_EXPORT void check_matrix(const void* memory, std::size_t row_bytes, unsigned element_bytes);
 /// Reports a shuffle whose width is no power of two up to 32.
 WARPBOOK_EXPORT void invalid_shuffle_width(int width);
 WARPBOOK_EXPORT std::uint64_t warp_shuffle(unsigned mask, std::uint64_t value, unsigned source_lane)
