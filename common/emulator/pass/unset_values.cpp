@@ -204,13 +204,14 @@ bool is_shuffle(const Instruction& instruction) {
   return call != nullptr && calls_library(*call, "warp_shuffle");
 }
 
-/// What decides by a value: an atomic, a vote.
+/// What decides by a value, or shows it: an atomic, a vote, what prints.
 bool is_use(const CallBase& call) {
   const Function* callee = call.getCalledFunction();
   const bool allocates =
       callee != nullptr && (callee->getName() == "malloc" || callee->getName() == "__warpbook_malloc" ||
                             callee->getName() == "__warpbook_new");
-  return allocates || is_library_atomic(call) || calls_library(call, "warp_ballot") ||
+  const bool prints = callee != nullptr && callee->getName() == "__warpbook_printf";
+  return allocates || prints || is_library_atomic(call) || calls_library(call, "warp_ballot") ||
          calls_library(call, "warp_match") || calls_library(call, "block_barrier");
 }
 

@@ -10,9 +10,9 @@ namespace warpbook::emulator {
 /// At the pipeline's start: finds local variables and arrays that may have no value where they are read, and lets each
 /// thread keep account of their bytes: beside the variable lies a shadow of the same size, whose bytes are not 0 where
 /// there is no value. What is computed of nothing is nothing, too, and so is what a shuffle takes from a lane that has
-/// none. It is a mistake where it decides a branch or an address, and where it goes to global memory; a value that
-/// nobody looks at is none. Variables that are sure to have a value get no shadow: a loop of known length that sets an
-/// array is understood.
+/// none. It is a mistake where it decides a branch or an address, is printed, and where it goes to global memory; a
+/// value that nobody looks at is none. Variables that are sure to have a value get no shadow: a loop of known length
+/// that sets an array is understood.
 ///
 /// A function that is handed such a value, or returns one, becomes part of the one that calls it. A variable whose
 /// address goes elsewhere counts as set from then on.
