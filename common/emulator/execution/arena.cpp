@@ -145,9 +145,8 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, s
   if (begin == nullptr || mprotect(begin, mapped, PROT_READ | PROT_WRITE) != 0) {
     return nullptr;
   }
-  if (huge) {
-    madvise(begin, mapped, MADV_HUGEPAGE);  // fewer page faults; where it is refused, nothing is lost
-  }
+  // Fewer page faults; where it is refused, nothing is lost. Of memory that comes with use, little is to come.
+  if (huge) madvise(begin, mapped, limited ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   // Fresh pages are zero, and so is managed memory as CUDA gives it.
   if (kind != MemoryKind::managed) std::memset(begin, kPoison, bytes);
   next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes);
