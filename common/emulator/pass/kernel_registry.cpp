@@ -192,8 +192,10 @@ void tell_runtime(Module& module) {
   std::vector<GlobalVariable*> hosts_own;
   for (GlobalVariable& variable : module.globals())
     if (is_hosts_own(variable) || is_of_hosts_functions(variable, device)) hosts_own.push_back(&variable);
-  for (GlobalVariable& variable : make_early_inc_range(module.globals()))
-    if (GlobalVariable* copy = hosts_copy(variable, device)) hosts_own.push_back(copy);
+  std::vector<GlobalVariable*> before_copies;
+  for (GlobalVariable& variable : module.globals()) before_copies.push_back(&variable);
+  for (GlobalVariable* variable : before_copies)
+    if (GlobalVariable* copy = hosts_copy(*variable, device)) hosts_own.push_back(copy);
   for (GlobalVariable* variable : hosts_own)
     call("__warpbook_host_variable", *variable, module.getDataLayout().getTypeAllocSize(variable->getValueType()));
   for (Function& function : module) {
