@@ -474,7 +474,7 @@ int main(int, char** words) {
   cudaStream_t s, t; cudaStreamCreate(&s); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
   cudaEvent_t e; cudaEventCreate(&e);
   for (int i = 0; i < 64; ++i) h[i] = i;
-  cudaMemset(d, 0, 256); int sum = 0, pageable[64];
+  cudaMemset(d, 0, 256); cudaDeviceSynchronize(); int sum = 0, pageable[64];
   switch (words[1][0]) {
     case 'a':
       fills<<<1, 64>>>(m);
