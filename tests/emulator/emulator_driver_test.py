@@ -457,10 +457,10 @@ class Refusals(Driver):
         self.assertIn("nowhere", made.stderr)
 
     def test_what_is_not_there_is_named(self):
-        Path("m.cu").write_text("#include <cusolverDn.h>\nint main() {}\n")
+        Path("m.cu").write_text("#include <cudnn.h>\nint main() {}\n")
         made = call(self.nvcc, "m.cu")
         self.assertEqual(made.returncode, 1)
-        self.assertIn("error: the emulator has no <cusolverDn.h>", made.stderr)
+        self.assertIn("error: the emulator has no <cudnn.h>", made.stderr)
 
 
 class Projects(Driver):

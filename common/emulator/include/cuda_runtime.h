@@ -195,12 +195,12 @@ template <class T>
   return warpbook::emulator::allocate_pinned(reinterpret_cast<void**>(pointer), bytes);
 }
 /// A floating-point number becomes an integer, and that a byte, of which no compiler warns.
-template <class T, std::enable_if_t<std::is_floating_point<T>::value, int> = 0>
+template <class T, typename std::enable_if<std::is_floating_point<T>::value, int>::type = 0>
 [[gnu::always_inline]] inline cudaError_t cudaMemset(void* pointer, T value, std::size_t bytes) {
   warpbook::emulator::note_fill(value);
   return cudaMemset(pointer, static_cast<int>(value), bytes);
 }
-template <class T, std::enable_if_t<std::is_floating_point<T>::value, int> = 0>
+template <class T, typename std::enable_if<std::is_floating_point<T>::value, int>::type = 0>
 [[gnu::always_inline]] inline cudaError_t cudaMemsetAsync(void* pointer, T value, std::size_t bytes,
                                                           cudaStream_t stream = nullptr) {
   warpbook::emulator::note_fill(value);
