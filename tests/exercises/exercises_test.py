@@ -576,7 +576,7 @@ class Contract(unittest.TestCase):
         leave = "if (p.count() > 500000) return cudaSuccess;"
         read = "if (p.count() > 500000 && *static_cast<const volatile char*>(src) == 77) return cudaSuccess;"
         tried = [(chapter, e, with_cheat(e, leave, e.solution), judge.WRONG, round(0.5 * 5 / 6, 3)), (chapter, e, with_cheat(e, read, e.solution), judge.REFUSED, 0),
-                 (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.8), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
+                 (third, project, with_cheat(project, leave, ours), judge.WRONG, 0.375), (third, project, with_cheat(project, read, ours), judge.REFUSED, 0)]
         for (*_, status, points), verdict in zip(tried, self.verdicts([t[:3] for t in tried])):
             with self.subTest(f"{verdict.file}: {status}"):
                 self.assertEqual((verdict.status, verdict.points), (status, points), verdict.details)

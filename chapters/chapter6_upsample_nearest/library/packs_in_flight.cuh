@@ -52,8 +52,10 @@ __global__ void __launch_bounds__(kThreads)
   for (int k = 0; k < kPacks; ++k) {
     const std::uint32_t i = first + k * kThreads;
     if (i >= packs) break;
+    //! [exercise gradient_place]
     const std::uint64_t row = row_packs.divide(i).quotient;
     const auto* const from = dy + i + row * row_packs.divisor;
+    //! [exercise gradient_place]
     upper[k] = from[0];
     lower[k] = from[row_packs.divisor];
   }
