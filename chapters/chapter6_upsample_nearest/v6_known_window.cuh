@@ -78,7 +78,8 @@ inline constexpr int kMostColumns = kWindow == 1   ? 16 / int(sizeof(T))
                                     : kWindow == 2 ? 4
                                                    : 2;
 
-/// Rows that it takes: with a small window four where 16 bytes are one load, otherwise as many as make four inputs.
+/// Rows that it takes: one where the window is large, four where 16 bytes are one load, otherwise as many as make four
+/// inputs.
 template <int kWindow, int kColumns, class T>
 inline constexpr int kTakenRows = kWindow > 2                                            ? 1
                                   : kWindow == 1 && kColumns == kMostColumns<kWindow, T> ? 4

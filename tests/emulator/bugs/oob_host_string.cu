@@ -14,7 +14,7 @@ __global__ void greet_own() { printf("Hello, %s and %s\n", "reader", "another re
 
 int main(int argc, char**) {
   const bool fixed = argc > 1;  // with any argument: the program as it should be
-  const char* name = "another reader";
+  const char* name = argc > 2 ? "somebody else" : "another reader";
   char* copy;
   cudaMalloc(&copy, 15);
   cudaMemcpy(copy, name, 15, cudaMemcpyHostToDevice);
