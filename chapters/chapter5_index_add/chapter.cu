@@ -109,6 +109,8 @@ std::vector<Step> steps() {
                  adds(v9::Kernel::sorted_segments), refusing(sorted_segments::refuse, kInFloat)),
       C::library("short_rows", "v7b without a division, for rows of one element and for few bytes.",
                  adds(v9::Kernel::short_rows), refusing(short_rows::refuse)),
+      C::library("merged_entries", "v7b with several entries per thread: neighbours that name one row are added first.",
+                 adds(merged_entries::run), refusing(merged_entries::refuse)),
   };
 }
 
@@ -171,8 +173,8 @@ std::vector<CaseSpec> cases() {
 
 /// The step whose kernel v9 takes for a problem; empty where there is nothing to add.
 std::string chosen_step(const IndexAddProblem& problem) {
-  constexpr const char* kSteps[] = {"v7b",          "v8a",          "v8b",        "row_owner",       "private_lines",
-                                    "spread_lines", "private_rows", "kept_tiles", "sorted_segments", "short_rows"};
+  constexpr const char* kSteps[] = {"v8a",          "v8b",        "row_owner",       "private_lines", "spread_lines",
+                                    "private_rows", "kept_tiles", "sorted_segments", "short_rows",    "merged_entries"};
   return problem.empty() ? "" : kSteps[static_cast<std::size_t>(v9::choose(problem))];
 }
 

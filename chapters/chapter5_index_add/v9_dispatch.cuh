@@ -19,7 +19,6 @@ namespace warpbook::chapter5::v9 {
 
 /// What runs for a problem.
 enum class Kernel {
-  vector_atomics,   ///< v7b: takes everything that has atomics.
   one_owner,        ///< v8a: few entries.
   sorted_tiles,     ///< v8b: rows named again and again.
   row_owner,        ///< v8a with a block per row.
@@ -29,6 +28,7 @@ enum class Kernel {
   kept_tiles,       ///< v8b with float sums to the end.
   sorted_segments,  ///< No atomics at all.
   short_rows,       ///< Rows of one element, and launches of few microseconds.
+  merged_entries,   ///< v7b with several entries per thread: takes everything that has atomics.
 };
 
 /// A row of the table.
@@ -55,7 +55,7 @@ inline constexpr Rule kRules[] = {
     {predicates::spreads_lines, Kernel::spread_lines, "shape=64,50000 dim=1 count=200000 dtype=double draw=zipf"},
     {predicates::queues_without_tiles, Kernel::sorted_segments, "shape=1024,64 dim=0 count=1048576 dtype=int32"},
     {predicates::has_short_rows, Kernel::short_rows, "shape=32768,1024 dim=0 count=15 dtype=float"},
-    {predicates::always, Kernel::vector_atomics, "shape=1048576,64 dim=0 count=1048576 dtype=float"},
+    {predicates::always, Kernel::merged_entries, "shape=1048576,64 dim=0 count=1048576 dtype=float"},
 };
 
 /// The kernel for a problem with elements.
@@ -105,7 +105,7 @@ cudaError_t run_as(Kernel kernel, const IndexAddProblem& p, const IndexAddArrays
     if (kernel == Kernel::private_lines) return private_lines::run_as<T>(p, a, stream);
     if (kernel == Kernel::spread_lines) return spread_lines::run_as<T>(p, a, stream);
     if (kernel == Kernel::short_rows) return short_rows::run_as<T>(p, a, stream);
-    if (kernel == Kernel::vector_atomics) return v7b::run_as<T>(p, a, stream);
+    if (kernel == Kernel::merged_entries) return merged_entries::run_as<T>(p, a, stream);
   }
   return cudaErrorNotSupported;
 }

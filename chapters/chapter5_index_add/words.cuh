@@ -24,7 +24,8 @@ struct Place {
 
 /// A row in words of one or more elements: which word lies where. A thread divides once for all entries that it adds.
 /// \tparam room dimensions that there is room for. A launch of a few microseconds notices a kilobyte of arguments.
-template <int room> struct RowMapOf {
+/// \tparam Number what words are numbered by.
+template <int room, class Number = std::uint64_t> struct RowMapOf {
   std::int64_t words = 1;           ///< Of a row.
   std::int64_t dst_row_stride = 0;  ///< Elements from a row to the next.
   std::int64_t src_row_stride = 0;
@@ -32,13 +33,13 @@ template <int room> struct RowMapOf {
   std::int64_t entries = 0;  ///< N.
   int dims = 0;
   int word_elements = 1;
-  FastDivisor<std::uint64_t> size[room];
+  FastDivisor<Number> size[room];
   std::int64_t dst_stride[room];
   std::int64_t src_stride[room];
 
   __device__ __forceinline__ Place place(std::int64_t word) const {
     Place result{0, 0};
-    auto rest = static_cast<std::uint64_t>(word);
+    auto rest = static_cast<Number>(word);
     if constexpr (room == 2) {
       // Without a subscript that is known at run time only: nvcc would copy the arrays to local memory for it, in every
       // thread, and local memory is no faster than the device memory that it lies in.
@@ -70,8 +71,9 @@ using RowMap = RowMapOf<kMaxViewDims - 1>;
 using SmallRowMap = RowMapOf<2>;
 
 /// The map of a problem's rows, which have `room` dimensions at most, in words of so many elements.
-template <int room> RowMapOf<room> map_in_words(const IndexAddProblem& p, const RowDims& row, int word_elements) {
-  RowMapOf<room> map;
+template <int room, class Number = std::uint64_t>
+RowMapOf<room, Number> map_in_words(const IndexAddProblem& p, const RowDims& row, int word_elements) {
+  RowMapOf<room, Number> map;
   map.word_elements = word_elements;
   map.words = p.row_elements() / word_elements;
   map.dst_row_stride = p.dst.strides[p.dim];
@@ -81,7 +83,7 @@ template <int room> RowMapOf<room> map_in_words(const IndexAddProblem& p, const 
   map.dims = row.dims;
   for (int d = 0; d < row.dims; ++d) {
     const int elements = d == row.dims - 1 ? word_elements : 1;
-    map.size[d] = FastDivisor<std::uint64_t>(static_cast<std::uint64_t>(row.dim[d].size / elements));
+    map.size[d] = FastDivisor<Number>(static_cast<Number>(row.dim[d].size / elements));
     map.dst_stride[d] = row.dim[d].dst_stride * elements;
     map.src_stride[d] = row.dim[d].src_stride * elements;
   }

@@ -397,24 +397,24 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   };
   CHECK(chosen("shape=5,3 dim=0 count=0 dtype=float").empty());
   // Few entries of long rows, from 16 MiB on; more entries where rows have the blocks.
-  CHECK(chosen("shape=64,262144 dim=0 count=15 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=15 dtype=float") == "merged_entries");
   CHECK(chosen("shape=64,262144 dim=0 count=16 dtype=float") == "v8a");
   CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=float") == "v8a");
-  CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "v7b");
-  CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "v7b");   // Words of 8 bytes.
-  CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=double") == "v7b");  // Words of one element.
+  CHECK(chosen("shape=1024,131072 dim=0 count=65 dtype=float") == "merged_entries");
+  CHECK(chosen("shape=1024,131070 dim=0 count=64 dtype=float") == "merged_entries");   // Words of 8 bytes.
+  CHECK(chosen("shape=1024,131072 dim=0 count=64 dtype=double") == "merged_entries");  // Words of one element.
   CHECK(chosen("shape=32,131072 dim=0 count=64 dtype=half") == "row_owner");
-  CHECK(chosen("shape=32,131072 dim=0 count=63 dtype=half") == "v7b");
+  CHECK(chosen("shape=32,131072 dim=0 count=63 dtype=half") == "merged_entries");
   CHECK(chosen("shape=64,131072 dim=0 count=128 dtype=half") == "row_owner");
-  CHECK(chosen("shape=65,131072 dim=0 count=128 dtype=half") == "v7b");  // Too few for each row.
+  CHECK(chosen("shape=65,131072 dim=0 count=128 dtype=half") == "merged_entries");  // Too few for each row.
   CHECK(chosen("shape=24,131072 dim=0 count=512 dtype=half") == "row_owner");
   CHECK(chosen("shape=24,131072 dim=0 count=513 dtype=half") == "v8b");
   CHECK(chosen("shape=7,131072 dim=0 count=454 dtype=half") == "row_owner");
   CHECK(chosen("shape=7,131072 dim=0 count=455 dtype=half") == "v8b");  // Too many.
   CHECK(chosen("shape=16,32768 dim=0 count=64 dtype=double") == "row_owner");
-  CHECK(chosen("shape=16,32767 dim=0 count=256 dtype=double") == "v7b");
+  CHECK(chosen("shape=16,32767 dim=0 count=256 dtype=double") == "merged_entries");
   CHECK(chosen("shape=8,12,20,24,36 dim=3 count=61 dtype=half") == "row_owner");  // In pieces.
-  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "v7b");
+  CHECK(chosen("shape=8,12,20,24,36 dim=3 count=60 dtype=half") == "merged_entries");
   // Few sums in all.
   CHECK(chosen("shape=8,64 dim=0 count=16384 dtype=float") == "private_rows");
   CHECK(chosen("shape=8,64 dim=0 count=16383 dtype=float") == "v8b");
@@ -422,73 +422,82 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   CHECK(chosen("shape=8,64 dim=0 count=16384 dtype=half") == "private_rows");
   CHECK(chosen("shape=8,65 dim=0 count=16640 dtype=half") == "kept_tiles");
   CHECK(chosen("shape=16,32 dim=1 count=1024 dtype=float") == "private_rows");
-  CHECK(chosen("shape=16,32 dim=1 count=1023 dtype=float") == "v7b");
-  CHECK(chosen("shape=16,32 dim=1 count=1024 dtype=double") == "v7b");
+  CHECK(chosen("shape=16,32 dim=1 count=1023 dtype=float") == "merged_entries");
+  CHECK(chosen("shape=16,32 dim=1 count=1024 dtype=double") == "merged_entries");
   // Entries that lie side by side: enough of them, or enough for each row.
   CHECK(chosen("shape=64,32768,100 dim=2 count=512 dtype=half") == "private_lines");
   CHECK(chosen("shape=4096,4096 dim=1 count=2048 dtype=float") == "private_lines");
-  CHECK(chosen("shape=4096,4096 dim=1 count=2047 dtype=float") == "v7b");
+  CHECK(chosen("shape=4096,4096 dim=1 count=2047 dtype=float") == "merged_entries");
   CHECK(chosen("shape=11000,300 dim=1 count=192 dtype=double") == "private_lines");
   CHECK(chosen("shape=35,109,15,11,5 dim=4 count=118 dtype=half") == "private_lines");
   CHECK(chosen("shape=35,109,15,11,5 dim=4 count=75 dtype=half") != "private_lines");
-  CHECK(chosen("shape=11000,300 dim=1 count=191 dtype=double") == "v7b");
+  CHECK(chosen("shape=11000,300 dim=1 count=191 dtype=double") == "merged_entries");
   CHECK(chosen("shape=8,128 dim=1 count=8192 dtype=float") == "private_lines");
-  CHECK(chosen("shape=8,128 dim=1 count=8191 dtype=float") == "v7b");
+  CHECK(chosen("shape=8,128 dim=1 count=8191 dtype=float") == "merged_entries");
   CHECK(chosen("shape=64,9 dim=1 count=4608 dtype=double") == "private_lines");
-  CHECK(chosen("shape=64,9 dim=1 count=4607 dtype=double") == "v7b");
+  CHECK(chosen("shape=64,9 dim=1 count=4607 dtype=double") == "merged_entries");
   CHECK(chosen("shape=3,30000 dim=1 count=32768 dtype=double") == "spread_lines");
-  CHECK(chosen("shape=3,30000 dim=1 count=32767 dtype=double") == "v7b");
+  CHECK(chosen("shape=3,30000 dim=1 count=32767 dtype=double") == "merged_entries");
   CHECK(chosen("shape=3,70000 dim=1 count=70000 dtype=double") == "spread_lines");
-  CHECK(chosen("shape=3,70000 dim=1 count=69999 dtype=double") == "v7b");
+  CHECK(chosen("shape=3,70000 dim=1 count=69999 dtype=double") == "merged_entries");
   CHECK(chosen("shape=3,30000 dim=1 count=959999 dtype=float") == "spread_lines");
   CHECK(chosen("shape=3,30000 dim=1 count=960000 dtype=float") == "v8b");
   // Rows of few elements, and what tiles do not take.
   CHECK(chosen("shape=128,4 dim=0 count=16384 dtype=float") == "private_lines");
-  CHECK(chosen("shape=128,4 dim=0 count=16383 dtype=float") == "v7b");
-  CHECK(chosen("shape=128,5 dim=0 count=16384 dtype=float") == "v7b");
+  CHECK(chosen("shape=128,4 dim=0 count=16383 dtype=float") == "merged_entries");
+  CHECK(chosen("shape=128,5 dim=0 count=16384 dtype=float") == "merged_entries");
   CHECK(chosen("shape=923 dim=0 count=129783 dtype=int64") == "private_lines");
   CHECK(chosen("shape=16384 dim=0 count=2097152 dtype=float") == "private_lines");
   CHECK(chosen("shape=16384 dim=0 count=2097151 dtype=float") == "short_rows");
-  CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "short_rows");    // They do not fit.
-  CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") == "short_rows");  // A sort costs more than the adds.
+  CHECK(chosen("shape=24577 dim=0 count=4194304 dtype=float") == "merged_entries");  // They do not fit.
+  CHECK(chosen("shape=24000 dim=0 count=10000000 dtype=double") ==
+        "merged_entries");  // A sort costs more than the adds.
   CHECK(chosen("shape=256,31 dim=0 count=262144 dtype=double") == "private_lines");
-  CHECK(chosen("shape=256,31 dim=0 count=262143 dtype=double") == "v7b");
+  CHECK(chosen("shape=256,31 dim=0 count=262143 dtype=double") == "merged_entries");
   CHECK(chosen("shape=16,64 dim=0 count=131072 dtype=double") == "private_lines");
   CHECK(chosen("shape=16,64 dim=0 count=131073 dtype=double") == "sorted_segments");
   CHECK(chosen("shape=4,384 dim=0 count=4096 dtype=int32") == "private_lines");
-  CHECK(chosen("shape=4,384 dim=0 count=4095 dtype=int32") == "v7b");
-  CHECK(chosen("shape=4,1025 dim=0 count=4096 dtype=int32") == "sorted_segments");
-  CHECK(chosen("shape=4,1025 dim=0 count=4095 dtype=int32") == "v7b");
-  CHECK(chosen("shape=128,1024 dim=0 count=131072 dtype=double") == "sorted_segments");
-  CHECK(chosen("shape=128,1024 dim=0 count=131071 dtype=double") == "v7b");
+  CHECK(chosen("shape=4,384 dim=0 count=4095 dtype=int32") == "merged_entries");
+  CHECK(chosen("shape=4,1025 dim=0 count=1024 dtype=int32") == "sorted_segments");
+  CHECK(chosen("shape=4,1025 dim=0 count=1023 dtype=int32") == "merged_entries");
+  CHECK(chosen("shape=128,1024 dim=0 count=32768 dtype=double") == "sorted_segments");
+  CHECK(chosen("shape=128,1024 dim=0 count=32767 dtype=double") == "merged_entries");
+  CHECK(chosen("shape=8,20,4 dim=1 count=300000 dtype=double") == "private_lines");  // Four elements lie together.
+  CHECK(chosen("shape=20,32 dim=0 count=300000 dtype=double") == "sorted_segments");
+  CHECK(chosen("shape=200 dim=0 count=409600 dtype=float") == "private_lines");
+  CHECK(chosen("shape=200 dim=0 count=409600 dtype=half") == "private_rows");
   // A queue at each row.
   CHECK(chosen("shape=384,64 dim=0 count=98304 dtype=float") == "v8b");
-  CHECK(chosen("shape=384,64 dim=0 count=98303 dtype=float") == "v7b");
+  CHECK(chosen("shape=384,64 dim=0 count=98303 dtype=float") == "merged_entries");
+  CHECK(chosen("shape=384,64 dim=0 count=24576 dtype=half") == "v8b");
+  CHECK(chosen("shape=384,64 dim=0 count=24575 dtype=half") == "merged_entries");
+  CHECK(chosen("shape=384,31 dim=0 count=24576 dtype=half") == "merged_entries");
+  CHECK(chosen("shape=17,30000 dim=1 count=960000 dtype=float") == "spread_lines");  // Too much for columns.
   CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=half") == "v8b");
-  CHECK(chosen("shape=16,63 dim=0 count=4096 dtype=half") == "v7b");
+  CHECK(chosen("shape=16,63 dim=0 count=4096 dtype=half") == "merged_entries");
   CHECK(chosen("shape=64,64 dim=0 count=131071 dtype=half") == "v8b");
   CHECK(chosen("shape=64,64 dim=0 count=131072 dtype=half") == "kept_tiles");
   CHECK(chosen("shape=512,64 dim=0 count=1048576 dtype=half") == "v8b");  // Sums of all rows do not fit.
   // Long rows, of which each is named some times, or might be.
   CHECK(chosen("shape=20,7000 dim=0 count=600 dtype=float") == "v8b");
-  CHECK(chosen("shape=20,7000 dim=0 count=599 dtype=float") == "v7b");
-  CHECK(chosen("shape=20,60000 dim=0 count=256 dtype=float") == "v8b");
-  CHECK(chosen("shape=20,60000 dim=0 count=255 dtype=float") == "v7b");
-  CHECK(chosen("shape=105,10000 dim=0 count=420 dtype=float") == "v8b");
-  CHECK(chosen("shape=106,10000 dim=0 count=420 dtype=float") == "v7b");
-  CHECK(chosen("shape=30000,128 dim=0 count=131072 dtype=float") == "v8b");
-  CHECK(chosen("shape=30000,124 dim=0 count=140000 dtype=float") == "v7b");
+  CHECK(chosen("shape=20,7000 dim=0 count=599 dtype=float") == "merged_entries");
+  CHECK(chosen("shape=16,60000 dim=0 count=256 dtype=float") == "v8b");
+  CHECK(chosen("shape=16,60000 dim=0 count=255 dtype=float") == "merged_entries");
+  CHECK(chosen("shape=105,20000 dim=0 count=420 dtype=half") == "v8b");
+  CHECK(chosen("shape=106,20000 dim=0 count=420 dtype=half") == "merged_entries");
+  CHECK(chosen("shape=8000,128 dim=0 count=131072 dtype=float") == "v8b");
+  CHECK(chosen("shape=8000,124 dim=0 count=140000 dtype=float") == "merged_entries");
   CHECK(chosen("shape=262144,256 dim=0 count=32768 dtype=float") == "v8b");
-  CHECK(chosen("shape=262144,252 dim=0 count=40000 dtype=float") == "v7b");
+  CHECK(chosen("shape=262144,252 dim=0 count=40000 dtype=float") == "merged_entries");
   CHECK(chosen("shape=100000,2048 dim=0 count=16384 dtype=float") == "v8b");
-  CHECK(chosen("shape=100000,2048 dim=0 count=16383 dtype=float") == "v7b");
+  CHECK(chosen("shape=100000,2048 dim=0 count=16383 dtype=float") == "merged_entries");
   // Short ones.
   CHECK(chosen("shape=1000 dim=0 count=15 dtype=float") == "short_rows");
   CHECK(chosen("shape=64,262144 dim=0 count=4 dtype=float") == "short_rows");
-  CHECK(chosen("shape=64,262144 dim=0 count=5 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=5 dtype=float") == "merged_entries");
   CHECK(chosen("shape=64,262144 dim=0 count=1 dtype=double") == "short_rows");
-  CHECK(chosen("shape=64,262144 dim=0 count=2 dtype=double") == "v7b");
-  CHECK(chosen("shape=1024,252 dim=0 count=15 dtype=float") == "v7b");
+  CHECK(chosen("shape=64,262144 dim=0 count=2 dtype=double") == "merged_entries");
+  CHECK(chosen("shape=1024,252 dim=0 count=15 dtype=float") == "merged_entries");
   // Without atomics.
   CHECK(chosen("shape=5000,64 dim=0 count=1024 dtype=float", true) == "v8a");
   CHECK(chosen("shape=5000,64 dim=0 count=1025 dtype=float", true) == "sorted_segments");

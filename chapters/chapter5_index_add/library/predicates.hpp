@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "chapters/chapter5_index_add/library/kept_tiles.cuh"
+#include "chapters/chapter5_index_add/library/merged_entries.cuh"
 #include "chapters/chapter5_index_add/library/private_lines.cuh"
 #include "chapters/chapter5_index_add/library/private_rows.cuh"
 #include "chapters/chapter5_index_add/library/row_owner.cuh"
@@ -71,8 +72,10 @@ inline bool has_few_long_rows(const Problem& p) {
 
 // ---- Entries that lie side by side.
 
-/// Few sums in all, which each block keeps for itself. Along the last dimension v7b adds every element by itself.
+/// Few sums in all, which each block keeps for itself. Along the last dimension v7b adds every element by itself. Rows
+/// of one float are a line, which private_lines sums with less.
 inline bool fits_few_sums(const Problem& p) {
+  if (p.row_elements() == 1 && !is_narrow(p)) return false;
   return p.rows() * p.row_elements() <= 512 && entries_per_row(p) >= (rows_lie_together(p) ? 2048 : 32) &&
          fits_private_rows(p);
 }
@@ -94,11 +97,13 @@ inline bool fills_lines(const Problem& p) {
          (entries_per_row(p) >= 512 && p.src.count() >= (32 << 10));
 }
 /// Very short rows are entries side by side, too. Wider ones of double and the integers gain later, and the sort of
-/// what is large gains more: a column takes part of each sector that it reads.
+/// what is large gains more, unless few elements lie together: a column takes part of each sector that it reads.
 inline bool fills_narrow_rows(const Problem& p) {
   if (private_lines::refuse(p) != nullptr) return false;
   if (p.row_elements() <= 4) return entries_per_row(p) >= 128 && p.entries() >= (16 << 10);
-  if (sums_in_tiles(p) || row_bytes(p) > 4096 || (row_bytes(p) >= 256 && src_bytes(p) > (64 << 20))) return false;
+  if (sums_in_tiles(p) || row_bytes(p) > 4096) return false;
+  const RowDims row = row_dims(p);
+  if (row.dim[row.dims - 1].size > 8 && row_bytes(p) >= 256 && src_bytes(p) > (64 << 20)) return false;
   return entries_per_row(p) >= 1024 && p.src.count() >= (256 << 10);
 }
 /// Lines that are too long for shared memory, and whose rows are named, so that dst is near when it is added to.
@@ -110,21 +115,27 @@ inline bool spreads_lines(const Problem& p) {
 // ---- Rows that a tile names again and again.
 
 /// Entries enough per row, or rows so long that the sort takes little beside moving them. Words of a language go to few
-/// of many rows, so long entries are sorted on suspicion.
+/// of many rows, so long entries are sorted on suspicion. Tiles of the last dimension read sectors of which they take
+/// an element, so little should be read.
 inline bool meets_in_tiles(const Problem& p) {
   if (!sums_in_tiles(p)) return false;
-  if (entries_per_row(p) >= (rows_lie_together(p) ? 256 : 32) && src_bytes(p) >= (512 << 10)) return true;
-  if (entries_per_row(p) >= 4) return p.entries() >= 256 && row_bytes(p) >= 512 && src_bytes(p) >= (16 << 20);
-  return rows_lie_together(p) && p.entries() >= 16384 && row_bytes(p) >= 1024 && src_bytes(p) >= (32 << 20);
+  const bool together = rows_lie_together(p);
+  if (!together && p.row_elements() > 16 && src_bytes(p) > (16 << 20)) return false;
+  const int many = !together ? 32 : is_narrow(p) && row_bytes(p) >= 64 ? 64 : 256;
+  if (entries_per_row(p) >= many && src_bytes(p) >= (512 << 10)) return true;
+  if (entries_per_row(p) >= (is_narrow(p) ? 4 : 16))
+    return p.entries() >= 256 && row_bytes(p) >= 512 && src_bytes(p) >= (16 << 20);
+  return together && p.entries() >= 16384 && row_bytes(p) >= 1024 && src_bytes(p) >= (32 << 20);
 }
 /// Double and the integers have no tiles: the whole sort takes less where many queue.
 inline bool queues_without_tiles(const Problem& p) {
   if (sums_in_tiles(p) || sorted_segments::refuse(p) != nullptr || row_bytes(p) < 256) return false;
-  return entries_per_row(p) >= 1024 && src_bytes(p) >= (4 << 20);
+  return entries_per_row(p) >= (row_bytes(p) >= 4096 ? 256 : 1024) && src_bytes(p) >= (4 << 20);
 }
 
 /// Rows of one element, or so few words that v7b's division counts, and enough in a row for two warps.
 inline bool has_short_rows(const Problem& p) {
+  if (merged_entries::plan(p).merged > 1) return false;
   return rows_lie_together(p) && short_rows::refuse(p) == nullptr && (p.row_elements() == 1 || row_bytes(p) >= 64 * 16);
 }
 
