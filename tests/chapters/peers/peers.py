@@ -17,6 +17,7 @@ stops the script, what it had measured is there.
 """
 
 import argparse
+import contextlib
 import datetime
 import functools
 import importlib
@@ -88,16 +89,23 @@ def prepare_compiler(folder):
     torch._inductor.config.autotune_local_cache = False
 
 
-def compile_ahead(workers, seed):
-    """Fills the compiler's caches by this same script, each process with its share of the cases."""
+def compile_ahead(workers, seed, deadline):
+    """Fills the compiler's caches by this same script, each process with its share of the cases. What is not done by the
+    deadline is ended: where many entries meet, the compiler's own trials of a kernel can take minutes."""
     command = [sys.executable, *sys.argv, "--seed", str(seed)]
     environment = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
     processes = [
         subprocess.Popen([*command, "--compile-share", f"{i}/{workers}"], env=environment, stdout=subprocess.DEVNULL)
         for i in range(1, workers + 1)
     ]
-    if any([process.wait() for process in processes]):
-        print("some processes that compile ahead failed: their cases are compiled when they are measured")
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0, min(deadline - time.monotonic(), 3600)))
+    late = [process for process in processes if process.poll() is None]
+    for process in late:
+        process.kill()
+    if late or any([process.wait() for process in processes]):
+        print("some processes that compile ahead failed or were late: their cases are compiled when they are measured")
 
 
 def too_slow_to_compare(case):
@@ -308,10 +316,10 @@ def main():
         if arguments.compile_share:
             share, shares = arguments.compile_share
             cases = [case for _, (_, case) in todo[share - 1 :: shares]]
-            compile_only(cases, start + arguments.budget_seconds / 2)
+            compile_only(cases, start + arguments.budget_seconds / 3)
             return 0
         if arguments.workers > 0:
-            compile_ahead(min(arguments.workers, len(todo)), seed)
+            compile_ahead(min(arguments.workers, len(todo)), seed, start + arguments.budget_seconds / 2)
             print(f"compiled ahead in {time.monotonic() - start:.0f} s", flush=True)
 
     device = torch.cuda.get_device_name(0)
