@@ -219,7 +219,7 @@ class IndexAdds(unittest.TestCase):
                 share = chapter5.IndexAdd((2, 64), 0, 2**20, dtype, draw).small_part()[1]
                 self.assertEqual(share, 64 if dtype in ("half", "bfloat16") else 1)
             self.assertEqual(chapter5.IndexAdd((2**20, 64), 0, 2**12, "half", draw).small_part(), (None, 1))
-            self.assertEqual(chapter5.IndexAdd((2,), 0, 2**20, "half", draw).small_part()[1], 4)  # What fills the device.
+            self.assertEqual(chapter5.IndexAdd((2,), 0, 2**22, "half", draw).small_part()[1], 4)  # What fills the device.
 
     def test_a_bound_has_bytes_and_atomics(self):
         rates = chapter5.additions_per_second()

@@ -144,12 +144,12 @@ class IndexAdd(Case):
 
     def small_part(self):
         """As chapter 4's: halves that many entries add to are what Triton's loop waits for. Of a part that does not fill the
-        device fewer would meet, so it has a quarter million elements at least."""
+        device fewer would meet, so it has a million elements at least."""
         rows = self.shape[self.dim]
         hottest = self.count * (math.log(2) / math.log(rows + 1) if self.draw == "zipf" else 1 / rows)
         if self.dtype not in ("half", "bfloat16") or hottest < 4096:
             return None, 1
-        share = min(64, max(1, self.count * self.row_elements >> 18))
+        share = min(64, max(1, self.count * self.row_elements >> 20))
         return dataclasses.replace(self, count=self.count // share), share
 
     def bind(self, library, inputs, stream):

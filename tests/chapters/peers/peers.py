@@ -32,7 +32,7 @@ import time
 
 from results import merge, print_summary, summaries, write_whole
 
-SLOW_CALL_SECONDS = 0.1  # An estimate above it, and a compiled operation is not timed.
+SLOW_CALL_SECONDS = 0.03  # An estimate above it, and a compiled operation is not timed.
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 METHOD = ("CUDA events around one call, device kept busy until it is enqueued, L2 flushed before each sample, "
           "calls in turn in one process; seconds are medians")
