@@ -73,10 +73,25 @@ def closing(text, at):
     return len(text)
 
 
+def as_emulated(text):
+    """The text without the branches that the emulator does not compile, where an #if names it."""
+    lines, taken, skipped = [], False, False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("#endif"):
+            taken = skipped = False
+        elif line.startswith(("#if", "#el")):
+            named = "WARPBOOK_EMULATED" in line
+            refused = named and ("!defined(WARPBOOK_EMULATED)" in line or line.startswith("#ifndef"))
+            skipped = taken or refused
+            taken = taken or (named and not refused)
+        lines.append(blank(line, r"[^\n]+") if skipped and not line.startswith("#") else line)
+    return "".join(lines)
+
+
 def code_only(text):
     """The text with everything blanked that is no statement of a device function."""
     code = blank(text, r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
-    code = blank(code, r"^[ \t]*#.*$", re.M)
+    code = blank(as_emulated(code), r"^[ \t]*#.*$", re.M)
     code = blank(code, r"__launch_bounds__\([^)]*\)|\[\[[^\]]*\]\]|alignas\([^)]*\)")
     kept = [" " if c != "\n" else c for c in code]
     for found in re.finditer(r"__global__|__device__", code):
