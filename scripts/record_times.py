@@ -3,6 +3,7 @@
 
     scripts/record_times.py 3               # docs/results/nvidia-h200/chapter3.json: what is not recorded yet
     scripts/record_times.py 3 --case half   # of these, the cases whose parameters match
+    timeout 300 scripts/record_times.py 3   # what 300 s are enough for; the same again goes on
     scripts/record_times.py 3 --state       # what is recorded, and whether of the present sources; measures nothing
     scripts/record_times.py 3 --brief --output docs/results/nvidia-h100/chapter3.json    # of a second device
 
