@@ -207,6 +207,13 @@ __global__ void follow(unsigned* out, const unsigned* words, unsigned first_turn
   out[thread] = at;
 }
 
+/// Loads that wait for each other, of the same words in each block; all are 0.
+__global__ void follow_one(unsigned* out, const unsigned* words, unsigned turns) {
+  unsigned at = 0;
+  for (unsigned i = 0; i < turns; ++i) at = words[(i << 13) + threadIdx.x + at];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = at;
+}
+
 }  // namespace
 
 namespace {
@@ -275,6 +282,22 @@ TEST_CASE("where all blocks run at once, the slowest one decides") {
   const double all = seconds(kTurns, kTurns);
   CHECK(within(seconds(kTurns, 1), all, 0.15));
   CHECK(seconds(1, 1) < 0.6 * all);
+}
+
+TEST_CASE("blocks that ask for the same at the same time wait for it together, and later ones find it in the L2") {
+  if (std::string(emulator::device_name()) != "NVIDIA H200") return;
+  constexpr unsigned kTurns = 64;
+  constexpr unsigned kWave = 132 * 32;  // blocks
+  const Buffer words(kTurns * sizeof(unsigned) << 13);
+  const Buffer out(4 * kWave * 32 * sizeof(unsigned));
+  REQUIRE(cudaMemset(words.as<void>(), 0, kTurns * sizeof(unsigned) << 13) == cudaSuccess);
+  const auto seconds = [&](unsigned blocks) {
+    return run(follow_one, {.grid = blocks, .block = 32}, out.as<unsigned>(), words.as<const unsigned>(), kTurns)
+        .modelled_seconds;
+  };
+  const double alone = seconds(1);
+  CHECK(within(seconds(kWave), alone, 0.1));
+  CHECK(seconds(4 * kWave) < 3 * alone);
 }
 
 TEST_CASE("a load waits for those that its address needs, and for no others") {

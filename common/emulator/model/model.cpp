@@ -139,11 +139,13 @@ double atomic_seconds(const DeviceTable& device, const LaunchShape& shape, const
   return std::max({shape.hottest_line_seconds, turns / device.atomic_sectors_per_second, retry_seconds(device, shape)});
 }
 
-/// A round trip to memory: to the L2, and on to the DRAM as often as the L2 has to fetch.
+/// A round trip to memory: to the L2, and on to the DRAM as often as the L2 has to fetch, or is fetching already for a
+/// block that runs at the same time.
 double round_trip_seconds(const DeviceTable& device, const Totals& totals) {
   const double asked = at(totals, Counter::l2_sectors, Operation::load) * 32;
   const double l2 = device.l2_latency_clocks / clock_hz(device);
-  const double missed = asked > 0 ? std::min(1.0, at(totals, Counter::dram_read_bytes) / asked) : 1.0;
+  const double fetched = at(totals, Counter::dram_read_bytes) + at(totals, Counter::l2_awaited_sectors) * 32;
+  const double missed = asked > 0 ? std::min(1.0, fetched / asked) : 1.0;
   return l2 + missed * std::max(0.0, device.dram_latency_seconds - l2);
 }
 

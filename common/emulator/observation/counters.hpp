@@ -62,6 +62,7 @@ enum class Counter : std::uint8_t {
   l2_sectors = 24,         ///< + Operation: asked of the L2 by the L1s
   l2_all_sectors = 28,     ///< + Operation: the same, and what the L2's partitions pass to each other
   l2_read_packets = 32,    ///< pieces of up to 64 bytes of a line, in which sectors travel from L2 to L1
+  l2_awaited_sectors,      ///< of loads: on their way from the DRAM for another block that runs at the same time
   l2_written_lines,        ///< lines, per request, of stores
   l2_partial_sectors,      ///< of stores that do not write all of a sector
   dram_read_bytes,

@@ -11,30 +11,34 @@ void L2Cache::begin_launch() {
   dirty_ = 0;
   partial_ = 0;
   any_partial_ = false;
-  if ((++generation_ & 0xffffU) == 0) {
+  if (++generation_ == kGenerations) {
     for (Set& set : sets_) set.fill(0);
     generation_ = 1;
   }
 }
 
-L2Cache::Traffic L2Cache::access(LineAccess access) {
-  constexpr std::uint64_t kLineMask = (std::uint64_t{1} << 40) - 1;
-  const std::uint64_t key = (generation_ & 0xffffU) << 48 | (access.line & kLineMask) << 8;
+L2Cache::Traffic L2Cache::access(LineAccess access, Asker asker) {
+  constexpr std::uint64_t kOfAsker = (std::uint64_t{1} << kAskerBits) - 1;
+  constexpr std::uint64_t kBlock = kOfAsker << kAskerShift;
+  constexpr std::uint64_t kWave = kBlock << kAskerBits;
+  const std::uint64_t key = generation_ << kGenerationShift | static_cast<std::uint64_t>(access.line) << kLineShift;
+  const std::uint64_t me =
+      ((asker.wave & kOfAsker) << kAskerBits | (asker.block & kOfAsker)) << kAskerShift;
   const std::size_t place = set_of(access.line);
   Set& set = sets_[place];
   Written& written = written_[place];
-  Traffic traffic{0, 0, 0};
+  Traffic traffic{0, 0, 0, 0};
 
   unsigned way = 0;
-  while (way < kWays && (set[way] & ~std::uint64_t{0xff}) != key) ++way;
-  std::uint64_t entry = key;
+  while (way < kWays && (set[way] & kKey) != key) ++way;
+  std::uint64_t entry = key | me;
   std::array<std::uint8_t, 4> bytes{};
   if (way < kWays) {
     entry = set[way];
     if (any_partial_) bytes = written[way];
   } else {
     way = kWays - 1;
-    if (set[way] >> 48 == (generation_ & 0xffffU)) {  // the least recently used line of this launch leaves
+    if (set[way] >> kGenerationShift == generation_) {  // the least recently used line of this launch leaves
       const std::uint64_t dirty = set[way] >> 4 & 15U;
       traffic.written_sectors = static_cast<std::uint32_t>(std::popcount(dirty));
       traffic.filled_sectors = static_cast<std::uint32_t>(std::popcount(dirty & ~set[way]));
@@ -52,6 +56,9 @@ L2Cache::Traffic L2Cache::access(LineAccess access) {
     missing |= (missing & 5U) << 1 | (missing & 10U) >> 1;  // both halves of a 64-byte block
     missing &= ~valid;
     traffic.read_sectors = static_cast<std::uint32_t>(std::popcount(missing));
+    if ((entry & kWave) == (me & kWave) && (entry & kBlock) != (me & kBlock))
+      traffic.awaited_sectors = static_cast<std::uint32_t>(std::popcount(wanted & valid & ~(entry >> 4)));
+    if (missing != 0) entry = (entry & ~(kWave | kBlock)) | me;
     partial_ -= static_cast<std::uint64_t>(std::popcount(missing & entry >> 4));
     entry |= missing;
     if (static_cast<Operation>(access.operation) != Operation::load) {

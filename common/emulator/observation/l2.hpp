@@ -136,6 +136,12 @@ private:
   std::array<Entry, kLines> entries_{};  // most recent first
 };
 
+/// Who asks the L2 for something.
+struct Asker {
+  std::uint64_t block;  ///< A number that tells its blocks apart, of 6 bits.
+  std::uint64_t wave;   ///< Its blocks run at the same time.
+};
+
 /// The card's L2: 16-way, least recently used, sectored, write-back; brings 64 bytes from the DRAM at a time.
 /// Accesses must come in an order that does not depend on the emulator's own threads.
 class L2Cache {
@@ -151,10 +157,11 @@ public:
     std::uint32_t read_sectors;     ///< Sectors brought in from the DRAM.
     std::uint32_t written_sectors;  ///< of lines that had to leave
     std::uint32_t filled_sectors;   ///< read in order to write them, because the kernel had written them in part
+    std::uint32_t awaited_sectors;  ///< that another block of the asker's wave had the DRAM bring
   };
 
   /// Looks up, and brings in what is missing. \return what moved.
-  Traffic access(LineAccess access);
+  Traffic access(LineAccess access, Asker asker);
 
   /// Begins to load what `access` will look at.
   void prefetch(LineAccess access) const {
@@ -171,7 +178,13 @@ public:
 
 private:
   static constexpr unsigned kWays = 16;
-  // generation (16 bits) | line (40) | dirty (4) | valid (4)
+  // generation (8 bits) | line (36) | who had it brought: wave (6), block (6) | dirty (4) | valid (4)
+  static constexpr unsigned kAskerShift = 8;
+  static constexpr unsigned kAskerBits = 6;
+  static constexpr unsigned kLineShift = kAskerShift + 2 * kAskerBits;
+  static constexpr unsigned kGenerationShift = kLineShift + 36;
+  static constexpr std::uint64_t kGenerations = 1U << (64 - kGenerationShift);
+  static constexpr std::uint64_t kKey = ~std::uint64_t{0} << kLineShift;
   struct alignas(kWays * sizeof(std::uint64_t)) Set : std::array<std::uint64_t, kWays> {
   };  // two lines of a host's cache
   // Bytes written of each sector that is dirty and not valid.

@@ -20,8 +20,9 @@ std::uint64_t scattered(std::uint64_t n) {
 
 }  // namespace
 
-void MemorySlice::begin_launch(std::uint64_t launch, std::size_t l1_bytes) {
+void MemorySlice::begin_launch(std::uint64_t launch, std::size_t l1_bytes, std::uint64_t wave) {
   if (std::exchange(launch_, launch) == launch) return;
+  wave_ = wave;
   l2_.begin_launch();
   for (L1& l1 : l1s_) l1.begin(l1_bytes);
   sums_ = {};
@@ -44,7 +45,10 @@ void MemorySlice::run(std::uint64_t number, bool counts, std::span<const LineAcc
   const std::uint64_t dirty_before = l2_.dirty_sectors();
   const std::uint64_t partial_before = l2_.partial_sectors();
   // Which multiprocessor gets a block depends on which is done first: as good as chance.
-  L1& l1 = l1s_[(scattered(number) >> 32) * l1s_.size() >> 32];
+  const std::uint64_t chance = scattered(number);
+  L1& l1 = l1s_[(chance >> 32) * l1s_.size() >> 32];
+  const Asker me{chance, number / wave_};
+  const bool later = me.wave != 0;
   std::uint64_t written = 0;
   std::uint64_t filled = 0;
   std::uint64_t dirty_of_others = 0;  // of accesses that those seen here stand for
@@ -61,10 +65,14 @@ void MemorySlice::run(std::uint64_t number, bool counts, std::span<const LineAcc
     }
     if (counts) count(access, operation);
     const std::uint64_t dirty = l2_.dirty_sectors();
-    const L2Cache::Traffic dram = l2_.access(access);
+    const L2Cache::Traffic dram = l2_.access(access, me);
     written += dram.written_sectors;
     filled += dram.filled_sectors;
     const std::uint64_t weight = access.weight();
+    if (counts && operation == Operation::load) {
+      sums_.loads[later] += static_cast<std::uint64_t>(std::popcount(static_cast<unsigned>(access.sectors))) * weight;
+      sums_.awaited[later] += dram.awaited_sectors * weight;
+    }
     if (weight > 1) dirty_of_others += (weight - 1) * (l2_.dirty_sectors() + dram.written_sectors - dirty);
     if (dram.read_sectors == 0 || !counts) continue;
     AllocationReads& reads = reads_of(access.line);
@@ -115,7 +123,8 @@ MemorySystem::MemorySystem(std::size_t l2_bytes, std::size_t dirty_bytes, unsign
     slices_.push_back(std::make_unique<MemorySlice>(i, l2_bytes / kSlices, multiprocessors));
 }
 
-void MemorySystem::begin_launch(std::uint64_t launch, std::size_t l1_bytes, unsigned workers) {
+void MemorySystem::begin_launch(std::uint64_t launch, std::size_t l1_bytes, std::uint64_t wave, unsigned workers) {
+  wave_ = wave;
   workers_ = workers;
   launch_ = launch;
   l1_bytes_ = l1_bytes;
@@ -138,7 +147,7 @@ void MemorySystem::help(unsigned worker) {
 void MemorySystem::run(unsigned slice) {
   TrafficQueue::Pieces pieces;
   while (const std::size_t count = queue_.take(slice, pieces)) {
-    slices_[slice]->begin_launch(launch_, l1_bytes_);
+    slices_[slice]->begin_launch(launch_, l1_bytes_, wave_);
     // What other cores wrote comes all at once instead of piece by piece.
     for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(&pieces[i]->accesses(slice));
     for (std::size_t i = 0; i < count; ++i) __builtin_prefetch(pieces[i]->accesses(slice).data());
@@ -147,18 +156,22 @@ void MemorySystem::run(unsigned slice) {
   }
 }
 
-void MemorySystem::finish(double scale, Totals& totals) {
+void MemorySystem::finish(double scale, double blocks, Totals& totals) {
   queue_.close();  // behind a block that an error kept from running
   help(0);
   MemoryTraffic sums;
   for (const auto& slice : slices_) {
-    slice->begin_launch(launch_, l1_bytes_);
+    slice->begin_launch(launch_, l1_bytes_, wave_);
     const MemoryTraffic& part = slice->sums();
     sums.dirty_sectors += part.dirty_sectors;
     sums.filled_sectors += part.filled_sectors;
     sums.asked_sectors[0] += part.asked_sectors[0];
     sums.asked_sectors[1] += part.asked_sectors[1];
     sums.read_packets += part.read_packets;
+    for (unsigned later = 0; later < 2; ++later) {
+      sums.loads[later] += part.loads[later];
+      sums.awaited[later] += part.awaited[later];
+    }
     sums.written_lines += part.written_lines;
     sums.partial_sectors += part.partial_sectors;
     for (const AllocationReads& reads : part.reads) {
@@ -191,6 +204,15 @@ void MemorySystem::finish(double scale, Totals& totals) {
 
   totals[index(Counter::l2_sectors, Operation::load)] = static_cast<double>(sums.asked_sectors[0]) * scale;
   totals[index(Counter::l2_sectors, Operation::store)] = static_cast<double>(sums.asked_sectors[1]) * scale;
+  // A sample has more of the first wave than all blocks have.
+  const auto awaited = [&sums](unsigned later) {
+    return sums.loads[later] == 0
+               ? 0
+               : static_cast<double>(sums.awaited[later]) / static_cast<double>(sums.loads[later]);
+  };
+  const double first = std::min(1.0, static_cast<double>(wave_) / blocks);
+  totals[index(Counter::l2_awaited_sectors)] = totals[index(Counter::l2_sectors, Operation::load)] *
+                                               (first * awaited(0) + (1 - first) * awaited(1));
   totals[index(Counter::l2_read_packets)] = static_cast<double>(sums.read_packets) * scale;
   totals[index(Counter::l2_written_lines)] = static_cast<double>(sums.written_lines) * scale;
   totals[index(Counter::l2_partial_sectors)] = static_cast<double>(sums.partial_sectors) * scale;

@@ -31,6 +31,8 @@ struct MemoryTraffic {
   std::uint64_t filled_sectors = 0;     ///< read in order to be written, now or later
   std::uint64_t asked_sectors[2] = {};  ///< loads and stores: asked of the L2
   std::uint64_t read_packets = 0;       ///< As Counter::l2_read_packets.
+  std::uint64_t loads[2] = {};          ///< Sectors: of the first wave's blocks, and of the others.
+  std::uint64_t awaited[2] = {};        ///< Those of them that come from the DRAM for another block at that time.
   std::uint64_t written_lines = 0;      ///< As Counter::l2_written_lines.
   std::uint64_t partial_sectors = 0;    ///< As Counter::l2_partial_sectors.
   std::vector<AllocationReads> reads;   ///< By allocation.
@@ -45,8 +47,9 @@ public:
   MemorySlice(unsigned slice, std::size_t l2_bytes, unsigned multiprocessors)
       : slice_(slice), l2_(l2_bytes), l1s_(multiprocessors < kGroup ? 1 : multiprocessors / kGroup) {}
 
-  /// A new launch, if this one has not begun yet. `l1_bytes`: what shared memory leaves of an L1.
-  void begin_launch(std::uint64_t launch, std::size_t l1_bytes);
+  /// A new launch, if this one has not begun yet. `l1_bytes`: what shared memory leaves of an L1; `wave`: blocks that run
+  /// at the same time.
+  void begin_launch(std::uint64_t launch, std::size_t l1_bytes, std::uint64_t wave);
   /// Takes what blocks ask this slice for.
   void add(const BlockTraffic& piece);
   /// What all of it came to.
@@ -62,6 +65,7 @@ private:
 
   unsigned slice_;
   std::uint64_t launch_ = 0;
+  std::uint64_t wave_ = 1;
   L2Cache l2_;
   std::vector<L1> l1s_;  ///< of a group of multiprocessors each
   MemoryTraffic sums_;
@@ -75,8 +79,9 @@ public:
   /// `partitions`: parts of the L2, which keep copies of each other's lines.
   MemorySystem(std::size_t l2_bytes, std::size_t dirty_bytes, unsigned partitions, unsigned multiprocessors);
 
-  /// `launch` is its number, from 1; `l1_bytes`: what shared memory leaves of an L1.
-  void begin_launch(std::uint64_t launch, std::size_t l1_bytes, unsigned workers);
+  /// `launch` is its number, from 1; `l1_bytes`: what shared memory leaves of an L1; `wave`: blocks that run at the same
+  /// time.
+  void begin_launch(std::uint64_t launch, std::size_t l1_bytes, std::uint64_t wave, unsigned workers);
 
   /// Takes what a worker's blocks asked for, if there are any, and leaves an empty piece; then the worker runs what its
   /// own slices have before them, and those that have fallen far behind.
@@ -85,7 +90,7 @@ public:
   void help(unsigned worker);
 
   /// Adds the L2's and the DRAM's traffic to the totals, scaled when blocks were sampled. Call after the last block.
-  void finish(double scale, Totals& totals);
+  void finish(double scale, double blocks, Totals& totals);
 
 private:
   void run(unsigned slice);
@@ -96,6 +101,7 @@ private:
   unsigned workers_ = 1;
   std::uint64_t launch_ = 0;
   std::size_t l1_bytes_ = 0;
+  std::uint64_t wave_ = 1;
   std::vector<std::unique_ptr<MemorySlice>> slices_;
   TrafficQueue queue_;
 };

@@ -78,7 +78,8 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   const unsigned resident = resident_blocks(device_, threads_, shared_bytes_);
   const std::size_t shared = std::min(device_.l1_bytes, resident * (shared_bytes_ + device_.shared_bytes_reserved));
   l1_share_ = (device_.l1_bytes - shared) / resident;
-  memory_.begin_launch(launch.id, device_.l1_bytes - shared, worker_count());
+  memory_.begin_launch(launch.id, device_.l1_bytes - shared,
+                       static_cast<std::uint64_t>(device_.multiprocessors) * resident, worker_count());
   follow_ = mode_ != TraceMode::off && wants_map(launch);
   // A thread's number in the grid has 32 bits.
   global_.race = races && blocks * threads_ < (std::uint64_t{1} << 32) - 1;
@@ -347,7 +348,8 @@ double Observation::launch_end(const LaunchInfo& launch) {
   }
   const double scale = static_cast<double>(blocks) / static_cast<double>(sample_.size());
   for (double& total : totals) total *= scale;
-  memory_.finish(static_cast<double>(blocks) / static_cast<double>(sample_.settled()), totals);
+  memory_.finish(static_cast<double>(blocks) / static_cast<double>(sample_.settled()), static_cast<double>(blocks),
+                 totals);
   for (const auto& watch : watches()) {  // these are of all blocks
     if (watch == nullptr || watch->launch() != launch.id) continue;
     totals[index(Counter::instructions)] += static_cast<double>(watch->tally[0]);
