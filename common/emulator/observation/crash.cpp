@@ -19,6 +19,7 @@
 
 #include "common/emulator/base/text.hpp"
 #include "common/emulator/execution/engine.hpp"
+#include "common/emulator/execution/fiber_stacks.hpp"
 #include "common/emulator/execution/worker_pool.hpp"
 #include "common/emulator/observation/findings.hpp"
 #include "common/emulator/observation/host_reports.hpp"
@@ -93,8 +94,10 @@ void tell(int signal, siginfo_t* info, void* context) {
     if (block != nullptr)
       crash.text += formatted("=========     in kernel {}, {}\n", block->launch->name, describe_thread(*block));
     if (overflow && block != nullptr && stacks.begin != nullptr)
-      crash.text +=
-          "=========     A thread's own arrays, and functions that call themselves, have to fit on its stack.\n";
+      crash.text += formatted(
+          "=========     A thread's own arrays, and functions that call themselves, have to fit on its stack: {} KiB "
+          "here, 512 KiB at most on a GPU.\n",
+          FiberStacks::kStackBytes >> 10);
     publish_finding(crash);
     observer().crashing();
   }
