@@ -96,7 +96,47 @@ void check(const RowIndex& row) {
       {index, report.getInt64(row.elements)});
 }
 
+/// The struct that begins with what the step leads into, and has more behind it; null where there is none.
+StructType* struct_around(const GetElementPtrInst& step) {
+  const Value& begin = *step.getPointerOperand();
+  Type* type = nullptr;
+  if (const auto* member = dyn_cast<GEPOperator>(&begin)) {
+    if (member->hasAllZeroIndices() && member->getNumIndices() == 2) type = member->getSourceElementType();
+  } else if (const auto* variable = dyn_cast<GlobalVariable>(&begin)) {
+    type = variable->getValueType();
+  }
+  auto* const around = dyn_cast_or_null<StructType>(type);
+  return around != nullptr && around->getNumElements() > 1 && around->getElementType(0) == step.getSourceElementType()
+             ? around
+             : nullptr;
+}
+
 }  // namespace
+
+PreservedAnalyses FirstMembersPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
+  bool changed = false;
+  for (Function& function : module) {
+    if (function.isDeclaration() || !function.hasFnAttribute(Attribute::SanitizeThread)) continue;
+    for (Instruction& instruction : make_early_inc_range(instructions(function))) {
+      auto* step = dyn_cast<GetElementPtrInst>(&instruction);
+      if (step == nullptr || step->getNumIndices() != 2 || !step->getSourceElementType()->isArrayTy() ||
+          !is_zero(*step->idx_begin()->get()) || isa<Constant>(std::next(step->idx_begin())->get()))
+        continue;
+      StructType* const around = struct_around(*step);
+      if (around == nullptr) continue;
+      Value* begin = step->getPointerOperand();
+      if (auto* member = dyn_cast<GEPOperator>(begin)) begin = member->getPointerOperand();
+      IRBuilder<> builder(step);
+      Value* const whole = builder.CreateGEP(
+          around, begin, {builder.getInt32(0), builder.getInt32(0), std::next(step->idx_begin())->get()},
+          step->getName(), step->isInBounds());
+      step->replaceAllUsesWith(whole);
+      step->eraseFromParent();
+      changed = true;
+    }
+  }
+  return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
 
 PreservedAnalyses RowBoundsPass::run(Module& module, ModuleAnalysisManager& /*manager*/) {
   std::vector<RowIndex> found;

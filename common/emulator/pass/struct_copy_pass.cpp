@@ -499,6 +499,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
               manager.addPass(SharedGuardPass());
               manager.addPass(StructCopyPass());
               manager.addPass(warpbook::emulator::EndedLocalsPass());
+              manager.addPass(warpbook::emulator::FirstMembersPass());
             });
             builder.registerPipelineEarlySimplificationEPCallback([](ModulePassManager& manager, auto&&...) {
               manager.addPass(warpbook::emulator::KeptDivisionsPass());
