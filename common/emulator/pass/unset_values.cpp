@@ -36,7 +36,8 @@ namespace {
 
 using namespace llvm;
 
-constexpr std::uint64_t kLargest = 1024;      // bytes of a variable that is followed
+constexpr std::uint64_t kSmall = 1024;        // bytes of a variable that is followed in any case
+constexpr std::uint64_t kMostBytes = 16384;   // of a function's larger ones that are followed: their shadows take stack
 constexpr unsigned kMostInlined = 64;         // calls in a function
 constexpr unsigned kMostInstructions = 4000;  // of a function that becomes part of another
 constexpr std::uint64_t kNever = 0xff;        // a byte of the shadow: nobody set it
@@ -133,7 +134,7 @@ private:
   void use(IntrinsicInst& intrinsic, Value& pointer, const Steps& steps) {
     auto* change = dyn_cast<MemIntrinsic>(&intrinsic);
     const auto* length = change == nullptr ? nullptr : dyn_cast<ConstantInt>(change->getLength());
-    if (length != nullptr)
+    if (length != nullptr && (isa<MemSetInst>(change) || length->getZExtValue() <= kSmall))
       access(change->getRawDest() == &pointer ? Event::sets : Event::reads, intrinsic, pointer, steps,
              TypeSize::getFixed(length->getZExtValue()));
     else if (intrinsic.getIntrinsicID() == Intrinsic::lifetime_start)
@@ -235,19 +236,23 @@ public:
   explicit Account(Function& function)
       : function_(function), tree_(function), loop_info_(tree_), loops_(tree_, loop_info_) {
     const DataLayout& layout = function.getDataLayout();
+    std::uint64_t left = kMostBytes;
     for (Instruction& instruction : instructions(function)) {
       auto* variable = dyn_cast<AllocaInst>(&instruction);
       if (variable == nullptr || variable->isArrayAllocation()) continue;
       const auto size = variable->getAllocationSize(layout);
-      if (!size || size->isScalable() || size->isZero() || size->getFixedValue() > kLargest) continue;
+      if (!size || size->isScalable() || size->isZero()) continue;
+      const bool is_small = size->getFixedValue() <= kSmall;
+      if (!is_small && size->getFixedValue() > left) continue;
       Local local{variable, static_cast<unsigned>(size->getFixedValue()), {}};
       Follower(local, loops_);
       const auto any = [&](auto&& holds) {
         return std::any_of(local.events.begin(), local.events.end(),
                            [&](const Event& event) { return event.kind == Event::reads && holds(*event.instruction); });
       };
-      if (any([](const Instruction&) { return true; }) && !any(is_told) && !is_parameter(local))
-        locals_.push_back(std::make_unique<Local>(std::move(local)));
+      if (!any([](const Instruction&) { return true; }) || any(is_told) || is_parameter(local)) continue;
+      if (!is_small) left -= size->getFixedValue();
+      locals_.push_back(std::make_unique<Local>(std::move(local)));
     }
     for (const auto& local : locals_)
       for (const Event& event : local->events)
@@ -415,6 +420,12 @@ private:
   }
 
   static void fill(IRBuilder<>& builder, Value* shadow, std::uint64_t bytes, std::uint64_t value) {
+    if (bytes > kSmall) {
+      CallInst* set = builder.CreateMemSet(shadow, builder.getInt8(static_cast<std::uint8_t>(value)), bytes, Align(1));
+      set->setMetadata(LLVMContext::MD_nosanitize, MDNode::get(builder.getContext(), {}));
+      mark(*set);
+      return;
+    }
     by_pieces(builder, bytes, [&](std::uint64_t offset, Type* type) {
       Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), shadow, offset);
       mark(*builder.CreateAlignedStore(splat(type, value), at, Align(1)));
