@@ -158,6 +158,18 @@ __global__ void shared_histogram(int* out) {
   if (threadIdx.x < 4) out[threadIdx.x] = bins[threadIdx.x];
 }
 
+/// A sum and a number beside it, added to as one word of 8 bytes by the first warp, and the number alone by the second.
+template <bool barrier> __global__ void halves_of_a_word(int* out) {
+  __shared__ unsigned long long both;
+  if (threadIdx.x == 0) both = 0;
+  __syncthreads();
+  if (threadIdx.x < 32) atomicAdd(&both, 1ULL << 32 | 1);
+  if (barrier) __syncthreads();
+  if (threadIdx.x >= 32) atomicAdd(reinterpret_cast<unsigned*>(&both), 1U);
+  __syncthreads();
+  out[threadIdx.x] = static_cast<int>(both);
+}
+
 /// Bytes by one thread each, the words that they make up by another one; and the other way round in the next turn.
 template <bool barrier> __global__ void bytes_and_words(int* out) {
   __shared__ int words[16];
@@ -211,7 +223,8 @@ TEST_CASE("a write far past the end of a large allocation, and past a small one 
   int* const large = device_array<int>(1 << 18);
   int* const small = device_array<int>(16);
   REQUIRE(small > large);
-  const std::string report = mistake(cudaErrorIllegalAddress, write_at, {.grid = 3, .block = 64}, large, (1 << 18) + 100000);
+  const std::string report =
+      mistake(cudaErrorIllegalAddress, write_at, {.grid = 3, .block = 64}, large, (1 << 18) + 100000);
   CHECK(says(report, "400000 bytes after the end of allocation"));
   CHECK(says(report, "index 362144 of 262144 elements"));
 }
@@ -344,6 +357,9 @@ TEST_CASE("races of other shapes") {
   CHECK(found(over_what_is_there, 64, out).size() == 1);
   CHECK_FALSE(found(structs_to_one<false>, 64, out, Three{1, 2, 3}, 12U).empty());
   CHECK(found(structs_to_one<true>, 64, out, Three{1, 2, 3}, 12U).empty());
+  const std::vector<std::string> widths = found(halves_of_a_word<false>, 64, out);
+  REQUIRE(widths.size() == 1);
+  CHECK(says(widths[0], "An atomic of 4 bytes and one of 8 do not know of each other"));
   CHECK_FALSE(found(counter_read_too_soon, 64, out).empty());  // unlike a load that begins a loop of compare and swap
   CHECK(cudaFree(out) == cudaSuccess);
 }
@@ -355,6 +371,7 @@ TEST_CASE("right use of shared memory is not reported") {
   REQUIRE(launch(reused_tile<2>, {.block = 64}, out, 4) == cudaSuccess);
   REQUIRE(launch(warp_sum<true>, {.block = 32}, out) == cudaSuccess);
   REQUIRE(launch(shared_histogram, {.block = 64}, out) == cudaSuccess);
+  REQUIRE(launch(halves_of_a_word<true>, {.block = 64}, out) == cudaSuccess);
   REQUIRE(launch(bytes_and_words<true>, {.grid = 2, .block = 64}, out) == cudaSuccess);
   REQUIRE(launch(half_written, {.block = 64}, reinterpret_cast<short*>(out), 64) == cudaSuccess);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);

@@ -20,6 +20,7 @@ inline constexpr unsigned kIncrement = 4;    ///< It adds 1: in shared memory, l
 inline constexpr unsigned kLoop = 8;         ///< It is tried again until nobody else was faster.
 inline constexpr unsigned kOverwrites = 16;  ///< An exchange whose result nobody uses: it only writes.
 inline constexpr unsigned kOnlyAdds = 32;    ///< An addition whose result nobody uses.
+inline constexpr unsigned kElements = 64;    ///< The elements of a vector, which are atomic one by one.
 /// The entry that is the stage of the access to come: the waits for memory that come before it; see stage.hpp.
 inline constexpr unsigned kStage = kTallies + 1;
 

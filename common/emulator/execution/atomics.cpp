@@ -119,12 +119,14 @@ double atomic_add_double(double* address, double value) {
 
 // As on a GPU, the elements of a vector are atomic one by one, not together.
 float2 atomic_add_float2(float2* address, float2 value) {
+  __warpbook_tally[kAtomicFlags] |= kElements;
   before(address, 8, __builtin_return_address(0), AccessKind::float_atomic);
   return {replace(&address->x, [=](float old) { return old + value.x; }),
           replace(&address->y, [=](float old) { return old + value.y; })};
 }
 
 float4 atomic_add_float4(float4* address, float4 value) {
+  __warpbook_tally[kAtomicFlags] |= kElements;
   before(address, 16, __builtin_return_address(0), AccessKind::float_atomic);
   return {replace(&address->x, [=](float old) { return old + value.x; }),
           replace(&address->y, [=](float old) { return old + value.y; }),
@@ -172,7 +174,7 @@ std::uint16_t atomic_update_16(void* address, std::uint16_t operand,
 
 void reduce_pairs(void* address, const void* operands, unsigned pairs,
                   std::uint32_t (*update)(std::uint32_t bits, std::uint32_t operand)) {
-  __warpbook_tally[kAtomicFlags] = kUnused;
+  __warpbook_tally[kAtomicFlags] = kUnused | kElements;
   before(address, 4 * pairs, __builtin_return_address(0), AccessKind::float_atomic);
   for (unsigned i = 0; i < pairs; ++i) {
     std::uint32_t operand = 0;

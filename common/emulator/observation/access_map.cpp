@@ -74,10 +74,6 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-bool is_atomic(const MappedRequest& request) {
-  return request.operation == Operation::reduction || request.operation == Operation::atomic;
-}
-
 const char* verb(Operation operation) {
   switch (operation) {
   case Operation::load:
@@ -268,7 +264,7 @@ private:
 }  // namespace
 
 BankPlan plan_banks(const MappedRequest& mapped) {
-  const bool merge = !is_atomic(mapped);
+  const bool merge = !is_atomic(mapped.operation);
   unsigned phases = mapped.bytes <= 4 ? 1 : mapped.bytes == 8 ? 2 : 4;
   if (merge && shared_cost(mapped.request, mapped.bytes).wavefronts <= phases / 2) phases /= 2;  // They go in pairs.
   const unsigned lanes = kLanes / phases;

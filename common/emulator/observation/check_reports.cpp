@@ -393,6 +393,8 @@ std::string race_advice(const RaceSides& sides, Apart apart, bool one_line) {
   if (sides.block_scope)
     return "An atomic whose name ends in _block, or of thread_scope_block, is one for the threads of its block alone: "
            "where blocks meet, use a wider one.";
+  if (is_atomic(sides.operation) && is_atomic(sides.other_operation))
+    return "An atomic of 4 bytes and one of 8 do not know of each other: use one width at a place.";
   if (sides.copied)
     return "An asynchronous copy is done when its thread has waited for it: first __pipeline_wait_prior(), "
            "consumer_wait() or another wait of its kind, then the barrier.";

@@ -8,10 +8,29 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/emulator/base/tally.hpp"
+
 namespace warpbook::emulator {
 
 /// What a memory access does. A reduction is an atomic whose result nobody uses.
 enum class Operation : std::uint8_t { load, store, reduction, atomic };
+
+/// Whether it is an atomic.
+constexpr bool is_atomic(Operation operation) { return operation >= Operation::reduction; }
+
+/// How wide an atomic is: up to 4 bytes, or 8 and more.
+enum class AtomicWidth : std::uint8_t { none, narrow, wide };
+
+/// Of an access; `flags` is what the tally told of it, see tally.hpp.
+constexpr AtomicWidth atomic_width(Operation operation, unsigned bytes, unsigned flags) {
+  if (!is_atomic(operation)) return AtomicWidth::none;
+  return bytes > 4 && (flags & kElements) == 0 ? AtomicWidth::wide : AtomicWidth::narrow;
+}
+
+/// True for two atomics that are none for each other.
+constexpr bool are_apart(AtomicWidth one, AtomicWidth other) {
+  return one != AtomicWidth::none && other != AtomicWidth::none && one != other;
+}
 
 /// Round trips that wait for each other. A block's are those of the warp that has the most of them, from one barrier to
 /// the next: the others wait for it there.

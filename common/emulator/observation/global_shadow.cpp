@@ -234,7 +234,8 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     const bool both_strong = strong && (state.flags & kStrongWriter) != 0 && !both_update;
     const bool too_narrow = both_strong && (actor.block_scope || (state.flags & kBlockWriter) != 0) &&
                             (state.writer - 1) / threads_ != actor.block;
-    if (state.writer != 0 && (state.masks & mask) != 0 && (!both_strong || too_narrow) && !found &&
+    const bool apart = too_narrow || are_apart(actor.width, static_cast<AtomicWidth>(state.flags >> kWriterWidth));
+    if (state.writer != 0 && (state.masks & mask) != 0 && (!both_strong || apart) && !found &&
         !ordered(actor, state.writer - 1, state.write_interval, state.write_epoch, true) &&
         !is_being_stored(state.writer)) {
       found.emplace();
@@ -268,9 +269,9 @@ std::optional<GlobalRace> RaceShadow::add(const GlobalActor& actor, std::uintptr
     state.write_interval = actor.interval;
     state.write_site = site;
     state.write_epoch = actor.epoch;
-    state.flags = static_cast<std::uint8_t>((state.flags & ~(kStrongWriter | kBlockWriter | kUpdateWriter)) |
-                                            (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) |
-                                            (actor.block_scope ? kBlockWriter : 0));
+    state.flags = static_cast<std::uint8_t>(
+        (state.flags & kStrongReaders) | (strong ? kStrongWriter : 0) | (actor.updates ? kUpdateWriter : 0) |
+        (actor.block_scope ? kBlockWriter : 0) | static_cast<unsigned>(actor.width) << kWriterWidth);
   }
   if (!found) return std::nullopt;
   if (const std::uint32_t other_block = found->other_thread / threads_; other_block != actor.block && !actor.updates)

@@ -9,8 +9,9 @@
 /// a meeting of their warp, both being atomic (volatile counts as that, being what flags are made of); or, between
 /// blocks, a fence after which the first block did something atomic, and something atomic that the second one did
 /// since; between threads of one block, the same of these two or of their warps. What is atomic for a block alone is
-/// not for two. Where two threads store the same value, it does not matter who comes last: that is no race. Nor is a
-/// load beside others' atomics where it begins a loop of compare and swap.
+/// not for two, and atomics of 4 bytes and of 8 are none for each other. Where two threads store the same value, it
+/// does not matter who comes last: that is no race. Nor is a load beside others' atomics where it begins a loop of
+/// compare and swap.
 ///
 /// What it can miss: of more than two threads that read a word, races of the third and further ones with a later write
 /// of one of the first two's warp; of bytes of one word with different writers, the earlier ones. In a sample, a store
@@ -127,17 +128,18 @@ struct BlockSteps {
 
 /// The thread that accesses memory, and its place in the launch's order of events.
 struct GlobalActor {
-  std::uint32_t thread = 0;            ///< linear index in the grid
-  std::uint32_t block = 0;             ///< of the grid
-  std::uint16_t interval = 0;          ///< counts the barriers of its block
-  std::uint8_t epoch = 0;              ///< counts the meetings of its warp since then
-  std::uint8_t ordered_from = 0;       ///< the epoch that its warp's last barrier began, which a shuffle is not
-  bool epoch_known = true;             ///< false where nothing is said of races inside the warp
-  bool block_scope = false;            ///< what is atomic is so for the block alone
-  const BlockSteps* steps = nullptr;   ///< its block's; null where none of it passed a fence
-  bool updates = false;                ///< what is volatile adds to what was read there
-  bool only_adds = false;              ///< what is atomic adds, for nobody to use the result
-  const LaneClocks* clocks = nullptr;  ///< where only some lanes met: what orders them
+  std::uint32_t thread = 0;               ///< linear index in the grid
+  std::uint32_t block = 0;                ///< of the grid
+  std::uint16_t interval = 0;             ///< counts the barriers of its block
+  std::uint8_t epoch = 0;                 ///< counts the meetings of its warp since then
+  std::uint8_t ordered_from = 0;          ///< the epoch that its warp's last barrier began, which a shuffle is not
+  bool epoch_known = true;                ///< false where nothing is said of races inside the warp
+  bool block_scope = false;               ///< what is atomic is so for the block alone
+  const BlockSteps* steps = nullptr;      ///< its block's; null where none of it passed a fence
+  bool updates = false;                   ///< what is volatile adds to what was read there
+  bool only_adds = false;                 ///< what is atomic adds, for nobody to use the result
+  AtomicWidth width = AtomicWidth::none;  ///< of what is atomic as a whole
+  const LaneClocks* clocks = nullptr;     ///< where only some lanes met: what orders them
 };
 
 /// Two accesses that race.
@@ -271,6 +273,7 @@ private:
   static constexpr std::uint8_t kStrongReaders = 2;
   static constexpr std::uint8_t kBlockWriter = 4;   // strong for the writer's block alone
   static constexpr std::uint8_t kUpdateWriter = 8;  // volatile, and added to what was read there
+  static constexpr unsigned kWriterWidth = 4;       // the bits of its AtomicWidth begin here
 
   /// A load of a loop by threads that follow each other in a block, and each do the same there after the other.
   struct PutOff {

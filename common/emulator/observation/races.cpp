@@ -125,9 +125,10 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
     cell.write_log = static_cast<std::uint16_t>(access.log);
     cell.write_epoch = epoch_of(me, access);
     cell.value = value;
-    cell.flags = static_cast<std::uint8_t>((cell.flags & ~(kAtomicWriter | kValue | kLateWriter)) |
-                                           (atomic ? kAtomicWriter : 0) | (known ? kValue : 0) |
-                                           (is_late(me, access) ? kLateWriter : 0));
+    constexpr unsigned kOfReaders = kReadersInWarp | kReadersBeyond | kLateReader;
+    cell.flags = static_cast<std::uint8_t>((cell.flags & kOfReaders) | (atomic ? kAtomicWriter : 0) |
+                                           (known ? kValue : 0) | (is_late(me, access) ? kLateWriter : 0) |
+                                           static_cast<unsigned>(access.width) << kWriterWidth);
   };
   const auto found = [&](unsigned other, std::uint32_t log, Operation operation) {
     race.other_thread = other - 1;
@@ -148,8 +149,9 @@ bool SharedShadow::write(Cell& cell, unsigned me, const Access& access, SharedRa
   }
   // Its plain store before is what others may still meet: as that before barriers and counters are used.
   const bool stored = atomic && cell.writer == me && (cell.flags & kAtomicWriter) == 0;
-  if (cell.writer != 0 && cell.writer != me && !same && !(atomic && (cell.flags & kAtomicWriter) != 0) &&
-      !behind_write(cell, me, access))
+  const bool both_atomic = atomic && (cell.flags & kAtomicWriter) != 0 &&
+                           !are_apart(access.width, static_cast<AtomicWidth>(cell.flags >> kWriterWidth));
+  if (cell.writer != 0 && cell.writer != me && !same && !both_atomic && !behind_write(cell, me, access))
     return found(cell.writer, cell.write_log, (cell.flags & kAtomicWriter) != 0 ? Operation::atomic : Operation::store);
   if (cell.reader != 0) {
     const bool others_in_warp = (cell.flags & kReadersInWarp) != 0;

@@ -69,6 +69,7 @@ public:
     const LaneClocks* clocks;     ///< where only some lanes met: instead of the epochs; else null
     std::uint32_t late = ~0U;     ///< lanes that may have learned before of what others published
     bool promised = false;        ///< a copy has begun: what it writes is not there yet
+    AtomicWidth width = AtomicWidth::none;  ///< of what is atomic as a whole
   };
 
   /// Takes note of an access; returns the first race in it. Of a warp, give writes before reads.
@@ -81,6 +82,7 @@ private:
   static constexpr std::uint8_t kValue = 8;          // what the writer wrote is known
   static constexpr std::uint8_t kLateWriter = 16;    // see Access::late
   static constexpr std::uint8_t kLateReader = 32;    // the same of one of the readers
+  static constexpr unsigned kWriterWidth = 6;        // the bits of the writer's AtomicWidth begin here
 
   static constexpr std::size_t kWord = 4;
 

@@ -479,6 +479,7 @@ Site* BlockWatch::look_up(BlockContext& block, Site* site, const void* address, 
   site->block_scope = shape.block_scope;
   site->overwrites = (shape.atomic & kOverwrites) != 0;
   site->only_adds = (shape.atomic & kOnlyAdds) != 0;
+  site->width = atomic_width(operation, bytes, shape.atomic);
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (site->space == Space::local && own_stack(address).contains(address)) return site;
   if (at - site->begin > site->limit) {
@@ -772,7 +773,8 @@ void BlockWatch::check_shared(const BlockContext& block, unsigned index_of_warp,
         const auto race =
             shadow_.add({offsets.data(), mask, stores ? request.value : nullptr, kind.bytes, kind.operation,
                          (kind.atomic & kOverwrites) != 0, log, index_of_warp, warp.epoch, warp.ordered_from,
-                         warp.epoch_known, warp.apart ? &warp.clocks : nullptr, late_lanes(warp, log, place)});
+                         warp.epoch_known, warp.apart ? &warp.clocks : nullptr, late_lanes(warp, log, place), false,
+                         atomic_width(kind.operation, kind.bytes, kind.atomic)});
         if (race) [[unlikely]]
           hold(*race, log);
         if (block.launch->cluster_blocks() > 1) [[unlikely]]
@@ -915,7 +917,7 @@ void BlockWatch::forget_steps() {
 
 void BlockWatch::report(const BlockContext& block, const SharedRace& race, std::uint32_t log) {
   const auto begins_retries = [&](std::uint32_t load, Operation operation, Operation other) {
-    return operation == Operation::load && (other == Operation::atomic || other == Operation::reduction) &&
+    return operation == Operation::load && is_atomic(other) &&
            std::find(retried_.begin(), retried_.end(), load) != retried_.end();
   };
   if (begins_retries(log, kinds_[log].operation, race.other_operation) ||
@@ -1020,7 +1022,7 @@ void BlockWatch::count_compare_and_swap(const Request& request, std::uint64_t we
 }
 
 void BlockWatch::count_shared(const Request& request, const LogKind& kind, std::uint64_t weight) {
-  const bool updates = kind.operation == Operation::reduction || kind.operation == Operation::atomic;
+  const bool updates = is_atomic(kind.operation);
   // What asynchronous copies write is counted with no metric's stores, but the pipe is as busy: a place that shared
   // memory has no other use for.
   const Operation operation = updates ? Operation::atomic : kind.copied ? Operation::reduction : kind.operation;

@@ -52,6 +52,7 @@ struct alignas(64) Site {
   bool copied = false;                        ///< written by an asynchronous copy
   bool overwrites = false;                    ///< an atomic that does not read
   bool only_adds = false;                     ///< an atomic that adds, for nobody to use the result
+  AtomicWidth width = AtomicWidth::none;      ///< of what is atomic as a whole
   std::uint16_t number = 0;                   ///< in the race shadow, plus 1; 0 before it needs one
   std::uint32_t log = 0;                      ///< its log for this space
   std::array<std::uint32_t, 2> logs{};  ///< its logs for global and shared memory, plus 1; 0 before the first access

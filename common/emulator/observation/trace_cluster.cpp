@@ -12,9 +12,6 @@ namespace warpbook::emulator {
 namespace {
 
 bool conflict(Operation one, Operation other) {
-  const auto is_atomic = [](Operation operation) {
-    return operation == Operation::atomic || operation == Operation::reduction;
-  };
   return (one != Operation::load || other != Operation::load) && !(is_atomic(one) && is_atomic(other));
 }
 

@@ -20,12 +20,13 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   if ((site.extras & kRace) == 0) return;
   const std::uint16_t number = race_site(site);
   if (number == 0) return;
-  const bool strong = is_volatile || site.operation == Operation::atomic || site.operation == Operation::reduction;
+  const bool strong = is_volatile || is_atomic(site.operation);
   if (!checks_->concurrent.empty()) [[unlikely]]
     check_streams(block, site, at, strong);
   if (site.use != nullptr) checks_->races->touch(*site.use, site.operation);
   GlobalActor me = actor(block, site.block_scope);
   me.only_adds = site.only_adds;
+  me.width = site.width;
   me.updates = is_volatile && site.operation == Operation::store && std::exchange(updates_, false);
   const auto race = checks_->races->add(me, address, site.bytes, site.operation, strong,
                                         static_cast<std::uint16_t>(number - 1), pending_race_);
@@ -120,9 +121,6 @@ void BlockWatch::report(const BlockContext& block, const GlobalRace& race) {
   const bool in_warp = in_block && warp(race.thread) == warp(race.other_thread);
   if (!is_new_global({pc, other_pc}, 1 + in_block + in_warp)) return;
   Finding finding = global_race(block, race, pc, other_pc);
-  const auto is_atomic = [](Operation operation) {
-    return operation == Operation::atomic || operation == Operation::reduction;
-  };
   if (race.operation == Operation::load && is_atomic(race.other_operation))
     checks_->doubtful.emplace_back(race.site, std::move(finding));
   else if (race.other_operation == Operation::load && is_atomic(race.operation))
