@@ -34,6 +34,7 @@ struct LaunchInfo {
   dim3 cluster;                          ///< blocks of a cluster, which divide the grid
   const void* arguments = nullptr;       ///< the kernel's, while it runs
   std::size_t argument_bytes = 0;        ///< all of them
+  std::size_t child = 0;                 ///< of a kernel that a kernel asked for: what the observer gave for it
 
   /// Blocks of a cluster in all; 1: there are none.
   unsigned cluster_blocks() const { return cluster.x * cluster.y * cluster.z; }
@@ -203,6 +204,9 @@ public:
   virtual void grid_barrier(BlockContext&, bool /*arrives*/) {}
   /// All threads of the block came to the barrier of its cluster (`arrives`), or all blocks have.
   virtual void cluster_barrier(BlockContext&, bool /*arrives*/) {}
+  /// The running thread asks for a kernel, which may run beside its own. Returns what the kernel's `LaunchInfo::child`
+  /// is to be; 0 where nothing is to be said of it.
+  virtual std::size_t asks_for_kernel(BlockContext&) { return 0; }
   /// What would make the running launch faster, as the user would write it and what it costs; "" where nothing would.
   virtual std::string faster_option() { return {}; }
 };

@@ -544,6 +544,22 @@ void report_stream_race(const BlockContext& block, const StreamRace& race) {
   hold_finding(std::move(finding));
 }
 
+void report_parent_race(const BlockContext& block, const StreamRace& race) {
+  const Unwatched unwatched;
+  Finding finding = finding_at(block, "parent_race", race.actor.pc, race.other_pc);
+  finding.text = formatted(
+      "========= Race reported between {} access at {} and {} access of the kernel that launched it at {}\n"
+      "=========     in {}, block {}, thread {}, and in {}\n"
+      "=========     Address is {}\n"
+      "=========     A kernel cannot wait for what it launches: what that needs comes before the launch, behind a "
+      "barrier "
+      "of the block; what needs its results belongs into a launch in cudaStreamTailLaunch.\n",
+      capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
+      location_or_unknown(race.other_pc), block.launch->name, triple(block.block_index),
+      triple(thread_index(block, race.actor.thread)), race.kernel, place_of(block, race.address, 0).text);
+  hold_finding(std::move(finding));
+}
+
 void report_uninitialised(const BlockContext& block, const Actor& reader, std::size_t bytes, const void* address,
                           const void* stored_at) {
   const Unwatched unwatched;

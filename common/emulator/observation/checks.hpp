@@ -107,6 +107,9 @@ struct StreamRace {
 /// Reports it.
 void report_stream_race(const BlockContext& block, const StreamRace& race);
 
+/// Reports the same of an access of the kernel that asked for the running one.
+void report_parent_race(const BlockContext& block, const StreamRace& race);
+
 /// Reports a read of global memory that nobody has written.
 void report_uninitialised_global(const BlockContext& block, const Actor& reader, std::size_t bytes,
                                  const void* address);

@@ -399,11 +399,14 @@ void RaceShadow::take(const PutOffLaunch& launch) {
 }
 
 std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, const void* address, std::size_t bytes,
-                                                       bool writes) {
+                                                       bool writes, const ChildKernel* child) {
   if (base_ == nullptr) return std::nullopt;
   if (put_off_before_) take_put_off();  // Each access asks, of launches before this one.
   const auto guard = lock();
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const auto counts = [&](std::uint32_t thread, std::uint16_t interval) {
+    return child == nullptr || child->meets(thread, interval);
+  };
   for (std::uintptr_t word = begin / kWord * kWord; word < begin + bytes; word += kWord) {
     const Cell& state = *cell(word);
     if (state.launch != static_cast<std::uint16_t>(launch)) continue;
@@ -411,11 +414,12 @@ std::optional<RaceShadow::Touched> RaceShadow::touched(std::uint64_t launch, con
     const std::uintptr_t last = std::min(begin + bytes, word + kWord) - word;
     const unsigned mask = (1U << last) - (1U << first);
     const void* const at = reinterpret_cast<const void*>(word + first);  // NOLINT(performance-no-int-to-ptr)
-    if (state.writer != 0 && (state.masks & mask) != 0)
+    if (state.writer != 0 && (state.masks & mask) != 0 && counts(state.writer - 1, state.write_interval))
       return Touched{state.write_site, true, (state.flags & kStrongWriter) != 0, at};
     if (!writes) continue;
     for (std::size_t i = 0; i < state.readers.size(); ++i)
-      if (state.readers[i].thread != 0 && (state.read_masks >> 4 * i & mask) != 0)
+      if (state.readers[i].thread != 0 && (state.read_masks >> 4 * i & mask) != 0 &&
+          counts(state.readers[i].thread - 1, state.readers[i].interval))
         return Touched{state.readers[i].site, false, (state.flags & kStrongReaders) != 0, at};
   }
   return std::nullopt;
@@ -432,6 +436,13 @@ void RaceShadow::fence(std::uint32_t number) {
   const auto guard = lock();
   if (!fenced_.contains(launch_id_)) fenced_.insert(launch_id_);
   block(number).steps.fence();
+}
+
+void GlobalChecks::begin_launch(std::size_t asked_for) {
+  child = asked_for;
+  if (child != 0) return;
+  children.clear();
+  late.clear();
 }
 
 bool GlobalChecks::is_new_meeting(unsigned other, const void* address) {

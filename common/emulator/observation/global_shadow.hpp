@@ -164,6 +164,34 @@ struct LaunchUse {
   bool mixed = false;    ///< loads that had been put off met others
 };
 
+/// A kernel that a thread asked for, and what it knew by then: what it and its block had done before.
+struct ChildKernel {
+  std::uint64_t launch = 0;    ///< The asking thread's.
+  const char* kernel = "";     ///< What that runs.
+  std::uint32_t thread = 0;    ///< linear index in its grid
+  unsigned threads = 1;        ///< of a block there
+  std::uint16_t interval = 0;  ///< counts the barriers of its block
+  bool fenced = false;         ///< Somebody passed a fence, so that the thread may know of others.
+
+  /// Whether another thread did something behind so many barriers that the asking one cannot know of.
+  bool meets(std::uint32_t other, std::uint16_t barriers) const {
+    if (fenced || other == thread) return false;
+    if (other / threads != thread / threads) return true;
+    const bool same_warp = other % threads / 32 == thread % threads / 32;
+    return static_cast<std::int16_t>(barriers - interval) >= (same_warp ? 1 : 0);
+  }
+};
+
+/// What a thread accessed when it had asked for kernels.
+struct LateAccess {
+  std::size_t child;       ///< the last of these kernels
+  std::uintptr_t address;  ///< Where.
+  std::uint8_t bytes;      ///< How many.
+  bool writes;             ///< or reads
+  bool strong;             ///< atomic or volatile
+  std::uint16_t site;      ///< Where in the program.
+};
+
 /// A load of a loop, turn after turn.
 struct WalkedLoad {
   LoadWalk walk;       ///< Where it goes.
@@ -222,8 +250,9 @@ public:
     const void* address;  ///< The first byte, or the word that it is in.
   };
   /// An access of an earlier launch, the last of its kind, that conflicts with one of the host or of another stream.
-  std::optional<Touched> touched(std::uint64_t launch, const void* address, std::size_t bytes, bool writes);
-
+  /// With `child`, one of a thread that the kernel's own did not know of when it asked for that.
+  std::optional<Touched> touched(std::uint64_t launch, const void* address, std::size_t bytes, bool writes,
+                                 const ChildKernel* child = nullptr);
   /// The store that `add` left as pending was done; returns the race that it turned out to be.
   static std::optional<GlobalRace> settle(Pending& pending);
 
@@ -345,9 +374,14 @@ struct GlobalChecks {
   std::vector<const void*> sites;     ///< instructions, by the number that the race shadow knows them by
   std::vector<AsyncWork> concurrent;  ///< Work of other streams that nothing orders before the launch.
   unsigned stream = 0;                ///< The launch's own stream.
+  std::size_t child = 0;              ///< The launch's place in `children`, plus 1; 0: no kernel asked for it.
   std::mutex mutex;                   ///< of what follows, and of the sites
+  std::vector<ChildKernel> children;  ///< that kernels asked for since the host's last launch
+  std::vector<LateAccess> late;       ///< of those that asked
   std::set<std::array<std::uint64_t, 3>> told_streams{};    ///< two streams that meet, and the allocation where they do
   std::vector<std::pair<std::uint16_t, Finding>> doubtful;  ///< races of the launch, unless this load begins retries
+  /// A launch begins, which the host asked for, or a kernel.
+  void begin_launch(std::size_t asked_for);
   /// True the first time that nothing orders this stream and the other one at an allocation: it is one mistake, however
   /// many accesses show it. The caller holds the lock.
   bool is_new_meeting(unsigned other, const void* address);

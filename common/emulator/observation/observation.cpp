@@ -86,6 +86,7 @@ void Observation::launch_begin(const LaunchInfo& launch) {
   global_.race_all = global_.race && sample_.complete();
   if (options_.race) count_races(blocks);
   global_.concurrent.clear();
+  global_.begin_launch(launch.child);
   if (!global_.race) return;
   races_->begin_launch(launch.id, threads_, sample_);
   global_.concurrent = concurrent_work();
@@ -165,6 +166,10 @@ void Observation::copy_goes_on(BlockContext& block, unsigned thread, const void*
 
 void Observation::fence(BlockContext& block, bool of_block) {
   if (block.traced) watch(block).fence(block, of_block);
+}
+
+std::size_t Observation::asks_for_kernel(BlockContext& block) {
+  return block.traced && global_.race ? watch(block).ask_for_kernel(block) : 0;
 }
 
 void Observation::grid_barrier(BlockContext& block, bool arrives) {

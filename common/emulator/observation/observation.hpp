@@ -50,6 +50,7 @@ public:
   void copy_begins(const AsyncWork& copy) override;
   void memory_freed(const Allocation& allocation) override;
   void fence(BlockContext& block, bool of_block) override;
+  std::size_t asks_for_kernel(BlockContext& block) override;
   void grid_barrier(BlockContext& block, bool arrives) override;
   void cluster_barrier(BlockContext& block, bool arrives) override;
   void stale_read(BlockContext& block, const void* address, unsigned bytes, const void* pc, bool copy) override;

@@ -125,6 +125,8 @@ void BlockWatch::begin_block(BlockContext& block, std::size_t l1_bytes, bool fol
   range_stores_.clear();
   in_range_ = block_scope_ = false;  // The last block may have ended there.
   pending_race_.bytes = 0;
+  alone_ = !race || (checks_->concurrent.empty() && checks_->child == 0);
+  asked_.clear();
   ended_locals_.clear();
   if (racing_ != race) set_racing(race);
   if (logging_ != block.traced) set_logging(block.traced);

@@ -126,6 +126,8 @@ public:
   void settle_stores(const BlockContext& block);
   /// The running thread passes a fence; `of_block`: one for its block alone.
   void fence(const BlockContext& block, bool of_block);
+  /// The running thread asks for a kernel; returns its place in `GlobalChecks::children`, plus 1.
+  std::size_t ask_for_kernel(const BlockContext& block);
   /// A kernel calls a virtual function of an object there.
   void check_table(const BlockContext& block, const void* object, const void* pc);
   /// It does something atomic or volatile. `block_scope`: for its block alone.
@@ -159,7 +161,9 @@ public:
   }
 
   /// Looks for work of other streams that an access to global memory conflicts with.
+  void check_beside(const BlockContext& block, const Site& site, const void* address, bool strong);
   void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
+  void check_asking_kernel(const BlockContext& block, const Site& site, const void* address, bool strong);
 
   /// Whether reads of what nobody has written are looked for.
   bool looks_for_unwritten() const { return checks_->init; }
@@ -404,8 +408,10 @@ private:
 
   std::array<Site, kSites> sites_{};
   BlockContext* block_ = nullptr;
-  bool logging_ = false;  ///< sites have kLog: the block is traced, or the last one was
-  bool racing_ = false;   ///< sites of global memory have kRace
+  bool logging_ = false;                                 ///< sites have kLog: the block is traced, or the last one was
+  bool racing_ = false;                                  ///< sites of global memory have kRace
+  bool alone_ = true;                                    ///< nothing else may run beside the launch
+  std::vector<std::pair<unsigned, std::size_t>> asked_;  ///< threads of the block, with the last kernel they asked for
   RaceShadow::Pending pending_race_;
   std::array<WarpLog, kMaxWarps> warps_{};
   std::vector<LogKind> kinds_;       ///< by Site::log

@@ -7,6 +7,11 @@
 #include "common/emulator/observation/trace.hpp"
 
 namespace warpbook::emulator {
+namespace {
+
+constexpr unsigned kOfKernels = 16;  // told apart from what else is found at two instructions
+
+}  // namespace
 
 void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintptr_t address, bool is_volatile) {
   settle_race(block);
@@ -21,8 +26,8 @@ void BlockWatch::check_global(const BlockContext& block, Site& site, std::uintpt
   const std::uint16_t number = race_site(site);
   if (number == 0) return;
   const bool strong = is_volatile || is_atomic(site.operation);
-  if (!checks_->concurrent.empty()) [[unlikely]]
-    check_streams(block, site, at, strong);
+  if (!alone_) [[unlikely]]
+    check_beside(block, site, at, strong);
   if (site.use != nullptr) checks_->races->touch(*site.use, site.operation);
   GlobalActor me = actor(block, site.block_scope);
   me.only_adds = site.only_adds;
@@ -63,6 +68,53 @@ GlobalActor BlockWatch::actor(const BlockContext& block, bool block_scope) const
           .block_scope = block_scope,
           .steps = fenced_ ? &steps_ : nullptr,
           .clocks = warp.apart ? &warp.clocks : nullptr};
+}
+
+std::size_t BlockWatch::ask_for_kernel(const BlockContext& block) {
+  alone_ = false;
+  const std::lock_guard lock(checks_->mutex);
+  checks_->children.push_back({block.launch->id, block.launch->name, actor(block, false).thread, block.threads,
+                               interval_, fenced_ || checks_->races->fenced(block.launch->id)});
+  const auto known =
+      std::find_if(asked_.begin(), asked_.end(), [&](const auto& asked) { return asked.first == block.thread; });
+  if (known == asked_.end())
+    asked_.emplace_back(block.thread, checks_->children.size());
+  else
+    known->second = checks_->children.size();
+  return checks_->children.size();
+}
+
+/// Looks at what may run beside the launch, and keeps what those may meet that the launch asked for.
+void BlockWatch::check_beside(const BlockContext& block, const Site& site, const void* address, bool strong) {
+  if (!checks_->concurrent.empty()) check_streams(block, site, address, strong);
+  if (checks_->child != 0) check_asking_kernel(block, site, address, strong);
+  for (const auto& [thread, child] : asked_) {
+    constexpr std::size_t kMost = 4096;
+    if (thread != block.thread) continue;
+    const std::lock_guard lock(checks_->mutex);
+    if (checks_->late.size() < kMost)
+      checks_->late.push_back({child, reinterpret_cast<std::uintptr_t>(address), site.bytes,
+                               site.operation != Operation::load, strong, static_cast<std::uint16_t>(site.number - 1)});
+  }
+}
+
+void BlockWatch::check_asking_kernel(const BlockContext& block, const Site& site, const void* address, bool strong) {
+  const bool writes = site.operation != Operation::load;
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(checks_->mutex);
+  const ChildKernel& self = checks_->children[checks_->child - 1];
+  auto other = checks_->races->touched(self.launch, address, site.bytes, writes, &self);
+  for (const LateAccess& late : checks_->late) {
+    const ChildKernel& last = checks_->children[late.child - 1];
+    if (late.child >= checks_->child && last.launch == self.launch && last.thread == self.thread &&
+        late.address < at + site.bytes && at < late.address + late.bytes && (writes || late.writes))
+      other = {late.site, late.writes, late.strong, address};
+  }
+  if (!other || (strong && other->strong)) return;
+  const void* const other_pc = checks_->sites[other->site];
+  if (is_new_global({site.pc, other_pc}, kOfKernels))
+    report_parent_race(block,
+                       {address, {site.pc, block.thread, site.operation}, other_pc, other->writes, "", self.kernel});
 }
 
 void BlockWatch::check_streams(const BlockContext& block, const Site& site, const void* address, bool strong) {

@@ -20,7 +20,7 @@ std::uintptr_t at_turn(const LoadWalk& walk, std::uint64_t turn) {
 bool BlockWatch::counted_loads(std::span<const CountedLoad> loads, const LoadWalk* walks, std::uint64_t turns) {
   const BlockContext& block = *block_;
   constexpr std::uint64_t kMostTurns = 16384;  // kept in full; see trace.cpp
-  if (turns > kMostTurns || (racing_ && !checks_->concurrent.empty())) return false;
+  if (turns > kMostTurns || (racing_ && !alone_)) return false;
   std::array<Site*, kMostCountedLoads> sites{};
   std::uint8_t extras = 0;
   for (std::size_t i = 0; i < loads.size(); ++i) {

@@ -337,7 +337,7 @@ bool leads_to_own_memory(const KernelCall& call, const BlockContext& block, cons
 }
 
 void launch_from_kernel(const cudaLaunchConfig_t& config, const KernelCall& call, const void* pc) {
-  const BlockContext& block = *current_block;
+  BlockContext& block = *current_block;
   cudaError_t error = cudaSuccess;
   bool ends = false;
   const bool foreign = is_foreign_stream(config.stream);
@@ -358,7 +358,9 @@ void launch_from_kernel(const cudaLaunchConfig_t& config, const KernelCall& call
     }
     if (error == cudaSuccess) {
       ends = leads_to_own_memory(call, block, pc);
-      work = work_of(launch_info(config, call.kernel, kernel), call, keep_arguments(call), pc);
+      LaunchInfo launch = launch_info(config, call.kernel, kernel);
+      if (config.stream != cudaStreamTailLaunch) launch.child = observer().asks_for_kernel(block);
+      work = work_of(launch, call, keep_arguments(call), pc);
     } else {
       observer().api_failed({"cudaLaunchKernel", pc, error, cudaGetErrorName(error), cudaGetErrorString(error),
                              reason.kind, reason.text + (reason.text.empty() ? "" : " ") + where_in_kernel(block)});

@@ -30,9 +30,9 @@ __global__ void parent(int* out, int n) {
 }
 __global__ void last(const int* data, int* seen) { *seen = data[0]; }
 __global__ void tail(int* data, int* seen) {
+  data[0] = 1;
   last<<<1, 1, 0, cudaStreamTailLaunch>>>(data, seen);
   fill<<<1, 32, 0, cudaStreamFireAndForget>>>(data, 1000, 1);
-  data[0] = 1;
 }
 __global__ void sort(int* data, int left, int right) {
   if (left >= right) return;
