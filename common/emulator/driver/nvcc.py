@@ -55,8 +55,9 @@ class Settings:
     """How kernels are compiled; written beside this folder when the emulator is built."""
 
     def __init__(self):
-        compiler, *options = (TOOLKIT / "options.txt").read_text().split("\n")
+        compiler, linker, *options = (TOOLKIT / "options.txt").read_text().split("\n")
         self.compiler = compiler
+        self.linker = [linker] if linker else []  # -fuse-ld=NAME
         self.options = [word for option in options if option
                         for word in (shlex.split(option[6:]) if option.startswith("SHELL:") else [option])]
         self.options.append(f"-fpass-plugin={TOOLKIT / 'lib' / 'warpbook_pass.so'}")
@@ -336,7 +337,7 @@ class Driver:
             place = self.settings.openmp[1]
             inputs = [word for word in inputs if word not in ("-lgomp", "-lomp", "-liomp5")]
             inputs += [str(place), f"-Wl,-rpath,{place.resolve().parent}"]
-        return self.call([self.settings.compiler, *(["-shared"] if "-shared" in self.line else []),
+        return self.call([self.settings.compiler, *self.settings.linker, *(["-shared"] if "-shared" in self.line else []),
                           *(["-g"] if {"-g", "-G"} & set(self.line.given) else []), *(word for word in self.line.host if not word.startswith("-fopenmp")), "-o", output, *inputs,
                           *self.line.linker, "-Wno-unused-command-line-argument", f"-L{library}", "-lcudadevrt",
                           "-lcudart_static", "-lrt", "-lpthread", "-ldl"])
