@@ -2,7 +2,11 @@
 /// Memory for the stacks of one worker's fibers.
 #pragma once
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "common/emulator/execution/engine.hpp"
@@ -30,18 +34,40 @@ public:
   Stack stack(unsigned index);
 
   /// The stack that an address lies in, from its lowest byte on; empty where it lies in none.
-  std::span<const std::byte> stack_around(const void* address) const;
+  std::span<const std::byte> stack_around(const void* address) const {
+    const std::size_t index = index_of(address);
+    if (index >= kMaxStacks) return {};
+    return {memory_ + index * kSlotBytes + kPageBytes, kStackBytes};
+  }
 
   /// The top of the stack that an address lies in.
-  const std::byte* top_of(const void* address) const;
+  const std::byte* top_of(const void* address) const {
+    const std::size_t index = index_of(address);
+    return memory_ + (index + 1) * kSlotBytes - colour(index);
+  }
 
   /// Which stack an address lies in; kMaxStacks or more where it lies in none.
-  std::size_t index_of(const void* address) const;
+  std::size_t index_of(const void* address) const {
+    return (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory_)) / kSlotBytes;
+  }
 
   /// All stacks together.
   AddressRange range() const;
 
 private:
+  static constexpr std::size_t kColours = 4096;
+  /// Of a guard. Each access of a kernel asks for its stack, so the size is a constant where it can be.
+#ifdef __x86_64__
+  static constexpr std::size_t kPageBytes = kColours;
+#else  // arm64 has systems with pages of 4, 16 and 64 KiB.
+  static inline const std::size_t kPageBytes =
+      std::max<std::size_t>(kColours, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+#endif
+  static inline const std::size_t kSlotBytes = kStackBytes + kPageBytes;
+
+  /// Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
+  static std::size_t colour(std::size_t index) { return index * 320 % kColours & ~std::size_t{63}; }
+
   std::byte* memory_ = nullptr;
   bool guards_ = false;   ///< Each stack in use has a guard page.
   unsigned guarded_ = 0;  ///< Stacks that have it.
