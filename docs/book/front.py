@@ -179,7 +179,7 @@ def side_by_side(names):
         for case in records[0].cases:
             found = [record.case(case["parameters"]) for record in records]
             if all(other and of_step(other, last) for other in found):
-                rows.append([html.escape(case["name"])] + [f"{time_text(seconds_of(other, last))}<br/>{share_text(other, seconds_of(other, last))}"
+                rows.append([html.escape(case["name"])] + [f"{time_text(seconds_of(other, last))} <br/>{share_text(other, seconds_of(other, last))}"
                                                            for other in found])
         if rows:
             header = ["case"] + [html.escape(record.record["device"]["name"]) for record in records]

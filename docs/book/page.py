@@ -143,7 +143,7 @@ def full_table(chapter, record):
             row.append(f"{ran} of {len(record.cases)}")
         for _, case in cases:
             seconds = seconds_of(case, step.version)
-            row.append(f"{time_text(seconds)}<br/>{share_text(case, seconds)}" if seconds else "-")
+            row.append(f"{time_text(seconds)} <br/>{share_text(case, seconds)}" if seconds else "-")
         rows.append(row)
     caption = html.escape(record.origin()) if record else "No times are recorded yet." if chapter.by_harness else ""
     return table(header, rows, "steps", caption)

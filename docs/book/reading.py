@@ -44,7 +44,7 @@ def heads():
             at = next((at for at, (other, _) in enumerate(order) if other == name), None)
             beside = [] if at is None else [(order[at - 1], "&larr; {}")] + [(other, "{} &rarr;") for other in order[at + 1:at + 2]]
             links = "".join(f' <a href="{other}.html" title="{html.escape(title)}">{form.format(html.escape(re.split(" · |:", title)[0]))}</a>'
-                            for (other, title), form in beside)
+                            for (other, title), form in beside if other != own)
             if name != own:
                 found[name] = f'<nav class="head" aria-label="the chapter"><a href="{own}.html">{html.escape(title_of(chapter.readme))}</a>{links}</nav>'
     return found

@@ -83,6 +83,37 @@ LADDER = '<table class="markdownTable">\n<tr class="markdownTableHead">\n<th cla
 COLUMNS = re.compile(r"\S {3,}\S.* {3,}\S")
 
 
+def spared(line, places):
+    """A line of HTML with what a reader sees at these places marked as what a phone leaves out."""
+    place, open_, out = 0, False, ""
+    for piece in re.findall(r"<[^>]+>|&#?\w+;|.", line):
+        tag = piece.startswith("<")
+        if open_ != (not tag and place in places):
+            out += "</span>" if open_ else '<span class="spared">'
+            open_ = not open_
+        out += piece
+        place += not tag
+    return out
+
+
+def narrowed(code):
+    """The table that run_all prints, for a phone without the column of bases and with one blank between columns."""
+    lines = code.split("\n")
+    shown = [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in lines]
+    head = next((i for i, line in enumerate(shown) if re.match("step +built on +time", line)), None)
+    if head is None:
+        return code
+    rows = [i for i in range(head, len(lines)) if shown[i].strip()]
+    bases = range(shown[head].index("built on"), shown[head].index("built on") + len("built on"))
+    dropped = [place in bases or all(shown[i][place:place + 1] in ("", " ") for i in rows) for place in range(max(map(len, shown)))]
+    places = {place for place in range(1, len(dropped)) if dropped[place] and dropped[place - 1]}
+    for i in range(head):  # Above the columns: the case.
+        lines[i] = spared(lines[i], {place for gap in re.finditer(" {3,}", shown[i]) for place in range(gap.start() + 2, gap.end())})
+    for i in rows:
+        lines[i] = spared(lines[i], places)
+    return "\n".join(lines)
+
+
 def highlight(page_text):
     """CUDA's own words in code, which Doxygen takes for plain C++; and which code is none, but columns that were printed."""
     def fragment(match):
@@ -95,7 +126,7 @@ def highlight(page_text):
             code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
         for word in CUDA_NAMES:
             code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="cuda">{word}</span>', code)
-        return code
+        return narrowed(code)
 
     return re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', fragment, page_text, flags=re.S)
 

@@ -65,6 +65,15 @@ def attribute(told):
     return told.replace('"', "'")
 
 
+QUOTED = re.compile(r'"[^"]+"')
+
+
+def unquoted(text, sources):
+    """[(start, end, text)] for the quotation marks around a figure: Doxygen takes no tag for one between two of them."""
+    return [(place, place + 1, "&quot;") for match in QUOTED.finditer(sentences.masked(text))
+            if any(match.start() < source.start < match.end() for source in sources) for place in (match.start(), match.end() - 1)]
+
+
 def published(path):
     """The text for the book: each figure says on hovering where it is from, and blocks look as the book's own."""
     text = path.read_text(encoding="utf-8")
@@ -73,6 +82,8 @@ def published(path):
               for source in sources if source.answer.text != source.shown]
     if wrong:
         raise Problem(wrong[0])
-    text = replaced(text, sources, lambda source: f'<span class="{source.answer.kind}" title="{attribute(source.answer.origin)}">'
-                                                  f"{source.shown}</span>")
+    edits = [(source.start, source.end, f'<span class="{source.answer.kind}" title="{attribute(source.answer.origin)}">{source.shown}</span>')
+             for source in sources] + unquoted(text, sources)
+    for start, end, shown in sorted(edits, reverse=True):
+        text = text[:start] + shown + text[end:]
     return link_pages(fold_answers(blocks.published(path, text)), path, addresses.pages())
