@@ -114,6 +114,20 @@ def narrowed(code):
     return "\n".join(lines)
 
 
+def hanging(lines, mark=0):
+    """Lines of code in HTML, for a phone without the blanks that align a line with a bracket above; `mark` letters stand before each."""
+    out, before, kept = [], 0, 0
+    for line in lines:
+        text = html.unescape(re.sub(r"<[^>]+>", "", line))[mark:]
+        indent = len(text) - len(text.lstrip())
+        if text.strip():
+            kept = kept if indent == before else kept + 4 if indent > before + 6 else indent
+            before = indent
+            line = spared(line, range(mark + kept, mark + indent)) if kept < indent else line
+        out.append(line)
+    return out
+
+
 def highlight(page_text):
     """CUDA's own words in code, which Doxygen takes for plain C++; and which code is none, but columns that were printed."""
     def fragment(match):
@@ -126,8 +140,14 @@ def highlight(page_text):
             code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="keyword">{word}</span>', code)
         for word in CUDA_NAMES:
             code = re.sub(rf"(?<!\w){word}(?!\w)", f'<span class="cuda">{word}</span>', code)
-        return narrowed(code)
+        if '"fragment columns"' in code:
+            return narrowed(code)
+        return code if "lineno" in code else "\n".join(hanging(code.split("\n")))
 
+    def difference(match):
+        return match[1] + "".join(hanging(re.findall(r"<span.*?</span>", match[2], re.S), 1)) + match[3]
+
+    page_text = re.sub(r'(<pre class="diff"[^>]*>)((?:<span class="(?:ins|del|same|hunk)">[^<]*</span>)+)(</pre>)', difference, page_text)
     return re.sub(r'<div class="fragment">.*?</div><!-- fragment -->', fragment, page_text, flags=re.S)
 
 

@@ -912,7 +912,6 @@ class Planted(unittest.TestCase):
         self.assertIn('<a rel="prev" href="chapter99-v1.html">&larr; v1 · Plain</a>', step)
         self.assertIn('<a rel="up" href="chapter99.html">Chapter 99 · Planted</a>', step)
         self.assertEqual(reading.heads()["chapter99-v1"], '<nav class="head" aria-label="the chapter"><a href="chapter99.html">Chapter 99 · Planted</a> '
-                         '<a href="chapter99.html" title="Chapter 99 · Planted">&larr; Chapter 99</a> '
                          '<a href="chapter99-v2.html" title="v2 · One unused column">v2 &rarr;</a></nav>')
         self.assertTrue(reading.heads()["chapter99-tma"].endswith("Planted</a></nav>"))
         self.assertNotIn("chapter99", reading.heads())
@@ -1013,6 +1012,30 @@ class Pictures(unittest.TestCase):
                 with self.subTest(picture=path.name):
                     self.assertTrue(figures.draw(program, version, case) == path.read_text(encoding="utf-8"),
                                     "what the step touches has changed: run `python3 docs/book maps`")
+
+
+class Phone(unittest.TestCase):
+    """What a phone leaves out of code: blanks that align, and of run_all's table the column of bases."""
+
+    KEPT = staticmethod(lambda line: re.sub(r'<span class="spared">.*?</span>|<[^>]+>', "", line))
+
+    def test_blanks_that_align_a_line(self):
+        code = ["<b>void</b> f(int columns,", "              int rows) {", "              // so", "  if (a)", "          b();", "", "-"]
+        self.assertEqual([self.KEPT(line) for line in site_builder.hanging(code)],
+                         ["void f(int columns,", "    int rows) {", "    // so", "  if (a)", "      b();", "", "-"])
+        self.assertEqual([self.KEPT(line) for line in site_builder.hanging(["-  f(a,", "-         b)", "+         c)", "   d"], 1)],
+                         ["-  f(a,", "-      b)", "+      c)", "   d"])
+
+    def test_the_table_of_a_run(self):
+        lines = ["(0,1)  7x5  float      1/3", "step      built on     time   of limit", "a copy              67.1 us       100%", "v2  tile  v1         9.0 us        98%"]
+        self.assertEqual(self.KEPT(site_builder.narrowed("\n".join(lines))).split("\n"),
+                         ["(0,1)  7x5  float  1/3", "step        time of limit", "a copy   67.1 us     100%", "v2  tile  9.0 us      98%"])
+        self.assertEqual(site_builder.narrowed("step  time"), "step  time")
+
+    def test_a_figure_between_quotation_marks(self):
+        source = lambda text, shown: unittest.mock.Mock(start=text.index(shown))  # noqa: E731
+        text = '"a" and "within 5%" of `"b"`'
+        self.assertEqual(texts.unquoted(text, [source(text, "5%")]), [(8, 9, "&quot;"), (18, 19, "&quot;")])
 
 
 class Devices(unittest.TestCase):
@@ -1520,14 +1543,13 @@ class InABrowser(unittest.TestCase):
         self.window.window(1280, 900)
 
     def test_what_is_printed_and_listed_is_seen_where_it_stands(self):
-        """On a phone the sample's times and shares; on both, the whole tables of chapters and of a course's exercises."""
+        """On a phone the sample's times, shares and gains; on both, the whole tables of chapters and of a course's exercises."""
         self.addCleanup(self.window.window, 1280, 900)
         self.window.window(390, 844, mobile=True)
         for name in ("index.html", "memory.html"):
             self.open(name)
-            share = """[...document.querySelectorAll(".columns .line")].map((line) => line.firstChild).filter((words) => /^v1 .*28%/.test(words.data)).map((words) => {
-              const range = document.createRange(); range.setStart(words, 0); range.setEnd(words, words.data.indexOf("28%") + 3);
-              return range.getBoundingClientRect().right <= 390; })"""
+            share = """[...document.querySelectorAll(".columns")].map((part) => part.scrollWidth <= part.clientWidth
+              && /^v1 .*28%/m.test(part.innerText) && /1\\.49x +3\\.27x$/m.test(part.innerText))"""
             self.assertEqual(self.window.run(share), [True], name)
         for name, table in (("index.html", "chapters"), ("teaching.html", "sessions")):
             for width in (390, 1400):
