@@ -16,7 +16,7 @@ NO_FIGURE = "(a figure)"
 PAPER = ("svg{background:#fff;--page-foreground-color:#1b2126;--page-secondary-foreground-color:#565d64;--separator-color:#c9d0d6;--bar-color:#2f81c7;"
          "--limit-color:#b3441e;--font-family:sans-serif}")  # fmt: skip
 ANSWER = re.compile(r"▸ \*(.+?)\*(?=\n|\Z)", re.S)
-STEPS_PAGE = re.compile(r"\b(?:[Tt]heir|[Ii]ts|steps?'s?) pages?\b")
+STEPS_PAGE = re.compile(r"\b(?:[Tt]heir|[Ii]ts|steps?'s?) pages?\b|\b[Tt]he pages? of v\d")
 CODE = re.compile(r"`([^`]+)`")
 FILE = re.compile(r"`([\w./-]+(?:\.(?:cuh|cu|hpp|cpp|py|txt)|/))`")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")

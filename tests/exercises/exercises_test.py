@@ -1161,6 +1161,7 @@ First. `tests/x.py` tries it. See `common/cuda/a.cuh`, it is there. Look:
 - [v1](pages/v1.md): a step.
 - `make headers` writes it. Gone.
 - Stays. `make test` does not.
+- Laid out by `make deps exercise3`. The pages of v1 and v2 name theirs.
 
 Some did not pay. Their pages say why. Read [on](#questions), or [here](#b).
 
@@ -1179,6 +1180,7 @@ First. See `common/cuda/a.cuh`, it is there.
 
 - v1: a step.
 - Stays.
+- Laid out by `make deps exercise3`.
 
 Some did not pay. Read on (in the whole book), or [here](#b).
 
