@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "common/harness/format.hpp"
@@ -16,24 +15,6 @@ namespace {
 
 constexpr Choice<Operation> kOperations[] = {
     {"mul", Operation::multiply}, {"scale", Operation::scale}, {"fma", Operation::multiply_add}};
-
-// Bits of a finite value as a number that grows with the value: neighbours differ by 1, and -0 is +0.
-std::int64_t ordinal(Type type, std::uint64_t bits) {
-  const std::uint64_t sign = format_of(type).sign();
-  const auto magnitude = static_cast<std::int64_t>(bits & ~sign);
-  return (bits & sign) != 0 ? -magnitude : magnitude;
-}
-
-// Makes of any bits a finite value between 2^-8 and 2^5 in magnitude: products of two reach below half's normal numbers
-// and stay far from its largest.
-std::uint64_t moderate(FloatFormat f, std::uint64_t bits) {
-  constexpr int kLeast = -8;
-  constexpr int kBinades = 13;
-  const std::uint64_t exponent_mask = (std::uint64_t{1} << f.exponent_bits) - 1;
-  const std::uint64_t binade = (bits >> f.fraction_bits & exponent_mask) % kBinades;
-  const std::uint64_t exponent = static_cast<std::uint64_t>(f.bias() + kLeast) + binade;
-  return (bits & ~(exponent_mask << f.fraction_bits)) | exponent << f.fraction_bits;
-}
 
 }  // namespace
 
@@ -122,12 +103,8 @@ std::int64_t ElementwiseCase::bytes_moved() const {
 void ElementwiseCase::fill(std::size_t array, std::uint64_t seed, std::span<std::byte> bytes) const {
   fill_with_random_bits(seed, bytes);
   const Type t = type(array);
-  const int width = bytes_of(t);
-  parallel_each(static_cast<std::int64_t>(bytes.size()) / width, [&](std::int64_t i) {
-    std::byte* const element = bytes.data() + i * width;
-    const std::uint64_t value = moderate(format_of(t), load_bits(t, element));
-    std::memcpy(element, &value, static_cast<std::size_t>(width));
-  });
+  parallel_each(static_cast<std::int64_t>(bytes.size()) / bytes_of(t),
+                [&](std::int64_t i) { make_moderate(t, bytes.data() + i * bytes_of(t)); });
 }
 
 void ElementwiseCase::reference(std::span<const std::span<const std::byte>> inputs,
@@ -158,9 +135,7 @@ Difference ElementwiseCase::compare(std::span<const std::byte> expected, std::sp
   const std::int64_t tolerance = tolerance_ulps();
   if (tolerance == 0) return compare_bits(expected, actual, bytes_of(t), print);
   const auto near = [t, tolerance](const std::byte* want, const std::byte* got) {
-    const std::int64_t at = ordinal(t, load_bits(t, got));
-    const bool is_nan = std::abs(at) > static_cast<std::int64_t>(format_of(t).infinity());
-    return !is_nan && std::abs(ordinal(t, load_bits(t, want)) - at) <= tolerance;
+    return !std::isnan(decode(t, got)) && std::abs(ordinal(t, want) - ordinal(t, got)) <= tolerance;
   };
   return compare_elements(expected, actual, bytes_of(t), near, print);
 }

@@ -12,7 +12,6 @@
 
 namespace warpbook::chapter1 {
 
-/// What is computed.
 enum class Operation {
   multiply,      ///< z = x * y.
   scale,         ///< z = x * s, where s lies in device memory.
@@ -65,7 +64,6 @@ private:
   std::array<std::int64_t, 4> offset_{};  // Elements: of the output first, then of x, y, w.
 };
 
-/// What `--help` says of a case's keys.
 std::string elementwise_case_help();
 
 }  // namespace warpbook::chapter1

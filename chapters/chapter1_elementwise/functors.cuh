@@ -64,7 +64,6 @@ concept TakesPairs = requires(const F& f, typename PairOf<X>::Type... x) {
   { f.pairs(x...) } -> std::same_as<typename PairOf<Z>::Type>;
 };
 
-/// f of each element of a pack.
 template <class Z, class F, int kWidth, class... X>
 __device__ __forceinline__ Pack<Z, kWidth> apply(const F& f, const Pack<X, kWidth>&... x) {
   if constexpr (kWidth % 2 == 0 && TakesPairs<F, Z, X...>) {

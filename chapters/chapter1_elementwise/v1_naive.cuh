@@ -13,7 +13,6 @@
 
 namespace warpbook::chapter1::v1 {
 
-/// Threads of a block.
 inline constexpr int kThreads = 256;
 
 //! [kernel]

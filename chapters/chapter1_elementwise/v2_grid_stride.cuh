@@ -7,7 +7,6 @@
 ///
 /// Expect a quarter of the blocks for 32 Mi elements, the same requests, and less time. Small arrays give each thread
 /// one turn only, and there the loop costs.
-///
 /// Source: OneFlow's elementwise template, whose block size and 32 waves these are.
 #pragma once
 
@@ -18,7 +17,6 @@
 
 namespace warpbook::chapter1::v2 {
 
-/// Threads of a block, and waves of blocks.
 inline constexpr int kThreads = 256;
 inline constexpr int kWaves = 32;
 

@@ -7,7 +7,6 @@
 ///
 /// Expect a quarter of the requests for float, an eighth for half, the same sectors, and about the speed of a copy.
 /// All arrays must be aligned to 16 bytes.
-///
 /// Source: OneFlow's elementwise template.
 #pragma once
 
@@ -16,7 +15,6 @@
 
 namespace warpbook::chapter1::v3 {
 
-/// Threads of a block.
 inline constexpr int kThreads = 256;
 
 /// Why the steps that move packs refuse arrays.

@@ -23,7 +23,6 @@ using v3::multiply_pack;
 /// Threads of a block: at least one for each element of the edges.
 inline constexpr int kThreads = 256;
 
-/// One input, as the kernel sees it.
 template <class X> struct Input {
   const X* data = nullptr;
   int shift_bytes = 0;  ///< From a pack boundary to the first pack.
@@ -94,7 +93,6 @@ __global__ void multiply_kernel(T* __restrict__ z, Walk walk, Input<T> x, Input<
 }
 //! [kernel]
 
-/// Where an array lies.
 template <class X> Placement placement(const X* data) {
   return {reinterpret_cast<std::uintptr_t>(data), int(sizeof(X))};
 }

@@ -20,21 +20,18 @@ namespace warpbook::chapter1::v6 {
 inline constexpr int kThreads = 128;
 template <bool kShifted> inline constexpr int kPacks = kShifted ? 1 : 2;
 
-/// What runs for arrays.
 enum class Kernel {
   single_packs,   ///< One pack per thread, or one element.
   packs,          ///< v6's own: two aligned packs per thread.
   shifted_packs,  ///< v6's own: a pack per thread, of which some input's is not aligned.
 };
 
-/// What the rules look at.
 struct Extent {
   std::int64_t count = 0;
   bool shifted = false;  ///< Some input lies otherwise than the output.
   bool whole = false;    ///< There are packs and no edges, and none is shifted.
 };
 
-/// A row of the table.
 struct Rule {
   bool (*holds)(const Extent&);
   Kernel kernel;
@@ -56,7 +53,6 @@ inline constexpr Rule kRules[] = {
     {always, Kernel::shifted_packs, "n=33554432 op=mul dtype=half offset=3,1,6"},
 };
 
-/// The rule for such arrays.
 inline const Rule& choose(const Extent& arrays) {
   return *std::ranges::find_if(kRules, [&](const Rule& rule) { return rule.holds(arrays); });
 }
@@ -97,7 +93,6 @@ __global__ void __launch_bounds__(kThreads)
 }
 //! [kernel]
 
-/// How arrays are cut into packs.
 template <class Z, class... X> Cut<sizeof...(X)> cut_arrays(std::int64_t count, const Z* z, const X*... x) {
   const Placement inputs[] = {v5::placement(x)...};
   return cut(count, kPackWidth<Z, X...>, v5::placement(z), inputs);

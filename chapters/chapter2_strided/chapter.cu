@@ -137,7 +137,6 @@ std::vector<CaseSpec> cases() {
 
 // For the tests, so that these kernels are compiled once.
 
-/// make_contiguous or write_into_view.
 cudaError_t copy_by_take_away(void* dst, const void* src, const TensorView& view, int element_bytes, bool into_view,
                               cudaStream_t stream) {
   return into_view ? write_into_view(dst, view, src, element_bytes, stream)

@@ -17,7 +17,6 @@ struct CopyDimension {
   std::int64_t dst_stride;
 };
 
-/// The copy's dimensions in the view's order.
 inline int copy_dimensions(const StridedProblem& p, std::array<CopyDimension, kMaxViewDims>& dimension) {
   std::int64_t contiguous = 1;
   for (int d = p.view.dims - 1; d >= 0; --d) {

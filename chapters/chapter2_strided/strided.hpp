@@ -27,7 +27,6 @@ struct StridedProblem {
   int view_alignment = 16;  ///< What the view's first element is aligned to, in bytes,
   int alignment = 16;       ///< and the contiguous array: a power of 2, an element at least, 16 at most.
 
-  /// Number of elements that move.
   std::int64_t count() const { return view.count(); }
 };
 
@@ -123,7 +122,6 @@ template <class Index> struct Packs {
   Index head;
   Index ends;  ///< Elements in front and behind together.
 
-  /// The number of the `i`-th element of the ends.
   __host__ __device__ Index end(Index i, int pack) const { return i < head ? i : i + count * Index(pack); }
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "common/harness/format.hpp"
 #include "common/harness/odometer.hpp"
@@ -14,8 +13,7 @@
 namespace warpbook::chapter2 {
 namespace {
 
-/// How the H200's memory is read: in blocks of so many bytes.
-constexpr std::int64_t kBlockBytes = 64;
+constexpr std::int64_t kBlockBytes = 64;  // The H200's memory is read in blocks of so many.
 
 }  // namespace
 
@@ -31,41 +29,13 @@ void move_on_host(const StridedProblem& p, const std::byte* src, std::byte* dst)
 
 std::int64_t touched_blocks(const StridedProblem& p, std::int64_t first_byte, std::int64_t block_bytes) {
   if (p.count() == 0) return 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;  // Bytes between neighbours, and the size.
+  std::vector<ByteDim> dims;
   for (int d = 0; d < p.view.dims; ++d) {
     if (p.view.sizes[d] > 1 && p.view.strides[d] > 0) {
-      dims.emplace_back(p.view.strides[d] * p.element_bytes, p.view.sizes[d]);
+      dims.push_back({p.view.strides[d] * p.element_bytes, p.view.sizes[d]});
     }
   }
-  std::sort(dims.begin(), dims.end());
-
-  // A run without a gap of a whole block touches every block from its first byte to its last. The other dimensions
-  // repeat the run.
-  std::int64_t run = p.element_bytes;
-  const std::int64_t begin = first_byte + p.view.offset * p.element_bytes;
-  Odometer at{{}, {}, {}, begin};
-  for (const auto& [bytes, size] : dims) {
-    if (at.sizes.empty() && bytes < run + block_bytes) {
-      run += (size - 1) * bytes;
-    } else {
-      at.sizes.insert(at.sizes.begin(), size);  // The shortest steps are the last, and taken first.
-      at.steps.insert(at.steps.begin(), bytes);
-    }
-  }
-  at.index.resize(at.sizes.size());
-
-  const std::int64_t first_block = begin / block_bytes;
-  const std::int64_t blocks =
-      (begin + p.view.reach() * p.element_bytes + p.element_bytes - 1) / block_bytes + 1 - first_block;
-  constexpr std::int64_t kMostMarked = std::int64_t{1} << 33;  // More than any device holds.
-  if (blocks > kMostMarked || at.sizes.empty()) return blocks;
-  std::vector<bool> touched(static_cast<std::size_t>(blocks));  // Repetitions may share blocks, or interleave.
-  do {
-    for (std::int64_t b = at.place / block_bytes; b <= (at.place + run - 1) / block_bytes; ++b) {
-      touched[static_cast<std::size_t>(b - first_block)] = true;
-    }
-  } while (at.next());
-  return std::count(touched.begin(), touched.end(), true);
+  return blocks_of_view(dims, p.element_bytes, first_byte + p.view.offset * p.element_bytes, block_bytes);
 }
 
 StridedCase::StridedCase(const Parameters& parameters) {

@@ -47,7 +47,6 @@ private:
   mutable std::optional<std::int64_t> bytes_moved_;
 };
 
-/// What `--help` says of a case's keys.
 std::string strided_case_help();
 
 /// Moves on the host, one element after another, straight from the definition. `src` and `dst` are the arrays, not the

@@ -7,7 +7,6 @@
 ///
 /// Expect it to be slow even where the memory is read in order. A 64-bit division is a subroutine of dozens of
 /// instructions, and every dimension but the first pays for one.
-///
 /// Source: PyTorch's IndexToOffset<T, uint64_t, -1> (aten/src/ATen/cuda/detail/TensorInfo.cuh).
 #pragma once
 
@@ -18,7 +17,6 @@ namespace warpbook::chapter2::v1 {
 
 inline constexpr int kThreads = 256;
 
-/// A view for the kernel.
 struct View {
   int dims;  // 1 or more.
   std::uint64_t sizes[kMaxViewDims];

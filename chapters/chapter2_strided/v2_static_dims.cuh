@@ -6,7 +6,6 @@
 /// price is a kernel for each number of dimensions and element size. Beyond kMostStaticDims v1's kernel runs.
 ///
 /// Expect the same divisions without the loop around them, so a small gain.
-///
 /// Source: PyTorch's IndexToOffset<T, uint64_t, dims>.
 #pragma once
 
@@ -16,7 +15,6 @@ namespace warpbook::chapter2::v2 {
 
 inline constexpr int kThreads = 256;
 
-/// A view of so many dimensions.
 template <int dims> struct View {
   std::uint64_t sizes[dims];
   std::uint64_t strides[dims];

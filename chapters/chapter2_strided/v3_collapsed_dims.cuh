@@ -6,7 +6,6 @@
 /// common/cuda/tensor_view.hpp merges two neighbours where stride[i] = size[i + 1] x stride[i + 1]. The kernel is v2's.
 ///
 /// Expect a division less per merged dimension, and nothing where none merges.
-///
 /// Source: PyTorch's aten/src/ATen/CollapseDims.h.
 #pragma once
 

@@ -6,7 +6,6 @@
 /// multiplied. A view of two elements may reach over 8 GiB (`fits_32_bits` in common/cuda/tensor_view.hpp).
 ///
 /// Expect as many 32-bit divisions as v3 had 64-bit ones, and the largest gain so far.
-///
 /// Source: PyTorch's canUse32BitIndexMath.
 #pragma once
 

@@ -6,7 +6,6 @@
 /// addition and a shift (common/cuda/fast_division.cuh).
 ///
 /// Expect no division in the counters, and a gain as large as the divisions' share of v4's time.
-///
 /// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", 1994.
 #pragma once
 

@@ -4,9 +4,8 @@
 /// A thread of v5 moves one element and ends: one load, one wait, one store, and all of the index arithmetic for it.
 /// Here a thread takes every 32nd of its warp's elements. Its next element is 32 further, so its index along the last
 /// dimension grows by 32. When that runs over, the index before grows by one. Only when the second digit runs over too
-/// are all divisions done again. All loads start before the first store.
-///
-/// The number of dimensions is a run-time value again: the loop over it rarely runs.
+/// are all divisions done again. All loads start before the first store. The number of dimensions is a run-time value
+/// again: the loop over it rarely runs.
 ///
 /// Expect a fraction of v5's instructions, and a copy's speed wherever a warp reads close together.
 #pragma once
@@ -79,7 +78,6 @@ template <class Index> struct Walk {
     if (second >= view.sizes[1].divisor) locate(view, linear);
   }
 
-  /// The element's place in the array.
   __device__ __forceinline__ Index offset(const View<Index>& view) const {
     return outer + second * view.strides[1] + last * view.strides[0];
   }
@@ -124,7 +122,6 @@ template <class Index> cudaError_t run_as(const Prepared& q, cudaStream_t stream
   });
 }
 
-/// Moves a prepared problem.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   return fits_32_bits(q.problem.view, kThreads * 8) ? run_as<std::uint32_t>(q, stream)
                                                     : run_as<std::uint64_t>(q, stream);

@@ -4,9 +4,8 @@
 /// v6 moves one element per load and per store, and a half has 2 bytes. Where rows are contiguous and everything is a
 /// multiple of 16 bytes (or 8, or 4), a word of that size becomes the element. Elsewhere the result still is
 /// contiguous: it is written in words of 4 bytes, whose elements are gathered. A few threads move what lies before the
-/// first whole word and behind the last. Where all that a warp writes comes from one row, nothing carries.
-///
-/// Into a view only wider elements help: the elements of a word would go to different sectors. There v6's kernel runs.
+/// first whole word and behind the last. Into a view only wider elements help: the elements of a word would go to
+/// different sectors.
 ///
 /// Expect an eighth of the requests for halves in aligned rows, and half of the stores where rows are not aligned.
 #pragma once
@@ -103,7 +102,6 @@ template <class Index> cudaError_t run_as(const Prepared& q, cudaStream_t stream
   });
 }
 
-/// Moves a simplified problem.
 inline cudaError_t run_prepared(const Prepared& q, cudaStream_t stream) {
   if (q.problem.into_view) return v6::run_prepared(q, stream);
   return fits_32_bits(q.problem.view, kThreads * 32) ? run_as<std::uint32_t>(q, stream)

@@ -15,7 +15,6 @@
 
 namespace warpbook::chapter2::v8 {
 
-/// The tile for elements of `bytes`.
 template <int bytes> struct Tile {
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / 32;

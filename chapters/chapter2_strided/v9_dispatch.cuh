@@ -27,7 +27,6 @@ inline cudaError_t run_singles(const Prepared& q, cudaStream_t stream) {
   return v5::run(q.problem, q.src, q.dst, stream);
 }
 
-/// A row of the table.
 struct Rule {
   bool (*holds)(const StridedProblem&);
   cudaError_t (*run)(const Prepared&, cudaStream_t);

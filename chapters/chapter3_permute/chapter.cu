@@ -187,7 +187,6 @@ std::vector<CaseSpec> cases() {
 
 }  // namespace
 
-/// Chapter 3.
 Chapter chapter() {
   return {.number = 3,
           .name = "permute",

@@ -27,13 +27,11 @@ struct PermuteProblem {
   std::array<std::int64_t, kMaxRank> shape{};  ///< Sizes of the input's dimensions.
   std::array<int, kMaxRank> permutation{};     ///< As in `torch.permute`.
 
-  /// Number of elements.
   std::int64_t count() const {
     std::int64_t n = 1;
     for (int d = 0; d < rank; ++d) n *= shape[d];
     return n;
   }
-  /// Size of the output's dimension d.
   std::int64_t dst_shape(int d) const { return shape[permutation[d]]; }
 };
 
@@ -75,14 +73,12 @@ inline Strides dst_strides_by_src(const PermuteProblem& p) {
 /// The input's dimensions in some order, the first the fastest.
 using DimensionOrder = std::array<int, kMaxRank>;
 
-/// In the input's order.
 inline DimensionOrder src_order(const PermuteProblem& p) {
   DimensionOrder order{};
   for (int k = 0; k < p.rank; ++k) order[k] = p.rank - 1 - k;
   return order;
 }
 
-/// In the output's order.
 inline DimensionOrder dst_order(const PermuteProblem& p) {
   DimensionOrder order{};
   for (int k = 0; k < p.rank; ++k) order[k] = p.permutation[p.rank - 1 - k];

@@ -9,7 +9,6 @@
 
 namespace warpbook::chapter3 {
 
-/// One case of chapter 3.
 class PermuteCase final : public Case {
 public:
   /// Reads `shape`, `perm`, `dtype` and `offset`. \throws BadInput with one line.
@@ -38,7 +37,6 @@ private:
   std::int64_t offset_ = 0;  // Elements that both arrays begin behind a 256-byte boundary.
 };
 
-/// What `--help` says of a case's keys.
 std::string permute_case_help();
 
 /// Permutes on the host, one element after another, straight from the definition: `dst` gets p.count() elements. Shares

@@ -8,7 +8,6 @@
 ///
 /// Expect 4 sectors per read request instead of 32 (float), as in a copy. The price: the 32 elements of a column lie in
 /// one bank of shared memory, so the lanes of a warp that reads them queue.
-///
 /// Source: G. Ruetsch, P. Micikevicius, "Optimizing matrix transpose in CUDA", NVIDIA, 2009.
 #pragma once
 

@@ -6,7 +6,6 @@
 /// longer: now neighbours in a column lie in neighbouring banks.
 ///
 /// Expect one turn per shared load (float), and time to follow, because v4a waited for this queue.
-///
 /// Source: G. Ruetsch, P. Micikevicius, "Optimizing matrix transpose in CUDA", NVIDIA, 2009.
 #pragma once
 

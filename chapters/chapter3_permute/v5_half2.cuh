@@ -8,7 +8,6 @@
 ///
 /// Expect half of v4c's requests, with 4 sectors each. One flaw is left: lane x picks from rows 2x and 2x + 1, which
 /// lie 66 words apart. Count in how many turns that is served.
-///
 /// Source: Z. Zheng et al., "How to implement a permute/transpose op 6 times faster than PyTorch", OneFlow, 2021.
 #pragma once
 

@@ -28,7 +28,6 @@ enum class Kernel {
   placed_words,     ///< Tiles as in fixed_tiles; a table says where each word of a row goes.
 };
 
-/// A row of the table.
 struct Rule {
   bool (*holds)(const PermuteProblem&);
   Kernel kernel;

@@ -16,10 +16,8 @@
 
 namespace warpbook::chapter4 {
 
-/// What is added.
 enum class ElementType { half, bfloat16, float32 };
 
-/// Size of an element in bytes.
 constexpr int element_bytes(ElementType type) { return type == ElementType::float32 ? 4 : 2; }
 
 /// dst[index[i]] += value[i] for i from 0 to count - 1. A value whose index is not 0 to places - 1 is left out.

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <utility>
 #include <vector>
 
+#include "common/harness/draw.hpp"
 #include "common/harness/format.hpp"
 #include "common/harness/raw_elements.hpp"
 
@@ -23,48 +22,6 @@ constexpr Choice<Skew> kSkews[] = {{"uniform", Skew::uniform}, {"zipf", Skew::zi
                                    {"same", Skew::same},       {"sorted", Skew::sorted}, {"stray", Skew::stray}};
 constexpr Choice<int> kIndexTypes[] = {{"int32", 4}, {"int64", 8}};
 constexpr Choice<bool> kProblems[] = {{"scatter", false}, {"inner", true}};
-
-// SplitMix64: element i of an array gets numbers of its own.
-class Draw {
-public:
-  Draw(std::uint64_t seed, std::int64_t i) : state_(seed + 0x632be59bd9b4e019ULL * static_cast<std::uint64_t>(i + 1)) {}
-
-  std::uint64_t bits() { return mix(std::exchange(state_, state_ + 0x9e3779b97f4a7c15ULL)); }
-  /// From 0 to 1, 1 excluded.
-  double unit() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
-  /// One of 0 to n - 1.
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n)); }
-
-private:
-  std::uint64_t state_;
-};
-
-__extension__ using Wide = unsigned __int128;  // Of g++ and clang, if not of ISO C++.
-
-/// A rank from 1 to n, k with a probability proportional to 1 / k: drawn with ln(1 + 1/k), then kept so that 1/k is
-/// left.
-std::int64_t zipf_rank(Draw& draw, std::int64_t n) {
-  const double log_n = std::log1p(static_cast<double>(n));
-  for (;;) {
-    const auto k = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::exp(draw.unit() * log_n)), 1, n);
-    const double inverse = 1 / static_cast<double>(k);
-    if (draw.unit() * std::log1p(inverse) <= inverse * std::log(2.0)) return k;
-  }
-}
-
-/// A number that has no divisor in common with n, about 0.62 n: its multiples visit all of n places, far apart.
-std::int64_t stride_over(std::int64_t n) {
-  auto stride = static_cast<std::int64_t>(0.6180339887 * static_cast<double>(n)) | 1;
-  while (std::gcd(stride, n) != 1) ++stride;
-  return stride;
-}
-
-double harmonic(std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t k = 1; k <= std::min<std::int64_t>(n, 1000); ++k) sum += 1 / static_cast<double>(k);
-  if (n > 1000) sum += std::log((static_cast<double>(n) + 0.5) / 1000.5);
-  return sum;
-}
 
 }  // namespace
 
@@ -182,10 +139,8 @@ std::int64_t SumsCase::index_at(std::uint64_t seed, std::int64_t i, std::int64_t
   if (places_ == 0) return 0;
   Draw draw(seed, i);
   switch (skew_) {
-  case Skew::zipf: {
-    const auto wide = static_cast<Wide>(zipf_rank(draw, places_)) * static_cast<std::uint64_t>(stride);
-    return static_cast<std::int64_t>(wide % static_cast<std::uint64_t>(places_));
-  }
+  case Skew::zipf:
+    return product_modulo(zipf_rank(draw, places_), stride, places_);
   case Skew::head:
     return zipf_rank(draw, places_) - 1;
   case Skew::same:

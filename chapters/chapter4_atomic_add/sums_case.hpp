@@ -1,11 +1,9 @@
 /// \file
 /// A case of chapter 4 as the harness sees it: its parameters as text, its data, its reference.
 ///
-/// Values are small whole numbers of a unit, of either sign, drawn independently. So every partial sum is a whole
-/// number of units, and exact in an accumulator whose bits hold it: the result does not depend on the order of the
-/// additions, and the bound on its error is 0 before the one rounding to the element's type. Whether an accumulator
-/// holds the partial sums of a place follows from how many values may meet there: see `largest_partial_sum`. A step
-/// whose accumulator is too narrow for a case has nothing to be verified by, and refuses it.
+/// Values are small whole numbers of a unit, of either sign, drawn independently. So a partial sum is exact in an
+/// accumulator whose bits hold it, in any order of the additions. Whether they do follows from how many values may meet
+/// at a place (`largest_partial_sum`). A step whose accumulator is too narrow for a case refuses it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +18,6 @@
 
 namespace warpbook::chapter4 {
 
-/// How indices are spread over the places.
 enum class Skew {
   uniform,
   zipf,    ///< The place of rank k is drawn with a probability proportional to 1 / k; ranks are spread over the places.
@@ -101,7 +98,6 @@ private:
   Scratch scratch_;
 };
 
-/// What `--help` says of a case's keys.
 std::string sums_case_help();
 
 }  // namespace warpbook::chapter4

@@ -8,7 +8,6 @@
 ///
 /// Expect v1's loop gone. What is left is one addition per thread, all to one address, which the L2 does one after
 /// another. The sums are halves still.
-///
 /// Source: BBuf's article, atomic_add_half_pack2.cu, which adds one sum to both halves; this one keeps two.
 #pragma once
 

@@ -7,7 +7,6 @@
 ///
 /// Expect v1's loop gone from the scatter wherever there are two places or more. Which half of its word an element is
 /// selects an address and a value: no lane waits for another. The sums are halves still.
-///
 /// Source: PyTorch's fastAtomicAdd. common/cuda/fast_atomic_add.cuh has it for every type and device.
 #pragma once
 

@@ -7,7 +7,6 @@
 ///
 /// Expect reductions divided by the number of lanes that share a place: 32 for one place. Where places are many, the
 /// match gains nothing. The inner product adds up a warp's sums by shuffles: atomics divided by 32.
-///
 /// Source: E. Westphal, "Voting and Shuffling to Optimize Atomic Operations", NVIDIA, 2015.
 #pragma once
 

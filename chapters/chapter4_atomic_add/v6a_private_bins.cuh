@@ -3,12 +3,11 @@
 ///
 /// v5 finds values of one place only within a warp, and values of different warps still meet in the L2. But a block can
 /// have a bin for every place, a sum of its own in shared memory, as long as the places fit there (some 58,000 on an
-/// H200). The additions then meet within the block, and global memory sees one addition per place and block.
+/// H200). The additions then meet within the block, and global memory sees one addition per place and block. The inner
+/// product has one sum per block.
 ///
 /// Expect the L2's queue gone, and a queue in shared memory instead. There a float atomic is a retry loop: threads that
 /// collide repeat it. It is fast for some hundred places and more, and slow for one place and for skewed indices.
-///
-/// The inner product has one sum per block: warps' sums meet in shared memory, and the block does one atomic.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v5_warp_sums.cuh"
@@ -58,7 +57,6 @@ __global__ void inner_product_kernel(float* total, const T* __restrict__ a, cons
 }
 //! [inner]
 
-/// Floats that fit in a block's shared memory.
 inline std::int64_t floats_limit() { return shared_bytes_limit() / 4; }
 
 /// Blocks of kThreads for the values: as many as fit on the device at once, at most two per multiprocessor.

@@ -3,11 +3,9 @@
 ///
 /// v6a's loop is repeated as often as threads meet at a bin, and with skewed indices many want the same one. Where
 /// places are few there is room for several sums of each: up to 32, one per lane. A lane adds to the one that its
-/// number selects, so lanes meet only where a place has fewer sums than that. In the end a thread adds up a place's
-/// sums. It begins at a sum of its own number, or all threads would read the same bank.
-///
-/// Several sums have to be cleared and added up. A block with few values makes do with fewer, so that there are at most
-/// two sums per value; and half of the shared memory is enough, so that two blocks fit.
+/// number selects. In the end a thread adds up a place's sums. It begins at a sum of its own number, or all threads
+/// would read the same bank. A block with few values makes do with fewer sums, at most two per value, since they have
+/// to be cleared and added up; and half of the shared memory is enough, so that two blocks fit.
 ///
 /// Expect the same time for skewed indices as for evenly spread ones.
 #pragma once

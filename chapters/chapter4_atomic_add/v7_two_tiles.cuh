@@ -3,13 +3,11 @@
 ///
 /// 65,536 places do not fit a block's shared memory, and v2 to v5 send every value to the L2 instead. But half of the
 /// places fit. So two neighbouring blocks have the same share of the values: each adds what falls to its half of the
-/// places, and skips the rest. They read at about the same time, so that the second one finds the values in the L2.
-///
-/// At the end every block adds a sum for each of its places, four neighbours by one atomic operation of Hopper. Blocks
+/// places, and skips the rest. They read at about the same time, so that the second one finds the values in the L2. At
+/// the end every block adds a sum for each of its places, four neighbours by one atomic operation of Hopper. Blocks
 /// begin at different places, or all of them would meet at the same addresses.
 ///
 /// Expect indices and values to be read once from memory and twice from the L2, and far fewer reductions.
-///
 /// Source: PTX ISA 8.1, "red" with .v4.
 #pragma once
 

@@ -17,7 +17,6 @@
 
 namespace warpbook::chapter4::v9 {
 
-/// What runs for a scatter.
 enum class Kernel {
   lane_sums,      ///< v6b.
   loads_ahead,    ///< v6c.
@@ -26,7 +25,6 @@ enum class Kernel {
   atomics,        ///< v1 for floats, v4 for halves.
 };
 
-/// A row of the table.
 struct Rule {
   bool (*holds)(const ScatterProblem&);
   Kernel kernel;
@@ -70,7 +68,6 @@ inline Kernel choose(const ScatterProblem& p) {
 /// Whether the kernel adds up in float and rounds once, so that it needs scratch for narrower types.
 inline bool rounds_once(Kernel kernel) { return kernel != Kernel::passes && kernel != Kernel::atomics; }
 
-/// Bytes of scratch that a problem takes.
 inline std::size_t scatter_scratch_bytes(const ScatterProblem& p) {
   return p.count > 0 && p.places > 0 && rounds_once(choose(p)) ? float_sums_bytes(p) : 0;
 }

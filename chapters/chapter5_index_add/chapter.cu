@@ -189,7 +189,6 @@ std::size_t deciding_rule(const IndexAddProblem& problem) {
       std::ranges::find_if(v9::kRules, [&](const v9::Rule& r) { return r.holds(problem); }) - std::begin(v9::kRules));
 }
 
-/// Chapter 5.
 Chapter chapter() {
   return {.number = 5,
           .name = "index_add",

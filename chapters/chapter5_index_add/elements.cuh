@@ -18,7 +18,6 @@ namespace warpbook::chapter5 {
 template <class T>
 using BitsOf = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
-/// The name of T.
 template <class T> constexpr ElementType element_type() {
   if constexpr (std::is_same_v<T, __half>) return ElementType::float16;
   if constexpr (std::is_same_v<T, __nv_bfloat16>) return ElementType::bfloat16;
@@ -131,7 +130,6 @@ template <Types types = Types::all, class F> cudaError_t with_type(ElementType t
   return cudaErrorInvalidValue;
 }
 
-/// kHasAtomics of a type by its name.
 inline bool has_atomics(ElementType type) {
   return element_bytes(type) >= 4 || type == ElementType::float16 || type == ElementType::bfloat16;
 }

@@ -14,7 +14,6 @@
 
 namespace warpbook::chapter5::v1 {
 
-/// The tensors' dimensions as the kernel takes them.
 struct Dims {
   int dims;
   int dim;

@@ -8,7 +8,6 @@
 /// Expect fewer loads of the index, and a division more than v1's three, as the place is found twice. And expect a
 /// dependence on the shape. The grid covers one row: long rows fill the device, short rows leave it empty while the
 /// entries pass.
-///
 /// Source: PyTorch, indexFuncSmallIndex in aten/src/ATen/native/cuda/Indexing.cu.
 #pragma once
 
@@ -68,7 +67,6 @@ __global__ void small_index_kernel(T* dst, IndexView index, const T* __restrict_
 }
 //! [kernel]
 
-/// A grid and its blocks.
 struct Grid {
   std::int64_t blocks = 1;
   std::int64_t threads = 1;

@@ -8,7 +8,6 @@
 /// `dim` is the last dimension, they take neighbouring entries.
 ///
 /// Expect it to fill the device whatever the shape, and one more division per element. OneFlow has this form alone.
-///
 /// Source: PyTorch, indexFuncLargeIndex in aten/src/ATen/native/cuda/Indexing.cu.
 #pragma once
 
@@ -20,7 +19,6 @@ namespace warpbook::chapter5::v3 {
 using v2::Grid;
 using v2::TensorRow;
 
-/// Quotient and remainder as the language has them.
 template <class Number> struct ModuloDivisor {
   Number divisor;
   __device__ Division<Number> divide(Number n) const { return {n / divisor, n % divisor}; }

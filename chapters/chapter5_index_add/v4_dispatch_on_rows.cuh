@@ -7,7 +7,6 @@
 /// PyTorch's min(work, 128) makes blocks with a part of a warp, whose other lanes idle.
 ///
 /// Expect v2's time for 15 entries of 4 MiB, and v3's for all short rows (asides/count_rule.cuh has PyTorch's rule).
-///
 /// Source: the dispatch is PyTorch's; the question is the article's, which calls PyTorch's grids unreasonable.
 #pragma once
 

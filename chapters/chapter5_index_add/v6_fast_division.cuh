@@ -7,7 +7,6 @@
 /// quotient.
 ///
 /// Expect no division at all, and time only as far as arithmetic was the limit: where atomics are slow, nothing.
-///
 /// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
 #pragma once
 

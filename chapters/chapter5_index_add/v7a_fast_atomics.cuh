@@ -7,7 +7,6 @@
 /// but for that call, and for the length of dst, which says whether there is a neighbour.
 ///
 /// Expect float's time to stay, and half to become faster than float, because it has half the bytes.
-///
 /// Source: PyTorch, fastAtomicAdd in aten/src/ATen/native/cuda/KernelUtils.cuh. Chapter 4 tells more.
 #pragma once
 

@@ -9,7 +9,6 @@
 /// further apart than the rows do.
 ///
 /// Expect a quarter of v7a's requests for float and an eighth for half.
-///
 /// Source: PTX ISA 8.1, red with .v4.f32 and .v4.f16x2 (common/cuda/reductions.cuh).
 #pragma once
 
@@ -33,7 +32,6 @@ __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64
 }
 
 //! [kernel]
-/// A word times alpha.
 template <class T, int n> __device__ __forceinline__ void scale(Pack<T, n>& value, Sum<T> alpha) {
   if (alpha == Sum<T>(1)) return;
 #pragma unroll

@@ -8,7 +8,6 @@
 /// stretch of the sorted entries, adds in registers while the row stays the same, and leaves one sum where it changes.
 ///
 /// Expect as many fewer reductions as a tile names a row more than once, and v7b's time and more where it does not.
-///
 /// Source: sorting before a segmented sum is PyTorch's way for embeddings; here a tile at a time.
 #pragma once
 

@@ -31,7 +31,6 @@ enum class Kernel {
   merged_entries,   ///< v7b with several entries per thread: takes everything that has atomics.
 };
 
-/// A row of the table.
 struct Rule {
   bool (*holds)(const IndexAddProblem&);
   Kernel kernel;

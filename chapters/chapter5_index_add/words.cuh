@@ -65,7 +65,6 @@ template <int room, class Number = std::uint64_t> struct RowMapOf {
   }
 };
 
-/// Room for every problem.
 using RowMap = RowMapOf<kMaxViewDims - 1>;
 /// Room for all contiguous tensors, and most views.
 using SmallRowMap = RowMapOf<2>;
@@ -90,7 +89,6 @@ RowMapOf<room, Number> map_in_words(const IndexAddProblem& p, const RowDims& row
   return map;
 }
 
-/// The map of a problem's rows in the widest words.
 inline RowMap row_map(const IndexAddProblem& p) {
   const RowDims row = row_dims(p);
   return map_in_words<kMaxViewDims - 1>(p, row, widest_word(p, row));
@@ -154,7 +152,6 @@ template <class T, class F> cudaError_t with_words(const IndexAddProblem& p, F&&
   return with_word<T>(elements, [&]<int n>() { return f.template operator()<n>(map_in_words<2>(p, row, elements)); });
 }
 
-/// The sums of a word that nothing was added to.
 template <class T, int n> __device__ __forceinline__ Pack<Sum<T>, n> no_sum() {
   Pack<Sum<T>, n> sum;
 #pragma unroll
@@ -162,7 +159,6 @@ template <class T, int n> __device__ __forceinline__ Pack<Sum<T>, n> no_sum() {
   return sum;
 }
 
-/// Adds a word times alpha to sums.
 template <class T, int n>
 __device__ __forceinline__ void add_scaled(Pack<Sum<T>, n>& sum, Sum<T> alpha, const Pack<T, n>& value) {
 #pragma unroll
@@ -176,7 +172,6 @@ template <class T, int n> __device__ __forceinline__ Pack<T, n> added(Pack<T, n>
   return old;
 }
 
-/// No entry's row.
 inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 
 /// Walks over the entries `sorted[begin]` to `sorted[end - 1]`, whose `rows` stand together: adds up their words, and

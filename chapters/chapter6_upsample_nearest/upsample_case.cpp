@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "common/harness/format.hpp"
 #include "common/harness/raw_elements.hpp"
@@ -21,14 +22,11 @@ constexpr Choice<ImageLayout> kLayouts[] = {{"nchw", ImageLayout::nchw}, {"nhwc"
 
 // "1.5" or "2,0.75": scales of height and width.
 std::array<double, 2> parse_scales(const std::string& text) {
-  std::array<double, 2> scales{};
   const std::size_t comma = text.find(',');
-  const std::string parts[2] = {text.substr(0, comma), comma == std::string::npos ? text : text.substr(comma + 1)};
-  for (std::size_t k = 0; k < 2; ++k) {
-    scales[k] = parse_number(parts[k]).value_or(0);
-    if (!(scales[k] > 0)) throw BadInput(fmt::format("scale={} must be one or two numbers above 0", text));
-  }
-  return scales;
+  const double height = parse_number(text.substr(0, comma)).value_or(0);
+  const double width = comma == std::string::npos ? height : parse_number(text.substr(comma + 1)).value_or(0);
+  if (height <= 0 || width <= 0) throw BadInput(fmt::format("scale={} must be one or two numbers above 0", text));
+  return {height, width};
 }
 
 struct Strides {
@@ -133,12 +131,9 @@ std::int64_t UpsampleCase::bytes_moved() const {
   const std::int64_t planes = p.batch * p.channels * element_bytes();
   // Inputs that no output shows, and outputs that no input counts, need not be read.
   const auto shown = [](std::int64_t in, std::int64_t out, double scale) {
-    std::int64_t count = 0;
-    std::int64_t last = -1;
-    for (std::int64_t o = 0; o < out; ++o) {
-      const std::int64_t source = source_on_host(o, in, out, scale);
-      count += source != last ? 1 : 0;
-      last = source;
+    std::int64_t count = 1;
+    for (std::int64_t o = 1; o < out; ++o) {
+      count += source_on_host(o, in, out, scale) != source_on_host(o - 1, in, out, scale) ? 1 : 0;
     }
     return count;
   };
@@ -184,51 +179,41 @@ void UpsampleCase::fill(std::size_t /*array*/, std::uint64_t seed, std::span<std
 void UpsampleCase::reference(std::span<const std::span<const std::byte>> inputs, std::span<std::byte> expected) const {
   const UpsampleNearest& p = problem_;
   const int width = element_bytes();
-  const Strides in(p, p.in_height, p.in_width);
-  const Strides out(p, p.out_height, p.out_width);
+  const Strides x(p, p.in_height, p.in_width);
+  const Strides y(p, p.out_height, p.out_width);
+  const Strides& from = backward_ ? y : x;
+  const Strides& to = backward_ ? x : y;
   const std::int64_t rows = backward_ ? p.in_height : p.out_height;
-  const auto read = [&](std::int64_t offset) { return inputs[0].data() + offset * width; };
-  const auto written = [&](std::int64_t offset) { return expected.data() + offset * width; };
-
-  std::vector<std::int64_t> column_rule;  // Of each output the source; of each input the first output, and the end.
-  for (std::int64_t i = 0; backward_ && i <= p.in_width; ++i) {
-    column_rule.push_back(first_output_on_host(i, p.in_width, p.out_width, p.scale_width));
-  }
-  for (std::int64_t o = 0; !backward_ && o < p.out_width; ++o) {
-    column_rule.push_back(source_on_host(o, p.in_width, p.out_width, p.scale_width));
-  }
-
-  const auto show_row = [&](std::int64_t in_start, std::int64_t out_start, std::int64_t row) {
-    const std::int64_t from = in_start + in.row * source_on_host(row, p.in_height, p.out_height, p.scale_height);
-    std::int64_t to = out_start + row * out.row;
-    for (const std::int64_t source : column_rule) {
-      std::memcpy(written(to), read(from + in.column * source), static_cast<std::size_t>(width));
-      to += out.column;
-    }
+  const std::int64_t columns = backward_ ? p.in_width : p.out_width;
+  // What element i along an axis of the result is made of: from the first number to below the second.
+  const auto sources = [this](std::int64_t i, std::int64_t in, std::int64_t out, double scale) {
+    if (backward_)
+      return std::pair(first_output_on_host(i, in, out, scale), first_output_on_host(i + 1, in, out, scale));
+    const std::int64_t source = source_on_host(i, in, out, scale);
+    return std::pair(source, source + 1);
   };
-  const auto add_row = [&](std::int64_t in_start, std::int64_t out_start, std::int64_t row) {
-    const std::int64_t top = first_output_on_host(row, p.in_height, p.out_height, p.scale_height);
-    const std::int64_t bottom = first_output_on_host(row + 1, p.in_height, p.out_height, p.scale_height);
-    for (std::int64_t i = 0; i < p.in_width; ++i) {
-      const auto* const columns = &column_rule[static_cast<std::size_t>(i)];
-      double sum = 0;
-      for (std::int64_t r = top; r < bottom; ++r) {
-        for (std::int64_t c = columns[0]; c < columns[1]; ++c) {
-          sum += decode(type_, read(out_start + r * out.row + c * out.column));
-        }
-      }
-      encode(type_, sum, written(in_start + row * in.row + i * in.column));
-    }
-  };
+  std::vector<std::pair<std::int64_t, std::int64_t>> of_column;
+  for (std::int64_t i = 0; i < columns; ++i) of_column.push_back(sources(i, p.in_width, p.out_width, p.scale_width));
+
   parallel_each(p.batch * p.channels * rows, [&](std::int64_t item) {
+    const std::int64_t row = item % rows;
     const std::int64_t channel = item / rows % p.channels;
     const std::int64_t image = item / rows / p.channels;
-    const std::int64_t in_start = image * in.image + channel * in.channel;
-    const std::int64_t out_start = image * out.image + channel * out.channel;
-    if (backward_) {
-      add_row(in_start, out_start, item % rows);
-    } else {
-      show_row(in_start, out_start, item % rows);
+    const std::byte* const plane = inputs[0].data() + (image * from.image + channel * from.channel) * width;
+    std::byte* result = expected.data() + (image * to.image + channel * to.channel + row * to.row) * width;
+    const auto [top, bottom] = sources(row, p.in_height, p.out_height, p.scale_height);
+    for (const auto& [left, right] : of_column) {
+      const auto at = [&](std::int64_t r, std::int64_t c) { return plane + (r * from.row + c * from.column) * width; };
+      if (backward_) {
+        double sum = 0;
+        for (std::int64_t r = top; r < bottom; ++r) {
+          for (std::int64_t c = left; c < right; ++c) sum += decode(type_, at(r, c));
+        }
+        encode(type_, sum, result);
+      } else {
+        std::memcpy(result, at(top, left), static_cast<std::size_t>(width));
+      }
+      result += to.column * width;
     }
   });
 }

@@ -55,7 +55,6 @@ private:
   std::int64_t offset_ = 0;  // Elements that both arrays begin behind a 256-byte boundary.
 };
 
-/// What `--help` says of a case's keys.
 std::string upsample_case_help();
 
 /// PyTorch's rules, written down a second time for the reference: the input that output o shows, and the first output

@@ -7,7 +7,6 @@
 ///
 /// Expect most of the time to go into 64-bit divisions, two per element, or three with channels last. Each is a
 /// subroutine. Forward, every input of a doubled image is also read four times.
-///
 /// Source: PyTorch's `UpSampleNearest2d.cu` is made like this.
 #pragma once
 
@@ -18,7 +17,6 @@ namespace warpbook::chapter6::v1 {
 
 inline constexpr int kThreads = 256;
 
-/// Where an element lies.
 struct Place {
   std::int64_t plane;  ///< nchw: image and channel; nhwc: image.
   int row;

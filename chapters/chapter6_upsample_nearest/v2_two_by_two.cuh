@@ -7,7 +7,6 @@
 /// of v1's two divisions is left, the one by the width.
 ///
 /// Expect each input to be read once, stores of two elements per lane, and more than twice v1's speed.
-///
 /// Source: OneFlow's `UpsampleNearest2D2XForward` (BBuf, "Three efficient CUDA algorithms", 2023).
 #pragma once
 

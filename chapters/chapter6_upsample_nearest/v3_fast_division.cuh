@@ -7,7 +7,6 @@
 ///
 /// Expect the same requests and sectors, far fewer instructions, and a gain where v2 waited for them: with halves,
 /// where half the bytes take half the time.
-///
 /// Source: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
 #pragma once
 

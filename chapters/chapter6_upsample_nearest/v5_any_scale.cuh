@@ -26,7 +26,6 @@ struct Items {
   Divisor rows;
   std::uint32_t count;
 
-  /// Where an item lies.
   struct Place {
     std::int64_t plane;
     int row;   ///< Of the plane's rows.

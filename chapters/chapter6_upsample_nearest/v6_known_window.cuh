@@ -5,8 +5,7 @@
 /// the scale tells the host how many there can be at most along each side. With that number as a template parameter the
 /// loops are unrolled: a load gets a condition instead of a turn, and all loads of a thread go out together. A thread
 /// takes four neighbours, or two where the window is large, so that they share the row's rule, the divisions and the
-/// store. Where rows do not divide by four, it takes fewer columns of more rows. Where no input has more than one
-/// output, loads are few, and a thread takes 16 bytes in each of four rows.
+/// store. Where rows do not divide by four, it takes fewer columns of more rows.
 ///
 /// Expect more sectors per request than v5's, as lanes lie further apart, less than half of its instructions, and less
 /// than half of its time where an input has several outputs.

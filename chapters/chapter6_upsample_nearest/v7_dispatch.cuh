@@ -18,7 +18,6 @@
 
 namespace warpbook::chapter6::v7 {
 
-/// A row of a table: what runs where the predicate holds.
 template <class T> struct Rule {
   bool (*holds)(const Images&);
   cudaError_t (*run)(T* to, const T* from, const Images&, cudaStream_t);

@@ -3,7 +3,6 @@
 ///
 /// For 2-byte types: `red.add.f16x2` adds to two neighbours at once, and a GPU's L2 does it without a loop; for one
 /// half alone there is no such operation. So one half is added as a pair whose other half adds nothing.
-///
 /// Source: PyTorch, aten/src/ATen/native/cuda/KernelUtils.cuh (fastAtomicAdd). Two things differ. The other half gets
 /// -0.0, not +0.0: x + -0.0 is x for every x, while -0.0 + +0.0 is +0.0 and would change a neighbour's sign. And it is
 /// a reduction, which returns nothing, where `atomicAdd` waits for the value before.

@@ -6,7 +6,6 @@
 /// reductions came with compute capability 9.0 and toolkit 12.1; each of their elements is atomic, the vector is not.
 /// Where there are none, the elements go one by one. What is kept may be added to again: the L2 is asked to let other
 /// lines go first.
-///
 /// Source: PTX ISA, "red" (vectors: 8.1).
 #pragma once
 

@@ -1,10 +1,9 @@
 /// \file
 /// An address in shared memory that stays in one register.
 ///
-/// A pointer into shared memory is 32 bits wide where it is used, and nvcc knows how to make it: from the block's
-/// number in its cluster, read from a special register. It takes that for cheap and does so again before each access,
-/// also in a loop (nvcc 13.0, sm_90: S2R, MOV, VIADD, LEA before each of a thread's additions to a bin). A
-/// SharedAddress is made once, and out of its sight.
+/// nvcc makes a pointer into shared memory out of the block's number in its cluster, which it reads from a special
+/// register, and does so again before each access, also in a loop (nvcc 13.0, sm_90). A SharedAddress is made once, and
+/// out of its sight.
 #pragma once
 
 #include <cuda_runtime.h>

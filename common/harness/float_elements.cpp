@@ -57,4 +57,22 @@ void encode(FloatType type, double value, std::byte* element) {
   std::memcpy(element, &bits, static_cast<std::size_t>(f.bytes()));
 }
 
+std::int64_t ordinal(FloatType type, const std::byte* element) {
+  const std::uint64_t bits = load_bits(type, element);
+  const auto magnitude = static_cast<std::int64_t>(bits & ~format_of(type).sign());
+  return bits == static_cast<std::uint64_t>(magnitude) ? magnitude : -magnitude;
+}
+
+void make_moderate(FloatType type, std::byte* element) {
+  constexpr int kLeast = -8;
+  constexpr int kBinades = 13;
+  const FloatFormat f = format_of(type);
+  const std::uint64_t exponent_mask = (std::uint64_t{1} << f.exponent_bits) - 1;
+  std::uint64_t bits = load_bits(type, element);
+  const std::uint64_t binade = (bits >> f.fraction_bits & exponent_mask) % kBinades;
+  const std::uint64_t exponent = static_cast<std::uint64_t>(f.bias() + kLeast) + binade;
+  bits = (bits & ~(exponent_mask << f.fraction_bits)) | exponent << f.fraction_bits;
+  std::memcpy(element, &bits, static_cast<std::size_t>(f.bytes()));
+}
+
 }  // namespace warpbook

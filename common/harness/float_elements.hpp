@@ -51,5 +51,10 @@ std::uint64_t load_bits(FloatType type, const std::byte* element);
 double decode(FloatType type, const std::byte* element);
 /// The value of a type nearest to `value`, ties to even, too large ones infinite; written as its bits.
 void encode(FloatType type, double value, std::byte* element);
+/// A value's place among those of its type: neighbours differ by 1, and -0 is +0.
+std::int64_t ordinal(FloatType type, const std::byte* element);
+/// Makes of any bits a finite value between 2^-8 and 2^5 in magnitude: products of two reach below half's normal
+/// numbers and stay far from its largest.
+void make_moderate(FloatType type, std::byte* element);
 
 }  // namespace warpbook

@@ -1,7 +1,8 @@
 /// \file
-/// Walks over the elements of a view, as references do that move data.
+/// Walks over the elements of a view, as references do that move data, and counts the memory blocks that they lie in.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -40,6 +41,45 @@ void each_place(const std::vector<std::int64_t>& sizes, const std::vector<std::i
     Odometer at{sizes, strides, first, std::inner_product(first.begin(), first.end(), strides.begin(), offset)};
     for (std::int64_t i = begin; i < end; ++i, at.next()) f(i, at.place);
   });
+}
+
+/// A dimension of a view: bytes from a place to the next one, above 0, and its size, above 1.
+struct ByteDim {
+  std::int64_t bytes;
+  std::int64_t size;
+};
+
+/// How many blocks of `block_bytes` the elements of a view lie in, whose first one begins at byte `begin`.
+inline std::int64_t blocks_of_view(std::vector<ByteDim> dims, std::int64_t element_bytes, std::int64_t begin,
+                                   std::int64_t block_bytes) {
+  std::ranges::sort(dims, {}, &ByteDim::bytes);
+  // A run without a gap of a whole block touches every block from its first byte to its last. The other dimensions
+  // repeat the run.
+  std::int64_t run = element_bytes;
+  std::int64_t end = begin + element_bytes;
+  Odometer at{{}, {}, {}, begin};
+  for (const auto& [bytes, size] : dims) {
+    end += (size - 1) * bytes;
+    if (at.sizes.empty() && bytes < run + block_bytes) {
+      run += (size - 1) * bytes;
+    } else {
+      at.sizes.insert(at.sizes.begin(), size);  // The shortest steps are the last, and taken first.
+      at.steps.insert(at.steps.begin(), bytes);
+    }
+  }
+  at.index.resize(at.sizes.size());
+
+  const std::int64_t first_block = begin / block_bytes;
+  const std::int64_t blocks = (end - 1) / block_bytes + 1 - first_block;
+  constexpr std::int64_t kMostMarked = std::int64_t{1} << 33;  // More than any device holds.
+  if (blocks > kMostMarked || at.sizes.empty()) return blocks;
+  std::vector<bool> touched(static_cast<std::size_t>(blocks));  // Repetitions may share blocks, or interleave.
+  do {
+    for (std::int64_t b = at.place / block_bytes; b <= (at.place + run - 1) / block_bytes; ++b) {
+      touched[static_cast<std::size_t>(b - first_block)] = true;
+    }
+  } while (at.next());
+  return std::count(touched.begin(), touched.end(), true);
 }
 
 }  // namespace warpbook

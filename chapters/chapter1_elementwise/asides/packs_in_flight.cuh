@@ -18,7 +18,6 @@ using v3::kPerPack;
 using v3::multiply_pack;
 using v3::multiply_tail;
 
-/// Threads of a block, and packs of each.
 inline constexpr int kThreads = 128;
 inline constexpr int kPacks = 2;
 

@@ -1,9 +1,6 @@
 /// \file
-/// single_packs: small arrays of any types, one pack per thread.
-///
-/// A launch of two microseconds lasts as long as its longest chain of instructions. So a thread does the least here: it
-/// loads a pack of each input, applies the function, and stores. There are no edges, no second pack and no shift. Where
-/// the arrays are not whole, aligned packs, a pack has one element.
+/// single_packs: small arrays of any types, one pack per thread: a launch of two microseconds lasts as long as its
+/// longest chain of instructions. Where the arrays are not whole, aligned packs, a pack has one element.
 #pragma once
 
 #include "chapters/chapter1_elementwise/functors.cuh"

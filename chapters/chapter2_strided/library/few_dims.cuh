@@ -1,9 +1,6 @@
 /// \file
-/// few_dims: v5's divisions for every element, several packs per thread.
-///
-/// Carrying an index costs comparisons that diverge and a loop over the other dimensions. v5's divisions are three
-/// instructions each. Where the number of dimensions is known there is no loop and no branch, and all loads are
-/// independent. torch.compile makes the same of such views.
+/// few_dims: v5's divisions for every element, several packs per thread. With a known number of dimensions there is no
+/// loop and no branch, and all loads are independent. torch.compile makes the same of such views.
 #pragma once
 
 #include "chapters/chapter2_strided/strided.hpp"
@@ -16,10 +13,8 @@ namespace warpbook::chapter2::few_dims {
 inline constexpr int kThreads = 256;
 /// Elements that are written together: 16 bytes; 4 bytes of narrow ones, or a request would touch too many lines.
 template <class W> inline constexpr int kPack = (sizeof(W) < 4 ? 4 : 16) / static_cast<int>(sizeof(W));
-/// Packs per thread.
 template <class W> inline constexpr int kPacks = sizeof(W) < 4 ? 4 : 2;
 
-/// A view of so many dimensions, innermost first.
 template <int dims> struct View {
   FastDivisor<std::uint32_t> sizes[dims];
   std::uint32_t strides[dims];
@@ -31,7 +26,6 @@ template <int dims> struct View {
     }
   }
 
-  /// The place of the view's element `linear`.
   __device__ __forceinline__ std::uint32_t place(std::uint32_t linear) const {
     std::uint32_t place = 0;
 #pragma unroll

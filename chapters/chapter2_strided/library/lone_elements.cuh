@@ -1,9 +1,7 @@
 /// \file
-/// lone_elements: where each element lies alone in its sector, loads say that nobody comes back for the line.
-///
-/// What a load brings is kept by default, by the L1 and by the L2, where it pushes out what may have to be written to
-/// the DRAM first. The hint helps where the DRAM's blocks of 64 bytes follow each other. Where there are gaps between
-/// them it costs more than it saves, and we do not know why; there the loads are plain.
+/// lone_elements: where each element lies alone in its sector, loads say that nobody comes back for the line. Where
+/// there are gaps between the DRAM's blocks of 64 bytes, the hint costs more than it saves, and we do not know why;
+/// there the loads are plain.
 #pragma once
 
 #include <algorithm>

@@ -1,14 +1,11 @@
 /// \file
-/// narrow_tile: v8's tile for elements of 1 and 2 bytes, in words of 4 bytes.
+/// narrow_tile: v8's tile for elements of 1 and 2 bytes, in words of 4 bytes, which __byte_perm regroups.
 ///
-/// A lane loads a word from each of 4 rows of bytes (2 of halves), and __byte_perm turns them into words that lie along
-/// the columns. Two words and a funnel shift make up for a row that begins within a word, when reading from memory and
-/// when reading from the tile. Where all rows of the source begin alike, tiles begin so many columns early that theirs
-/// begin at a line. Along the destination a tile's window slides: it begins at the last sector's boundary before the
-/// tile, for which the tile holds a few rows more.
-///
-/// Each side needs a dimension that is contiguous there. Several that follow each other without a gap on their side
-/// count as one, and the places of a tile's rows and columns stand in two tables.
+/// Two words and a funnel shift make up for a row that begins within a word, in memory and in the tile. Where all rows
+/// of the source begin alike, tiles begin so many columns early that theirs begin at a line. Along the destination a
+/// tile's window slides: it begins at the last sector's boundary before the tile, for which the tile holds a few rows
+/// more. Dimensions that follow each other without a gap on their side count as one, and their places stand in two
+/// tables.
 #pragma once
 
 #include "chapters/chapter2_strided/library/places.cuh"
@@ -58,7 +55,6 @@ struct Tiles {
   SourceRange source;
 };
 
-/// Words of rows become words of columns.
 __device__ __forceinline__ void transpose_words(unsigned (&w)[2]) {
   const unsigned a = w[0];
   w[0] = __byte_perm(a, w[1], 0x5410);
@@ -288,7 +284,6 @@ inline const char* refuse(const StridedProblem& q) {
 /// counted through first, so that the sectors which two columns share are written at about one time.
 inline constexpr std::int64_t kFewInner = 8;
 
-/// Moves a problem by the tile that fits it.
 template <int bytes, int words> cudaError_t run_tiles(const Prepared& q, const Matrix& m, cudaStream_t stream) {
   using T = Tile<bytes, words>;
   Tiles tiles{};

@@ -2,9 +2,7 @@
 /// offset_tables: where the last dimensions are short, a block's places stand in two tables.
 ///
 /// Element i of the view is element i % K of its last dimensions, of K elements together, and element i / K of the
-/// others. Its place is the sum of a place among either. So a block works out K places of the first kind, and as many
-/// of the second as its piece of the result has, into shared memory: for T elements K + T / K divisions instead of T.
-/// An element costs two look-ups and a few additions, whatever the number of dimensions.
+/// others. Its place is the sum of two entries: for T elements a block divides K + T / K times instead of T.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +19,6 @@ inline constexpr int kMostEntries = 8192;  ///< Of both tables together: 32 KiB.
 template <class W> inline constexpr int kPack = sizeof(W) < 4 ? 4 / static_cast<int>(sizeof(W)) : 1;
 template <class W> inline constexpr int kInFlight = sizeof(W) == 1 ? 4 : 8;
 
-/// What the kernel moves.
 struct Plan {
   Packs<std::uint32_t> whole;
   std::uint32_t tile_packs;          ///< That a block makes.

@@ -25,7 +25,6 @@ template <int most> struct Placed {
     for (int k = 0; k < space.dims; ++k) add(space.dimension[k], element_bytes);
   }
 
-  /// The place of index `i`.
   __device__ __forceinline__ Place at(std::uint32_t i) const {
     Place place{0, 0};
 #pragma unroll 1
@@ -51,7 +50,6 @@ struct SourceRange {
   __device__ __forceinline__ bool holds(const char* from, const char* to) const { return from >= begin && to <= end; }
 };
 
-/// The source of a problem.
 inline SourceRange source_of(const Prepared& q) {
   const auto* const begin = reinterpret_cast<const char*>(q.src);
   const std::int64_t elements = q.problem.into_view ? q.problem.count() : q.problem.view.reach() + 1;

@@ -22,8 +22,6 @@ namespace warpbook::chapter2::predicates {
 /// Few elements, or words that rows are made of: a launch lasts as long as a thread's chain of instructions.
 inline bool is_small(const StridedProblem& q) { return q.count() <= 1 << 14; }
 
-// ------------------------------------------------------------------------------------------------- repeated elements
-
 inline bool has_broadcast(const TensorView& view) {
   return std::find(view.strides.begin(), view.strides.begin() + view.dims, 0) != view.strides.begin() + view.dims;
 }
@@ -55,8 +53,6 @@ inline bool prefers_repeats(const StridedProblem& q) {
   return repeats::refuse(q) == nullptr && (repeats::whole_copies(q) > 1 || reads_again(q) || shows_floats_again(q));
 }
 
-// --------------------------------------------------------------------------------------------------------------- rows
-
 /// Short rows in whole pieces of 8 bytes, windows among them.
 inline bool prefers_pieces(const StridedProblem& q) {
   const std::int64_t row = q.view.sizes[q.view.dims - 1] * q.element_bytes;
@@ -83,8 +79,6 @@ inline bool prefers_written_rows(const StridedProblem& q) {
 inline bool prefers_staging(const StridedProblem& q) {
   return q.element_bytes == 1 && staged_steps::refuse(q) == nullptr && q.view.strides[q.view.dims - 1] == 2;
 }
-
-// -------------------------------------------------------------------------------------------------------------- tiles
 
 /// How far apart the neighbours lie that a warp moves in the contiguous side's order, on the view's side.
 struct Walked {
@@ -174,8 +168,6 @@ inline bool fills_narrow_tiles(const StridedProblem& q) {
   return filled(m.columns.count, 128 / q.element_bytes) * rows >= (rows > 0.9 ? 0.2 : 0.5);
 }
 
-// ------------------------------------------------------------------------------------------------------- permutations
-
 /// A permutation of a contiguous array's dimensions, as `warpbook::permute` takes it.
 struct Permutation {
   int rank = 0;  ///< 0: the view is none.
@@ -244,8 +236,6 @@ inline bool prefers_short_rows(const StridedProblem& q) {
   const bool uneven = q.view.sizes[last] >= 5 && q.view.sizes[last] * q.element_bytes % 4 != 0;
   return (uneven && far) || prefers_tiles(q);
 }
-
-// --------------------------------------------------------------------------------------------------- index arithmetic
 
 /// Whether few_dims is better than v7: where neighbours are near, along the last dimension or the one before. Long
 /// broadcasts are read by fewer loads, which counts against three divisions each.

@@ -1,9 +1,5 @@
 /// \file
-/// repeats: what is read once and written many times.
-///
-/// A view may show an element many times: through a broadcast dimension (stride 0), or through windows that overlap.
-/// Where the last dimension is a broadcast, one load fills a pack. Where neighbours are read from close together, a
-/// pack has 16 bytes, and its loads meet in the L1. Where the first is a broadcast, a thread writes kCopies times.
+/// repeats: what is read once and written many times, through a broadcast dimension or windows that overlap.
 #pragma once
 
 #include "chapters/chapter2_strided/v6_carried_index.cuh"
@@ -20,7 +16,6 @@ inline constexpr int kCopies = 4;  ///< That a block writes of what it has read,
 /// What is repeated: the last dimension's elements, so that a pack reaches into two rows at most; elements nearby, as
 /// in windows; or all that follows the first dimension.
 enum class Repeated { last, near, whole };
-/// Packs per thread.
 template <Repeated repeated> inline constexpr int kPacks = repeated == Repeated::whole ? 1 : 2;
 
 /// Loads `loads` elements of a pack whose first stands at `walk`; `behind` is the next row's element where one load

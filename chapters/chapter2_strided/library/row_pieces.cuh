@@ -1,9 +1,6 @@
 /// \file
-/// row_pieces: short rows of whole pieces of 8 bytes, wherever they begin.
-///
-/// Where 8 bytes divide the rows, no piece belongs to two of them. A thread moves two pieces. It finds each by
-/// divisions, loads the two aligned words of 8 bytes that hold it, and shifts the pair. What is read beside a row
-/// belongs to the view's array; where it might not, at the array's ends, a piece goes byte by byte.
+/// row_pieces: short rows of whole pieces of 8 bytes, wherever they begin. A thread moves two, each out of a pair of
+/// aligned words. What is read beside a row lies in the array; at the array's ends a piece goes byte by byte.
 #pragma once
 
 #include "chapters/chapter2_strided/library/few_dims.cuh"
@@ -36,7 +33,6 @@ __device__ __forceinline__ Pair load_pair(const char* src, std::int64_t at, std:
   return pair;
 }
 
-/// The pair's 8 bytes.
 __device__ __forceinline__ uint2 shifted(const Pair& pair) {
   const bool by_word = (pair.misaligned & 4) != 0;
   const unsigned w0 = by_word ? pair.low.y : pair.low.x;

@@ -1,10 +1,8 @@
 /// \file
 /// shifted_rows: words of 16 bytes along contiguous rows of narrow elements, wherever they begin.
 ///
-/// Aligned words cover a row that begins anywhere. A thread takes an aligned word of the destination, loads the two
-/// aligned words of the source that hold its bytes, and shifts the pair. What is read beside a row lies in the array. A
-/// view that is read has a contiguous destination: a word in which a row ends takes two pairs. A view that is written
-/// has gaps: a word in which a row begins or ends is stored in parts. One kernel each way serves all sizes.
+/// What is read beside a row lies in the array. A view that is read has a contiguous destination: a word in which a row
+/// ends takes two pairs. A view that is written has gaps: a word in which a row begins or ends is stored in parts.
 #pragma once
 
 #include "chapters/chapter2_strided/v6_carried_index.cuh"
@@ -36,7 +34,6 @@ __device__ __forceinline__ Pair load_pair(const char* src, std::int64_t at, std:
   return pair;
 }
 
-/// The pair's 16 bytes.
 __device__ __forceinline__ uint4 shifted(const Pair& pair) {
   unsigned w0 = pair.low.x, w1 = pair.low.y, w2 = pair.low.z, w3 = pair.low.w;
   unsigned w4 = pair.high.x, w5 = pair.high.y, w6 = pair.high.z, w7 = pair.high.w;
@@ -106,7 +103,6 @@ template <class T> __device__ __forceinline__ void store_part(char* dst, const u
   }
 }
 
-/// What the kernel needs to know.
 template <class Index> struct Rows {
   Index words;
   int granule;  // Bytes that both sides are always aligned to: 1, 2 or 4.
@@ -147,7 +143,6 @@ __global__ void __launch_bounds__(kThreads, 8)
   }
 }
 
-/// The same view of bytes.
 inline StridedProblem bytes_of(const StridedProblem& p) {
   StridedProblem q = p;
   const int last = q.view.dims - 1;

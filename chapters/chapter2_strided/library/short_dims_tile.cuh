@@ -1,16 +1,12 @@
 /// \file
-/// short_dims_tile: v8's tile where dimensions are short, so that several are counted as one.
-///
-/// A tile spans some elements along the dimensions that are fastest in the source, times some along those that are
-/// fastest in the destination (tile_plan.hpp). An element's place is its row's place plus its column's on either side.
-/// So each is found once, by one thread, and stands in tables in shared memory. Whole tiles compare nothing.
+/// short_dims_tile: v8's tile where dimensions are short, so that several are counted as one (tile_plan.hpp). The
+/// places of rows and columns are found once, by one thread each, and stand in tables. Whole tiles compare nothing.
 #pragma once
 
 #include "chapters/chapter2_strided/library/places.cuh"
 
 namespace warpbook::chapter2::short_dims_tile {
 
-/// The tile for elements of `bytes`.
 template <int bytes> struct Tile {
   static constexpr int kThreads = 256;
   static constexpr int kWarps = kThreads / 32;
@@ -21,7 +17,6 @@ template <int bytes> struct Tile {
   static constexpr int kLaneColumns = kSrc / 32;                        // Columns per lane.
 };
 
-/// What the kernel needs to know of a plan.
 struct Tiles {
   Placed<Space::kMost> along_src;
   Placed<Space::kMost> along_dst;
@@ -75,7 +70,6 @@ __device__ __forceinline__ void load_tile(Word<bytes>* tile, const char* __restr
   }
 }
 
-/// Writes it.
 template <int bytes, bool whole>
 __device__ __forceinline__ void store_tile(char* __restrict__ dst, const Word<bytes>* tile, const Tables<bytes>& tables,
                                            int rows, int columns) {

@@ -1,11 +1,9 @@
 /// \file
 /// short_rows: a few long rows of narrow elements, interleaved through shared memory in words.
 ///
-/// In x.transpose(1, 2) of shape (n, 15, 494) bytes, 15 rows of 494 are interleaved. A column of a tile would be 15
-/// bytes, but the next column of the result follows at once: columns of R rows are R x T elements in one piece. A block
-/// reads T elements from each of R rows in words, and writes the piece in words, whose elements it picks from the tile.
-/// A thread's words are a multiple of R elements apart, so it stays in the same rows, without a division or a
-/// comparison. The tile's rows lie so far apart that a warp's picks meet in few banks.
+/// T columns of R rows are R x T elements in one piece of the result. A thread's words are a multiple of R elements
+/// apart, so it stays in the same rows, without a division or a comparison. The tile's rows lie so far apart that a
+/// warp's picks meet in few banks.
 #pragma once
 
 #include <bit>
@@ -23,7 +21,6 @@ inline constexpr int kInFlight = 4;     ///< Rows whose chunks a warp has under 
 inline constexpr int kMostRows = 128;   ///< That are short.
 inline constexpr int kMostChunks = 32;  ///< Of a tile, or one a row: 33 KiB at most.
 
-/// What the kernel needs to know.
 struct Interleaved {
   Placed<Space::kMost> row;
   Placed<kMaxViewDims> others;

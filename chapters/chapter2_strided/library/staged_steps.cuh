@@ -1,9 +1,6 @@
 /// \file
 /// staged_steps: the source of a long row with a small step comes to shared memory whole, and is picked apart there.
-///
-/// A block copies its part of the source in words of 16 bytes, asynchronously and without registers in between. Rows
-/// are long: nearly all blocks' elements lie in one row, where the next element is an addition away. A block in which
-/// a row ends goes through global memory.
+/// Rows are long: a block in which one ends goes through global memory.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -22,7 +19,6 @@ inline constexpr int kLeastTileBytes = 1 << 10;    ///< or so many, where the st
 inline constexpr int kMostStagedBytes = 24 << 10;  ///< Of the source, that it stages.
 inline constexpr int kTilesOfRow = 4;              ///< From how many tiles on a row is long.
 
-/// What the kernel moves.
 struct Plan {
   Packs<std::uint32_t> whole;
   std::uint32_t tile_packs;  ///< That a block makes.

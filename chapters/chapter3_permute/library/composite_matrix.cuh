@@ -1,10 +1,7 @@
 /// \file
-/// Any permutation as one matrix to transpose, whose sides are made of several dimensions.
-///
-/// Its columns count the output's fastest dimensions together, its rows all others in the input's order: neighbouring
-/// columns are neighbours in the output, and neighbouring rows are neighbours in the input, nearly everywhere. So a
-/// tile fits where each dimension by itself is too short for one. Rows come in groups, whose elements one load takes.
-/// composite_tile, fixed_tile and placed_words move such matrices.
+/// Any permutation as one matrix to transpose, whose sides are made of several dimensions: columns count the output's
+/// fastest dimensions together, rows all others in the input's order. Rows come in groups, whose elements one load
+/// takes. composite_tile, fixed_tile and placed_words move such matrices.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +72,6 @@ template <bool opened = true> __device__ __forceinline__ Place find_column(const
   return find_place<-1, opened>(matrix.digit + kMaxRank - 1, matrix.column_digits, column);
 }
 
-/// A block's tile.
 struct TileIndex {
   int across;  // Tiles before it along the columns.
   int group0;  // Its first group,
@@ -110,7 +106,6 @@ __device__ __forceinline__ void regroup(const std::uint32_t (&column)[4], std::u
   row[1] = joined(first.y, second.y);
 }
 
-/// Puts a quad of one row, of narrow elements, into the tile.
 template <int bytes, class W> __device__ __forceinline__ void put_row(W* to, const W (&column)[4]) {
   const std::uint32_t first = __byte_perm(column[0], column[1], bytes == 1 ? 0x40 : 0x5410);
   const std::uint32_t second = __byte_perm(column[2], column[3], bytes == 1 ? 0x40 : 0x5410);

@@ -1,11 +1,10 @@
 /// \file
 /// composite_tile: tiles of a composite matrix with whatever sides a problem calls for; for single narrow elements.
 ///
-/// A tile's sides are made of several dimensions and fitted to the problem: few rows make wide tiles, few columns high
-/// ones. A thread keeps to one group of rows, whose place it works out once; where the columns lie is a table of the
-/// block, four to a look-up. The four elements so read are neighbours in the output, and leave shared memory in words
-/// of 4 bytes, which begin where memory's words do. Where the input's fastest dimension is made of whole words, a
-/// thread loads words.
+/// A thread keeps to one group of rows, whose place it works out once; where the columns lie is a table of the block,
+/// four to a look-up. The four elements so read are neighbours in the output, and leave shared memory in words of 4
+/// bytes, which begin where memory's words do. Where the input's fastest dimension is made of whole words, a thread
+/// loads words.
 #pragma once
 
 #include "chapters/chapter3_permute/library/composite_matrix.cuh"
@@ -26,13 +25,11 @@ template <int bytes> inline constexpr int kBlocks = 1;
 template <int bytes> inline constexpr int kBlocks = bytes == 4 ? 8 : bytes == 2 ? 7 : 1;
 #endif
 
-/// Elements that are written as one.
 template <int bytes> inline constexpr int kWord = 4 / bytes;
 
 /// Columns before a tile's first, which a word may begin at: a quad, or none.
 template <int bytes> inline constexpr int kBefore = bytes < 4 ? kQuad : 0;
 
-/// A tile of the matrix.
 struct Tile {
   FastDivisor<std::uint32_t> groups;  // At most kThreads.
   int columns;

@@ -2,11 +2,9 @@
 /// element_tiles: tiles that move single elements, or words of 4 bytes, at any size and any alignment; for tensors
 /// whose two fast dimensions are long, but odd.
 ///
-/// The tile lies between the input's fastest dimension and the output's (v8's grid). A warp loads rows of it and stores
-/// columns, element by element, with up to 16 loads per thread in flight. Bytes and halves whose rows and columns are
-/// whole words of 4 bytes move those. Odd tiles cut sectors in two. A sector written in two parts waits in the L2, or
-/// goes to memory twice, so neighbouring blocks write neighbours. Many rows of 4 and 8 bytes go by windows, whose every
-/// write begins at a sector.
+/// The tile lies between the input's fastest dimension and the output's (v8's grid), with up to 16 loads per thread in
+/// flight. A sector written in two parts waits in the L2, or goes to memory twice, so neighbouring blocks write
+/// neighbours. Many rows of 4 and 8 bytes go by windows, whose every write begins at a sector.
 #pragma once
 
 #include "chapters/chapter3_permute/v8_any_rank_tile.cuh"
@@ -14,7 +12,6 @@
 
 namespace warpbook::chapter3::element_tiles {
 
-/// A tile that moves single elements of `bytes`.
 template <int bytes, int rows, int columns, int threads> struct ElementTile {
   using W = Word<bytes>;
   static constexpr int kThreads = threads;

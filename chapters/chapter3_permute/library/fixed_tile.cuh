@@ -1,11 +1,9 @@
 /// \file
 /// fixed_tile: tiles of a composite matrix whose sides the compiler knows, for sides of several dimensions each.
 ///
-/// What Triton has by compiling for a shape, a tile has by template parameters: shared memory is addressed by constants
-/// and all loops are opened, so that issuing instructions takes no longer than the memory. The block tells in a table
-/// where its columns lie; a thread keeps to one group of rows and loads its quads of columns, all in flight together.
-/// Rows whose boundaries are 16 bytes' go out by 16 bytes. All others go out by words of 4, of which a warp's begin at
-/// a sector, so that no sector is written in two parts.
+/// The block tells in a table where its columns lie; a thread keeps to one group of rows and loads its quads of
+/// columns, all in flight together. Rows whose boundaries are 16 bytes' go out by 16 bytes. All others go out by words
+/// of 4, of which a warp's begin at a sector, so that no sector is written in two parts.
 #pragma once
 
 #include "chapters/chapter3_permute/library/composite_matrix.cuh"

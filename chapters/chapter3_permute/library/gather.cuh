@@ -1,9 +1,6 @@
 /// \file
-/// gather: a thread gathers several elements of the output; for rows that stay rows, for elements of 8 and 16 bytes,
-/// and for what is too large for all others.
-///
-/// A thread computes the places of all its elements, starts all its loads, and then stores. Neighbouring threads write
-/// neighbours. Where rows stay rows, elements are the widest words that the rows are made of. It takes any problem.
+/// gather: a thread gathers several elements of the output, all its loads before its stores; for rows that stay rows,
+/// for elements of 8 and 16 bytes, and for what is too large for all others. It takes any problem.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

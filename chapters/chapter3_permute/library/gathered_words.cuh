@@ -1,13 +1,11 @@
 /// \file
-/// gathered_words: a thread gathers one word of the output; where neighbours of the output are near each other in the
-/// input.
+/// gathered_words: a thread gathers 16 bytes of the output; where neighbours of the output are near each other in the
+/// input, so that the L1 makes up for the disorder.
 ///
-/// A warp writes in order and gathers what it writes. Where the reads of neighbours share cache lines, the L1 makes up
-/// for their disorder, and no shared memory is needed. A thread writes 16 bytes at once, all of neighbours in the
-/// output. It divides for the first of them; from there the index is carried on, as an odometer carries: one addition
-/// per element, a second where the fastest dimension ends, and a division again where the second fastest does. The
-/// lanes of a warp come to that end at different elements, and the warp divides for each. Where this is often, a thread
-/// divides for what is behind the end beforehand, all lanes together.
+/// A thread divides for its first element; from there the index is carried on, as an odometer carries: one addition per
+/// element, a second where the fastest dimension ends, and a division again where the second fastest does. The lanes of
+/// a warp come to that end at different elements, and the warp divides for each. Where this is often, a thread divides
+/// for what is behind the end beforehand, all lanes together.
 #pragma once
 
 #include "chapters/chapter3_permute/permute.hpp"

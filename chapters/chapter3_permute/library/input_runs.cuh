@@ -1,9 +1,6 @@
 /// \file
-/// input_runs: a thread moves a run of the input by itself; for fast dimensions that are short on the input's side.
-///
-/// With an innermost dimension of 3 or 7, a way through shared memory is a detour. Neighbouring threads take neighbours
-/// of the *output*, so a warp writes in order, and each reads what is together in the *input*. No warp's load is
-/// contiguous, but the next ones find the rest of the lines in the L1. Runs of whole words take one load each.
+/// input_runs: a thread moves a run of the input by itself; for fast dimensions that are short on the input's side. A
+/// warp writes in order, and what one load leaves of a line, the next finds in the L1.
 #pragma once
 
 #include <algorithm>

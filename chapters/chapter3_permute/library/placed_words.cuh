@@ -1,11 +1,10 @@
 /// \file
-/// placed_words: tiles of a composite matrix, each word of whose rows has a place of its own in the output.
+/// placed_words: tiles of a composite matrix, each word of whose rows has a place of its own in the output, which a
+/// table tells; for matrices of few columns, and for whatever no rule gives to another kernel.
 ///
-/// For matrices of few columns, and for whatever no rule gives to another kernel. fixed_tile's columns end where the
-/// output comes to the input's fastest dimension, and its odd rows are shifted and tested word by word. Here a table
-/// tells of each word of the columns where it goes. So the columns go on behind the input's fastest dimension, with the
-/// next of the output's, until a tile is full; rows that follow each other write the pieces between. Words are as wide
-/// as a piece can be cut into evenly: up to 16 bytes, all of them whole, nothing to shift or test.
+/// So the columns go on behind the input's fastest dimension, with the next of the output's, until a tile is full; rows
+/// that follow each other write the pieces between. Words are as wide as a piece can be cut into evenly: up to 16
+/// bytes.
 #pragma once
 
 #include "chapters/chapter3_permute/library/composite_matrix.cuh"

@@ -1,10 +1,6 @@
 /// \file
-/// plan: the kernel that was fastest here, on this device and this problem; for what is permuted very often.
-///
-/// The dispatch looks at a shape alone, and no counter foretells what a tile's sides do to a problem. So the kernels
-/// that take the problem run on the caller's own arrays and are timed, the dispatch's choice first. The fastest is
-/// remembered, and later calls use it.
-///
+/// plan: the kernel that was fastest here, on this device and this problem; for what is permuted very often. The
+/// kernels that take the problem run on the caller's own arrays and are timed, the dispatch's choice first.
 /// Source: M. Frigo, S. G. Johnson, "The design and implementation of FFTW3", Proceedings of the IEEE 93, 2005; so do
 /// torch.compile's max-autotune and the users of cuBLASLt's heuristics.
 #pragma once
@@ -39,7 +35,6 @@ using List = std::vector<Candidate>;
 inline constexpr int kAllColumns = std::numeric_limits<int>::max();
 inline constexpr int kLeastBytes[] = {64, 256, 1024, kAllColumns};
 
-/// Adds what moves the problems that are not refused.
 inline void add(List& list, std::string name, const char* (*refuse)(const PermuteProblem&), const Candidate::Run& run) {
   list.push_back({std::move(name), [=](const PermuteProblem& q, const void* src, void* dst, cudaStream_t stream) {
                     return refuse(q) == nullptr ? run(q, src, dst, stream) : cudaErrorInvalidValue;
@@ -235,7 +230,6 @@ template <class Run> cudaError_t sample(const Run& run, const Flush& flush, cuda
   return error;
 }
 
-/// A candidate, or nullptr for the dispatch's choice, and its samples.
 struct Runner {
   const Candidate* candidate;
   std::vector<float> milliseconds;

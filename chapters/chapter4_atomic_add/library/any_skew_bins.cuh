@@ -1,9 +1,6 @@
 /// \file
-/// Sums of up to two blocks' shared memory full of places, skewed or not: v7 with an eye on hot places.
-///
-/// v7 is slow where many values have one place. Here a block looks at a sample of its share first, and treats with
-/// care what the sample finds hot or clustered (hot_places.cuh). Where most of the sample goes to one tile's half of
-/// the places, tiles take four places in turn, so that both have as much to do.
+/// Sums of up to two blocks' shared memory full of places, skewed or not: v7 with an eye on hot places, which a sample
+/// finds (hot_places.cuh). Where most of the sample goes to one tile's half of the places, tiles take four in turn.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/library/hot_places.cuh"

@@ -1,10 +1,8 @@
 /// \file
 /// Places that are hit again and again: found by a sample, and given several sums in a block's shared memory.
 ///
-/// A place that a large share of the sample hits is hot: it gets 32 sums, and a thread adds to the one that its lane
-/// and warp select; or, where a block has room for that, one for every thread. Where neighbours in the input often have
-/// one place (sorted indices), lanes that share one add up among themselves first. A hot place's bin holds a signalling
-/// NaN, which no addition makes, and in its last bits where the place's sums are.
+/// A hot place gets 32 sums, or, where a block has room for that, one for every thread. Its bin holds a signalling NaN,
+/// which no addition makes, and in its last bits where the sums are.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/v7_two_tiles.cuh"
@@ -14,7 +12,6 @@ namespace warpbook::chapter4::hot_places {
 
 using v7::Bin;
 
-/// The sums of the hot places.
 struct HotPlaces {
   static constexpr int kMost = 64;
   static constexpr int kCopies = 32;
@@ -121,7 +118,6 @@ struct Sums {
       : bins(shared_address(bin)), common(shared_address(hot.sum_of(0))),
         own(shared_address(own_sum) - HotPlaces::kMost * kBytes) {}
 
-  /// Whether what a bin holds says that its place is hot.
   static __device__ __forceinline__ bool is_mark(unsigned held) {
     return held - HotPlaces::kMark < HotPlaces::kNumbers;
   }

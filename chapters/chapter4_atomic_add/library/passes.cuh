@@ -1,10 +1,7 @@
 /// \file
-/// Sums of more places than shared memory has room for: a part of dst at a time, so that it stays in the L2.
-///
-/// Where dst does not fit the L2, each addition fetches its sector from memory and has it written back. So go over all
-/// values as often as dst has parts of some 20 MB, and add what falls into the pass's part. `load_streaming` leaves the
-/// L2 to dst. Hot places get sums in shared memory, and sorted indices are added in the first pass.
-/// A pass is launched while the one before still runs. Its additions wait, or two parts would share the L2.
+/// Sums of more places than shared memory has room for: a part of dst at a time, so that it stays in the L2, which
+/// `load_streaming` leaves to it. A pass is launched while the one before still runs. Its additions wait, or two parts
+/// would share the L2.
 #pragma once
 
 #include "chapters/chapter4_atomic_add/library/hot_places.cuh"

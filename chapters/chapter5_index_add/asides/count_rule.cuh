@@ -4,7 +4,6 @@
 /// 16 entries or fewer go to v2's kernel, more to v3's, each with PyTorch's grid. Expect the better of the two where
 /// rows are long, and harm where they are short. 15 entries into a tensor of one dimension have rows of one element,
 /// and v2's grid for that is one thread, which loops 15 times: the article's bad case.
-///
 /// Source: PyTorch, index_add_cuda_impl in aten/src/ATen/native/cuda/Indexing.cu.
 #pragma once
 

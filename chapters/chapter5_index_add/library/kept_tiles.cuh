@@ -1,9 +1,6 @@
 /// \file
-/// kept_tiles: v8b with a copy of all rows in shared memory, for rows that get very many entries.
-///
-/// v8b rounds a tile's sum to the type of dst and adds it there. Where a row of halves gets many sums, the last ones
-/// are lost: a half of 2048 no longer changes by ones. Here a block keeps a float sum for every row, and a second
-/// kernel adds the blocks' sums to dst, rounded once.
+/// kept_tiles: v8b with a float copy of all rows in shared memory, for rows that get so many entries that sums rounded
+/// to halves would lose the last ones. A second kernel adds the blocks' sums to dst, rounded once.
 #pragma once
 
 #include <algorithm>

@@ -2,13 +2,9 @@
 /// merged_entries: v7b with several neighbouring entries per thread, which adds up first what goes to one row.
 ///
 /// v7b's thread divides twice, works out a place, and adds one word. Here it does so once for four entries, whose loads
-/// are under way together. While the row stays the same, as in a sorted index, it adds in a register, and it leaves one
-/// reduction where the row changes. Numbers have 32 bits, which are divided by fewer instructions, and floats in rows
-/// of an even number go in words of 8 bytes. What does not fit 32 bits or two dimensions is left to v7b.
-///
-/// A thread's entries lie a row apart. Where such runs are shorter than a sector, neighbouring threads leave parts of
-/// their sectors to each other's later loads, so only what is likely to meet is merged. Where four entries each would
-/// leave too few threads, each takes one.
+/// are under way together, and leaves one reduction where the row changes. Numbers have 32 bits, which are divided by
+/// fewer instructions. A thread's entries lie a row apart: where such runs are shorter than a sector, neighbouring
+/// threads leave parts of their sectors to each other's later loads, so only what is likely to meet is merged.
 #pragma once
 
 #include "chapters/chapter5_index_add/v7b_vector_atomics.cuh"
@@ -86,7 +82,6 @@ __global__ void __launch_bounds__(v7b::kThreads)
   }
 }
 
-/// How the kernel is launched.
 struct Plan {
   bool fits = false;      ///< 32 bits and two dimensions.
   int word_elements = 1;  ///< Of v7b's word, or two floats.
@@ -111,7 +106,6 @@ inline Plan plan(const IndexAddProblem& p) {
 
 inline const char* refuse(const IndexAddProblem& p) { return v7b::refuse(p); }
 
-/// Runs a plan that fits.
 template <class T>
 cudaError_t run_planned(const Plan& plan, const IndexAddProblem& p, const IndexAddArrays& a, cudaStream_t stream) {
   const auto launch_with = [&]<int n, int merged>() {

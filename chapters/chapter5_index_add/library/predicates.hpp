@@ -31,7 +31,6 @@ inline bool is_narrow(const Problem& p) { return element_bytes(p.type) == 2; }
 inline bool sums_in_tiles(const Problem& p) { return v8b::refuse(p) == nullptr; }
 inline bool fits_private_rows(const Problem& p) { return private_rows::refuse(p) == nullptr; }
 
-/// Whether neighbouring threads can take elements of one row.
 inline bool rows_lie_together(const Problem& p) { return index_is_major(p.dst, p.dim) || p.row_elements() == 1; }
 
 // ---- Without atomics: the same result on every run, or a type that has none.

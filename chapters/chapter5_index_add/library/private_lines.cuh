@@ -1,14 +1,10 @@
 /// \file
 /// private_lines: where neighbouring entries lie side by side, each block keeps lines of dst in shared memory.
 ///
-/// A *line* is what lies along `dim` at one place of the row. Where dim is the last dimension, or the only one, v7b
-/// adds single elements at random places of the L2. Here a block takes one line or four, or a part of their entries,
-/// and adds up in shared memory: each entry of the index is read once for all of its lines. At the end it adds the sums
-/// to dst, plainly where it has all entries of its lines, else atomically.
-///
-/// Lanes of a warp that name one element queue at it. So short lines have up to 32 copies, one per lane. Where there is
-/// no room for these, the first of neighbouring lanes that name the same, as in a sorted index, adds up for all.
-///
+/// A *line* is what lies along `dim` at one place of the row. A block takes one line or four, or a part of their
+/// entries: each entry of the index is read once for all of its lines. At the end it adds the sums to dst, plainly
+/// where it has all entries of its lines, else atomically. Short lines have up to 32 copies, one per lane. Where there
+/// is no room for these, the first of neighbouring lanes that name the same, as in a sorted index, adds up for all.
 /// Source: J. Gomez-Luna et al., "An optimized approach to histogram computation on GPU", Machine Vision and
 /// Applications 24, 2013, which keeps copies of a histogram, too.
 #pragma once
@@ -137,7 +133,6 @@ __global__ void __launch_bounds__(kMostThreads)
   }
 }
 
-/// How the kernel is launched.
 struct Plan {
   int lines = 0;  ///< Of a block; 0: they do not fit.
   int copy_bits = 0;

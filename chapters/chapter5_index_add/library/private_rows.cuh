@@ -1,11 +1,7 @@
 /// \file
-/// private_rows: where the rows are few, each group of threads has a copy of them in shared memory.
-///
-/// A million entries into one row queue at its few addresses, and in v8b one long row leaves nothing to sort. Here each
-/// group of threads keeps sums of its own for all rows. A sum has one owner, the thread with that word, so nothing is
-/// atomic. Then a block adds its groups' copies together, and a second kernel adds the blocks' copies and dst.
-///
-/// Sums are float, and their order depends on nothing but the launch: the same result on every run.
+/// private_rows: where the rows are few, each group of threads has a float copy of them in shared memory. A sum has one
+/// owner, the thread with that word, so nothing is atomic. A block adds its groups' copies together, a second kernel
+/// the blocks' copies and dst. The order of additions depends on nothing but the launch: the same result on every run.
 #pragma once
 
 #include <algorithm>
@@ -93,7 +89,6 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   join_copies(reinterpret_cast<Sums*>(partial) + std::int64_t(blockIdx.x) * pieces, sums, pieces, groups);
 }
 
-/// How the kernel is launched.
 struct Plan {
   Lanes lanes;
   int threads = 0;         ///< Of a block; 0: the rows do not fit.

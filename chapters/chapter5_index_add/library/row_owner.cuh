@@ -1,9 +1,7 @@
 /// \file
-/// row_owner: v8a where rows are fewer than entries: each row has its blocks, which look for its entries.
-///
-/// v8a's blocks are the entries', and most of them would only come to leave. Here no block comes in vain: it knows its
-/// row before the glance, so dst is on its way meanwhile. Neighbouring blocks take the same piece of neighbouring rows,
-/// so rows of short runs (72 bytes behind a dimension in the middle) share sectors.
+/// row_owner: v8a where rows are fewer than entries: each row has its blocks, which look for its entries. A block knows
+/// its row before the glance, so dst is on its way meanwhile. Neighbouring blocks take the same piece of neighbouring
+/// rows, so rows of short runs (72 bytes behind a dimension in the middle) share sectors.
 #pragma once
 
 #include "chapters/chapter5_index_add/words.cuh"

@@ -1,9 +1,6 @@
 /// \file
-/// short_rows: v7b where there is nothing to divide: rows of one element, and few bytes in contiguous rows.
-///
-/// A launch that is over in some microseconds waits for its instructions, too: they have to be fetched from memory.
-/// Here a thread is a dozen instructions behind two loads, which wait for memory together. The block's two dimensions
-/// are words and entries, so that no number has to be divided.
+/// short_rows: v7b where there is nothing to divide: rows of one element, and few bytes in contiguous rows. The block's
+/// two dimensions are words and entries, since a launch of some microseconds waits for its instructions, too.
 #pragma once
 
 #include <algorithm>

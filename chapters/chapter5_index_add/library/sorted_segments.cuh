@@ -1,12 +1,10 @@
 /// \file
-/// sorted_segments: sort the index once, then add each row's entries without an atomic.
+/// sorted_segments: sort the index once, then add each row's entries without an atomic; for types that are not summed
+/// in float, where many entries queue, and where the result must be the same on every run.
 ///
-/// For types that are not summed in float, where many entries queue, and where the result must be the same on every
-/// run. Sorted as a whole, a row's entries stand side by side wherever they come from: the 8 bytes of an entry's row
-/// and place move instead of its row of src. Then each group of threads (a walker) takes a stretch of sorted entries,
-/// sums in registers while the row stays the same, and adds to dst once, plainly, when it changes.
-///
-/// A row's entries may go on in the next stretch. Then nobody may write dst: the stretch leaves its sum in the
+/// The 8 bytes of an entry's row and place move instead of its row of src. Each group of threads (a walker) takes a
+/// stretch of sorted entries, sums in registers while the row stays the same, and adds to dst once, plainly, when it
+/// changes. Where a row's entries go on in the next stretch, nobody may write dst: the stretch leaves its sum in the
 /// workspace, and a last kernel adds the sums of each such row. Radix sort keeps the order of equal keys, and each sum
 /// has one order of additions.
 #pragma once

@@ -1,12 +1,10 @@
 /// \file
-/// spread_lines: v7b for long lines, in an order in which blocks that run together add to different lines.
+/// spread_lines: v7b for long lines (library/private_lines.cuh has the word), in an order in which blocks that run
+/// together add to different lines.
 ///
-/// v7b's threads follow the entries of a line (library/private_lines.cuh has the word), and all that run at a time are
-/// in one line or two. If a row is named often, all of them queue at one element, and the L2 takes one addition to it
-/// at a time. Here neighbouring blocks take the same entries of different lines. The queue is then as many times
-/// shorter as lines are under way. Those are so few that their part of dst stays in the L2.
-///
-/// A block has four neighbouring lines where there are so many, and reads each entry of the index once for all of them.
+/// All of v7b's threads that run at a time are in one line or two, and may queue at one element. Here neighbouring
+/// blocks take the same entries of different lines, so few that their part of dst stays in the L2. A block has four
+/// neighbouring lines where there are so many, and reads each entry of the index once for all of them.
 #pragma once
 
 #include <algorithm>

@@ -1,13 +1,10 @@
 /// \file
 /// any_rows: output rows that 16 bytes do not divide, at any scale, in either layout, forward.
 ///
-/// A row of 271 halves begins at any multiple of 2 bytes, so its words cannot be stored row by row. But rows follow
-/// each other without a gap, in a plane and from plane to plane: the output is one array of aligned words. A thread
-/// makes one of 16 bytes. It divides once to find the row that it begins in, and where that row ends within the word,
-/// the rest comes from the next one. In the nhwc layout a row's elements are the channels of its pixels.
-///
-/// Where images grow, a thread makes two words, as many rows apart as a word has elements. Words cut these rows at the
-/// same columns, so the rule for columns is asked once for both.
+/// Rows follow each other without a gap, in a plane and from plane to plane: the output is one array of aligned words.
+/// A thread divides once to find the row that its word begins in; where that row ends within the word, the rest comes
+/// from the next one. In the nhwc layout a row's elements are the channels of its pixels. Where images grow, a thread
+/// makes two words that cut their rows at the same columns.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/upsample_nearest.hpp"

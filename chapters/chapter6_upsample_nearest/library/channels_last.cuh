@@ -1,10 +1,6 @@
 /// \file
-/// channels_last: images of the nhwc layout, at any scale, forward and backward.
-///
-/// A pixel's channels lie side by side and move together. So the item is a pack of a pixel's channels, 16 bytes where
-/// they divide: both sides are wide, and the rule is asked once for the whole pack. Backward, up to a scale of 4, all
-/// of a pixel's outputs are under way together. Where packs are narrow and a pixel has few outputs, a thread takes the
-/// same pack in several rows, which share the divisions and the rule for columns.
+/// channels_last: images of the nhwc layout, at any scale, forward and backward. The item is a pack of a pixel's
+/// channels, so the rule is asked once for all of them.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v5_any_scale.cuh"

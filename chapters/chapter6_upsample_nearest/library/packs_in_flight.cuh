@@ -1,9 +1,6 @@
 /// \file
-/// packs_in_flight: doubled images of the nchw layout that are small, or whose packs are narrow.
-///
-/// With one pack per thread, a launch of some microseconds spends much of its time waiting for the first loads and
-/// starting blocks, and narrow packs keep too few bytes under way. Here a thread loads several packs, a block's width
-/// apart, before it stores the first.
+/// packs_in_flight: doubled images of the nchw layout that are small, or whose packs are narrow. A thread loads several
+/// packs, a block's width apart, before it stores the first.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v4_wide.cuh"

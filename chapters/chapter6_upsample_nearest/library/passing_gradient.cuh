@@ -1,8 +1,6 @@
 /// \file
-/// passing_gradient: doubled images of the nchw layout, backward, whose gradient fits the L2.
-///
-/// v4, whose loads say that nobody comes back for their lines. The L2 then gives those up first, and keeps the lines
-/// that are written. A gradient that is much larger is slower so.
+/// passing_gradient: doubled images of the nchw layout, backward, whose gradient fits the L2: v4, whose loads say that
+/// nobody comes back for their lines, so that the L2 keeps what is written.
 #pragma once
 
 #include "chapters/chapter6_upsample_nearest/v4_wide.cuh"
