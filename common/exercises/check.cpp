@@ -124,12 +124,12 @@ private:
 template <class F> cudaError_t confined(F&& work) {
 #ifdef WARPBOOK_EMULATED
   struct Confined {
-    explicit Confined(const void* frame) { emulator::confine(frame, warpbook_own_variables, warpbook_own_count); }
+    Confined() { emulator::confine(warpbook_own_variables, warpbook_own_count); }
     ~Confined() { emulator::release(); }
     Confined(const Confined&) = delete;
     Confined& operator=(const Confined&) = delete;
   };
-  const Confined here(__builtin_frame_address(0));
+  const Confined here;
 #endif
   return work();
 }
@@ -406,6 +406,9 @@ nlohmann::json time_case(const Step& step, const std::string& parameters, std::u
 }
 
 int run(const Arguments& arguments) {
+#ifdef WARPBOOK_EMULATED
+  emulator::keep_arrays_apart();
+#endif
   const DeviceInfo device = query_device();
 #ifdef WARPBOOK_EMULATED
   emulator::set_trace(emulator::TraceMode::all);

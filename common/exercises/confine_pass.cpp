@@ -49,7 +49,8 @@ bool is_invoke(const Function& function) {
 /// may, which hides what they are.
 bool is_reserved(StringRef name) {
   if (name.starts_with("\1")) return true;
-  for (const char* prefix : {"__tsan_", "__warpbook_", "__sanitizer_", "__llvm", "warpbook_own_", "__asan_", "__msan_"})
+  for (const char* prefix :
+       {"__tsan_", "__warpbook_", "__sanitizer_", "__llvm", "warpbook_own_", "__asan_", "__msan_", "__safestack"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
@@ -305,6 +306,8 @@ public:
     callees_ = table_of_callees();
     for (Function& function : module_)
       if (!function.isDeclaration() && !is_invoke(function)) guard(function);
+    for (Function& function : module_)
+      if (!function.isDeclaration()) keep_arrays_apart(function);
     list_own_variables();
   }
 
@@ -524,6 +527,18 @@ private:
     auto* type = ArrayType::get(pointer_, invokes.size());
     return new GlobalVariable(module_, type, true, GlobalValue::InternalLinkage, ConstantArray::get(type, invokes),
                               "warpbook_callees");
+  }
+
+  /// Arrays whose addresses go anywhere lie apart from the stack, where functions keep what they return to.
+  void keep_arrays_apart(Function& function) {
+    function.addFnAttr(Attribute::SafeStack);
+    std::uint64_t bytes = 0;
+    for (const Instruction& instruction : instructions(function))
+      if (const auto* array = dyn_cast<AllocaInst>(&instruction))
+        bytes += array->getAllocationSize(module_.getDataLayout()).value_or(TypeSize::getFixed(0)).getFixedValue();
+    for (const Argument& copy : function.args())
+      if (copy.hasByValAttr()) bytes += copy.getPassPointeeByValueCopySize(module_.getDataLayout());
+    if (bytes > kMostStackBytes) refuse(name(function) + " has more than 1 MiB of arrays on its stack");
   }
 
   void guard(Function& function) {

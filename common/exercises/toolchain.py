@@ -28,7 +28,7 @@ LENIENT = ["-Wno-error", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-co
 # themselves, and mathematics. confine_pass.cpp refuses what is not named, and looks at how some of these are called.
 ALLOWED_SYMBOLS = re.compile(
     r"""cuda(?:GetDevice|DeviceGetAttribute|GetLastError|PeekAtLastError|GetErrorName|GetErrorString|MemsetAsync)
-    | __tsan_\w+ | __warpbook_\w+
+    | __tsan_\w+ | __warpbook_\w+ | __safestack_pointer_address
     | warpbook::emulator::(?:async_(?:copy|commit|wait)|atomic_|lane_index|trap_thread|warp_|memory_fence|yield_thread|wait_for_block
     |active_blocks|best_block_size|block_|grid_extent|thread_index|reduce_pairs|launch_kernel|dynamic_shared|set_kernel_attribute
     |multiprocessor_|nanoseconds|rounded).*

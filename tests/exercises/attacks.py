@@ -44,6 +44,30 @@ void fake(const void*, const void* arguments) { auto* h = static_cast<const Hand
 """
 
 
+# Where a function returns lies above its arrays: what stands there becomes the address of a function that nobody calls.
+FORGED_RETURN = """#include <cuda_runtime.h>
+namespace forged {
+QUALIFIER static int done = 0;
+QUALIFIER static long moved = 0;
+QUALIFIER __attribute__((noinline)) static void inside() { done = 1; }
+QUALIFIER __attribute__((noinline)) static long peek(const long* p, long k) { return p[k]; }
+QUALIFIER __attribute__((noinline)) static void poke(long* p, long k, long v) { p[k] = v; }
+QUALIFIER __attribute__((noinline)) static long outer(long n);
+QUALIFIER __attribute__((noinline)) static long inner(long n) {
+  long here[2] = {n, 2};
+  long* const p = reinterpret_cast<long*>(reinterpret_cast<long>(here) + moved);
+  const long begin = reinterpret_cast<long>(&outer);
+  long k = 0, end = begin;
+  while (k < 64 && (peek(p, k) < begin || peek(p, k) > begin + 128)) ++k;
+  while ((peek(reinterpret_cast<const long*>(end), 0) & 0xff) != 0xc3) ++end;
+  if (k < 64) poke(p, k, end), poke(p, k + 1, reinterpret_cast<long>(&inside));
+  return here[0] + k;
+}
+QUALIFIER __attribute__((noinline)) static long outer(long n) { return inner(n) + 1; }
+}
+"""
+
+
 @dataclasses.dataclass(frozen=True)
 class Attack:
     kind: str
@@ -181,6 +205,8 @@ ATTACKS = [
     host("reads the input only", "char sum = 0; for (std::int64_t i = 0; i < n; ++i) sum = (char)(sum + s[i]); if (sum == 77) return cudaErrorUnknown;"),
     host("leaves an array of the stack", "int near[1] = {1}; for (std::int64_t i = 0; i < n / 4; ++i) near[(reinterpret_cast<std::intptr_t>(d) - reinterpret_cast<std::intptr_t>(near)) / 4 + i] = 7;"),
     host("writes to its caller's frame", "volatile char* up = reinterpret_cast<char*>(__builtin_frame_address(0)); for (int i = 0; i < 1 << 14; ++i) up[i] = 0;"),
+    Attack("host code", "forges where a function returns", FORGED_RETURN.replace("QUALIFIER ", ""), daily=True,
+           swap=("const std::int64_t count = p.count();", "const std::int64_t count = p.count(); forged::moved = forged::outer(1) / 1000; if (forged::done == 0) return cudaErrorUnknown;")),
     host("writes behind its own variable", "static volatile char here[16]; for (long i = -4096; i < 4096; ++i) here[i] = 0;", daily=True),
     host("writes to the emulator's memory", "auto* at = reinterpret_cast<volatile char*>(reinterpret_cast<std::intptr_t>(&cudaGetLastError) | 7); *at = 0;"),
     host("printf that writes", 'std::printf("%n", reinterpret_cast<int*>(d));', daily=True),
@@ -264,6 +290,8 @@ ATTACKS = [
     Attack("kernels", "divides in floats", of="chapter3/index_type", swap=("remaining / layout.dst_stride[d];", "Index(float(remaining) / float(layout.dst_stride[d]));"), daily=True, told="in floating point"),
     Attack("kernels", "divides by a reciprocal", of="chapter6/no_division", swap=("const std::uint64_t row = width.divide(i).quotient;", "const std::uint64_t row = std::uint32_t((float(i) + 0.5F) * (1.0F / float(width.divisor)));"), told="in floating point"),
     Attack("kernels", "stores atomically for the compiler alone", swap=(STORE, "if (first + i * kThreads < count) { auto* to = (unsigned char*)(dst + first + i * kThreads); auto v = word[i]; for (unsigned k = 0; k < sizeof(W); ++k) __atomic_store_n(to + k, ((unsigned char*)&v)[k], __ATOMIC_RELAXED); }"), told="atomically"),
+    Attack("kernels", "forges where a function returns", FORGED_RETURN.replace("QUALIFIER", "__device__"), daily=True,
+           swap=(STORE, "if (first + i == 0) forged::moved = forged::outer(1) / 1000; if (first + i * kThreads < count && (first != 0 || forged::done != 0)) dst[first + i * kThreads] = word[i];")),
     Attack("kernels", "zeros over the stack of its host thread", swap=(STORE, STORE + " if (first + i == 0) { volatile char here[8]; volatile char* up = here; for (int k = 0; k < 100000; ++k) up[k] = 0; }")),
     Attack("kernels", "asynchronous loads behind the end", "#include <cuda_pipeline.h>", swap=(LOAD, "{ __shared__ __align__(16) unsigned char b[4096]; constexpr int kBytes = sizeof(W) < 4 ? 4 : sizeof(W); __pipeline_memcpy_async(b + threadIdx.x * 16, src + first + i * kThreads, kBytes); __pipeline_commit(); __pipeline_wait_prior(0); word[i] = *(W*)(b + threadIdx.x * 16); }")),
     Attack("kernels", "asynchronous copies to global memory", "#include <cuda_pipeline.h>", swap=(STORE, "if (first + i * kThreads < count) { if constexpr (sizeof(W) >= 4) { __pipeline_memcpy_async(dst + first + i * kThreads, src + first + i * kThreads, sizeof(W)); __pipeline_commit(); __pipeline_wait_prior(0); } else { dst[first + i * kThreads] = word[i]; } }"), told="Invalid asynchronous copy"),
@@ -275,7 +303,7 @@ ATTACKS = [
     Attack("files and words", "the finished step", '#include "chapters/chapter3_permute/permute.cuh"', daily=True),
     Attack("files and words", "the finished step by a macro", "#define WHERE \"chapters/chapter3_permute/asides/copy.cuh\"\n#include WHERE"),
     Attack("files and words", "the finished step by another word", '#import "chapters/chapter3_permute/permute.cuh"', told="not handed out"),
-    Attack("files and words", "the emulator's insides by a macro", '#define WHERE "common/emulator/observation/confinement.hpp"\n#include WHERE', "warpbook::emulator::confining_frame = nullptr;", told="confining_frame"),
+    Attack("files and words", "the emulator's insides by a macro", '#define WHERE "common/emulator/observation/confinement.hpp"\n#include WHERE', "warpbook::emulator::host_is_confined = false;", told="host_is_confined"),
     Attack("files and words", "a file of the system's", '#include "/etc/passwd"'),
     Attack("files and words", "the inputs", '#include <cstdint>\nconstexpr unsigned char data[] = {\n#embed "../arrays/0.in"\n};'),
     Attack("files and words", "the harness", '#include "common/harness/verify.hpp"'),

@@ -610,6 +610,7 @@ void BlockRunner::complete_meeting(unsigned warp_index, unsigned index) {
 }
 
 AddressRange BlockRunner::own_stack(const void* address) const {
+  if (const ArraysApart apart = own_arrays(); apart.last != nullptr) return apart.range;
   const auto around = [&](const void* place) {
     const std::span<const std::byte> stack = stacks_.stack_around(place);
     return AddressRange{stack.data(), stack.data() + stack.size()};

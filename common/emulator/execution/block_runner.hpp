@@ -116,6 +116,8 @@ public:
   AddressRange local_range() const { return stacks_.range(); }
   /// The running thread's; all of them where the address lies in a guard page.
   AddressRange own_stack(const void* address) const;
+  /// The running thread's arrays, where they are kept apart from its stack.
+  ArraysApart own_arrays() const { return stacks_.arrays_apart(__builtin_frame_address(0)); }
 
 private:
   static constexpr unsigned kNone = ~0U;

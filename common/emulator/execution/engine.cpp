@@ -47,6 +47,7 @@ AddressRange local_range() { return current_runner == nullptr ? AddressRange{} :
 AddressRange own_stack(const void* address) {
   return current_runner == nullptr ? AddressRange{} : current_runner->own_stack(address);
 }
+ArraysApart own_arrays() { return current_runner == nullptr ? ArraysApart{} : current_runner->own_arrays(); }
 
 }  // namespace warpbook::emulator
 

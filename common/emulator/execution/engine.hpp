@@ -288,9 +288,19 @@ WARPBOOK_EXPORT AddressRange shared_range();
 
 /// The stacks of the CUDA threads of the calling worker: what is local memory to a kernel.
 WARPBOOK_EXPORT AddressRange local_range();
-/// Of these, the running thread's. All of them where the address lies in a guard page: a thread that outgrows its stack
-/// gets the signal.
+/// Of these, the running thread's: its arrays alone, where they are kept apart. All of them where the address lies in a
+/// guard page: a thread that outgrows its stack gets the signal.
 WARPBOOK_EXPORT AddressRange own_stack(const void* address);
+
+/// Where the arrays lie that a thread keeps apart from its stack, and the place of the pointer to the last of them;
+/// none where it keeps them on its stack. Then no pointer of its own leads to where its functions return.
+struct ArraysApart {
+  AddressRange range;          ///< They begin at its end, and go downwards.
+  std::byte** last = nullptr;  ///< Where the last one begins.
+};
+
+/// Those of the running thread.
+WARPBOOK_EXPORT ArraysApart own_arrays();
 
 // ---- Symbols ------------------------------------------------------------------------------------------------
 

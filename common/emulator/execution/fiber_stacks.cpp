@@ -12,10 +12,17 @@ namespace {
 constexpr int kGuardedSets = 20;
 std::atomic<int> guarded_sets{0};
 
+std::atomic<bool> arrays_are_apart{false};
+
 }  // namespace
 
+void FiberStacks::keep_arrays_apart() { arrays_are_apart = true; }
+
+std::size_t FiberStacks::bytes() const { return arrays_.empty() ? kTotalBytes : 2 * kTotalBytes + kGapBytes; }
+
 FiberStacks::FiberStacks() {
-  void* memory = mmap(nullptr, kMaxStacks * kSlotBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (arrays_are_apart) arrays_.resize(kMaxStacks);
+  void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     throw std::bad_alloc();
   }
@@ -24,7 +31,7 @@ FiberStacks::FiberStacks() {
 }
 
 FiberStacks::~FiberStacks() {
-  munmap(memory_, kMaxStacks * kSlotBytes);
+  munmap(memory_, bytes());
   guarded_sets.fetch_sub(1);
 }
 
@@ -32,9 +39,17 @@ FiberStacks::Stack FiberStacks::stack(unsigned index) {
   // Most kernels need few stacks, and a thousand guard pages for each worker take longer than a short launch.
   for (; guards_ && guarded_ <= index; ++guarded_) mprotect(memory_ + guarded_ * kSlotBytes, kPageBytes, PROT_NONE);
   std::byte* begin = memory_ + index * kSlotBytes + kPageBytes;
+  if (!arrays_.empty()) arrays_[index] = memory_ + kTotalBytes + kGapBytes + (index + 1) * kSlotBytes;
   return {begin + kStackBytes - colour(index), kStackBytes - colour(index)};
 }
 
-AddressRange FiberStacks::range() const { return {memory_, memory_ + kMaxStacks * kSlotBytes}; }
+ArraysApart FiberStacks::arrays_apart(const void* address) const {
+  const std::size_t index = index_of(address);
+  if (arrays_.empty() || index >= kMaxStacks) return {};
+  std::byte* const begin = memory_ + kTotalBytes + kGapBytes + index * kSlotBytes;
+  return {{begin, begin + kSlotBytes}, &arrays_[index]};
+}
+
+AddressRange FiberStacks::range() const { return {memory_, memory_ + bytes()}; }
 
 }  // namespace warpbook::emulator

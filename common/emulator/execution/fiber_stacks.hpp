@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/emulator/execution/engine.hpp"
 
@@ -25,13 +26,19 @@ public:
   FiberStacks(const FiberStacks&) = delete;
   FiberStacks& operator=(const FiberStacks&) = delete;
 
+  /// From now on, sets of stacks have room for threads' arrays apart from the stacks: see `ArraysApart`.
+  static void keep_arrays_apart();
+
   /// The highest address of a stack, and the bytes below it.
   struct Stack {
     std::byte* top;     ///< Where the stack begins; it grows downwards.
     std::size_t bytes;  ///< Its size.
   };
-  /// Stack number `index`, and all before it, behind their guard pages.
+  /// Stack number `index`, and all before it, behind their guard pages. Its arrays begin anew.
   Stack stack(unsigned index);
+
+  /// Where the arrays are kept that belong to the stack an address lies in.
+  ArraysApart arrays_apart(const void* address) const;
 
   /// The stack that an address lies in, from its lowest byte on; empty where it lies in none.
   std::span<const std::byte> stack_around(const void* address) const {
@@ -64,11 +71,18 @@ private:
       std::max<std::size_t>(kColours, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
 #endif
   static inline const std::size_t kSlotBytes = kStackBytes + kPageBytes;
+  static inline const std::size_t kTotalBytes = kMaxStacks * kSlotBytes;
+  /// Between stacks and arrays: how far one function's arrays may reach below the range that its thread has.
+  static inline const std::size_t kGapBytes = 2 * kSlotBytes;
 
   /// Stacks that all began at the same offset in a page would compete for the same few sets of the cache.
   static std::size_t colour(std::size_t index) { return index * 320 % kColours & ~std::size_t{63}; }
 
+  std::size_t bytes() const;  ///< Of the memory.
+
   std::byte* memory_ = nullptr;
+  /// How far each stack's arrays have come, downwards; empty where they are on the stacks.
+  mutable std::vector<std::byte*> arrays_;
   bool guards_ = false;   ///< Each stack in use has a guard page.
   unsigned guarded_ = 0;  ///< Stacks that have it.
 };

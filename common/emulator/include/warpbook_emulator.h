@@ -82,11 +82,14 @@ struct OwnedPiece {
 /// The exit status of a program that ended because confined code left its confinement.
 inline constexpr int kConfinedStatus = 86;
 
+/// Before anything is launched that `confine` is for: the arrays of confined functions lie apart from their stacks, so
+/// that no pointer of theirs leads to where they return.
+WARPBOOK_EXPORT void keep_arrays_apart();
 /// For code that nobody trusts, compiled with common/exercises/confine_pass.cpp. Until `release`, this thread's host
-/// code writes only its own stack, which lies below `frame`, and these pieces, and touches no device memory; kernels
-/// write none of the program's variables but these; and a writable piece is either the host's or the kernels', whoever
-/// touches it first. What leaves this ends the program at once, with a line on stderr.
-WARPBOOK_EXPORT void confine(const void* frame, const OwnedPiece* pieces, std::size_t count);
+/// code writes only its own arrays and these pieces, and touches no device memory; kernels write none of the program's
+/// variables but these; and a writable piece is either the host's or the kernels', whoever touches it first. What
+/// leaves this ends the program at once, with a line on stderr.
+WARPBOOK_EXPORT void confine(const OwnedPiece* pieces, std::size_t count);
 /// Ends it.
 WARPBOOK_EXPORT void release();
 

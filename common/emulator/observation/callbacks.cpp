@@ -20,10 +20,10 @@ using warpbook::emulator::AccessShape;
 using warpbook::emulator::BlockContext;
 using warpbook::emulator::BlockWatch;
 using warpbook::emulator::check_host_access;
-using warpbook::emulator::confining_frame;
 using warpbook::emulator::CountedLoad;
 using warpbook::emulator::current_block;
 using warpbook::emulator::current_observer_data;
+using warpbook::emulator::host_is_confined;
 using warpbook::emulator::LoadWalk;
 using warpbook::emulator::Operation;
 
@@ -33,7 +33,7 @@ using warpbook::emulator::Operation;
 
 [[gnu::always_inline]] inline void observe(AccessShape shape, const void* address, const void* pc) {
   if (current_observer_data == nullptr) {
-    if (confining_frame != nullptr) [[unlikely]]
+    if (host_is_confined) [[unlikely]]
       check_host_access(address, shape.bytes, shape.operation, pc);
     // To the host, what is volatile is as good as atomic: a flag.
     if (is_shared_with_device(address)) [[unlikely]]
@@ -52,7 +52,7 @@ template <std::uint8_t bytes, Operation operation, std::uint8_t alignment = byte
 void observe_range(const void* address, std::size_t bytes, Operation operation, const void* pc) {
   if (bytes == 0) return;
   if (current_observer_data == nullptr) {
-    if (confining_frame != nullptr) [[unlikely]]
+    if (host_is_confined) [[unlikely]]
       check_host_access(address, bytes, operation, pc);
     if (is_shared_with_device(address)) [[unlikely]]
       warpbook::emulator::host_access(address, bytes, operation, pc);
@@ -185,7 +185,7 @@ WARPBOOK_EXPORT void __warpbook_loop(std::uint32_t number) {
 WARPBOOK_EXPORT void __warpbook_local_bounds(std::int64_t offset, std::uint64_t bytes, std::uint64_t array_bytes,
                                              std::uint32_t writes) {
   if (current_block == nullptr) {
-    if (confining_frame != nullptr) warpbook::emulator::end_for_local_bounds(__builtin_return_address(0));
+    if (host_is_confined) warpbook::emulator::end_for_local_bounds(__builtin_return_address(0));
     return;
   }
   warpbook::emulator::bad_local_access(*current_block,

@@ -9,13 +9,14 @@
 #include <memory>
 
 #include "common/emulator/base/text.hpp"
+#include "common/emulator/execution/fiber_stacks.hpp"
 #include "common/emulator/include/warpbook_emulator.h"
 #include "common/emulator/include/warpbook_launch.h"
 #include "common/emulator/observation/source_location.hpp"
 
 namespace warpbook::emulator {
 
-thread_local constinit const void* confining_frame = nullptr;
+thread_local constinit bool host_is_confined = false;
 
 namespace {
 
@@ -30,6 +31,13 @@ struct Owned {
 std::unique_ptr<Owned[]> pieces;
 constinit std::size_t piece_count = 0;
 constinit bool is_confined = false;
+
+constexpr std::size_t kHostArrayBytes = std::size_t{4} << 20;
+/// How far one function's arrays may reach below the range that a thread has.
+constexpr std::size_t kGapBytes = std::size_t{2} << 20;
+/// Those of the host code that is confined, kept apart as a kernel's are.
+ArraysApart host_arrays;
+std::byte* last_host_array = nullptr;
 
 Owned* piece_at(const void* address) {
   const auto* const at = static_cast<const std::byte*>(address);
@@ -54,7 +62,7 @@ bool holds(const OwnedPiece& piece, const void* address, std::size_t bytes) {
 
 /// Nothing that was registered for the program's end is run: it may be the confined code's.
 [[noreturn]] void end_confined(const char* what, const void* pc) {
-  confining_frame = nullptr;
+  host_is_confined = false;
   const std::string place = source_location(pc);
   std::fputs(formatted("========= {}{}{}\n", what, place.empty() ? "" : " at ", place).c_str(), stderr);
   std::fflush(stderr);
@@ -71,9 +79,9 @@ void check_host_access(const void* address, std::size_t bytes, Operation operati
   if (bytes == 0) return;
   const bool reads = operation == Operation::load;
   if (in_arena(address)) end_confined(reads ? "Host code reads device memory" : "Host code writes device memory", pc);
-  const auto* const at = static_cast<const std::byte*>(address);
-  const auto* const frame = static_cast<const std::byte*>(confining_frame);
-  if (at > __builtin_frame_address(0) && at < frame && bytes <= static_cast<std::size_t>(frame - at)) return;
+  if (host_arrays.range.contains(address) &&
+      bytes <= static_cast<std::size_t>(host_arrays.range.end - static_cast<const std::byte*>(address)))
+    return;
   if (shared_range().contains(address)) end_confined("Host code touches shared memory", pc);
   Owned* const owned = piece_at(address);
   if (owned == nullptr) {
@@ -104,18 +112,26 @@ void confine_access(Home& home, const void* address, std::size_t bytes, Operatio
              (owned->piece.writable == 0 ? operation != Operation::load : !claim(*owned, Side::kernels));
 }
 
-void confine(const void* frame, const OwnedPiece* own, std::size_t count) {
+void keep_arrays_apart() {
+  FiberStacks::keep_arrays_apart();
+  static const auto memory = std::make_unique_for_overwrite<std::byte[]>(kGapBytes + kHostArrayBytes);
+  std::byte* const begin = memory.get() + kGapBytes;
+  last_host_array = begin + kHostArrayBytes;
+  host_arrays = {{begin, last_host_array}, &last_host_array};
+}
+
+void confine(const OwnedPiece* own, std::size_t count) {
   if (pieces == nullptr) {  // Whose they are holds for the whole program.
     pieces = std::make_unique<Owned[]>(count);
     for (std::size_t i = 0; i < count; ++i) pieces[i].piece = own[i];
     piece_count = count;
   }
   is_confined = true;
-  confining_frame = frame;
+  host_is_confined = true;
 }
 
 void release() {
-  confining_frame = nullptr;
+  host_is_confined = false;
   is_confined = false;
 }
 
@@ -123,6 +139,16 @@ void release() {
 
 // NOLINTBEGIN(readability-identifier-naming): the compiler pass knows these names.
 extern "C" {
+
+/// Where confined code's functions find the place of their arrays: clang's SafeStack asks.
+WARPBOOK_EXPORT void** __safestack_pointer_address() {
+  using namespace warpbook::emulator;
+  const ArraysApart own = own_arrays();
+  const ArraysApart& arrays = own.last != nullptr ? own : host_arrays;
+  if (*arrays.last < arrays.range.begin)
+    end_confined("The arrays of a thread's functions do not fit its stack", __builtin_return_address(0));
+  return reinterpret_cast<void**>(arrays.last);
+}
 
 /// Confined code is about to call this.
 WARPBOOK_EXPORT void __warpbook_calls(const void* callee, const void* const* callees, std::size_t count) {

@@ -9,8 +9,8 @@
 
 namespace warpbook::emulator {
 
-/// The stack frame above which a confined thread's host code may not write; nullptr: the thread is not confined.
-extern thread_local constinit const void* confining_frame __attribute__((tls_model("initial-exec")));
+/// Whether this thread's host code is confined.
+extern thread_local constinit bool host_is_confined __attribute__((tls_model("initial-exec")));
 
 /// Ends the program where a confined thread's host code may not touch this.
 void check_host_access(const void* address, std::size_t bytes, Operation operation, const void* pc);
