@@ -202,15 +202,21 @@ public:
     std::ifstream file;
     file.rdbuf()->pubsetbuf(nullptr, 0);
     file.open(path, std::ios::binary);
-    const auto take = [&](const FencedArray& array) {
+    const auto take = [&](const FencedArray& array, const BufferLayout& layout) {
       transfer_.upload(array.data(), array.bytes(), [&](std::span<std::byte> chunk, std::size_t /*offset*/) {
         file.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(chunk.size()));
       });
       if (!file) throw std::runtime_error("there are no inputs in " + path);
       array.fill_fences(transfer_);
+#ifdef WARPBOOK_EMULATED
+      // A view begins behind its allocation's first byte: whoever reads what lies between is told of it.
+      const auto before = static_cast<std::size_t>(layout.offset_bytes);
+      emulator::forget_writes(array.data() - before, before);
+#endif
     };
-    for (const FencedArray& input : arrays_.inputs()) take(input);
-    take(arrays_.output());
+    const std::vector<BufferLayout> layouts = problem_.inputs();
+    for (std::size_t i = 0; i < layouts.size(); ++i) take(arrays_.inputs()[i], layouts[i]);
+    take(arrays_.output(), problem_.output());
     arrays_.scratch().fill_fences(transfer_);
 #ifdef WARPBOOK_EMULATED
     const auto by_us = [](const FencedArray& array) {
@@ -265,14 +271,29 @@ public:
   /// What was done beside the output, and beside the arrays, where they have fences.
   std::string damage() {
     std::string text = inspect_exercise(problem_, arrays_.arrays());
-    const auto look = [&](const FencedArray& array, const std::string& name) {
-      const std::string found = array.inspect_fences(transfer_).describe(name);
-      if (!found.empty()) text += (text.empty() ? "" : "; ") + found;
-    };
+    const auto tell = [&](const std::string& found) { text += (text.empty() || found.empty() ? "" : "; ") + found; };
     const std::vector<BufferLayout> layouts = problem_.inputs();
+#ifdef WARPBOOK_EMULATED
+    // An atomic in front of a view may leave there what it found.
+    const auto look_before = [&](const FencedArray& array, const BufferLayout& layout) {
+      const auto before = static_cast<std::size_t>(layout.offset_bytes);
+      const auto writers = emulator::writers(array.data() - before, before);
+      if (std::ranges::find(writers, emulator::Writer::kernel) != writers.end())
+        tell("what lies in front of " + layout.name + " was written to");
+    };
+    look_before(arrays_.output(), problem_.output());
+    for (std::size_t i = 0; i < layouts.size(); ++i) look_before(arrays_.inputs()[i], layouts[i]);
+    emulator::set_checks("race");  // What nobody wrote is looked at, too.
+#endif
+    const auto look = [&](const FencedArray& array, const std::string& name) {
+      tell(array.inspect_fences(transfer_).describe(name));
+    };
     look(arrays_.output(), problem_.output().name);
     for (std::size_t i = 0; i < layouts.size(); ++i) look(arrays_.inputs()[i], layouts[i].name);
     look(arrays_.scratch(), "the scratch memory");
+#ifdef WARPBOOK_EMULATED
+    emulator::set_checks(kChecks);
+#endif
     return text;
   }
 
