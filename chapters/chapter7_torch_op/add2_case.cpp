@@ -13,7 +13,7 @@
 namespace warpbook::chapter7 {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 32;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 36;
 constexpr std::int64_t kMostOffset = 64;
 
 float load(const std::byte* at, bool half) {

@@ -24,6 +24,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -192,6 +193,13 @@ cudaError_t run_on_failed_capture(const Case& problem, const Arrays& arrays, cud
   return error;
 }
 
+/// What went wrong when the step was run in one of these ways; empty for nothing.
+template <class Way> std::string launched(Way way, const Case& problem, const Arrays& arrays, cudaStream_t stream) {
+  const std::string error = launch_step(way, problem, arrays, stream);
+  const bool nothing = error.ends_with(CudaError::describe(kNothingLaunched));
+  return nothing ? "nothing was launched to the stream that was given" : error;
+}
+
 /// A case's arrays, as they go to the device and come back.
 class Desk {
 public:
@@ -231,10 +239,8 @@ public:
   std::string run(const Arguments& arguments) {
     static_cast<void>(take_device_report());
     const auto way = arguments.launch_fails ? run_on_failed_capture : arguments.captured ? run_captured : run_confined;
-    std::string error = launch_step(way, problem_, arrays_.arrays(), stream_.get());
+    std::string error = launched(way, problem_, arrays_.arrays(), stream_.get());
     if (arguments.launch_fails) return error;
-    if (error.ends_with(CudaError::describe(kNothingLaunched)))
-      error = "nothing was launched to the stream that was given";
     const cudaError_t finished = cudaStreamSynchronize(stream_.get());
     if (error.empty() && finished != cudaSuccess) error = "the kernel failed: " + CudaError::describe(finished);
     return error;
@@ -364,7 +370,7 @@ public:
     std::vector<unsigned char> resident((end - begin + page - 1) / page);
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (mincore(reinterpret_cast<void*>(begin), end - begin, resident.data()) != 0) return true;
-    return std::ranges::any_of(resident, [](unsigned char p) { return (p & 1U) != 0; });
+    return std::memchr(resident.data(), 1, resident.size()) != nullptr;
   }
 
 private:
@@ -392,7 +398,7 @@ nlohmann::json run_far(const std::string& parameters, const Arguments& arguments
   const auto way = arguments.captured ? run_captured : run_confined;
   for (const double share : kShares) {
     emulator::run_one_block(share);
-    line["said"] = one_line(launch_step(way, *problem, arrays, stream.get()));
+    line["said"] = one_line(launched(way, *problem, arrays, stream.get()));
     static_cast<void>(cudaStreamSynchronize(stream.get()));
     emulator::run_one_block(-1);
     line["report"] = one_line(take_device_report());
