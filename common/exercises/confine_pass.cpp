@@ -205,10 +205,11 @@ bool is_widened_place(const Value* value, SmallPtrSetImpl<const Value*>& seen) {
   return any_of(instruction->operands(), [&](const Use& operand) { return is_widened_place(operand, seen); });
 }
 
-/// True for an argument of 64 bits of which 32 are left.
+/// True for an argument of 64 bits of which 32 are left. What clang calls so holds two numbers of a struct.
 bool is_cut_argument(const Value* value) {
   const auto* cut = dyn_cast<TruncInst>(value);
-  return cut != nullptr && isa<Argument>(cut->getOperand(0)) && cut->getSrcTy()->isIntegerTy(64);
+  return cut != nullptr && isa<Argument>(cut->getOperand(0)) && cut->getSrcTy()->isIntegerTy(64) &&
+         !cut->getOperand(0)->getName().contains(".coerce");
 }
 
 /// True where such a number meets a count of 64 bits: where that is above 2^31, the number begins anew before.
