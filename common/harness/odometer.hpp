@@ -43,10 +43,10 @@ void each_place(const std::vector<std::int64_t>& sizes, const std::vector<std::i
   });
 }
 
-/// A dimension of a view: bytes from a place to the next one, above 0, and its size, above 1.
+/// A dimension of a view.
 struct ByteDim {
-  std::int64_t bytes;
-  std::int64_t size;
+  std::int64_t bytes;  ///< From a place to the next one, above 0.
+  std::int64_t size;   ///< Above 1.
 };
 
 /// How many blocks of `block_bytes` the elements of a view lie in, whose first one begins at byte `begin`.

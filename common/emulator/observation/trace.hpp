@@ -160,9 +160,11 @@ public:
     if (fenced_) note_early(block.thread / kWarpSize, 1U << block.thread % kWarpSize);
   }
 
-  /// Looks for work of other streams that an access to global memory conflicts with.
+  /// Looks for what runs beside this kernel and conflicts with an access to global memory.
   void check_beside(const BlockContext& block, const Site& site, const void* address, bool strong);
+  /// Among that, for work of other streams.
   void check_streams(const BlockContext& block, const Site& site, const void* address, bool strong);
+  /// Among that, for the kernel that launched this one.
   void check_asking_kernel(const BlockContext& block, const Site& site, const void* address, bool strong);
 
   /// Whether reads of what nobody has written are looked for.
