@@ -3,8 +3,8 @@
 ///
 /// v7b's thread divides twice, works out a place, and adds one word. Here it does so once for four entries, whose loads
 /// are under way together, and leaves one reduction where the row changes. Numbers have 32 bits, which are divided by
-/// fewer instructions. A thread's entries lie a row apart: where such runs are shorter than a sector, neighbouring
-/// threads leave parts of their sectors to each other's later loads, so only what is likely to meet is merged.
+/// fewer instructions. A thread's entries lie a row apart: where such runs are shorter than a sector, each of the four
+/// loads of a warp asks for most of the same sectors, so only what is likely to meet is merged.
 #pragma once
 
 #include "chapters/chapter5_index_add/v7b_vector_atomics.cuh"

@@ -552,8 +552,7 @@ void report_parent_race(const BlockContext& block, const StreamRace& race) {
       "=========     in {}, block {}, thread {}, and in {}\n"
       "=========     Address is {}\n"
       "=========     A kernel cannot wait for what it launches: what that needs comes before the launch, behind a "
-      "barrier "
-      "of the block; what needs its results belongs into a launch in cudaStreamTailLaunch.\n",
+      "barrier of the block; what needs its results belongs into a launch in cudaStreamTailLaunch.\n",
       capital_verb(race.actor.operation), location_or_unknown(race.actor.pc), race.other_writes ? "Write" : "Read",
       location_or_unknown(race.other_pc), block.launch->name, triple(block.block_index),
       triple(thread_index(block, race.actor.thread)), race.kernel, place_of(block, race.address, 0).text);
