@@ -469,9 +469,9 @@ TEST_CASE("the dispatcher goes by the problem's shape") {
   // A queue at each row.
   CHECK(chosen("shape=384,64 dim=0 count=98304 dtype=float") == "v8b");
   CHECK(chosen("shape=384,64 dim=0 count=98303 dtype=float") == "merged_entries");
-  CHECK(chosen("shape=384,64 dim=0 count=24576 dtype=half") == "v8b");
-  CHECK(chosen("shape=384,64 dim=0 count=24575 dtype=half") == "merged_entries");
-  CHECK(chosen("shape=384,31 dim=0 count=24576 dtype=half") == "merged_entries");
+  CHECK(chosen("shape=384,64 dim=0 count=36864 dtype=half") == "v8b");
+  CHECK(chosen("shape=384,64 dim=0 count=36863 dtype=half") == "merged_entries");
+  CHECK(chosen("shape=384,31 dim=0 count=36864 dtype=half") == "merged_entries");
   CHECK(chosen("shape=17,30000 dim=1 count=960000 dtype=float") == "spread_lines");  // Too much for columns.
   CHECK(chosen("shape=16,64 dim=0 count=4096 dtype=half") == "v8b");
   CHECK(chosen("shape=16,63 dim=0 count=4096 dtype=half") == "merged_entries");

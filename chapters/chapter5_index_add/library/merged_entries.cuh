@@ -3,8 +3,8 @@
 ///
 /// v7b's thread divides twice, works out a place, and adds one word. Here it does so once for four entries, whose loads
 /// are under way together, and leaves one reduction where the row changes. Numbers have 32 bits, which are divided by
-/// fewer instructions. A thread's entries lie a row apart: where such runs are shorter than a sector, each of the four
-/// loads of a warp asks for most of the same sectors, so only what is likely to meet is merged.
+/// fewer instructions. Words of 8 bytes and more keep enough under way one by one, and where a thread's runs are shorter
+/// than a sector, its four loads ask for most of the same sectors: there, only what is likely to meet is merged.
 #pragma once
 
 #include "chapters/chapter5_index_add/v7b_vector_atomics.cuh"
@@ -15,6 +15,7 @@ using Map = RowMapOf<2, std::uint32_t>;
 
 inline constexpr int kMerged = 4;                        // Entries of a thread.
 inline constexpr std::int64_t kFewThreads = 1 << 21;     // With one entry each: a quarter of them would be too few.
+inline constexpr int kWideBytes = 8;                     // Of words that are under way in numbers without merging.
 inline constexpr std::int64_t kSectorBytes = 32;         // Which the L2 gives as one.
 inline constexpr std::int64_t kMostThreads = INT32_MAX;  // FastDivisor's limit.
 
@@ -22,12 +23,7 @@ inline constexpr std::int64_t kMostThreads = INT32_MAX;  // FastDivisor's limit.
 template <class T, int n>
 __device__ __forceinline__ void add_word(T* dst, std::int64_t offset, std::int64_t length, const Pack<T, n>& value) {
   if constexpr (n == 2 && std::is_same_v<T, float>) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010 && !defined(WARPBOOK_EMULATED)
-    asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};"
-                 :
-                 : "l"(__cvta_generic_to_global(dst + offset)), "f"(value[0]), "f"(value[1])
-                 : "memory");
-#elif defined(WARPBOOK_EMULATED)
+#if defined(WARPBOOK_EMULATED) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && CUDART_VERSION >= 12010)
     atomicAdd(reinterpret_cast<float2*>(dst + offset), reinterpret_cast<const float2&>(value));
 #else
     for (int k = 0; k < n; ++k) atomicAdd(dst + offset + k, value[k]);
@@ -98,9 +94,10 @@ inline Plan plan(const IndexAddProblem& p) {
   }
   const std::int64_t words = p.row_elements() / result.word_elements;
   result.fits = row.dims <= 2 && p.entries() <= kMostThreads / words - v7b::kThreads;
-  if (!result.fits || p.entries() * words < kFewThreads) return result;
+  const bool wide = result.word_elements * element_bytes(p.type) >= kWideBytes;
+  if (!result.fits || p.entries() * words <= (wide ? 2 : 1) * kFewThreads) return result;
   const bool in_sectors = across && row.dim[row.dims - 1].size * std::int64_t{element_bytes(p.type)} >= kSectorBytes;
-  if (in_sectors || p.entries() >= kMerged * p.rows()) result.merged = kMerged;
+  if ((in_sectors && !wide) || p.entries() >= kMerged * p.rows()) result.merged = kMerged;
   return result;
 }
 

@@ -120,7 +120,7 @@ inline bool meets_in_tiles(const Problem& p) {
   if (!sums_in_tiles(p)) return false;
   const bool together = rows_lie_together(p);
   if (!together && p.row_elements() > 16 && src_bytes(p) > (16 << 20)) return false;
-  const int many = !together ? 32 : is_narrow(p) && row_bytes(p) >= 64 ? 64 : 256;
+  const int many = !together ? 32 : is_narrow(p) && row_bytes(p) >= 64 ? 96 : 256;
   if (entries_per_row(p) >= many && src_bytes(p) >= (512 << 10)) return true;
   if (entries_per_row(p) >= (is_narrow(p) ? 4 : 16))
     return p.entries() >= 256 && row_bytes(p) >= 512 && src_bytes(p) >= (16 << 20);
