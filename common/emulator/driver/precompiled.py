@@ -84,8 +84,9 @@ class Precompiled:
     def make(self, command, file):
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             made, rule = Path(folder) / "made.pch", Path(folder) / "made.d"
-            done = subprocess.run([*command, "-x", "c++-header", self.front, "-o", made, "-MD", "-MF", rule],
-                                  capture_output=True, check=False)
+            # With its templates' instances: else each program that reads it makes them anew.
+            done = subprocess.run([*command, "-fpch-instantiate-templates", "-x", "c++-header", self.front, "-o", made,
+                                   "-MD", "-MF", rule], capture_output=True, check=False)
             if done.returncode != 0:
                 return
             paths = [Path(path) for path in rule.read_text(errors="replace").replace("\\\n", " ").split()[1:]]
