@@ -131,6 +131,9 @@ TEST_CASE("one block of a large launch runs, on more memory than there is") {
   CHECK(marked(0.5) == std::vector{50});
   CHECK(marked(1) == std::vector{100});
   CHECK(marked(-1) == iota<int>(101));
+  auto* const other = static_cast<char*>(emulator::allocate_sparse(1));
+  CHECK(other - far >= std::ptrdiff_t{174} << 30);
+  CHECK(cudaFree(other) == cudaSuccess);
   CHECK(cudaFree(far) == cudaSuccess);
   CHECK(emulator::allocate_sparse(std::size_t{1} << 50U) == nullptr);
 }

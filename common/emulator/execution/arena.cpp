@@ -26,6 +26,9 @@ namespace {
 constexpr std::size_t kGranuleBytes = std::size_t{64} << 10;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr std::size_t kPageBytes = 4096;
+/// Between memory that comes with use and any other: 2^32 of the widest elements, so that no number of elements that was
+/// cut to 32 bits leads from one array into another.
+constexpr std::size_t kApartBytes = std::size_t{64} << 30;
 constexpr std::size_t kArenaBytes = std::size_t{1} << 40;
 constexpr std::size_t kLeastArenaBytes = std::size_t{1} << 32;
 /// Of the arena's size: itself, and what observers reserve to keep what they know of each of its bytes.
@@ -141,7 +144,9 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, s
   }
   const bool huge = bytes >= kHugePageBytes;
   const std::size_t mapped = round_up(bytes, kPageBytes);
-  std::byte* const begin = at != nullptr ? at : find_room(mapped, huge ? kHugePageBytes : kGranuleBytes);
+  const std::size_t apart = limited ? 0 : kApartBytes;
+  std::byte* begin = at != nullptr ? at : find_room(mapped + 2 * apart, huge ? kHugePageBytes : kGranuleBytes);
+  if (begin != nullptr) begin += apart;
   if (begin == nullptr || mprotect(begin, mapped, PROT_READ | PROT_WRITE) != 0) {
     return nullptr;
   }
@@ -149,7 +154,7 @@ std::byte* Arena::allocate(std::size_t bytes, MemoryKind kind, const void* pc, s
   if (huge) madvise(begin, mapped, limited ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   // Fresh pages are zero, and so is managed memory as CUDA gives it.
   if (kind != MemoryKind::managed) std::memset(begin, kPoison, bytes);
-  next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes);
+  next_ = std::max(next_, begin + round_up(mapped, kGranuleBytes) + kGranuleBytes + apart);
   auto allocation = std::make_unique<Allocation>(Allocation{begin, bytes, ++serial_, kind, pc});
   mark(begin, mapped, allocation.get());
   live_.emplace(begin, Entry{std::move(allocation), mapped, counted});

@@ -49,8 +49,8 @@ WARPBOOK_EXPORT void set_trace(TraceMode mode);
 /// the last. A negative share: all of them, as at the beginning. For launches that are too large to be run.
 WARPBOOK_EXPORT void run_one_block(double share);
 
-/// Device memory of zeros that comes with use, so that there may be more of it than this machine has. nullptr where
-/// there are not so many addresses. cudaFree gives it back.
+/// Device memory of zeros that comes with use, so that there may be more of it than this machine has. No other memory
+/// lies within 64 GiB of it. nullptr where there are not so many addresses. cudaFree gives it back.
 WARPBOOK_EXPORT void* allocate_sparse(std::size_t bytes);
 
 /// What is checked besides what always is: a list of init, race, leak, api, parted by commas, or all, or none. Begins
