@@ -8,7 +8,7 @@
 /// A kept line stays until other kept lines need its place. Whoever times a kernel twice on one input must free them in
 /// between (cudaCtxResetPersistingL2Cache), or the second run finds them.
 ///
-/// Expect the same counters, and two or three percent less time.
+/// Expect the same traffic, and two or three percent less time.
 #pragma once
 
 #include "chapters/chapter3_permute/v6_wide_tile.cuh"

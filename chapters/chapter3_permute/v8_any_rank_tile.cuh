@@ -6,8 +6,8 @@
 /// So each block finds its tile among all dimensions, with one division for each, and then does what v7 does. The
 /// divisors are known on the host, so a division becomes a multiplication and a shift (FastDivisor).
 ///
-/// Expect v7's time on matrices: a few instructions per block do not show. This step prepares the dispatch, which then
-/// has wide tiles for tensors that v7 refuses.
+/// Expect v7's time on matrices: there are more instructions, and issue slots to spare. This step prepares the dispatch,
+/// which then has wide tiles for tensors that v7 refuses.
 ///
 /// Source of the division: T. Granlund, P. Montgomery, "Division by invariant integers using multiplication", 1994.
 #pragma once

@@ -6,8 +6,7 @@
 /// others, and those are library kernels (library/README.md). Which one runs is decided by a table: the first rule that
 /// holds. A rule looks at nothing but shape, permutation, element size and alignment.
 ///
-/// Expect the time of each case's best kernel. This is what `permute.cuh` gives away: what is measured is what people
-/// take.
+/// Expect the time of each case's best kernel. This is what `permute.cuh` calls: what is measured is what people use.
 #pragma once
 
 #include "chapters/chapter3_permute/library/gather.cuh"
