@@ -117,7 +117,7 @@ KNOWN = [
     Known("chapter5", ".* (private_rows|kept_tiles) add_kernel", "L2 sectors",
           "stores of one thread to one sector, each behind its own condition: the GPU sends them one by one"),
     Known("chapter5", ".* (kept_tiles sum_kernel|private_lines)", "shared wavefronts", TRIES),
-    Known("chapter5", "shape=4,24,36 .* (v7b|v9)", "L1 sectors", MEETING_LANES),
+    Known("chapter5", "shape=4,24,36 .* (v7b|v9|merged_entries)", "L1 sectors", MEETING_LANES),
     Known("chapter5", "shape=4,24,36 .* v8a", "L2 sectors", "a fifth more than the rule has: why is not known"),
     Known("chapter5", ".* v8b", "shared wavefronts",
           "a thread's eight counts, which nvcc reads and stores by two instructions of 16 bytes each, clang one by one: "
