@@ -115,8 +115,8 @@ struct Costs {
 
 struct State {
   Costs costs{};
-  double host = 0;
-  double device = 20 * (costs.kernel + costs.send);  // When it will be done with all that it was sent.
+  double host = 3 * costs.kernel;  // No clock begins at 0.
+  double device = host + 20 * (costs.kernel + costs.send);  // When it will be done with all that it was sent.
   double stamp[kMostEvents] = {};
   int events = 0;
   int heard = 0;
