@@ -6,8 +6,8 @@
 /// the output it picks two neighbours of a column out of the tile and joins them into one word. Rows have 66 halves, so
 /// that the padding is one word.
 ///
-/// Expect half of v4c's requests, with 4 sectors each. One flaw is left: lane x picks from rows 2x and 2x + 1, which
-/// lie 66 words apart. Count in how many turns that is served.
+/// Expect half of v4c's requests, with 4 sectors each. One flaw is left: lane x picks from rows 2x and 2x + 1, and its
+/// neighbour begins 66 words on. Count in how many turns that is served.
 /// Source: Z. Zheng et al., "How to implement a permute/transpose op 6 times faster than PyTorch", OneFlow, 2021.
 #pragma once
 
