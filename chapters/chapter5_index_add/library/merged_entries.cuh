@@ -3,8 +3,9 @@
 ///
 /// v7b's thread divides twice, works out a place, and adds one word. Here it does so once for four entries, whose loads
 /// are under way together, and leaves one reduction where the row changes. Numbers have 32 bits, which are divided by
-/// fewer instructions. Words of 8 bytes and more keep enough under way one by one, and where a thread's runs are shorter
-/// than a sector, its four loads ask for most of the same sectors: there, only what is likely to meet is merged.
+/// fewer instructions. Words of 8 bytes and more probably keep enough under way one by one, and where a thread's
+/// runs are shorter than a sector, its four loads ask for most of the same sectors: there, only what is likely to meet
+/// is merged.
 #pragma once
 
 #include "chapters/chapter5_index_add/v7b_vector_atomics.cuh"
@@ -15,7 +16,7 @@ using Map = RowMapOf<2, std::uint32_t>;
 
 inline constexpr int kMerged = 4;                        // Entries of a thread.
 inline constexpr std::int64_t kFewThreads = 1 << 21;     // With one entry each: a quarter of them would be too few.
-inline constexpr int kWideBytes = 8;                     // Of words that are under way in numbers without merging.
+inline constexpr int kWideBytes = 8;                     // Words so wide are merged where entries meet.
 inline constexpr std::int64_t kSectorBytes = 32;         // Which the L2 gives as one.
 inline constexpr std::int64_t kMostThreads = INT32_MAX;  // FastDivisor's limit.
 
